@@ -1,0 +1,97 @@
+"""Candidate plans in order of cost.
+
+A column with n equations is solvable with high probability as soon as there are a few more unknowns than equations,
+so a plan needs about as many stored numbers as the fullest bit position has equations: the mean load plus a few standard deviations (fewer after balancing).
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from .cost import Task, cost
+from .layout import Plan
+
+MAX_FOLDS = 58  # H and its sums stay in 64 bits
+ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+
+
+def hash_bits(task: Task) -> int:
+    """Bits of H for which two of the contexts meet less than once or twice: 2 log2 of their number, and the fingerprint's."""
+    pairs = 2 * math.log2(max(2, task.contexts)) - 1.3
+    return math.ceil(max(pairs, math.log2(max(2, task.contexts)) + task.marks + 2 if task.marks else 0))
+
+
+def needed(task: Task, columns: int, spare: float, slack: int) -> int:
+    """Stored numbers for the fullest position: mean load, `spare` standard deviations, and some for a full rank."""
+    mean = task.equations / (columns + task.window - 1)
+    return math.ceil(mean + spare * math.sqrt(mean)) + slack
+
+
+def candidates(task: Task, objective: str, spare: float, slack: int, extra_top: int) -> list[Plan]:
+    """All plans of the family that store enough, cheapest first."""
+    plans = []
+    for columns in _column_counts(task):
+        numbers = needed(task, columns, spare, slack)
+        if objective == "dense":
+            plans += _narrow_plans(task, columns, numbers)
+        else:
+            plans += _plain_plans(task, columns, numbers)
+            plans += _table_plans(task, columns, numbers)
+    plans = [replace(p, top=p.top + extra_top) for p in plans]
+    fitting = [p for p in plans if sum(map(len, p.folds)) <= MAX_FOLDS]
+    return sorted(fitting, key=lambda p: (cost(p, task).of(objective), p.columns))
+
+
+def _column_counts(task: Task) -> Iterator[int]:
+    a = 0
+    while 1 << a <= 4 * math.sqrt(3 * task.equations) + 4:
+        yield 1 << a
+        if a >= 1:
+            yield 3 << (a - 1)
+        a += 1
+
+
+def _plain_plans(task: Task, columns: int, numbers: int) -> Iterator[Plan]:
+    """No tables: every number in a fold."""
+    spelled = sum(1 for part in Plan(columns).folds for _ in part)
+    data = max(numbers - 1, hash_bits(task) - spelled - task.marks, 0)
+    if data + spelled + task.marks <= MAX_FOLDS:
+        low = min(data, 3)
+        yield Plan(columns, top=data - low, low=low, marks=task.marks)
+
+
+def _table_plans(task: Task, columns: int, numbers: int) -> Iterator[Plan]:
+    """Two tables in every lane. A few data folds take the ends of H, which are less random than its middle."""
+    fewest = 1 if task.contexts <= 4000 else 3
+    for first in ROWS:
+        for second in (first, 2 * first if first & (first - 1) == 0 else first * 4 // 3):
+            for gates in range(1, 17):
+                plan = Plan(columns, (first, second), gates + 1, gates, marks=task.marks)
+                used = sum(map(len, plan.folds))
+                data = max(fewest, hash_bits(task) - used)
+                cells = first + second - 2 + 1
+                lanes = math.ceil((numbers - 1 - data - gates + (gates + 1)) / cells)
+                most = 1 + gates + gates * (gates - 1) // 2
+                if gates + 1 <= lanes <= most and used + data <= MAX_FOLDS:
+                    yield replace(plan, lanes=lanes, top=data - data // 2, low=data // 2)
+
+
+def _narrow_plans(task: Task, columns: int, numbers: int) -> Iterator[Plan]:
+    """One lane, four or five tables read one after another: exclusive rows need more tables to be independent."""
+    for count in (4, 5):
+        for rows in _row_counts(numbers, count):
+            plan = Plan(columns, rows, marks=task.marks, narrow=True)
+            used = sum(map(len, plan.folds))
+            data = max(10, hash_bits(task) - used)
+            if 1 + data + sum(rows) - count >= numbers and used + data <= MAX_FOLDS:
+                yield replace(plan, top=2, low=data - 2)
+
+
+def _row_counts(numbers: int, count: int) -> Iterator[tuple[int, ...]]:
+    sizes = [s for a in range(2, 13) for s in (1 << a, 3 << (a - 1))]
+    for size in sizes:
+        for second in (size, size * 4 // 3 if size % 3 == 0 else size * 3 // 2):
+            for split in range(count + 1):
+                rows = (second,) * split + (size,) * (count - split)
+                if numbers * 0.9 <= sum(rows) <= numbers * 2:
+                    yield rows

@@ -1,0 +1,232 @@
+"""Find a plan, a hash and stored numbers that work: a bounded, deterministic search, cheapest plans first.
+
+Each attempt hashes the contexts with the next seed and can fail in three ways, each with its own remedy:
+contexts with different labels meet (more token folds, then mix folds and a longer hash), a bit position is too full (more stored
+numbers), or a linear system has no solution (more lanes). Nothing is trusted: the caller verifies the finished network.
+"""
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ...errors import ByheartError
+from .assemble import Storage
+from .balance import balance
+from .cost import Task
+from .hashing import Hash, conflicts, hash_contexts
+from .layout import Layout, Plan, fold_bits, thresholds
+from .plan import candidates
+from .solve import _coefficients, solve
+
+SLACK = (4, 12, 1 << 30)  # unknowns beyond the fullest position; at last all of the plan's
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Contexts and the words they must give.
+
+    columns   [columns, coordinates] integers, the distinct input columns
+    sums      one integer a column -> phi(last) + 2 sum(phi), one a context
+    length    columns of a sequence
+    labels    [contexts] label numbers in the order of the code
+    """
+
+    task: Task
+    columns: NDArray
+    sums: Callable[[NDArray], NDArray]
+    length: int
+    labels: NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    plan: Plan
+    hashed: Hash
+    storage: Storage
+    tries: int
+    notes: tuple[str, ...]  # what had to be enlarged, in the order it happened
+
+
+@dataclass
+class _Needs:
+    """What the failures so far have taught."""
+
+    spare: float
+    slack: int
+    token_folds: int
+    mix_folds: int = 0
+    top: int = 0
+
+
+def search(problem: Problem, objective: str, seed: int, report: Callable[[str], None]) -> Found:
+    """The first success; ByheartError after a bounded number of attempts."""
+    task = problem.task
+    small = task.contexts <= 4000
+    patience = 16 if small else 6
+    limit = 2000 if small else 100
+    needs = _Needs(0.2 if small else 0.9, 2 if small else 8, _first_token_folds(task))
+    misses = {"fit": 0, "conflict": 0, "load": 0, "rank": 0}
+    notes: list[str] = []
+    options: list[Plan] = []
+    for attempt in range(limit):
+        if not options:
+            options = candidates(task, objective, needs.spare, needs.slack, needs.top)[: 2 if small else 1]
+            if not options:
+                raise ByheartError("no plan of this family is large enough for so many contexts")
+        plan = replace(
+            options[attempt % len(options)], token_folds=needs.token_folds, mix_folds=needs.mix_folds
+        )
+        rng = random.Random(f"{seed}/{attempt}")
+        outcome = _attempt(problem, plan, rng, small)
+        if isinstance(outcome, tuple):
+            hashed, storage = outcome
+            return Found(plan, hashed, storage, attempt + 1, tuple(notes))
+        failure, load = outcome.reason, outcome.load
+        misses[failure] += 1
+        if failure != "conflict":
+            misses["conflict"] = 0
+        if failure == "load" and not small:
+            mean = task.equations / (plan.columns + task.window - 1)
+            needs.spare = max(needs.spare + 0.05, (load - mean) / math.sqrt(mean))
+            options = []
+        elif misses[failure] >= patience or failure == "fit" or (failure == "rank" and not small):
+            misses[failure] = 0
+            options = []
+            notes.append(_remedy(failure, needs))
+            report(notes[-1])
+    raise ByheartError(
+        f"no hash separated all {task.contexts} contexts within {limit} attempts; try another --seed"
+    )
+
+
+def _first_token_folds(task: Task) -> int:
+    return max(1, round(math.log2(task.contexts + 1) / 2) - 2)
+
+
+def _remedy(failure: str, needs: _Needs) -> str:
+    """Enlarge what the failure asks for, and say so."""
+    if failure == "fit" or (failure == "conflict" and needs.token_folds < 48):
+        needs.token_folds += max(1, needs.token_folds // 8)
+        if needs.token_folds > 16 and failure == "conflict":
+            needs.mix_folds += 2
+            needs.top += 2
+        return f"contexts meet: {needs.token_folds} token folds, {needs.mix_folds} mix folds"
+    if failure == "conflict":
+        needs.mix_folds += 4
+        needs.top += 4
+        return f"contexts meet: {needs.mix_folds} mix folds, {needs.top} more hash bits"
+    if failure == "load":
+        needs.spare += 0.15
+        return f"a bit position is too full: {needs.spare:.2f} standard deviations spared"
+    needs.slack += 2 if needs.slack < 8 else 6
+    return f"the stored numbers are not independent: {needs.slack} more than equations"
+
+
+@dataclass(frozen=True)
+class _Failure:
+    reason: str
+    load: int = 0
+
+
+def _attempt(
+    problem: Problem, plan: Plan, rng: random.Random, small: bool
+) -> tuple[Hash, Storage] | _Failure:
+    task = problem.task
+    hashed = hash_contexts(
+        problem.columns,
+        problem.sums,
+        problem.length,
+        plan.top_value,
+        plan.token_folds,
+        plan.mix_folds,
+        rng,
+    )
+    if hashed is None:
+        return _Failure("fit")
+    if conflicts(hashed.contexts, problem.labels):
+        return _Failure("conflict")
+    bits = fold_bits(hashed.contexts, plan)
+    lengths = np.array(task.code.lengths, dtype=np.int64)[problem.labels] + task.marks
+    layout, load = balance(plan, bits, lengths, task.window, 24 if small else 200, rng)
+    if load > plan.unknowns:
+        return _Failure("load", load)
+    for slack in SLACK:
+        fitted = replace(layout, unknowns=min(plan.unknowns, max(load + slack, _fewest(layout))))
+        numbers = solve(fitted, bits, _words(task, fitted, bits, problem.labels), lengths, task.window)
+        if numbers is not None:
+            return hashed, _storage(fitted, bits, numbers, task.window)
+        if fitted.unknowns == plan.unknowns:
+            break
+    return _Failure("rank", load)
+
+
+def _fewest(layout: Layout) -> int:
+    """Only cells of the last table can be left out."""
+    return layout.table_start[-1] if layout.table_start else layout.unknowns
+
+
+def _words(task: Task, layout: Layout, bits: NDArray, labels: NDArray) -> NDArray[np.uint64]:
+    """Fingerprint and code word of each context, Gray coded: bit i of the word is the xor of stored bits 0..i."""
+    width = task.code.longest
+    words = np.array(task.code.words(width), dtype=np.uint64)[labels]
+    words |= layout.marks_of(bits) << np.uint64(width)
+    return words ^ (words >> np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def _extremes(bits, arrays, values, units, signs):
+    """The smallest and the largest sum over all contexts."""
+    low, high = np.inf, -np.inf
+    for i in range(bits.shape[0]):
+        used = _coefficients(bits[i], arrays, units, signs)
+        total = 0.0
+        for e in range(used):
+            total += signs[e] * values[units[e]]
+        low = min(low, total)
+        high = max(high, total)
+    return low, high
+
+
+def _storage(layout: Layout, bits: NDArray, numbers: list[int], window: int) -> Storage:
+    """Centre the numbers in thresholds, find the constant and the lengths.
+
+    Numbers matter modulo 2**(K + 1) only, so those in thresholds may be negative; the constant grows until every sum is positive.
+    """
+    digits = layout.columns + window  # K + 1
+    modulus = 1 << digits
+    numbers = list(numbers)
+    for unit in layout.stored.values():
+        if numbers[unit] >= modulus // 2:
+            numbers[unit] -= modulus
+    values = np.array([float(x / modulus) for x in numbers])
+    size = len(numbers) + 1
+    low, high = _extremes(
+        bits, layout.arrays, values, np.zeros(size, np.int64), np.zeros(size, np.int64)
+    )
+    lift = max(0, math.ceil(-low + 1e-6))
+    longest = digits + math.ceil(math.log2(high + lift + 1e-6))
+    constant = numbers[0] + lift * modulus
+    return Storage(layout, numbers, constant, longest, _scale(layout, numbers, digits), window)
+
+
+def _scale(layout: Layout, numbers: list[int], digits: int) -> int:
+    """Room for the payload under the hash: |P - e/2| <= 2**(scale - 2) whatever folds fire, and lanes below 2**scale."""
+    low = high = 0
+    reach = 1
+    tables = {place: r for r, place in enumerate(layout.table_place)}
+    for place in reversed(range(len(layout.folds))):
+        stored = layout.stored.get(place)
+        number = numbers[stored] if stored is not None else 0
+        reach = max(reach, abs(2 * low - number), abs(2 * high - number))
+        low, high = min(low, number - high), max(high, number - low)
+        if layout.plan.narrow and place in tables:
+            table = tables[place]
+            cells = [layout.cell(table, 0, row) for row in range(1, layout.plan.tables[table])]
+            high += max((numbers[c] for c in cells if c is not None), default=0)
+    sums = layout.plan.lanes * (len(layout.plan.tables) + 1) << digits
+    return max((reach // 2).bit_length() + 2, sums.bit_length())

@@ -1,0 +1,96 @@
+"""Feed-forward blocks h + W2 relu(W1 h + b1) + b2, written with named lanes; each gadget's docstring is its proof."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ..network import FeedForward, Number, matrix, vector
+
+Unit = tuple[Mapping[str, Number], Number]  # a hidden unit: relu(sum of weight * lane + bias)
+Write = tuple[str, int, Number]  # lane += weight * unit
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block before its lanes have numbers."""
+
+    stage: str
+    units: Sequence[Unit] = ()
+    writes: Sequence[Write] = ()
+    constants: Mapping[str, Number] = field(default_factory=dict)
+
+    def lanes(self) -> list[str]:
+        names = [lane for weights, _ in self.units for lane in weights]
+        return names + [lane for lane, _, _ in self.writes] + list(self.constants)
+
+
+def feed_forward(block: Block, lanes: Mapping[str, int]) -> FeedForward:
+    """The block as a layer, lanes numbered."""
+    hidden, width = len(block.units), len(lanes)
+    w1 = {(i, lanes[k]): w for i, (weights, _) in enumerate(block.units) for k, w in weights.items()}
+    w2: dict[tuple[int, int], Number] = {}
+    for lane, unit, weight in block.writes:
+        w2[lanes[lane], unit] = w2.get((lanes[lane], unit), 0) + weight
+    return FeedForward(
+        matrix(hidden, width, w1),
+        vector({i: bias for i, (_, bias) in enumerate(block.units)}, hidden),
+        matrix(width, hidden, w2),
+        vector({lanes[lane]: value for lane, value in block.constants.items()}, width),
+        block.stage,
+    )
+
+
+def fold(stage: str, lane: str, threshold: Number, slope: int = 2, extra: Sequence[Write] = ()) -> Block:
+    """lane <- lane - slope * relu(lane - threshold): values above the threshold are reflected below it.
+
+    With slope 2 this is lane <- threshold - |lane - threshold|. Three parameters.
+    """
+    return Block(stage, [({lane: 1}, -threshold)], [(lane, 0, -slope), *extra])
+
+
+def fold_and_count(stage: str, lane: str, threshold: Number, gap: Number, counter: str, weight: int) -> Block:
+    """A fold that also adds `weight` to the counter if it fires, for a lane never in (threshold, threshold + gap).
+
+    relu(x) - relu(x - gap) is 0 for x <= 0 and gap for x >= gap; here x = lane - threshold. Seven parameters.
+    """
+    step = Fraction(weight) / gap
+    return Block(
+        stage,
+        [({lane: 1}, -threshold), ({lane: 1}, -threshold - gap)],
+        [(lane, 0, -2), (counter, 0, step), (counter, 1, -step)],
+    )
+
+
+def select(
+    stage: str, index: str, tables: Mapping[str, Sequence[int]], constants: Mapping[str, Number], reset: bool
+) -> Block:
+    """lane <- lane + tables[lane][index] for every lane at once, for a whole number 0 <= index < rows.
+
+    f(j) = f(0) + sum over i of c_i relu(j - i), with c_i the second differences of f (c_0 = f(1) - f(0)): between whole
+    numbers f is the broken line through its values. f(0) is 0 here. Two parameters a row and one a row and lane. With reset the index returns to 0: relu(index) = index.
+    """
+    rows = len(next(iter(tables.values())))
+    writes = []
+    for lane, values in tables.items():
+        assert values[0] == 0
+        before = [0, *values]  # f(-1) = 0 makes the first one c_0 = f(1)
+        writes += [
+            (lane, i, values[i + 1] - 2 * values[i] + before[i])
+            for i in range(rows - 1)
+            if values[i + 1] - 2 * values[i] + before[i]
+        ]
+    if reset:
+        writes.append((index, 0, -1))
+    return Block(stage, [({index: 1}, -i) for i in range(rows - 1)], writes, constants)
+
+
+def read_bit(stage: str, lane: str, threshold: int, output: str, weight: int, subtract: bool) -> Block:
+    """output += weight if lane > threshold, for a lane that is a multiple of 1/2 and not the threshold itself.
+
+    relu(2x) - relu(2x - 1) is 0 for x <= 0 and 1 for x >= 1/2; here x = lane - threshold. With subtract, the threshold
+    is then taken off the lane. Six or eight parameters.
+    """
+    writes = [(output, 0, weight), (output, 1, -weight)]
+    if subtract:
+        writes += [(lane, 0, -threshold), (lane, 1, threshold)]
+    return Block(stage, [({lane: 2}, -2 * threshold), ({lane: 2}, -2 * threshold - 1)], writes)

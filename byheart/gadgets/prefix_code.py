@@ -1,0 +1,67 @@
+"""Prefix codes for labels, and the block that turns a code word back into the label's number.
+
+Frequent labels get short words. Labels are numbered by word length, so the words of one length are consecutive
+(a *canonical* code) and decoding is one convex piecewise-linear map followed by reading binary digits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+
+
+@dataclass(frozen=True)
+class PrefixCode:
+    """Word lengths, shortest first: label number r has a word of lengths[r] bits.
+
+    Word r, read as a binary fraction, is the sum of 2**-lengths[s] over s < r: the words fill [0, 1) in order.
+    """
+
+    lengths: tuple[int, ...]
+
+    @property
+    def longest(self) -> int:
+        return max(self.lengths)
+
+    def words(self, width: int) -> list[int]:
+        """Every word, left-aligned in `width` bits."""
+        ends = accumulate(1 << (width - length) for length in self.lengths)
+        return [end - (1 << (width - length)) for end, length in zip(ends, self.lengths)]
+
+    def kinks(self) -> list[tuple[Fraction, int]]:
+        """(x, change of slope) of the convex map g with floor(g(x)) = r for every x that begins with word r.
+
+        On the words of length l the map has slope 2**l and takes the next whole number at each word's start.
+        It is continuous because word r + 1 starts where word r ends: g rises by 2**l * 2**-l = 1 between them.
+        The first entry is (0, slope at 0).
+        """
+        result, previous = [], 0
+        start = Fraction(0)
+        for length in self.lengths:
+            if length != previous or not result:
+                result.append((start, (1 << length) - (1 << previous) * bool(result)))
+                previous = length
+            start += Fraction(1, 1 << length)
+        return result
+
+
+def prefix_code(counts: Sequence[int], limit: int) -> PrefixCode:
+    """The best prefix code with words of at most `limit` bits for counts in decreasing order.
+
+    Package-merge (Larmore and Hirschberg 1990): a word's length is the number of times its label is bought
+    among the cheapest 2C - 2 packages.
+    """
+    size = len(counts)
+    assert size >= 1 and size <= 1 << limit and list(counts) == sorted(counts, reverse=True)
+    leaves = sorted((count, (label,)) for label, count in enumerate(counts))
+    packages: list[tuple[int, tuple[int, ...]]] = []
+    for _ in range(limit):
+        merged = sorted(leaves + packages, key=lambda item: item[0])
+        packages = [
+            (a[0] + b[0], a[1] + b[1]) for a, b in zip(merged[::2], merged[1::2], strict=False)
+        ]
+    lengths = [0] * size
+    for _, members in packages[: size - 1]:
+        for label in members:
+            lengths[label] += 1
+    return PrefixCode(tuple(sorted(lengths)))

@@ -1,0 +1,234 @@
+"""Network: the layer kinds and their exact weights, and nothing else.
+
+A weight is a dyadic rational, mantissa * 2**exponent. The layer kinds are few and closed: every evaluator, the
+checker and every export knows all of them (checker/FORMAT.md, section 3, says what each computes).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+Number = int | float | Fraction
+
+
+class Dyadic(NamedTuple):
+    """mantissa * 2**exponent, with an odd mantissa (zero is 0 * 2**0)."""
+
+    mantissa: int
+    exponent: int
+
+    @property
+    def fraction(self) -> Fraction:
+        return Fraction(self.mantissa) * Fraction(2) ** self.exponent
+
+    @property
+    def digits(self) -> int:
+        """Binary digits of the mantissa."""
+        return abs(self.mantissa).bit_length()
+
+    @property
+    def coded_bits(self) -> int:
+        """Sign, odd mantissa and, if there is one, a signed exponent."""
+        return 1 + self.digits + (1 + abs(self.exponent).bit_length() if self.exponent else 0)
+
+    @property
+    def fixed_bits(self) -> int:
+        """Digits in plain binary notation: the paper's bit complexity."""
+        return max(self.digits, -self.exponent) if self.exponent < 0 else self.digits + self.exponent
+
+
+def dyadic(value: Number) -> Dyadic:
+    """The canonical form of a number; a float is the dyadic number that it is.
+
+    >>> dyadic(-1.5)
+    Dyadic(mantissa=-3, exponent=-1)
+    """
+    if isinstance(value, int):
+        mantissa, exponent = value, 0
+    else:
+        mantissa, denominator = value.as_integer_ratio()
+        exponent = 1 - denominator.bit_length()
+        assert denominator == 1 << -exponent, f"{value} is not dyadic"
+    if mantissa == 0:
+        return Dyadic(0, 0)
+    zeros = (mantissa & -mantissa).bit_length() - 1
+    return Dyadic(mantissa >> zeros, exponent + zeros)
+
+
+class Entry(NamedTuple):
+    row: int
+    column: int
+    value: Dyadic
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A sparse matrix: its shape and its nonzero entries, sorted by row and column."""
+
+    rows: int
+    columns: int
+    entries: tuple[Entry, ...] = ()
+
+    @cached_property
+    def by_row(self) -> dict[int, list[tuple[int, Dyadic]]]:
+        """The nonzero rows: row -> [(column, value), ...]."""
+        table: dict[int, list[tuple[int, Dyadic]]] = {}
+        for row, column, value in self.entries:
+            table.setdefault(row, []).append((column, value))
+        return table
+
+    def __getitem__(self, place: tuple[int, int]) -> Fraction:
+        row, column = place
+        return next(
+            (value.fraction for c, value in self.by_row.get(row, []) if c == column), Fraction(0)
+        )
+
+
+def matrix(rows: int, columns: int, values: Mapping[tuple[int, int], Number]) -> Matrix:
+    """A Matrix from {(row, column): number}; zeros are dropped."""
+    places = sorted(place for place, value in values.items() if value)
+    return Matrix(rows, columns, tuple(Entry(r, c, dyadic(values[r, c])) for r, c in places))
+
+
+def vector(values: Mapping[int, Number], rows: int) -> Matrix:
+    """A column vector from {row: number}."""
+    return matrix(rows, 1, {(row, 0): value for row, value in values.items()})
+
+
+@dataclass(frozen=True)
+class Linear:
+    """h -> weight h + bias, column by column."""
+
+    weight: Matrix
+    bias: Matrix
+    stage: str = ""
+    kind: ClassVar[str] = "linear"
+
+    @property
+    def tensors(self) -> dict[str, Matrix]:
+        return {"weight": self.weight, "bias": self.bias}
+
+
+@dataclass(frozen=True)
+class FeedForward:
+    """h -> h + W2 relu(W1 h + b1) + b2, column by column (kajitsuka2025, eq. (3))."""
+
+    W1: Matrix
+    b1: Matrix
+    W2: Matrix
+    b2: Matrix
+    stage: str = ""
+    kind: ClassVar[str] = "feed_forward"
+
+    @property
+    def tensors(self) -> dict[str, Matrix]:
+        return {"W1": self.W1, "b1": self.b1, "W2": self.W2, "b2": self.b2}
+
+
+@dataclass(frozen=True)
+class UniformAttention:
+    """Z -> Z + W_O W_V mean(Z), the mean taken over all columns (kajitsuka2025, eq. (39)).
+
+    The mean of n columns is exact if the odd part of n divides every entry of W_O.
+    """
+
+    W_V: Matrix
+    W_O: Matrix
+    stage: str = "attend"
+    kind: ClassVar[str] = "uniform_attention"
+
+    @property
+    def tensors(self) -> dict[str, Matrix]:
+        return {"W_V": self.W_V, "W_O": self.W_O}
+
+    def divided(self, length: int) -> Matrix:
+        """W_O / length, exactly."""
+        odd = length >> (twos := (length & -length).bit_length() - 1)
+        assert all(e.value.mantissa % odd == 0 for e in self.W_O.entries), "W_O / n is not dyadic"
+        return matrix(
+            self.W_O.rows,
+            self.W_O.columns,
+            {(r, c): (v.fraction / odd) / (1 << twos) for r, c, v in self.W_O.entries},
+        )
+
+
+Layer = Linear | FeedForward | UniformAttention
+
+
+@dataclass(frozen=True)
+class Input:
+    """What the network reads: at most `length` vectors, padded at the front, with or without positions."""
+
+    dimension: int
+    length: int
+    positions: bool
+    padding: tuple[Dyadic, ...]
+
+    @property
+    def coordinates(self) -> int:
+        return self.dimension + self.positions
+
+
+class Parameter(NamedTuple):
+    """One nonzero weight and its place."""
+
+    layer: int
+    tensor: str
+    row: int
+    column: int
+    value: Dyadic
+
+
+@dataclass(frozen=True)
+class Network:
+    """A transformer with exact weights: embedding, blocks, one output coordinate of the last column."""
+
+    input: Input
+    layers: tuple[Layer, ...]
+
+    @property
+    def width(self) -> int:
+        """Lanes of the residual stream."""
+        return self.layers[-1].tensors["weight"].columns
+
+    @property
+    def hidden(self) -> int:
+        """The widest hidden layer."""
+        return max((x.W1.rows for x in self.layers if isinstance(x, FeedForward)), default=0)
+
+    @property
+    def depth(self) -> int:
+        """Blocks between embedding and output."""
+        return len(self.layers) - 2
+
+    @property
+    def attentions(self) -> tuple[int, ...]:
+        return tuple(i for i, x in enumerate(self.layers) if isinstance(x, UniformAttention))
+
+    def parameters(self) -> Iterator[Parameter]:
+        """Every nonzero parameter, in the order of the file format."""
+        for index, layer in enumerate(self.layers):
+            for name, tensor in layer.tensors.items():
+                for row, column, value in tensor.entries:
+                    yield Parameter(index, name, row, column, value)
+
+    def counts(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The `parameters` and `bits` of checker/FORMAT.md, section 4, without those that need the data."""
+        values = [p.value for p in self.parameters()]
+        ends = {0, len(self.layers) - 1}
+        outside = sum(p.layer in ends for p in self.parameters())
+        dense = sum(t.rows * t.columns for x in self.layers for t in x.tensors.values())
+        parameters = {
+            "nonzero": len(values),
+            "dense": dense,
+            "counted": len(values) - outside,
+            "outside": outside,
+        }
+        bits = {
+            "total": sum(v.coded_bits for v in values),
+            "fixed": sum(v.fixed_bits for v in values),
+            "largest": max((v.fixed_bits for v in values), default=0),
+        }
+        return parameters, bits

@@ -1,0 +1,143 @@
+"""Python values of one file to arrays that hold them exactly, or the reason why none does."""
+
+from collections import defaultdict
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dataset import Ints, beyond_float
+
+NUMBERS = {int, float}
+WORDS = {
+    bool: "true or false",
+    type(None): "null",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    list: "a list of numbers",
+    dict: "an object",
+}
+
+
+class Fault(Exception):
+    """What is wrong with a row; whoever knows the file and the line makes a ByheartError of it."""
+
+
+def numberer() -> defaultdict:
+    """A dictionary that gives each new key the next number."""
+    numbers: defaultdict = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
+
+
+def label_kind(labels: list, lengths: Ints) -> type:
+    """str or int, whichever all labels are; lengths are those of the inputs."""
+    kinds = set(map(type, labels))
+    if kinds == {int}:
+        integers(labels)
+    elif kinds != {str}:
+        raise Fault(_unusable_label(labels, lengths.tolist()))
+    return kinds.pop()
+
+
+def _unusable_label(labels: list, lengths: list[int]) -> str:
+    pairs = list(zip(labels, lengths, strict=True))
+    wrong, length = next((pair for pair in pairs if type(pair[0]) not in (str, int)), ("", 0))
+    if isinstance(wrong, list) and len(wrong) == length:
+        return "sequence-to-sequence labels are not supported yet; give one label a sequence"
+    if isinstance(wrong, list):
+        return f"the label has {len(wrong)} entries and the input {length} tokens; give one label"
+    if wrong == "":
+        return "string and integer labels are mixed; use one kind a file"
+    return f"the label is {_word(wrong)}; a label is a string or an integer"
+
+
+def counts(values: list) -> Ints:
+    """How often each row was seen."""
+    if set(map(type, values)) != {int} or min(values) < 1:
+        raise Fault("the count is no integer of 1 or more; correct it or leave it out")
+    return integers(values)
+
+
+def tokens(flat: list, strings: defaultdict) -> tuple[str, NDArray]:
+    """The kind of the tokens and their values: for strings their numbers, else vectors [M, d]."""
+    kinds = set(map(type, flat))
+    if kinds == {str}:
+        return "string", np.fromiter(map(strings.__getitem__, flat), np.int64, len(flat))
+    if kinds <= NUMBERS:
+        return "number", numbers(flat)[:, None]
+    if kinds == {list}:
+        return "vector", _vectors(flat)
+    raise Fault(_unusable_token(flat))
+
+
+def _vectors(flat: list[list]) -> NDArray:
+    sizes = sorted(set(map(len, flat)))
+    if len(sizes) > 1:
+        raise Fault(unlike_dimensions(sizes[0], sizes[1]))
+    entries = list(chain.from_iterable(flat))
+    if not entries:
+        raise Fault("a vector is empty; give at least one number")
+    for kind in set(map(type, entries)) - NUMBERS:
+        wrong = next(entry for entry in entries if type(entry) is kind)
+        raise Fault(f"a vector holds {_word(wrong)}; give lists of numbers")
+    return numbers(entries).reshape(len(flat), -1)
+
+
+def unlike_dimensions(one: int, other: int) -> str:
+    return f"vectors of {one} and of {other} numbers are mixed; give all vectors the same length"
+
+
+def _unusable_token(flat: list) -> str:
+    for value in flat:
+        if type(value) not in (str, int, float, list):
+            return f"a token is {_word(value)}; a token is a string, a number or a list of numbers"
+    words = sorted({_word(value) for value in flat})
+    return f"tokens of different kinds are mixed ({' and '.join(words)}); use one kind a file"
+
+
+def _word(value: object) -> str:
+    return WORDS.get(type(value), f"of type {type(value).__name__}")
+
+
+def numbers(flat: list) -> NDArray:
+    """The numbers as int64 or float64, whichever holds all of them exactly."""
+    kinds = set(map(type, flat))
+    if kinds == {int}:
+        return integers(flat)
+    fractions = finite(np.array([value for value in flat if type(value) is float], np.float64))
+    if kinds == {float}:
+        return fractions
+    dtype = common_type(integers([value for value in flat if type(value) is int]), fractions)
+    return finite(np.array(flat, dtype)) if dtype == np.float64 else integers(list(map(int, flat)))
+
+
+def integers(values: list) -> Ints:
+    """The integers as int64."""
+    try:
+        return np.array(values, np.int64)
+    except OverflowError:
+        large = next(value for value in values if not -(2**63) <= value < 2**63)
+        name = large if abs(large) < 10**30 else f"of {large.bit_length()} bits"
+        raise Fault(f"the integer {name} is beyond signed 64 bits; use a string") from None
+
+
+def finite(values: NDArray) -> NDArray:
+    """The numbers with -0.0 turned into 0.0."""
+    if not np.isfinite(values).all():
+        raise Fault("a number is infinite or not a number (NaN); leave such rows out")
+    return values + 0.0
+
+
+def common_type(integers: Ints, fractions: NDArray) -> np.dtype:
+    """float64 if it holds the integers exactly, else int64 if it holds the fractions exactly."""
+    if not beyond_float(integers):
+        return np.dtype(np.float64)
+    whole = (np.floor(fractions) == fractions) & (np.abs(fractions) < 2.0**63)
+    if whole.all():
+        return np.dtype(np.int64)
+    raise Fault(
+        "integers too large for a float64 and fractions are mixed, and no number type holds "
+        "both exactly; scale the numbers or use strings"
+    )
