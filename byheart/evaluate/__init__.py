@@ -1,0 +1,28 @@
+"""Run a Network: exactly on Python integers (the reference), or with compiled limb kernels."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from ..network import Network
+from .batch import Batch
+
+SMALL = 2000  # sequences; below, compiling kernels does not pay
+
+
+def choose(engine: str, sequences: int) -> str:
+    """The engine that "auto" stands for."""
+    if engine == "auto":
+        return "limbs" if sequences > SMALL else "exact"
+    return engine
+
+
+def evaluate(
+    network: Network,
+    batch: Batch,
+    engine: str = "auto",
+    progress: Callable[[int], None] | None = None,
+) -> list[Fraction] | list[int]:
+    """The output for every sequence. engine: "exact", "limbs", or "auto" to choose by size."""
+    from . import exact
+
+    return exact.evaluate(network, batch)

@@ -40,9 +40,12 @@ class Storage:
 
 
 def assemble(
-    spec: Input, hashed: Hash, storage: Storage, code: PrefixCode, unknown: int | None
+    spec: Input, grain: int, hashed: Hash, storage: Storage, code: PrefixCode, unknown: int | None
 ) -> Network:
-    """The whole network: E_in, token folds, attention, folds, tables, shift, strip, read, E_out."""
+    """The whole network: E_in, token folds, attention, folds, tables, shift, strip, read, E_out.
+
+    grain: the hash was found for the input's coordinates times this power of two, which makes them whole numbers.
+    """
     before = list(_token_folds(hashed, storage))
     after = [
         *_mix_folds(hashed, storage),
@@ -59,7 +62,7 @@ def assemble(
     width = len(lanes)
     unit = 1 << storage.scale
     embed = Linear(
-        matrix(width, spec.coordinates, {(0, i): w * unit for i, w in enumerate(hashed.weights)}),
+        matrix(width, spec.coordinates, {(0, i): w * grain * unit for i, w in enumerate(hashed.weights)}),
         vector({0: _embed_bias(hashed) * unit}, width),
         "embed",
     )

@@ -16,9 +16,15 @@ ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def hash_bits(task: Task) -> int:
-    """Bits of H for which two of the contexts meet less than once or twice: 2 log2 of their number, and the fingerprint's."""
-    pairs = 2 * math.log2(max(2, task.contexts)) - 1.3
-    return math.ceil(max(pairs, math.log2(max(2, task.contexts)) + task.marks + 2 if task.marks else 0))
+    """Bits of H for which contexts with different labels are expected to meet about once, fingerprints included.
+
+    Of n contexts, n^2 / 2 pairs meet with chance 2**-bits each; with two labels half of the meetings do no harm. With words of w bits,
+    contexts of neighbouring columns share equations, and those that differ in the column alone meet too: w times as many.
+    """
+    contexts = math.log2(max(2, task.contexts))
+    pairs = 2 * contexts - 1.3 + (2 + math.log2(task.window) if task.window > 1 else 0)
+    strangers = contexts + task.marks + 2 if task.marks else 0
+    return math.ceil(max(pairs, strangers))
 
 
 def needed(task: Task, columns: int, spare: float, slack: int) -> int:
@@ -27,19 +33,20 @@ def needed(task: Task, columns: int, spare: float, slack: int) -> int:
     return math.ceil(mean + spare * math.sqrt(mean)) + slack
 
 
-def candidates(task: Task, objective: str, spare: float, slack: int, extra_top: int) -> list[Plan]:
+def candidates(
+    task: Task, objective: str, spare: float, slack: int, extra_bits: int
+) -> list[Plan]:
     """All plans of the family that store enough, cheapest first."""
-    plans = []
+    plans: list[Plan] = []
+    bits = hash_bits(task) + extra_bits
     for columns in _column_counts(task):
         numbers = needed(task, columns, spare, slack)
         if objective == "dense":
-            plans += _narrow_plans(task, columns, numbers)
+            plans += _narrow_plans(task, columns, numbers, bits)
         else:
-            plans += _plain_plans(task, columns, numbers)
-            plans += _table_plans(task, columns, numbers)
-    plans = [replace(p, top=p.top + extra_top) for p in plans]
-    fitting = [p for p in plans if sum(map(len, p.folds)) <= MAX_FOLDS]
-    return sorted(fitting, key=lambda p: (cost(p, task).of(objective), p.columns))
+            plans += _plain_plans(task, columns, numbers, bits)
+            plans += _table_plans(task, columns, numbers, bits)
+    return sorted(plans, key=lambda p: (cost(p, task).of(objective), p.columns))
 
 
 def _column_counts(task: Task) -> Iterator[int]:
@@ -51,16 +58,16 @@ def _column_counts(task: Task) -> Iterator[int]:
         a += 1
 
 
-def _plain_plans(task: Task, columns: int, numbers: int) -> Iterator[Plan]:
+def _plain_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:
     """No tables: every number in a fold."""
     spelled = sum(1 for part in Plan(columns).folds for _ in part)
-    data = max(numbers - 1, hash_bits(task) - spelled - task.marks, 0)
+    data = max(numbers - 1, bits - spelled - task.marks, 0)
     if data + spelled + task.marks <= MAX_FOLDS:
         low = min(data, 3)
         yield Plan(columns, top=data - low, low=low, marks=task.marks)
 
 
-def _table_plans(task: Task, columns: int, numbers: int) -> Iterator[Plan]:
+def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:
     """Two tables in every lane. A few data folds take the ends of H, which are less random than its middle."""
     fewest = 1 if task.contexts <= 4000 else 3
     for first in ROWS:
@@ -68,7 +75,7 @@ def _table_plans(task: Task, columns: int, numbers: int) -> Iterator[Plan]:
             for gates in range(1, 17):
                 plan = Plan(columns, (first, second), gates + 1, gates, marks=task.marks)
                 used = sum(map(len, plan.folds))
-                data = max(fewest, hash_bits(task) - used)
+                data = max(fewest, bits - used)
                 cells = first + second - 2 + 1
                 lanes = math.ceil((numbers - 1 - data - gates + (gates + 1)) / cells)
                 most = 1 + gates + gates * (gates - 1) // 2
@@ -76,13 +83,13 @@ def _table_plans(task: Task, columns: int, numbers: int) -> Iterator[Plan]:
                     yield replace(plan, lanes=lanes, top=data - data // 2, low=data // 2)
 
 
-def _narrow_plans(task: Task, columns: int, numbers: int) -> Iterator[Plan]:
+def _narrow_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:
     """One lane, four or five tables read one after another: exclusive rows need more tables to be independent."""
     for count in (4, 5):
         for rows in _row_counts(numbers, count):
             plan = Plan(columns, rows, marks=task.marks, narrow=True)
             used = sum(map(len, plan.folds))
-            data = max(10, hash_bits(task) - used)
+            data = max(10, bits - used)
             if 1 + data + sum(rows) - count >= numbers and used + data <= MAX_FOLDS:
                 yield replace(plan, top=2, low=data - 2)
 

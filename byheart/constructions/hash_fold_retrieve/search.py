@@ -60,7 +60,7 @@ class _Needs:
     slack: int
     token_folds: int
     mix_folds: int = 0
-    top: int = 0
+    hash_bits: int = 0  # beyond what random contexts need
 
 
 def search(problem: Problem, objective: str, seed: int, report: Callable[[str], None]) -> Found:
@@ -68,14 +68,14 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
     task = problem.task
     small = task.contexts <= 4000
     patience = 16 if small else 6
-    limit = 2000 if small else 100
+    limit = 2000 if small else 60
     needs = _Needs(0.2 if small else 0.9, 2 if small else 8, _first_token_folds(task))
     misses = {"fit": 0, "conflict": 0, "load": 0, "rank": 0}
     notes: list[str] = []
     options: list[Plan] = []
     for attempt in range(limit):
         if not options:
-            options = candidates(task, objective, needs.spare, needs.slack, needs.top)[: 2 if small else 1]
+            options = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)[: 2 if small else 1]
             if not options:
                 raise ByheartError("no plan of this family is large enough for so many contexts")
         plan = replace(
@@ -110,19 +110,19 @@ def _first_token_folds(task: Task) -> int:
 
 def _remedy(failure: str, needs: _Needs) -> str:
     """Enlarge what the failure asks for, and say so."""
-    if failure == "fit" or (failure == "conflict" and needs.token_folds < 48):
+    if failure in ("fit", "conflict"):
         needs.token_folds += max(1, needs.token_folds // 8)
-        if needs.token_folds > 16 and failure == "conflict":
-            needs.mix_folds += 2
-            needs.top += 2
-        return f"contexts meet: {needs.token_folds} token folds, {needs.mix_folds} mix folds"
-    if failure == "conflict":
-        needs.mix_folds += 4
-        needs.top += 4
-        return f"contexts meet: {needs.mix_folds} mix folds, {needs.top} more hash bits"
+        if failure == "conflict":
+            needs.hash_bits += 1
+            needs.mix_folds += needs.token_folds > 12
+        return (
+            f"contexts meet: {needs.token_folds} token folds, {needs.mix_folds} mix folds, "
+            f"{needs.hash_bits} more hash bits"
+        )
     if failure == "load":
         needs.spare += 0.15
         return f"a bit position is too full: {needs.spare:.2f} standard deviations spared"
+    needs.hash_bits += needs.slack >= 8
     needs.slack += 2 if needs.slack < 8 else 6
     return f"the stored numbers are not independent: {needs.slack} more than equations"
 

@@ -1,0 +1,91 @@
+"""Construction: dataset in, network out. One subclass a theorem, in byheart/constructions."""
+
+import inspect
+import re
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .contexts import Contexts
+from .dataset import Dataset
+from .network import Network
+
+Report = Callable[[str], None]  # progress and fallbacks, a sentence each
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may choose; a construction refuses what it cannot do.
+
+    positions       tokens carry their position
+    reject_unknown  bits of the fingerprint by which unknown inputs are told, 0 for none
+    minimise        "nonzero", "dense" or "bits"
+    seed            of every random choice
+    """
+
+    positions: bool = False
+    reject_unknown: int = 0
+    minimise: str = "nonzero"
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A network and what its outputs mean: output y is label order[y], y = unknown means "never seen"."""
+
+    network: Network
+    order: tuple[int, ...]
+    unknown: int | None
+    tries: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Header:
+    """The contract with the paper, read from the docstring of the file that holds the theorem."""
+
+    summary: str
+    paper: str
+    item: str
+    statement: str
+    assumptions: str
+    guarantee: str
+    departures: str
+
+
+class Construction(ABC):
+    """One theorem that gives weights. `name` is what a user types after --method."""
+
+    name: ClassVar[str]
+    form: ClassVar[str | None] = None
+
+    @abstractmethod
+    def build(self, dataset: Dataset, contexts: Contexts, options: Options, report: Report) -> Built:
+        """A network for a dataset in which every context has one label (A1)."""
+
+    @property
+    def header(self) -> Header:
+        return parse_header(inspect.getdoc(sys.modules[type(self).__module__]) or "")
+
+
+SECTIONS = ("Paper", "Statement", "Assumptions", "Guarantee", "Departures", "Notation")
+
+
+def parse_header(text: str) -> Header:
+    """The sections of a theorem file's docstring (CONTRIBUTING.md shows the form)."""
+    parts = re.split(rf"^({'|'.join(SECTIONS)})\s+", text, flags=re.MULTILINE)
+    found = {name: re.sub(r"\s+", " ", body).strip() for name, body in zip(parts[1::2], parts[2::2])}
+    missing = [name for name in SECTIONS if name not in found]
+    assert not missing, f"the header lacks {missing}"
+    paper, _, item = found["Paper"].partition(", ")
+    return Header(
+        parts[0].strip().splitlines()[0],
+        paper,
+        item,
+        found["Statement"],
+        found["Assumptions"],
+        found["Guarantee"],
+        found["Departures"],
+    )

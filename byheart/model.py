@@ -1,0 +1,116 @@
+"""Model: a network with the words it reads and writes. What `compile` returns, `open` reads and `recall` asks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from .dataset import Dataset
+from .errors import ByheartError
+from .evaluate import evaluate
+from .evaluate.batch import Batch
+from .network import Network
+
+Token = str | int | float | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model says: its label, and whether it knows the input (None if it cannot tell)."""
+
+    input: Sequence[Token]
+    label: str | int | None
+    known: bool | None
+
+    def json(self) -> dict:
+        return {"input": self.input, "label": self.label, "known": self.known, "probabilities": None}
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A network and its vocabulary.
+
+    kind     of the tokens: "string", "number" or "vector"
+    tokens   the strings in the order of their numbers, None for numbers and vectors
+    labels   output y is labels[y]; y = unknown means "never seen"
+    about    everything else that config.json records: method, paper, loading, data, counts, search
+    """
+
+    network: Network
+    kind: str
+    tokens: tuple[str, ...] | None
+    labels: tuple[str, ...] | tuple[int, ...]
+    unknown: int | None
+    about: Mapping = field(default_factory=dict)
+
+    def recall(self, tokens: Sequence[Token]) -> str | int | None:
+        """The label of one sequence; None if the network answers with no label."""
+        return self.answers([tokens])[0].label
+
+    def answers(self, sequences: Sequence[Sequence[Token]]) -> list[Answer]:
+        """Ask many at once. A word outside the vocabulary gives no label and known = False."""
+        rows = [self.numbers(tokens) for tokens in sequences]
+        known = [i for i, row in enumerate(rows) if row is not None]
+        outputs = evaluate(self.network, self._batch([rows[i] for i in known])) if known else []
+        answers = {i: self.meaning(sequences[i], y) for i, y in zip(known, outputs, strict=True)}
+        return [answers.get(i, Answer(x, None, False)) for i, x in enumerate(sequences)]
+
+    def meaning(self, tokens: Sequence[Token], output: Fraction | int) -> Answer:
+        """The answer that an output of the network stands for."""
+        whole = int(output) if output == int(output) else -1
+        label = self.labels[whole] if 0 <= whole < len(self.labels) else None
+        return Answer(tokens, label, None if self.unknown is None else label is not None)
+
+    def numbers(self, tokens: Sequence[Token]) -> list | None:
+        """The vectors of a sequence, or None if a word is outside the vocabulary; ByheartError if it cannot be read."""
+        if not 1 <= len(tokens) <= self.network.input.length:
+            raise ByheartError(
+                f"the model reads 1 to {self.network.input.length} tokens, not {len(tokens)}"
+            )
+        if self.kind == "string":
+            places = [self._place(token) for token in tokens]
+            return None if None in places else [[place] for place in places]
+        rows = [[token] if self.kind == "number" else list(token) for token in tokens]  # type: ignore[arg-type]
+        for row in rows:
+            if len(row) != self.network.input.dimension:
+                raise ByheartError(f"a token must have {self.network.input.dimension} coordinates: {row}")
+            if not all(isinstance(x, int | float) and np.isfinite(x) for x in row):
+                raise ByheartError(f"a token must be made of finite numbers: {row}")
+        return rows
+
+    def _place(self, token: Token) -> int | None:
+        if not isinstance(token, str):
+            raise ByheartError(f"this model reads words, not {token!r}")
+        return self._places.get(token)
+
+    @property
+    def _places(self) -> dict[str, int]:
+        found = self.__dict__.get("_index")
+        if found is None:
+            found = {word: i + 1 for i, word in enumerate(self.tokens or ())}
+            self.__dict__["_index"] = found
+        return found
+
+    def _batch(self, rows: Sequence[Sequence]) -> Batch:
+        """Rows of vectors as a batch, token numbers not shared."""
+        flat = [vector for row in rows for vector in row]
+        whole = all(isinstance(x, int) for vector in flat for x in vector)
+        starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+        vectors = np.array(flat, dtype=np.int64 if whole else np.float64)
+        return Batch(vectors, np.arange(len(flat)), starts)
+
+    def batch(self, dataset: Dataset) -> tuple[Batch, np.ndarray]:
+        """The sequences of a dataset as the network reads them, and the output each must give (-1: no such label)."""
+        if dataset.kind != self.kind or dataset.vectors.shape[1] != self.network.input.dimension:
+            raise ByheartError(
+                f"the model reads {self.kind} tokens with {self.network.input.dimension} coordinates, "
+                f"the data holds {dataset.kind} tokens with {dataset.vectors.shape[1]}"
+            )
+        vectors = dataset.vectors
+        if self.kind == "string":
+            places = self._places
+            vectors = np.array([[places.get(word, 0)] for word in dataset.tokens], dtype=np.int64)
+        outputs = {label: i for i, label in enumerate(self.labels)}
+        wanted = np.array([outputs.get(name, -1) for name in dataset.label_names], dtype=np.int64)
+        return Batch(vectors, dataset.ids, dataset.starts), wanted[dataset.labels]
