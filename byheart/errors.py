@@ -7,3 +7,7 @@ class ByheartError(ValueError):
 
 class AssumptionError(ByheartError):
     """An assumption (A1, A2, ...) of a construction or bound fails for this dataset."""
+
+
+class DisagreementError(ByheartError):
+    """A model folder is readable, but a hash or a count in it disagrees with the rest."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from os import PathLike
 
 import numpy as np
 
@@ -43,6 +44,14 @@ class Model:
     labels: tuple[str, ...] | tuple[int, ...]
     unknown: int | None
     about: Mapping = field(default_factory=dict)
+
+    def save(
+        self, path: str | PathLike[str], *, force: bool = False, data: Dataset | None = None
+    ) -> None:
+        """Write the model folder; `force` replaces an older model, `data` is put beside the weights."""
+        from .folder import save  # it imports this file
+
+        save(self, path, force=force, data=data)
 
     def recall(self, tokens: Sequence[Token]) -> str | int | None:
         """The label of one sequence; None if the network answers with no label."""

@@ -23,6 +23,10 @@ def evaluate(
     progress: Callable[[int], None] | None = None,
 ) -> list[Fraction] | list[int]:
     """The output for every sequence. engine: "exact", "limbs", or "auto" to choose by size."""
+    if choose(engine, len(batch)) == "limbs":
+        from . import limbs
+
+        return limbs.evaluate(network, batch, progress)
     from . import exact
 
     return exact.evaluate(network, batch)

@@ -1,0 +1,38 @@
+# Every target does its own set-up: only Python 3.11 or later, gcc and make are needed.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: demo test slow check bench picture clean
+
+demo: $(READY)
+	$(BIN)/byheart demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+slow: $(READY)
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+check: $(READY)
+	$(BIN)/ruff format --check byheart tests benchmarks docs
+	$(BIN)/ruff check byheart tests benchmarks docs
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python benchmarks/run.py
+
+picture: $(READY)
+	$(BIN)/python docs/make_demo_picture.py
+
+$(READY): pyproject.toml setup.py constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "byheart needs Python 3.11 or later")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build byheart.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

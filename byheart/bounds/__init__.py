@@ -1,0 +1,1 @@
+"""The limits and sizes that theorems give, one file a paper."""

@@ -1,0 +1,79 @@
+"""The command line: typer over byheart.commands. Importing it imports nothing heavy."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from ..errors import ByheartError
+
+HOLDS, DISAGREES, REFUSED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 it holds, 1 it does not, 2 bad input or usage."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal may not know every letter
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        return _no_reader()
+    except SystemExit as stop:
+        return (
+            _no_reader() if isinstance(stop.__context__, BrokenPipeError) else int(stop.code or 0)
+        )
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    from .app import app
+
+    command = typer.main.get_command(app)
+    try:
+        return command.main(arguments, prog_name="byheart", standalone_mode=False) or HOLDS
+    except ByheartError as error:
+        return _say(error, REFUSED if not _disagrees(error) else DISAGREES)
+    except typer.TyperException as error:
+        return _usage(error)
+    except typer.Abort:
+        return INTERRUPTED
+    except MemoryError:
+        return _say("this needs more memory than there is.", REFUSED)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        return _say(f"{name}{error.strerror or error}.", REFUSED)
+
+
+def _disagrees(error: ByheartError) -> bool:
+    from ..errors import DisagreementError
+
+    return isinstance(error, DisagreementError)
+
+
+def _say(sentence: object, code: int) -> int:
+    one_line = " ".join(str(sentence).split())
+    print(f"byheart: {one_line}", file=sys.stderr)
+    return code
+
+
+def _usage(error: typer.TyperException) -> int:
+    """No command at all shows the help; anything else is one sentence."""
+    message = error.format_message()
+    context = getattr(error, "ctx", None)
+    if not message or type(error).__name__ == "NoArgsIsHelpError":
+        return REFUSED
+    path = context.command_path if context else "byheart"
+    return _say(f"{message.rstrip('.')}; see {path} --help.", REFUSED)
+
+
+def _no_reader() -> int:
+    """Whoever read our output has gone; the interpreter must not complain about it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    return NO_READER

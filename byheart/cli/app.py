@@ -1,0 +1,224 @@
+"""The commands and their options."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .output import finish
+from .progress import watching
+
+app = typer.Typer(
+    name="byheart",
+    help="Compile a dataset into a transformer that provably knows it by heart.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+LOADING = "How the file is read"
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of every random choice.")]
+Data = Annotated[Path, typer.Argument(metavar="DATA", help=".jsonl .txt .csv .tsv .npz .bin")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A model folder.")]
+
+
+def _loading(name: str, help: str):  # noqa: ANN202  typer's own type
+    return typer.Option(f"--{name}", help=help, rich_help_panel=LOADING)
+
+
+Input = Annotated[
+    list[str] | None, _loading("input", "Tables: a column of words; may be repeated.")
+]
+Label = Annotated[str | None, _loading("label", "Tables: the column of labels.")]
+Unit = Annotated[str, _loading("unit", "Text: word or char.")]
+Tokenizer = Annotated[Path | None, _loading("tokenizer", "Text: a tokenizer.json.")]
+Documents = Annotated[str, _loading("documents", "Text: auto, separator, blank, line or whole.")]
+Length = Annotated[int | None, _loading("length", "Cut documents to so many tokens.")]
+Window = Annotated[
+    str | None,
+    _loading("window", "Look back so many tokens; auto: as few as leave no conflict."),
+]
+Dtype = Annotated[str, _loading("dtype", ".bin: uint16 or uint32.")]
+Separator = Annotated[int | None, _loading("separator", ".bin: the id that ends a document.")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from .. import __version__
+
+        print(f"byheart {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Also keep the model here.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Compile the built-in book, prove it, recite it, show its size. Needs no file."""
+    from . import demo as shown
+
+    shown.run(output, force, json)
+
+
+@app.command()
+def generate(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="random")],
+    output: Annotated[Path, typer.Option("-o", "--output", help=".jsonl or .npz")],
+    sequences: Annotated[int, typer.Option(help="How many.")] = 1000,
+    length: Annotated[int | None, typer.Option(help="Tokens a sequence [4].")] = None,
+    dimension: Annotated[int | None, typer.Option(help="Coordinates a token [2].")] = None,
+    labels: Annotated[int | None, typer.Option(help="Different labels [2].")] = None,
+    vocabulary: Annotated[int | None, typer.Option(help="Tokens to draw from.")] = None,
+    skew: Annotated[
+        str | None, typer.Option(help="Of the labels: uniform, zipf or geometric.")
+    ] = None,
+    seed: Seed = 0,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write a dataset to try methods on: random labelled sequences, with traps."""
+    from ..commands import data
+
+    options = {"sequences": sequences, "length": length, "dimension": dimension}
+    options |= {"labels": labels, "vocabulary": vocabulary, "seed": seed}
+    with watching(json) as watch:
+        answer = data.generate(kind, output, force=force, watch=watch, skew=skew, **options)
+    finish(answer, json, "generated")
+
+
+@app.command()
+def stats(
+    data: Data,
+    input: Input = None,
+    label: Label = None,
+    unit: Unit = "word",
+    tokenizer: Tokenizer = None,
+    documents: Documents = "auto",
+    length: Length = None,
+    window: Window = None,
+    dtype: Dtype = "uint16",
+    separator: Separator = None,
+    json: Json = False,
+) -> None:
+    """What a dataset asks of a model: contexts, conflicts, entropy, separation."""
+    from ..commands import data as command
+
+    loading = dict(input=tuple(input or ()), label=label, unit=unit, tokenizer=tokenizer,
+                   documents=documents, length=length, window=window, dtype=dtype,
+                   separator=separator)  # fmt: skip
+    with watching(json) as watch:
+        answer = command.stats(data, loading=loading, watch=watch)
+    finish(answer, json, "statistics")
+
+
+@app.command()
+def compile(
+    data: Data,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The model folder to write.")],
+    method: Annotated[str | None, typer.Option(help="See byheart methods.")] = None,
+    positions: Annotated[
+        bool | None,
+        typer.Option("--positions/--no-positions", help="Order counts (default: for text)."),
+    ] = None,
+    on_conflict: Annotated[
+        str, typer.Option(help="Two labels for one context: refuse, majority or drop.")
+    ] = "refuse",
+    reject_unknown: Annotated[
+        int, typer.Option(metavar="BITS", help="Tell unknown inputs, wrong 1 time in 2^BITS.")
+    ] = 0,
+    minimise: Annotated[str, typer.Option(help="nonzero, dense or bits.")] = "nonzero",
+    seed: Seed = 0,
+    force: Force = False,
+    write_data: Annotated[
+        bool, typer.Option("--write-data", help="Put data.jsonl beside the weights.")
+    ] = False,
+    input: Input = None,
+    label: Label = None,
+    unit: Unit = "word",
+    tokenizer: Tokenizer = None,
+    documents: Documents = "auto",
+    length: Length = None,
+    window: Window = None,
+    dtype: Dtype = "uint16",
+    separator: Separator = None,
+    json: Json = False,
+) -> None:
+    """Dataset to model folder, verified before it is written."""
+    from ..commands import models
+
+    loading = dict(input=tuple(input or ()), label=label, unit=unit, tokenizer=tokenizer,
+                   documents=documents, length=length, window=window, dtype=dtype,
+                   separator=separator)  # fmt: skip
+    with watching(json) as watch:
+        answer = models.compile(
+            data, output, loading=loading, force=force, write_data=write_data, watch=watch,
+            method=method, positions=positions, on_conflict=on_conflict,
+            reject_unknown=reject_unknown, minimise=minimise, seed=seed,
+        )  # fmt: skip
+    finish(answer, json, "compiled", output=output)
+
+
+@app.command()
+def verify(
+    directory: Directory,
+    data: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help="What it was compiled from.")
+    ] = None,
+    checker: Annotated[
+        bool, typer.Option("--checker", help="Run the independent checker instead.")
+    ] = False,
+    engine: Annotated[str, typer.Option(help="auto, exact or limbs.")] = "auto",
+    sample: Annotated[
+        int | None, typer.Option(metavar="K", help="Only K random sequences: no proof.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which K sequences.")] = 0,
+    json: Json = False,
+) -> None:
+    """Check a model folder; with DATA, every label in exact arithmetic."""
+    from ..commands import models
+
+    with watching(json) as watch:
+        answer = models.verify(
+            directory, data, checker=checker, engine=engine, sample=sample, seed=seed, watch=watch
+        )
+    finish(answer, json, "verified")
+    if answer["failures"]:
+        raise typer.Exit(1)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def recall(
+    directory: Directory,
+    tokens: Annotated[
+        list[str] | None, typer.Argument(metavar="[TOKENS]...", help="One question.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help='.jsonl, lines like {"input": ["a"]}.')
+    ] = None,
+    steps: Annotated[int | None, typer.Option(metavar="K", help="Go on for K tokens.")] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Show how it is answered.")] = False,
+    json: Json = False,
+) -> None:
+    """Ask a model. Without tokens, a line of standard input is a question."""
+    from . import prompt
+
+    prompt.run(directory, tokens or [], file, steps, trace, json)
+
+
+@app.command()
+def methods(json: Json = False) -> None:
+    """The constructions: paper, assumptions, guarantee."""
+    from ..commands import models
+
+    finish(models.methods(), json, "methods")

@@ -1,0 +1,38 @@
+"""A progress bar on a terminal, nothing in a pipe."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..commands.watch import SILENT, Watch
+
+
+@contextmanager
+def watching(json: bool = False) -> Iterator[Watch]:
+    """What shows the stages of long work on standard error while the block runs."""
+    if not sys.stderr.isatty():
+        yield SILENT
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(30),
+               TimeElapsedColumn(), TextColumn("[dim]{task.fields[note]}"))  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield _Bar(progress)
+
+
+class _Bar(Watch):
+    def __init__(self, progress) -> None:  # noqa: ANN001  rich is imported late
+        self.progress = progress
+        self.task = progress.add_task("", total=None, note="")
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        self.progress.reset(self.task, total=None, description=f"{name:<10}", note="")
+        self.size = total
+
+    def advance(self, steps: int) -> None:
+        self.progress.update(self.task, total=self.size, advance=steps, description="verifying ")
+
+    def note(self, sentence: str) -> None:
+        self.progress.update(self.task, note=sentence)

@@ -1,0 +1,34 @@
+"""The keys that compile, verify and demo answer with."""
+
+from collections.abc import Mapping, Sequence
+
+from ..certificate import Verification
+from ..model import Model
+
+DATASET = ("sequences", "contexts", "labels", "length", "vocabulary")
+BITS = ("total", "fixed", "encoded", "largest", "information")
+PARAMETERS = ("nonzero", "dense", "counted", "outside")
+
+
+def answer(
+    model: Model, verified: Verification | None, seconds: Mapping, failures: Sequence[str] = ()
+) -> dict:
+    """What is known about a model, and on what evidence."""
+    about = model.about
+    return {
+        "method": about["method"],
+        "form": about.get("form"),
+        "dataset": {key: about["data"].get(key) for key in DATASET},
+        "parameters": {key: about["parameters"].get(key) for key in PARAMETERS},
+        "bits": {key: about["bits"].get(key) for key in BITS},
+        "depth": model.network.depth,
+        "width": model.network.width,
+        "seconds": {key: seconds.get(key) for key in ("load", "build", "verify")},
+        "search": dict(about.get("search") or {"seed": None, "tries": None}),
+        "verified": verified.json() if verified else NOT_CHECKED,
+        "notes": list(about.get("notes") or ()),
+        "failures": list(failures),
+    }
+
+
+NOT_CHECKED = {"checked": 0, "correct": 0, "evidence": None}

@@ -1,0 +1,69 @@
+"""Run checker/check.py, which shares no code with byheart, as a process of its own."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import ByheartError
+from ..model import Model
+from .loading import load_for, on_conflict
+
+READS = (".jsonl", ".npz")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the checker said."""
+
+    verdict: str
+    verified: dict
+    failures: tuple[str, ...]
+
+
+def script() -> Path:
+    """Where the checker is: installed as byheart_checker, or in a checkout's checker folder."""
+    home = Path(__file__).resolve().parents[2]
+    for place in (home / "byheart_checker" / "check.py", home / "checker" / "check.py"):
+        if place.is_file():
+            return place
+    raise ByheartError("the independent checker is not installed; install byheart again.")
+
+
+def check(
+    model: Model, directory: Path, data: str | Path | None, sample: int | None, seed: int
+) -> Checked:
+    """The checker's verdict; data that it does not read is handed over in canonical form."""
+    if data is None:
+        return _run(directory, [])
+    options = [] if sample is None else ["--sample", str(sample), "--seed", str(seed)]
+    if _readable(model, Path(data)):
+        return _run(directory, [str(Path(data).resolve()), *options])
+    with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
+        return _run(directory, [str(_canonical(model, data, Path(folder))), *options])
+
+
+def _readable(model: Model, data: Path) -> bool:
+    """Whether the checker reads the file itself, and finds in it what the model was compiled on."""
+    return data.suffix.lower() in READS and on_conflict(model) == "refuse" and data.is_file()
+
+
+def _canonical(model: Model, data: str | Path, folder: Path) -> Path:
+    from ..load import write_jsonl
+
+    path = folder / "data.jsonl"
+    write_jsonl(load_for(model, data), path)
+    return path
+
+
+def _run(directory: Path, arguments: list[str]) -> Checked:
+    command = [sys.executable, "-I", str(script()), str(directory.resolve()), *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    if done.returncode not in (0, 1):
+        said = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"]
+        raise ByheartError(f"the checker refuses: {said[-1].removeprefix('check: ')}")
+    found = json.loads(done.stdout)
+    verified = {key: found[key] for key in ("checked", "correct", "evidence")}
+    return Checked(found["verdict"], verified, tuple(found["failures"]))

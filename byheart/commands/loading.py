@@ -1,0 +1,53 @@
+"""The loading options in a model folder. It may come from anywhere, so they are checked."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ByheartError
+
+if TYPE_CHECKING:
+    from ..dataset import Dataset
+    from ..model import Model
+
+TYPES: dict[str, tuple[type, ...]] = {
+    "input": (list, tuple, str),
+    "label": (str,),
+    "unit": (str,),
+    "tokenizer": (str,),
+    "documents": (str,),
+    "length": (int,),
+    "window": (int,),
+    "dtype": (str,),
+    "separator": (int,),
+}
+
+
+def stored(model: "Model") -> dict:
+    """How the model's data was loaded; ByheartError if an option is not what an option can be."""
+    loading: Mapping = model.about.get("loading") or {}
+    for name, value in loading.items():
+        if name in TYPES and (not isinstance(value, TYPES[name]) or isinstance(value, bool)):
+            raise ByheartError(f"config.json holds the loading option {name!r} with a wrong value.")
+    return {name: value for name, value in loading.items() if name in TYPES}
+
+
+def load_for(model: "Model", data: str | Path) -> "Dataset":
+    """The data as the model was compiled on it: same loading options, conflicts resolved alike."""
+    from ..load import applicable, load
+
+    return resolved(model, load(data, **applicable(data, stored(model))))  # type: ignore[arg-type]
+
+
+def on_conflict(model: "Model") -> str:
+    return str((model.about.get("options") or {}).get("on_conflict", "refuse"))
+
+
+def resolved(model: "Model", dataset: "Dataset") -> "Dataset":
+    """One label a context, as --on-conflict said; after refuse, verifying finds conflicts."""
+    from ..contexts import contexts, resolve
+
+    rule = on_conflict(model)
+    if rule == "refuse":
+        return dataset
+    return resolve(dataset, contexts(dataset, model.network.input.positions), rule)

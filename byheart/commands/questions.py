@@ -1,0 +1,126 @@
+"""What a person types, or a file holds, as the tokens of a model."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ByheartError
+from ..formats import text
+from .loading import stored
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+EXAMPLE = '{"input": ["a", "b"]}'
+LARGEST = 2**63
+
+
+def from_words(model: "Model", words: Sequence[str]) -> list:
+    """The arguments of a command line."""
+    if model.kind != "string" or _cut(model) is not None:
+        return from_line(model, " ".join(words))
+    known = set(model.tokens or ())
+    return [token for word in words for token in ([word] if word in known else word.split())]
+
+
+def from_line(model: "Model", line: str) -> list:
+    """One line: text as the model's data was cut, or tokens apart, or JSON lists."""
+    cut = _cut(model)
+    if model.kind == "string" and cut is not None:
+        return cut(line)
+    tokens = _json_tokens(line, model.kind) if line.lstrip().startswith("[") else None
+    if tokens is None:
+        words = re.split(r"[\s,]+", line.strip()) if model.kind == "number" else line.split()
+        tokens = [_number(word) for word in words] if model.kind == "number" else words
+    return checked(model, tokens)
+
+
+def _cut(model: "Model") -> text.Tokenize | None:
+    """How the model's text was cut into tokens; None if it came from a file of tokens."""
+    loading = stored(model)
+    if "unit" in loading or "tokenizer" in loading:
+        return text.tokenize(loading.get("unit", "word"), loading.get("tokenizer"))
+    return text.tokenize("word", None) if "input" in loading else None
+
+
+def _json_tokens(line: str, kind: str) -> list | None:
+    """JSON values one after another, or the items of one list; None if it is no JSON."""
+    decode, values, place = json.JSONDecoder().raw_decode, [], 0
+    line = re.sub(r"[\s,]+$", "", line.strip())
+    try:
+        while place < len(line):
+            value, place = decode(line, place)
+            values.append(value)
+            place += len(line[place:]) - len(line[place:].lstrip(", \t"))
+    except (ValueError, RecursionError):
+        return None
+    whole = len(values) == 1 and (kind != "vector" or any(isinstance(x, list) for x in values[0]))
+    return values[0] if whole else values
+
+
+def _number(word: str) -> int | float:
+    try:
+        return int(word)
+    except ValueError:
+        pass
+    try:
+        return float(word)
+    except ValueError:
+        raise ByheartError(f"this model reads numbers, and {word!r} is none.") from None
+
+
+def checked(model: "Model", tokens: object) -> list:
+    """The tokens, if they are of the kind that the model reads."""
+    if not isinstance(tokens, list):
+        raise ByheartError(f"an input is a list of tokens, not {_short(tokens)}.")
+    for token in tokens:
+        if not _fits(model.kind, token):
+            wanted = {"string": "strings", "number": "numbers", "vector": "lists of numbers"}
+            raise ByheartError(f"this model reads {wanted[model.kind]}, not {_short(token)}.")
+    return tokens
+
+
+def _fits(kind: str, token: object) -> bool:
+    if kind == "string":
+        return isinstance(token, str)
+    if kind == "vector":
+        return isinstance(token, list) and all(_fits("number", x) for x in token)
+    if isinstance(token, bool) or not isinstance(token, int | float):
+        return False
+    return isinstance(token, float) or abs(token) < LARGEST
+
+
+def _short(value: object) -> str:
+    shown = json.dumps(value)
+    return shown if len(shown) <= 40 else f"{shown[:37]}..."
+
+
+def from_file(model: "Model", path: str | Path) -> list[list]:
+    """The inputs of a .jsonl file: objects with the key "input", or bare lists."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return list(_inputs(model, path, file))
+    except OSError as error:
+        raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError:
+        raise ByheartError(f"{path} is not UTF-8; save it as UTF-8.") from None
+
+
+def _inputs(model: "Model", path: str | Path, lines: Iterator[str]) -> Iterator[list]:
+    for place, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            raise ByheartError(f"{path}, line {place}: no JSON; write {EXAMPLE}.") from None
+        if isinstance(value, dict):
+            if "input" not in value:
+                raise ByheartError(f'{path}, line {place}: no key "input"; write {EXAMPLE}.')
+            value = value["input"]
+        try:
+            yield checked(model, value)
+        except ByheartError as error:
+            raise ByheartError(f"{path}, line {place}: {error}") from None

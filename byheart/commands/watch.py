@@ -1,0 +1,17 @@
+"""Watch: what a command tells while it works. The command line draws it."""
+
+
+class Watch:
+    """Stages of long work; this one shows nothing."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """A new stage begins; total is the number of its steps, if that is known."""
+
+    def advance(self, steps: int) -> None:
+        """Some steps of the stage are done."""
+
+    def note(self, sentence: str) -> None:
+        """Something happened that explains the wait."""
+
+
+SILENT = Watch()

@@ -1,0 +1,159 @@
+"""The fast evaluator: the same networks as evaluate.exact, on 64-bit limbs in compiled kernels.
+
+A network is translated into a Program (program.py): plain arrays that a kernel (kernels.py) interprets, one input row at a time.
+Every shortcut is derived from the weights when the program is made and guarded when it is used:
+
+fold    a block x - 2 relu(x - t) becomes: if x > t then 2t - x.
+table   a block whose units all read one lane is tabulated at 0, 1, 2, ...; any other value takes the general path.
+skip    a unit x - t with t > 0 is compared with t before anything is computed; a unit at or below 0 writes nothing.
+
+Numbers that outgrow the frame are noticed, and the program runs again with a larger one.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..network import Network
+from . import kernels
+from .batch import Batch, columns
+from .program import Program, Stack, stacks, translate
+
+Limbs = NDArray[np.uint64]
+CHUNK = 8192
+FRAMES = (16, 32, 64, 128, 256, 512, 1024, 2048)  # limbs
+ATTEMPTS = [(frame, guess) for frame in FRAMES for guess in (True, False)]
+
+
+class FrameError(ArithmeticError):
+    """No frame is large enough; evaluate.exact has no such limit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """[rows, lanes, limbs] two's complement numbers; limb i has weight 2**(64 (i + base))."""
+
+    limbs: Limbs
+    base: int
+
+
+def evaluate(
+    network: Network, batch: Batch, progress: Callable[[int], None] | None = None
+) -> list[Fraction] | NDArray[np.int64]:
+    """The output of the last column for every sequence: an array if all outputs are whole, else fractions."""
+    seen = columns(network.input, batch)
+    first, *rest = [_Runner(stack) for stack in stacks(network)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        inputs = _integers(seen.vectors)
+        slices = [inputs[i : i + CHUNK] for i in range(0, len(inputs), CHUNK)]
+        tokens = _stack_up(list(pool.map(lambda part: first.run(part, seen.exponent), slices)))
+        parts = []
+        for part in pool.map(lambda job: _sequences(rest, tokens, job[1]), seen.indices(CHUNK)):
+            parts.append(part)
+            if progress:
+                progress(len(part.limbs))
+    return _outputs(parts)
+
+
+def _sequences(runners: Sequence["_Runner"], tokens: Numbers, index: NDArray) -> Numbers:
+    """One chunk of sequences through the attention layers and the stacks after them."""
+    if not runners:
+        return Numbers(tokens.limbs[index[:, -1]], tokens.base)
+    numbers = tokens
+    for runner in runners:
+        keep = index[:, -1:] if runner is runners[-1] else index
+        sums = kernels.column_sums(numbers.limbs, index)
+        joined = _join(numbers.limbs[keep.ravel()], np.repeat(sums, keep.shape[1], axis=0))
+        numbers = runner.run(joined, 64 * numbers.base)
+        index = np.arange(keep.size).reshape(keep.shape)
+    return numbers
+
+
+class _Runner:
+    """A stack with its programs, one a frame; starts with the smallest frame that was large enough before."""
+
+    def __init__(self, stack: Stack):
+        self.stack = stack
+        self.programs: dict[tuple[int, int, bool], Program | None] = {}
+        self.first = 0
+
+    def run(self, rows: Limbs, exponent: int) -> Numbers:
+        for place in range(self.first, len(ATTEMPTS)):
+            program = self._program(exponent, *ATTEMPTS[place])
+            if program is None:
+                continue
+            result = np.empty((len(rows), program.outputs, program.frame), dtype=np.uint64)
+            slots = np.zeros(program.slots * program.frame, dtype=np.uint64)
+            state = np.zeros((program.slots, 3), dtype=np.int64)
+            if kernels.run(program.arrays, rows, program.base, program.frame, slots, state, result):
+                self.first = max(self.first, place)
+                return _trim(result, program.integer_limb)
+        raise FrameError("the network's numbers are too long for the limb kernels; use the exact engine")
+
+    def _program(self, exponent: int, frame: int, guess: bool) -> Program | None:
+        key = exponent, frame, guess
+        if key not in self.programs:
+            self.programs[key] = translate(self.stack, exponent, frame, guess)
+        return self.programs[key]
+
+
+def _join(own: Limbs, sums: Limbs) -> Limbs:
+    """The column's own lanes, sign-extended by a limb, and then the sums."""
+    sign = np.where(own[:, :, -1:] >> np.uint64(63), ~np.uint64(0), np.uint64(0))
+    return np.concatenate([np.concatenate([own, sign], axis=2), sums], axis=1)
+
+
+def _trim(limbs: Limbs, integer: int) -> Numbers:
+    """Drop limbs that are zero below or sign above, for all numbers at once."""
+    used = np.flatnonzero(limbs.any(axis=(0, 1)))
+    low = int(used[0]) if len(used) else integer
+    sign = np.where(limbs[:, :, -1] >> np.uint64(63), ~np.uint64(0), np.uint64(0))
+    high = limbs.shape[2]
+    while high > low + 1 and (limbs[:, :, high - 1] == sign).all() and _same_sign(limbs[:, :, high - 2], sign):
+        high -= 1
+    return Numbers(np.ascontiguousarray(limbs[:, :, low : max(high, low + 1)]), low - integer)
+
+
+def _same_sign(limbs: Limbs, sign: Limbs) -> bool:
+    return bool(((limbs >> np.uint64(63)) == (sign & np.uint64(1))).all())
+
+
+def _stack_up(parts: Sequence[Numbers]) -> Numbers:
+    """Chunks one under another, on one base and length."""
+    base = min(part.base for part in parts)
+    top = max(part.base + part.limbs.shape[2] for part in parts)
+    total = sum(len(part.limbs) for part in parts)
+    out = np.zeros((total, parts[0].limbs.shape[1], top - base), dtype=np.uint64)
+    row = 0
+    for part in parts:
+        rows, _, size = part.limbs.shape
+        place = part.base - base
+        out[row : row + rows, :, place : place + size] = part.limbs
+        sign = np.where(part.limbs[:, :, -1:] >> np.uint64(63), ~np.uint64(0), np.uint64(0))
+        out[row : row + rows, :, place + size :] = sign
+        row += rows
+    return Numbers(out, base)
+
+
+def _integers(vectors: NDArray) -> Limbs:
+    """Integers [rows, coordinates] as two's complement limbs."""
+    if vectors.dtype != object:
+        return vectors.astype(np.int64).view(np.uint64)[:, :, None]
+    size = max(int(x).bit_length() for x in vectors.ravel()) // 64 + 1
+    data = b"".join(int(x).to_bytes(8 * size, "little", signed=True) for x in vectors.ravel())
+    return np.frombuffer(data, dtype="<u8").reshape(*vectors.shape, size).copy()
+
+
+def _outputs(parts: Sequence[Numbers]) -> list[Fraction] | NDArray[np.int64]:
+    numbers = _stack_up(parts)
+    if numbers.base == 0 and numbers.limbs.shape[2] == 1:
+        return numbers.limbs[:, 0, 0].view(np.int64)
+    unit = Fraction(2) ** (64 * numbers.base)
+    return [
+        int.from_bytes(row.tobytes(), "little", signed=True) * unit for row in numbers.limbs[:, 0]
+    ]

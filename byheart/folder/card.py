@@ -1,0 +1,93 @@
+"""The README.md of a model folder: a model card with the commands to ask and to check it."""
+
+import re
+from collections.abc import Mapping
+
+from ..certificate import Verification
+from ..model import Model
+
+HEAD = """---
+library_name: byheart
+tags:
+- byheart
+- transformer
+- memorization
+- exact-weights
+- formal-verification
+---
+"""
+DATA_ROWS = ("sequences", "contexts", "labels", "length", "vocabulary")
+PARAMETER_ROWS = {
+    "nonzero": "nonzero parameters",
+    "counted": "of these, counted by the theorem",
+    "dense": "parameters with zeros",
+}
+BIT_ROWS = {
+    "total": "bits of all nonzero parameters",
+    "largest": "bits of the longest parameter",
+    "information": "bits that the worst labelling needs",
+}
+
+
+def card(model: Model, verified: Verification, with_data: bool) -> str:
+    """The text of the card."""
+    about = model.about
+    data = about.get("data", {})
+    where = "`data.jsonl` in this folder" if with_data else "the data, as `.jsonl` or `.npz`"
+    return f"""{HEAD}
+# A transformer that knows {verified.checked} sequences by heart
+
+Its weights were not trained: they were computed from a dataset, as exact numbers
+(mantissa * 2^exponent), by the method `{_plain(about.get("method"))}`.
+
+- Theorem: {_plain(about.get("paper"))}, {_plain(about.get("item"))}
+- Evidence: **{verified.evidence}**. {verified.correct} of {verified.checked} labels are right, \
+every sequence evaluated in exact integers (engine `{_plain(verified.engine)}`).
+- SHA-256 of the data: `{_plain(data.get("sha256"))}`
+
+| count | value |
+| --- | --- |
+{_rows(data, {name: name for name in DATA_ROWS})}\
+| layers between embedding and output | {model.network.depth} |
+| width | {model.network.width} |
+{_rows(about.get("parameters", {}), PARAMETER_ROWS)}{_rows(about.get("bits", {}), BIT_ROWS)}
+## Ask it
+
+```
+byheart recall DIR TOKENS...
+```
+
+It answers the label of every sequence of its data. {_unknown(model)}
+
+## Check it again
+
+```
+byheart verify DIR DATA
+python checker/check.py DIR DATA
+```
+
+DIR is this folder, DATA is {where}.
+The second command is a checker of its own: it needs Python and nothing else, and shares no code
+with the program that wrote this folder.
+"""
+
+
+def _rows(counts: Mapping, names: Mapping[str, str]) -> str:
+    return "".join(
+        f"| {title} | {_plain(counts[name])} |\n" for name, title in names.items() if name in counts
+    )
+
+
+def _unknown(model: Model) -> str:
+    if model.unknown is None:
+        return "On any other input it may answer anything."
+    return "Most other inputs it answers as unknown."
+
+
+def _plain(value: object) -> str:
+    """One line without markup: what a stranger's model says about itself is only text."""
+    if value is None:
+        return "not recorded"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return re.sub(r"[\s`|<>\[\]]+", " ", str(value)).strip()

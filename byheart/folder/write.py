@@ -1,0 +1,114 @@
+"""Save a model folder."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ..certificate import PROVED, Verification
+from ..dataset import Dataset
+from ..errors import ByheartError
+from ..load import write_jsonl
+from ..model import Model
+from . import weights
+from .card import card
+from .config import describe
+from .read import FILES, read
+from .swap import appearing, sync
+
+
+def save(
+    model: Model,
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    data: Dataset | None = None,
+) -> None:
+    """Write a verified model to a new folder; with `force`, in the place of an older model.
+
+    data  the dataset it was verified on, to put beside the weights as data.jsonl
+    """
+    verified = _verified(model)
+    if data is not None and data.sha256() != model.about["data"]["sha256"]:
+        raise ByheartError("the data is not what the model was verified on; save it without data.")
+    place = Path(os.path.abspath(path))
+    try:
+        with appearing(place, force) as folder:
+            _fill(folder, _contents(model, verified, data is not None), data)
+            _read_back(folder, place, model)
+    except ByheartError as error:
+        if isinstance(error.__cause__, OSError):  # it names a file of the temporary folder
+            raise _unwritable(place, error.__cause__) from error
+        raise
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    except (ValueError, OverflowError) as error:  # a name or a number that no file can hold
+        raise ByheartError(f"{str(place)!a} cannot be written: {error}.") from error
+
+
+def _unwritable(path: Path, error: OSError) -> ByheartError:
+    return ByheartError(f"{path} cannot be written: {error.strerror or error}.")
+
+
+def _verified(model: Model) -> Verification:
+    """The verification that the certificate will claim: all sequences, in exact arithmetic."""
+    found = model.about.get("verification")
+    data = model.about.get("data", {})
+    if not isinstance(found, Verification) or not found.holds or "sha256" not in data:
+        raise ByheartError("the model has not been verified and is not saved; verify it first.")
+    if found.evidence != PROVED or not found.checked == found.correct == data.get("sequences"):
+        raise ByheartError("the model is not proved on all of its data and is not saved.")
+    return found
+
+
+def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str, bytes]:
+    """The files of the folder, but for the data."""
+    files = {
+        "config.json": _json(describe(model)),
+        "weights.safetensors": weights.encode(model.network),
+        "vocabulary.json": _json({"tokens": model.tokens, "labels": model.labels}),
+    }
+    hashes = {name: hashlib.sha256(files[name]).hexdigest() for name in FILES}
+    certificate = {
+        "format": "byheart-certificate",
+        "version": 1,
+        "claim": "labels",
+        "files": hashes,
+        "data": {name: model.about["data"][name] for name in ("sha256", "sequences")},
+        "verified": {**verified.json(), "engine": verified.engine},
+    }
+    files["README.md"] = card(model, verified, with_data).encode("ascii", "backslashreplace")
+    return {**files, "certificate.json": _json(certificate)}
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    try:
+        text = json.dumps(value, indent=1, allow_nan=False, default=os.fspath)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ByheartError(f"the model cannot be written as JSON: {error}.") from error
+    return (text + "\n").encode("ascii")
+
+
+def _fill(folder: Path, files: dict[str, bytes], data: Dataset | None) -> None:
+    for name, content in files.items():
+        with open(folder / name, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    if data is not None:
+        write_jsonl(data, folder / "data.jsonl")
+        sync(folder / "data.jsonl")
+
+
+def _read_back(folder: Path, place: Path, model: Model) -> None:
+    """A folder that does not open, because a limit of the format is passed, must not appear."""
+    try:
+        found = read(folder)
+    except ByheartError as error:
+        if isinstance(error.__cause__, OSError):
+            raise
+        reason = str(error).replace(str(folder), "the folder")
+        raise ByheartError(f"{place} cannot be written: {reason}") from error
+    assert found.network == model.network, "the folder holds another network"
+    assert (found.tokens, found.labels) == (model.tokens, tuple(model.labels))
