@@ -61,7 +61,7 @@ class Model:
         """Ask many at once. A word outside the vocabulary gives no label and known = False."""
         rows = [self.numbers(tokens) for tokens in sequences]
         known = [i for i, row in enumerate(rows) if row is not None]
-        outputs = evaluate(self.network, self._batch([rows[i] for i in known])) if known else []
+        outputs = evaluate(self.network, self.batch_of([rows[i] for i in known])) if known else []
         answers = {i: self.meaning(sequences[i], y) for i, y in zip(known, outputs, strict=True)}
         return [answers.get(i, Answer(x, None, False)) for i, x in enumerate(sequences)]
 
@@ -101,7 +101,7 @@ class Model:
             self.__dict__["_index"] = found
         return found
 
-    def _batch(self, rows: Sequence[Sequence]) -> Batch:
+    def batch_of(self, rows: Sequence[Sequence]) -> Batch:
         """Rows of vectors as a batch, token numbers not shared."""
         flat = [vector for row in rows for vector in row]
         whole = all(isinstance(x, int) for vector in flat for x in vector)

@@ -162,7 +162,7 @@ def translate(stack: Stack, exponent: int, frame: int, guess: bool = True) -> Pr
 
     guess: take the shortcut of gated lanes, which gives up (kernels.run returns False) if a table is read between whole numbers.
     """
-    fraction = -(-_fraction_bits(stack, -exponent) // 64)
+    fraction = -(-_fraction_bits(stack, -exponent) // 64) + 1  # one limb for what a shift leaves behind
     if fraction + 4 > frame:
         return None
     inputs, outputs = stack.entry.weight.columns, stack.exit.weight.rows

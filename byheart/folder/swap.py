@@ -31,14 +31,14 @@ def is_unfinished(path: Path) -> bool:
 @contextmanager
 def appearing(path: Path, force: bool) -> Iterator[Path]:
     """A new folder to fill, which becomes `path` at the end or vanishes on an error."""
-    _check(path, force)
+    check_place(path, force)
     part = path.with_name(f".byheart-{secrets.token_hex(8)}.part")
     os.mkdir(part)
     try:
         yield part
         sync(part)
         if os.path.lexists(path):
-            _check(path, force)
+            check_place(path, force)
             _replace(part, path)
         else:
             os.rename(part, path)
@@ -58,8 +58,11 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _check(path: Path, force: bool) -> None:
-    """Refuse to replace anything but a folder that holds a byheart model and nothing else."""
+def check_place(path: Path, force: bool) -> None:
+    """Refuse to replace anything but a folder that holds a byheart model and nothing else.
+
+    An empty folder may be replaced too: with it nothing is lost.
+    """
     if not os.path.lexists(path):
         if not path.parent.is_dir():
             raise ByheartError(f"{path.parent} is no folder; make it first.")
@@ -68,13 +71,16 @@ def _check(path: Path, force: bool) -> None:
         raise ByheartError(f"{path} exists; choose another name, or replace it with force.")
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         raise ByheartError(f"{path} is no folder with a model and is not replaced.")
+    entries = list(os.scandir(path))
+    if not entries:
+        return
     try:
         Object.parse(read_text_file(path / "config.json"), "config.json").expect(
             "format", "byheart-model"
         )
     except ByheartError:
         raise ByheartError(f"{path} holds no byheart model and is not replaced.") from None
-    for entry in list(os.scandir(path)):
+    for entry in entries:
         if entry.name not in KNOWN or entry.is_dir(follow_symlinks=False):
             raise ByheartError(
                 f"{path} also holds {entry.name!a}, which byheart did not write; "
