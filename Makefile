@@ -12,10 +12,10 @@ demo: $(READY)
 	$(BIN)/byheart demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
 
 slow: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m slow
 
 check: $(READY)
 	$(BIN)/ruff format --check byheart tests benchmarks docs

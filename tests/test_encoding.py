@@ -4,13 +4,14 @@ import random
 import time
 import tracemalloc
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.compile import compile
-from byheart.encoding import decode, encode, encoded_bits
+from byheart.encoding import _Reader, decode, encode, encoded_bits
 from byheart.errors import ByheartError
 from byheart.generate import random as generate
 from byheart.network import (
@@ -259,6 +260,9 @@ def test_a_block_like_the_one_before_costs_less_than_a_bit() -> None:
     folds = [fold(t) for t in range(1000, 0, -1)]
     some, more = (Network(tiny().input, (first, *folds[:n], last)) for n in (100, 1000))
     assert encoded_bits(more) - encoded_bits(some) < 900
+    assert (
+        sha256(encode(more)).hexdigest()[:16] == "8ddb70387b26d22e"
+    )  # for ever, like the tiny one
 
 
 def test_random_mantissas_cost_their_digits() -> None:
@@ -268,6 +272,19 @@ def test_random_mantissas_cost_their_digits() -> None:
     first = Linear(matrix(20, 20, numbers), Matrix(20, 1))
     network = Network(Input(20, 1, False, (Dyadic(0, 0),) * 20), (first, last))
     assert 400 * 500 < encoded_bits(network) < 400 * 500 * 1.01
+
+
+def test_a_chunk_beyond_the_last_part_is_refused() -> None:
+    """2^32 parts of floor(range / 2^32) leave a little of the range over: it is no chunk's."""
+    with pytest.raises(ByheartError):
+        _Reader(b"\xff" * 16).chunk(32, 0)
+
+
+def test_ones_cannot_promise_more_digits_than_there_are_bits() -> None:
+    bias = Matrix(1, 1, (Entry(0, 0, Dyadic((1 << 100_000) - 1, 0)),))
+    network = replace(tiny(), layers=(*tiny().layers[:-1], Linear(matrix(1, 2, {}), bias)))
+    assert encoded_bits(network) > 98_000
+    assert decode(encode(network)) == without_stages(network)
 
 
 def test_a_compiled_network_is_short() -> None:

@@ -249,7 +249,7 @@ def test_force_replaces_nothing_but_a_model(saved, compiled, tmp_path):
     (tmp_path / "file").write_text("text")
     (tmp_path / "link").symlink_to(saved)
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
-    for name in ("home", "empty", "file", "link", "dangling"):
+    for name in ("home", "file", "link", "dangling"):
         with pytest.raises(ByheartError, match="not replaced"):
             model.save(tmp_path / name, force=True)
     (saved / "notes.txt").write_text("mine")
@@ -258,6 +258,8 @@ def test_force_replaces_nothing_but_a_model(saved, compiled, tmp_path):
     assert (tmp_path / "file").read_text() == "text" and (saved / "notes.txt").exists()
     assert folder.open(saved).kind == "string" and not leftovers(tmp_path)
     model.save(tmp_path / "new", force=True)
+    model.save(tmp_path / "empty", force=True)
+    assert folder.open(tmp_path / "empty").kind == "vector"
 
 
 def test_places_that_cannot_be_written(compiled, tmp_path):

@@ -1,8 +1,11 @@
 """The command line: typer over byheart.commands. Importing it imports nothing heavy."""
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import typer
 
@@ -16,6 +19,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal may not know every letter
+    with _interrupts() as interrupts:
+        try:
+            return _finished(arguments)
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except Exception:  # an import that is interrupted may fail with any error
+            if interrupts:
+                return INTERRUPTED
+            raise
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """The interrupts that have come so far; each also raises KeyboardInterrupt, as usual."""
+    seen: list[int] = []
+
+    def handle(number: int, frame: object) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield seen  # only the main thread may handle signals
+        return
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _finished(arguments: Sequence[str] | None) -> int:
+    """The exit code, once everything is written or nobody reads it any more."""
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -26,8 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return (
             _no_reader() if isinstance(stop.__context__, BrokenPipeError) else int(stop.code or 0)
         )
-    except KeyboardInterrupt:
-        return INTERRUPTED
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
 from ..commands import demo as command
-from .output import console, gap, number, print_json, verdict
+from ..commands.models import check_output
+from .output import console, gap, kept, number, print_json, verdict
 from .progress import watching
 
 ORNAMENT = "❦"
@@ -28,6 +29,8 @@ def run(output: Path | None, force: bool, json: bool) -> None:
 
 def show(screen: Console, output: Path | None = None, force: bool = False) -> dict:
     """The demo on a screen; everything on it was measured in this run."""
+    if output is not None:
+        check_output(output, force)
     screen.print("A small book becomes a transformer: given any beginning, the next word.\n")
     with watching() as watch:
         prepared = command.prepare(output, force=force, watch=watch)
@@ -39,7 +42,7 @@ def show(screen: Console, output: Path | None = None, force: bool = False) -> di
     screen.print(_recited(answer))
     screen.print(_sizes(answer))
     if output is not None:
-        screen.print(Text(f"\nkept in {output}; ask it with: byheart recall {output}"))
+        kept(screen, output)
     return answer
 
 
@@ -84,7 +87,7 @@ def _recited(answer: dict) -> Text:
     return Text("refuted  the recitation is not the book\n", "bold red")
 
 
-def _sizes(answer: dict) -> Table:
+def _sizes(answer: dict) -> Group:
     """The model beside the limit of information and the paper's own construction."""
     data, bits = answer["dataset"], answer["bits"]
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
@@ -101,5 +104,4 @@ def _sizes(answer: dict) -> Table:
         f"{data['labels']} that may follow: {data['contexts']} x log2({data['labels']}) bits. "
         "The paper: Kajitsuka & Sato 2025, Theorem 4.1."
     )
-    table.caption, table.caption_justify, table.caption_style = remark, "left", "dim"
-    return table
+    return Group(table, Text(f"\n{remark}", "dim"))

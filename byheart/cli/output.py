@@ -1,6 +1,8 @@
 """What a person sees: short, aligned tables; or one JSON object."""
 
 import json as encoder
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -29,7 +31,13 @@ def finish(answer: dict, json: bool, view: str, output: Path | None = None) -> N
     screen = console()
     screen.print(VIEWS[view](answer))
     if output is not None:
-        screen.print(f"\nwritten to [bold]{output}[/]; ask it with: byheart recall {output}")
+        kept(screen, output)
+
+
+def kept(screen: Console, output: Path) -> None:
+    """Where the model is, and what to do with it; the line is not broken, to be copied."""
+    name = shlex.quote(str(output))
+    screen.print(Text(f"\nwritten to {output}\nask it: byheart recall {name}"), soft_wrap=True)
 
 
 def number(value: object) -> str:
@@ -83,9 +91,11 @@ def verdict(answer: dict) -> Text:
         f"  {number(found['correct'])} of {number(found['checked'])} labels right", "default"
     )
     if word == "proved":
-        text.append(", each evaluated in exact arithmetic", "default")
+        text.append(", each evaluated in exact arithmetic", "not bold default")
     if word == "sampled":
-        text.append(f" of {number(answer['dataset']['sequences'])}: an audit, no proof", "default")
+        text.append(
+            f" of {number(answer['dataset']['sequences'])}: an audit, no proof", "not bold default"
+        )
     return text
 
 
@@ -102,7 +112,8 @@ def compiled(answer: dict) -> Group:
 
 def _search(answer: dict) -> Row:
     fallbacks = len(answer["notes"])
-    remark = f"hashes; {number(fallbacks)} fallbacks, listed by --json" if fallbacks else "hashes"
+    noun = "fallback" if fallbacks == 1 else "fallbacks"
+    remark = f"hashes; {number(fallbacks)} {noun}, listed by --json" if fallbacks else "hashes"
     return "tried", number(answer["search"].get("tries")), remark
 
 
@@ -121,8 +132,11 @@ def verified(answer: dict) -> Group:
 def generated(answer: dict) -> RenderableType:
     return rows(
         [
-            ("written", answer["file"], answer["kind"]),
-            ("sequences", number(answer["sequences"]), f"length {answer['length']}"),
+            (
+                "sequences",
+                number(answer["sequences"]),
+                f"{answer['kind']}, length {answer['length']}",
+            ),
             ("vocabulary", number(answer["vocabulary"]), ""),
             ("labels", number(answer["labels"]), ""),
         ]
@@ -170,8 +184,6 @@ def methods(answer: dict) -> Group:
 
 def _codes(text: str) -> str:
     """A line for each of A1, A2, ..., G1, ..."""
-    import re
-
     return re.sub(r"\s+(?=[AG]\d+\s)", "\n", text)
 
 

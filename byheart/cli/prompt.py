@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..commands.loading import stored
 from ..errors import ByheartError
 from .output import print_json, spaced
 from .progress import watching
@@ -75,6 +76,8 @@ def _greeting(model: "Model") -> str:
         other = "It says unknown to most other inputs."
     else:
         other = "To any other input it may say anything."
+    if "window" in stored(model):
+        other += " Give it a beginning, or as many words as that."
     about = model.about.get("data") or {}
     return (
         f"This model knows {about.get('sequences')} sequences of at most "

@@ -76,8 +76,10 @@ def continued(model: "Model", tokens: Sequence) -> Iterator["Answer"]:
 
 
 def _check_continuing(model: "Model") -> None:
-    wanted = {"string": str, "number": int}.get(model.kind)
-    if wanted is None or not isinstance(model.labels[0], wanted):
+    words = set(model.tokens or ())
+    fits = {"string": any(label in words for label in model.labels),
+            "number": isinstance(model.labels[0], int)}  # fmt: skip
+    if not fits.get(model.kind):
         raise ByheartError("--steps needs labels that are tokens, and this model has others.")
 
 

@@ -1,0 +1,300 @@
+"""The command line: exit codes, one sentence on standard error, one JSON object, light imports."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from byheart.cli import main
+from byheart.cli.output import number, spaced
+from byheart.commands.demo import BOOK
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAVY = ("numba", "scipy", "torch", "matplotlib", "numpy")
+LONGER = "She carried each word home in her mouth, very gently, as one carries an"
+LINES = ['{"input": ["a", "b"], "label": "x"}', '{"input": ["b", "a"], "label": "y"}']
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run a command in this process: its exit code, standard output and standard error."""
+
+    def command(*arguments, stdin=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        code = main([str(argument) for argument in arguments])
+        return (code, *capsys.readouterr())
+
+    return command
+
+
+def process(*arguments, **options):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "byheart", *map(str, arguments)],
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, encoding="utf-8", **options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    home = tmp_path_factory.mktemp("cli")
+    (home / "data.jsonl").write_text("\n".join(LINES))
+    assert main(["compile", str(home / "data.jsonl"), "-o", str(home / "m"), "--positions"]) == 0
+    return home / "m", home / "data.jsonl"
+
+
+@pytest.fixture(scope="module")
+def recited(tmp_path_factory):
+    """The demo, run once: its JSON and the folder it keeps."""
+    target = tmp_path_factory.mktemp("demo") / "book"
+    done = process("demo", "--json", "-o", target)
+    output, errors = done.communicate()
+    assert (done.returncode, errors) == (0, "")
+    return json.loads(output), target
+
+
+def refused(result, code=2):
+    """Whether a command ended with this code, one sentence, and nothing on standard output."""
+    found, output, errors = result
+    return (found, output, errors.count("\n")) == (code, "", 1) and errors.startswith("byheart: ")
+
+
+# ---------------------------------------------------------------- what every command keeps
+
+
+def test_help_is_light():
+    code = (
+        "import sys; from byheart.cli import main; main(['--help']); main(['compile', '--help']);"
+        f"sys.exit(' '.join(m for m in {HEAVY} if m in sys.modules) or 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "recall" in done.stdout
+
+
+def test_methods_and_version_do_not_import_numba():
+    code = (
+        "import sys; from byheart.cli import main; main(['methods']); main(['--version']);"
+        "sys.exit(' '.join(m for m in ('numba', 'scipy', 'torch') if m in sys.modules) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("methods",),
+        ("stats", "DATA"),
+        ("verify", "MODEL"),
+        ("verify", "MODEL", "DATA"),
+        ("verify", "MODEL", "DATA", "--checker"),
+        ("recall", "MODEL", "a", "b"),
+        ("generate", "random", "--sequences", "5", "-o", "NEW.jsonl"),
+        ("compile", "DATA", "--positions", "-o", "NEW"),
+    ],
+)
+def test_json_is_one_object_and_nothing_else(run, model, tmp_path, arguments):
+    names = {"MODEL": str(model[0]), "DATA": str(model[1]), "NEW": str(tmp_path / "new")}
+    filled = [names.get(a, a.replace("NEW", names["NEW"])) for a in arguments]
+    code, output, errors = run(*filled, "--json")
+    assert (code, errors) == (0, "")
+    assert output.count("\n") == 1 and isinstance(json.loads(output), dict)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("magic",),
+        ("compile",),
+        ("compile", "DATA"),
+        ("compile", "nowhere.jsonl", "-o", "new"),
+        ("compile", "DATA", "-o", "new", "--seed", "x"),
+        ("compile", "DATA", "-o", "new", "--magic"),
+        ("compile", "DATA", "-o", "new", "--no-positions", "--method", "magic"),
+        ("compile", "DATA", "-o", "MODEL"),
+        ("stats", "nowhere.txt"),
+        ("stats", "DATA", "--window", "2"),
+        ("generate", "magic", "-o", "new.jsonl"),
+        ("generate", "random", "-o", "new.doc"),
+        ("generate", "random", "-o", "DATA"),
+        ("verify", "nowhere"),
+        ("verify", "DATA"),
+        ("verify", "MODEL", "nowhere.jsonl"),
+        ("verify", "MODEL", "DATA", "--engine", "magic"),
+        ("recall", "nowhere", "a"),
+        ("recall", "MODEL", "a", "b", "a"),
+        ("recall", "MODEL", "a", "--stepz"),
+        ("recall", "MODEL", "--file", "nowhere.jsonl"),
+        ("recall", "MODEL", "a", "--steps", "2"),
+        ("demo", "-o", "MODEL"),
+        ("methods", "extra"),
+    ],
+)
+@pytest.mark.parametrize("json_too", [False, True])
+def test_bad_input_is_one_sentence_and_code_two(
+    run, model, tmp_path, monkeypatch, arguments, json_too
+):
+    monkeypatch.chdir(tmp_path)
+    names = {"MODEL": str(model[0]), "DATA": str(model[1])}
+    filled = [names.get(a, a) for a in arguments] + ["--json"] * json_too
+    assert refused(run(*filled)), filled
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_command_shows_the_help(run):
+    code, output, errors = run()
+    assert code == 2 and "compile" in output + errors
+
+
+# ---------------------------------------------------------------- compile and verify
+
+
+def test_a_person_sees_the_evidence(run, model):
+    code, output, _ = run("verify", *model)
+    assert code == 0 and "proved" in output and "2 of 2" in output
+    code, output, _ = run("verify", model[0])
+    assert code == 0 and "no label was checked" in output
+
+
+def test_wrong_data_is_code_one(run, model, tmp_path):
+    other = tmp_path / "other.jsonl"
+    other.write_text("\n".join(LINES).replace('"y"', '"x"'))
+    for apart in ((), ("--checker",)):
+        code, output, errors = run("verify", model[0], other, *apart)
+        assert code == 1 and "refuted" in output and errors == ""
+        code, output, errors = run("verify", model[0], other, *apart, "--json")
+        assert code == 1 and json.loads(output)["verified"]["evidence"] == "refuted"
+
+
+def test_a_changed_weight_is_code_one(run, model, tmp_path):
+    for file in model[0].iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    weights = bytearray((tmp_path / "weights.safetensors").read_bytes())
+    weights[-1] ^= 1  # a sign
+    (tmp_path / "weights.safetensors").write_bytes(bytes(weights))
+    assert refused(run("verify", tmp_path, model[1]), code=1)
+    assert refused(run("recall", tmp_path, "a"), code=1)
+
+
+def test_force_replaces(run, model, tmp_path):
+    target = tmp_path / "m"
+    arguments = ("compile", model[1], "-o", target, "--positions")
+    assert run(*arguments)[0] == 0
+    assert refused(run(*arguments))
+    code, output, _ = run(*arguments, "--force")
+    assert code == 0 and "proved" in output and str(target.name) in output.replace("\n", "")
+
+
+def test_a_conflict_names_the_way_out(run, model, tmp_path):
+    result = run("compile", model[1], "-o", tmp_path / "m", "--no-positions")
+    assert result[0] == 0  # equal multisets, but another last token
+    data = tmp_path / "d.jsonl"
+    data.write_text(
+        '{"input": ["a", "b", "c"], "label": 1}\n{"input": ["b", "a", "c"], "label": 2}\n'
+    )
+    result = run("compile", data, "-o", tmp_path / "n")
+    assert refused(result) and "--positions" in result[2] and not (tmp_path / "n").exists()
+
+
+def test_a_killed_compile_leaves_nothing(tmp_path):
+    data, target = tmp_path / "d.jsonl", tmp_path / "m"
+    assert main(["generate", "random", "--sequences", "20000", "-o", str(data)]) == 0
+    running = process("compile", data, "-o", target)
+    time.sleep(2)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.jsonl"]
+
+
+def test_an_interrupt_is_quiet(tmp_path):
+    data = tmp_path / "d.jsonl"
+    assert main(["generate", "random", "--sequences", "20000", "-o", str(data)]) == 0
+    running = process("compile", data, "-o", tmp_path / "m")
+    time.sleep(2)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate()
+    assert running.returncode in (130, -signal.SIGINT) and "Traceback" not in errors
+    assert not (tmp_path / "m").exists()
+
+
+# ---------------------------------------------------------------- recall
+
+
+def test_recall_reads_a_pipe(run, model):
+    code, output, errors = run("recall", model[0], stdin="a b\n\nb a\nb z\n")
+    assert (code, output, errors) == (0, "x\ny\n(unknown)\n", "")
+    code, output, _ = run("recall", model[0], "--json", stdin="a b\nb z\n")
+    assert [a["known"] for a in json.loads(output)["answers"]] == [None, False]
+
+
+def test_a_reader_that_goes_away_is_no_error(model):
+    running = process("recall", model[0])
+    running.stdout.close()
+    running.stdin.write("a b\n" * 5)
+    running.stdin.close()
+    assert "Traceback" not in running.stderr.read()
+    running.stderr.close()
+    assert running.wait() == 141
+
+
+def test_trace_shows_the_way(run, model):
+    code, output, _ = run("recall", model[0], "a", "b", "--trace")
+    assert code == 0 and output.splitlines()[-1] == "x" and output.count("\n") > 3
+    code, output, _ = run("recall", model[0], "a", "b", "--trace", "--json")
+    assert json.loads(output)["answers"][0]["trace"]
+
+
+# ---------------------------------------------------------------- demo
+
+
+@pytest.mark.xdist_group("demo")
+def test_the_demo_recites_the_book(recited):
+    answer, _ = recited
+    assert answer["recited"] is True
+    assert answer["verified"]["evidence"] == "proved"
+    assert answer["words"] == answer["dataset"]["sequences"] + 1
+    assert answer["bits"]["information"] < answer["bits"]["total"]
+    assert answer["parameters"]["nonzero"] * 50 < answer["faithful_parameters"]
+
+
+@pytest.mark.xdist_group("demo")
+def test_the_kept_model_recites_too_and_the_checker_agrees(run, recited):
+    answer, target = recited
+    code, output, _ = run("recall", target, "The", "--steps", "6")
+    assert (code, output) == (0, "Fox Who Kept Words ❦ On\n")
+    code, output, _ = run("recall", target, LONGER)  # cut to the window
+    assert (code, output) == (0, "egg\n")
+    code, output, _ = run("verify", target, BOOK, "--checker")
+    assert code == 0 and "VERIFIED" in output
+
+
+def test_the_book_ends_where_nothing_follows():
+    words = BOOK.read_text(encoding="utf-8").split()
+    assert words.count(words[-1]) == 1 and words[-1].isalpha()
+
+
+# ---------------------------------------------------------------- words on the screen
+
+
+def test_text_is_set_as_a_printer_would():
+    tokens = ["She", "said", ",", "“", "Go", "!”", "(", "Twice", ")."]
+    assert spaced(tokens) == "She said, “Go!” (Twice)."
+
+
+def test_numbers_are_readable():
+    assert [number(x) for x in (1234567, 1.23456, None, "x", True)] == [
+        "1,234,567", "1.235", "-", "x", "True",
+    ]  # fmt: skip
