@@ -12,10 +12,10 @@ demo: $(READY)
 	$(BIN)/byheart demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 slow: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m slow
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
 
 check: $(READY)
 	$(BIN)/ruff format --check byheart tests benchmarks docs

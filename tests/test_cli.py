@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from byheart.cli import main
+from byheart.cli.demo import Page
 from byheart.cli.output import number, spaced
 from byheart.commands.demo import BOOK
 
@@ -48,16 +50,6 @@ def model(tmp_path_factory):
     (home / "data.jsonl").write_text("\n".join(LINES))
     assert main(["compile", str(home / "data.jsonl"), "-o", str(home / "m"), "--positions"]) == 0
     return home / "m", home / "data.jsonl"
-
-
-@pytest.fixture(scope="module")
-def recited(tmp_path_factory):
-    """The demo, run once: its JSON and the folder it keeps."""
-    target = tmp_path_factory.mktemp("demo") / "book"
-    done = process("demo", "--json", "-o", target)
-    output, errors = done.communicate()
-    assert (done.returncode, errors) == (0, "")
-    return json.loads(output), target
 
 
 def refused(result, code=2):
@@ -240,6 +232,16 @@ def test_recall_reads_a_pipe(run, model):
     assert [a["known"] for a in json.loads(output)["answers"]] == [None, False]
 
 
+def test_bytes_that_are_no_text_are_no_words(model):
+    done = subprocess.run(
+        [sys.executable, "-m", "byheart", "recall", str(model[0])],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        input=b"a b\n\xff\xfe b\n",
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"x\n(unknown)\n", b"")
+
+
 def test_a_reader_that_goes_away_is_no_error(model):
     running = process("recall", model[0])
     running.stdout.close()
@@ -260,23 +262,18 @@ def test_trace_shows_the_way(run, model):
 # ---------------------------------------------------------------- demo
 
 
-@pytest.mark.xdist_group("demo")
-def test_the_demo_recites_the_book(recited):
-    answer, _ = recited
+def test_the_demo_proves_recites_and_keeps_the_book(run, tmp_path):
+    target = tmp_path / "book"
+    code, output, errors = run("demo", "--json", "-o", target)
+    assert (code, errors, output.count("\n")) == (0, "", 1)
+    answer = json.loads(output)
     assert answer["recited"] is True
     assert answer["verified"]["evidence"] == "proved"
     assert answer["words"] == answer["dataset"]["sequences"] + 1
     assert answer["bits"]["information"] < answer["bits"]["total"]
     assert answer["parameters"]["nonzero"] * 50 < answer["faithful_parameters"]
-
-
-@pytest.mark.xdist_group("demo")
-def test_the_kept_model_recites_too_and_the_checker_agrees(run, recited):
-    answer, target = recited
-    code, output, _ = run("recall", target, "The", "--steps", "6")
-    assert (code, output) == (0, "Fox Who Kept Words ❦ On\n")
-    code, output, _ = run("recall", target, LONGER)  # cut to the window
-    assert (code, output) == (0, "egg\n")
+    assert run("recall", target, "The", "--steps", "6")[:2] == (0, "Fox Who Kept Words ❦ On\n")
+    assert run("recall", target, LONGER)[:2] == (0, "egg\n")  # cut to the window
     code, output, _ = run("verify", target, BOOK, "--checker")
     assert code == 0 and "VERIFIED" in output
 
@@ -292,6 +289,18 @@ def test_the_book_ends_where_nothing_follows():
 def test_text_is_set_as_a_printer_would():
     tokens = ["She", "said", ",", "“", "Go", "!”", "(", "Twice", ")."]
     assert spaced(tokens) == "She said, “Go!” (Twice)."
+
+
+def test_a_page_breaks_lines_between_words_only():
+    screen = Console(file=io.StringIO(), width=100)
+    page = Page(screen)
+    for word in ["Listen", ",", "“", "said", ",”", "fox", ".", "❦"] * 20:
+        page.say(word)
+    page.close()
+    lines = screen.file.getvalue().splitlines()
+    assert all(len(line) <= 78 for line in lines)
+    assert not any(line.strip()[:1] in tuple(",.”") for line in lines if line.strip())
+    assert not any(line.endswith("“") for line in lines)
 
 
 def test_numbers_are_readable():

@@ -16,9 +16,9 @@ HOLDS, DISAGREES, REFUSED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 it holds, 1 it does not, 2 bad input or usage."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal may not know every letter
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # not every terminal knows every letter
+            stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     with _interrupts() as interrupts:
         try:
             return _finished(arguments)

@@ -448,7 +448,7 @@ def run(arrays, inputs, base, L, X, state, result):
     """
     ops, units, terms, writes, adds, weights, digits, consts, limbs, sizes, bounds = arrays
     width = inputs.shape[2]
-    if base < 0 or base + width + 1 > L:
+    if base < 0 or base + width + 1 > L or sizes[0] + 2 > L:
         return False
     for row in range(inputs.shape[0]):
         state[:, :] = 0

@@ -75,30 +75,29 @@ def _sequences(runners: Sequence["_Runner"], tokens: Numbers, index: NDArray) ->
 
 
 class _Runner:
-    """A stack with its programs, one a frame; starts with the smallest frame that was large enough before."""
+    """A stack with its programs; starts with the smallest frame that was large enough before."""
 
     def __init__(self, stack: Stack):
         self.stack = stack
-        self.programs: dict[tuple[int, int, bool], Program | None] = {}
+        self.programs: dict[tuple[int, bool], Program] = {}
         self.first = 0
 
     def run(self, rows: Limbs, exponent: int) -> Numbers:
         for place in range(self.first, len(ATTEMPTS)):
-            program = self._program(exponent, *ATTEMPTS[place])
-            if program is None:
-                continue
-            result = np.empty((len(rows), program.outputs, program.frame), dtype=np.uint64)
-            slots = np.zeros(program.slots * program.frame, dtype=np.uint64)
+            frame, guess = ATTEMPTS[place]
+            program = self._program(exponent, guess)
+            result = np.empty((len(rows), program.outputs, frame), dtype=np.uint64)
+            slots = np.zeros(program.slots * frame, dtype=np.uint64)
             state = np.zeros((program.slots, 3), dtype=np.int64)
-            if kernels.run(program.arrays, rows, program.base, program.frame, slots, state, result):
+            if kernels.run(program.arrays, rows, program.base, frame, slots, state, result):
                 self.first = max(self.first, place)
                 return _trim(result, program.integer_limb)
         raise FrameError("the network's numbers are too long for the limb kernels; use the exact engine")
 
-    def _program(self, exponent: int, frame: int, guess: bool) -> Program | None:
-        key = exponent, frame, guess
+    def _program(self, exponent: int, guess: bool) -> Program:
+        key = exponent, guess
         if key not in self.programs:
-            self.programs[key] = translate(self.stack, exponent, frame, guess)
+            self.programs[key] = translate(self.stack, exponent, guess)
         return self.programs[key]
 
 

@@ -91,7 +91,6 @@ class Program:
 
     arrays: tuple
     base: int
-    frame: int
     slots: int
     outputs: int
     integer_limb: int
@@ -157,14 +156,12 @@ class _Writer:
         return first
 
 
-def translate(stack: Stack, exponent: int, frame: int, guess: bool = True) -> Program | None:
-    """The program of a stack whose inputs have unit 2**exponent; None if the frame is too small.
+def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
+    """The program of a stack whose inputs have unit 2**exponent.
 
     guess: take the shortcut of gated lanes, which gives up (kernels.run returns False) if a table is read between whole numbers.
     """
     fraction = -(-_fraction_bits(stack, -exponent) // 64) + 1  # one limb for what a shift leaves behind
-    if fraction + 4 > frame:
-        return None
     inputs, outputs = stack.entry.weight.columns, stack.exit.weight.rows
     writer = _Writer(inputs, fraction)
     first_output = inputs + stack.width
@@ -183,7 +180,7 @@ def translate(stack: Stack, exponent: int, frame: int, guess: bool = True) -> Pr
         for lane, bits in gated_lanes(stack).items():
             bounds[inputs + lane] = bits + 64 * fraction
     arrays = (*_arrays(writer, fraction, first_output, outputs, spare, guess), bounds)
-    return Program(arrays, base, frame, spare + 1, outputs, fraction)
+    return Program(arrays, base, spare + 1, outputs, fraction)
 
 
 def _runs(blocks: Sequence[FeedForward]) -> Iterator[list[FeedForward]]:
@@ -254,7 +251,7 @@ def gated_lanes(stack: Stack) -> dict[int, int]:
             growth[row] = growth.get(row, Fraction(0)) + max(Fraction(0), value[0][1].fraction)
         for row, writes in block.W2.by_row.items():
             if table is not None:
-                most = max(_change(block, row, j) - block.b2[row, 0] for j in range(table[1]))
+                most = max(_changes(block, row, table[1])) - block.b2[row, 0]
                 growth[row] = growth.get(row, Fraction(0)) + max(Fraction(0), most)
                 continue
             for unit, weight in writes:
@@ -332,7 +329,8 @@ def _shortcut(writer: _Writer, layer: FeedForward) -> tuple[int, tuple[int, ...]
         rows = sorted(set(layer.W2.by_row) | set(layer.b2.by_row))
         first_target = len(writer.adds)
         writer.adds += [(writer.lane + row, 0) for row in rows]
-        first = writer.fresh(*(_change(layer, row, j) for j in range(size) for row in rows))
+        changes = [_changes(layer, row, size) for row in rows]
+        first = writer.fresh(*(change[j] for j in range(size) for change in changes))
         return TABLE, (writer.lane + lane, size, first, len(rows), first_target)
     if (shift := _gated_shift(layer)) is not None:
         lane, gate, places = shift
@@ -389,12 +387,22 @@ def _tabulated(block: FeedForward) -> tuple[int, int] | None:
     return terms[0][0], block.W1.rows + 1
 
 
-def _change(layer: FeedForward, row: int, value: int) -> Fraction:
-    """What the block adds to a lane when the lane that all units read is `value`."""
-    total = layer.b2[row, 0]
-    for column, weight in layer.W2.by_row.get(row, ()):
-        total += weight.fraction * max(Fraction(0), value + layer.b1[column, 0])
-    return total
+def _changes(layer: FeedForward, row: int, size: int) -> list[Fraction]:
+    """What the block adds to a lane when the lane that all units read is 0, ..., size - 1 (biases are whole)."""
+    terms = layer.W2.by_row.get(row, [])
+    constant = layer.b2.by_row.get(row, [(0, Dyadic(0, 0))])[0][1]
+    least = min(x.exponent for x in [constant, *(weight for _, weight in terms)])
+    unit = Fraction(2) ** least
+    weights = [
+        (weight.mantissa << (weight.exponent - least), _whole(layer.b1, column)) for column, weight in terms
+    ]
+    start = constant.mantissa << (constant.exponent - least)
+    return [unit * (start + sum(w * max(0, j + bias) for w, bias in weights)) for j in range(size)]
+
+
+def _whole(bias: Matrix, row: int) -> int:
+    value = bias.by_row.get(row, [(0, Dyadic(0, 0))])[0][1]
+    return value.mantissa << value.exponent
 
 
 def _signed_digits(mantissa: int) -> list[tuple[int, int]]:

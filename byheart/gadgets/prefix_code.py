@@ -48,20 +48,23 @@ class PrefixCode:
 def prefix_code(counts: Sequence[int], limit: int) -> PrefixCode:
     """The best prefix code with words of at most `limit` bits for counts in decreasing order.
 
-    Package-merge (Larmore and Hirschberg 1990): a word's length is the number of times its label is bought
-    among the cheapest 2C - 2 packages.
+    Package-merge (Larmore and Hirschberg 1990): at each of `limit` levels the labels, as coins worth their count, are merged with pairs of
+    the level before. Buy the cheapest 2C - 2 items of the last level; a label's word is as long as the number of levels where it is bought.
     """
     size = len(counts)
-    assert size >= 1 and size <= 1 << limit and list(counts) == sorted(counts, reverse=True)
-    leaves = sorted((count, (label,)) for label, count in enumerate(counts))
-    packages: list[tuple[int, tuple[int, ...]]] = []
+    assert 1 <= size <= 1 << limit and list(counts) == sorted(counts, reverse=True)
+    coins = [(count, 1) for count in reversed(counts)]
+    levels = []
+    pairs: list[tuple[int, int]] = []
     for _ in range(limit):
-        merged = sorted(leaves + packages, key=lambda item: item[0])
-        packages = [
-            (a[0] + b[0], a[1] + b[1]) for a, b in zip(merged[::2], merged[1::2], strict=False)
-        ]
+        items = sorted(coins + pairs, key=lambda item: item[0])
+        levels.append(items)
+        pairs = [(a[0] + b[0], 0) for a, b in zip(items[::2], items[1::2], strict=False)]
     lengths = [0] * size
-    for _, members in packages[: size - 1]:
-        for label in members:
-            lengths[label] += 1
-    return PrefixCode(tuple(sorted(lengths)))
+    bought = 2 * size - 2
+    for items in reversed(levels):
+        labels = sum(coin for _, coin in items[:bought])
+        for place in range(labels):  # the cheapest labels
+            lengths[place] += 1
+        bought = 2 * (bought - labels)
+    return PrefixCode(tuple(reversed(lengths)))

@@ -47,7 +47,7 @@ def hash_contexts(
     """
     mix = _thresholds(top - 1, mix_folds)
     room = _range(top - 1, mix_folds) + 1
-    shares = [rng.uniform(0.5, 1) for _ in range(columns.shape[1])]
+    shares = [rng.uniform(0.6, 1) for _ in range(columns.shape[1])]
     spread = 1.0
     for _ in range(2):
         largest = int(Fraction(room) / Fraction(spread) / (2 * length + 1)) - 1
@@ -98,12 +98,15 @@ def _fold(values: NDArray, thresholds: tuple[int, ...], slope: int) -> NDArray:
 
 
 def _projection(columns: NDArray, largest: int, shares: list[float]) -> tuple[tuple[int, ...], int]:
-    """Integer weights that send every column into [0, largest], in random proportion."""
+    """Integer weights that send every column into [0, largest], in random proportion to it and to each other.
+
+    A single weight that filled the range exactly would make every folded token a multiple of it, and sums of such tokens meet.
+    """
     low = [min(0, int(x)) for x in columns.min(axis=0)]
     extent = [max(1, int(x) - m) for x, m in zip(columns.max(axis=0), low)]
-    total = sum(shares)
     weights = tuple(
-        int(Fraction(largest) * Fraction(share / total) / size) for share, size in zip(shares, extent)
+        int(Fraction(largest) * Fraction(share) / (len(shares) * size))
+        for share, size in zip(shares, extent)
     )
     return weights, -sum(w * m for w, m in zip(weights, low))
 

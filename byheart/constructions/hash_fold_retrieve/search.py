@@ -67,8 +67,9 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
     """The first success; ByheartError after a bounded number of attempts."""
     task = problem.task
     small = task.contexts <= 4000
-    patience = 16 if small else 6
-    limit = 2000 if small else 60
+    patience = 16 if task.contexts <= 1000 else 8 if small else 6
+    lightest = math.inf  # of the fullest positions met since the last remedy, in standard deviations above the mean
+    limit = 1000 if small else 60
     needs = _Needs(0.2 if small else 0.9, 2 if small else 8, _first_token_folds(task))
     misses = {"fit": 0, "conflict": 0, "load": 0, "rank": 0}
     notes: list[str] = []
@@ -90,13 +91,15 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
         misses[failure] += 1
         if failure != "conflict":
             misses["conflict"] = 0
-        if failure == "load" and not small:
+        if failure == "load":
             mean = task.equations / (plan.columns + task.window - 1)
-            needs.spare = max(needs.spare + 0.05, (load - mean) / math.sqrt(mean))
-            options = []
-        elif misses[failure] >= patience or failure == "fit" or (failure == "rank" and not small):
+            lightest = min(lightest, (load - mean) / math.sqrt(mean))
+        if misses[failure] >= patience or failure == "fit" or (failure in ("load", "rank") and not small):
             misses[failure] = 0
             options = []
+            if failure == "load":
+                needs.spare = max(needs.spare, lightest - (0.45 if small else 0.15))
+                lightest = math.inf
             notes.append(_remedy(failure, needs))
             report(notes[-1])
     raise ByheartError(

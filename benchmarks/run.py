@@ -1,0 +1,197 @@
+"""Sizes, rates and growth of compiled networks: a table, JSON, and the table in README.md.
+
+    python benchmarks/run.py [--largest 1000000] [--seeds 5] [--write]
+
+Every network is verified on every sequence before it counts. Seconds are from one machine and mean little; ratios are against a
+baseline in the same run.
+"""
+
+import argparse
+import json
+import math
+import platform
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import byheart
+from byheart.evaluate import evaluate
+from byheart.generate import random, save
+
+ROOT = Path(__file__).parents[1]
+MUST = {100: (125, 9), 1000: (285, 4.2), 10_000: (570, 1.6), 100_000: (1390, 1.2), 1_000_000: (3790, 1.09)}
+BEGIN, END = "<!-- benchmark:begin -->", "<!-- benchmark:end -->"
+
+
+def goal(information: float) -> int:
+    return round(3.5 * math.sqrt(information) + 23 * math.log2(information) - 100)
+
+
+def measure(dataset, **options) -> dict:
+    """One compiled and fully verified network."""
+    started = time.perf_counter()
+    model = byheart.compile(dataset, **options)
+    about = model.about
+    verification = about["verification"]
+    assert verification.evidence == "proved" and verification.correct == len(dataset)
+    return {
+        "sequences": len(dataset),
+        "contexts": about["data"]["contexts"],
+        "nonzero": about["parameters"]["nonzero"],
+        "dense": about["parameters"]["dense"],
+        "bits": about["bits"]["total"] / about["bits"]["information"],
+        "encoded": about["bits"]["encoded"] / about["bits"]["information"],
+        "goal": goal(about["bits"]["information"]),
+        "depth": model.network.depth,
+        "width": model.network.width,
+        "tries": about["search"]["tries"],
+        "evidence": verification.evidence,
+        "build": about["seconds"]["build"],
+        "verify": about["seconds"]["verify"],
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def median(rows: list[dict]) -> dict:
+    """The network in the middle by nonzero parameters, bits and all from that same network."""
+    return sorted(rows, key=lambda row: row["nonzero"])[len(rows) // 2]
+
+
+def sizes(largest: int, seeds: int) -> list[dict]:
+    table = []
+    for sequences in (n for n in MUST if n <= largest):
+        rows = []
+        for seed in range(seeds):
+            rows.append(measure(random(sequences, seed=seed)))
+            say(f"N = {sequences}, seed {seed}", rows[-1])
+        row = median(rows)
+        row["all_nonzero"] = [r["nonzero"] for r in rows]
+        row["all_bits"] = [round(r["bits"], 4) for r in rows]
+        row["median_bits"] = statistics.median(r["bits"] for r in rows)
+        row["must_nonzero"], row["must_bits"] = MUST[sequences]
+        row["reached"] = row["nonzero"] <= row["must_nonzero"] and row["median_bits"] <= row["must_bits"]
+        table.append(row)
+    return table
+
+
+def engines(sequences: int) -> dict:
+    """Exact verification, compiled kernels (warm) against Python integers, on the same network and sequences."""
+    dataset = random(sequences, seed=0)
+    model = byheart.compile(dataset)
+    batch, wanted = model.batch(dataset)
+    evaluate(model.network, batch, "limbs")
+    rates = {}
+    for engine in ("limbs", "exact", "limbs"):
+        started = time.perf_counter()
+        outputs = evaluate(model.network, batch, engine)
+        seconds = time.perf_counter() - started
+        assert list(outputs) == wanted.tolist()
+        rates[engine] = max(rates.get(engine, 0), sequences / seconds)
+    return {"sequences": sequences, **rates, "ratio": rates["limbs"] / rates["exact"]}
+
+
+def stages(sequences: int) -> dict:
+    """Load, build and verify from a file, and the memory that the whole process ever needed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.npz"
+        save(random(sequences, seed=0), path)
+        started = time.perf_counter()
+        dataset = byheart.load(path)
+        loaded = time.perf_counter() - started
+        row = measure(dataset)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    total = loaded + row["seconds"]
+    return {
+        "sequences": sequences,
+        "load": loaded,
+        "build": row["build"],
+        "verify": row["verify"],
+        "total": total,
+        "peak_gib": peak,
+    }
+
+
+def labels() -> list[dict]:
+    """More labels, and skewed ones, at 10^4 sequences."""
+    rows = []
+    for count, skew in ((1000, "uniform"), (3, "uniform"), (16, "uniform"), (16, "zipf"), (16, "geometric")):
+        row = measure(random(10_000, labels=count, seed=0, skew=skew))
+        rows.append({"labels": count, "skew": skew, **row})
+        say(f"C = {count} {skew}", row)
+    return rows
+
+
+def say(what: str, row: dict) -> None:
+    print(
+        f"{what}: {row['nonzero']} nonzero (goal {row['goal']}), bits x{row['bits']:.3f}, encoded x{row['encoded']:.3f}, "
+        f"{row['dense']} dense, build {row['build']:.1f} s, verify {row['verify']:.1f} s, {row['tries']} tries",
+        flush=True,
+    )
+
+
+def markdown(results: dict) -> str:
+    """The table of README.md."""
+    lines = [
+        "| sequences | contexts | nonzero parameters | goal | bits / information | encoded / information | depth | verified |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for row in results["sizes"]:
+        lines.append(
+            f"| {row['sequences']:,} | {row['contexts']:,} | {row['nonzero']:,} | {row['goal']:,} | {row['median_bits']:.2f} | "
+            f"{row['encoded']:.2f} | {row['depth']} | all {row['sequences']:,}, {row['evidence']} |"
+        )
+    ratio, growth = results["engines"], results["stages"]
+    lines.append("")
+    lines.append(
+        f"Exact verification of {ratio['sequences']:,} sequences: compiled kernels {ratio['ratio']:.0f} times the rate of Python integers. "
+        + "; ".join(
+            f"{row['sequences']:,} sequences: load {row['load']:.1f} s, build {row['build']:.1f} s, verify {row['verify']:.1f} s, "
+            f"peak memory {row['peak_gib']:.1f} GiB"
+            for row in growth
+        )
+        + f". {results['dense']['dense']:,} dense parameters with `--minimise dense` at {results['dense']['sequences']:,} sequences."
+    )
+    return "\n".join(lines)
+
+
+def write_readme(text: str) -> None:
+    path = ROOT / "README.md"
+    before, _, rest = path.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--largest", type=int, default=1_000_000)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--write", action="store_true", help="write results.json and the table in README.md")
+    options = parser.parse_args()
+    measure(random(3000, seed=9))  # compile the kernels
+    growth = [stages(n) for n in (100_000, 1_000_000) if n <= options.largest]
+    results = {
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "stages": growth,
+        "engines": engines(min(100_000, options.largest)),
+        "dense": measure(random(options.largest, seed=0), minimise="dense"),
+        "labels": labels(),
+        "sizes": sizes(options.largest, options.seeds),
+    }
+    if len(growth) == 2:
+        keys = ("load", "build", "verify", "total")
+        results["growth"] = {key: growth[1][key] / growth[0][key] for key in keys}
+    print(markdown(results))
+    print(json.dumps(results, indent=1))
+    if options.write:
+        (ROOT / "benchmarks/results.json").write_text(json.dumps(results, indent=1) + "\n")
+        write_readme(markdown(results))
+    missed = [row["sequences"] for row in results["sizes"] if not row["reached"]]
+    if missed:
+        sys.exit(f"numbers not reached at N = {missed}")
+
+
+if __name__ == "__main__":
+    main()
