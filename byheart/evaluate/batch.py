@@ -70,6 +70,8 @@ def padded_ids(batch: Batch, part: slice, length: int) -> Ints:
     starts = batch.starts[part.start : part.stop + 1]
     lengths = np.diff(starts)
     assert lengths.max(initial=0) <= length, "a sequence is longer than the network reads"
+    if lengths.min(initial=length) == length:
+        return batch.ids[starts[0] : starts[-1]].astype(np.int64).reshape(len(lengths), length)
     padded = np.full((len(lengths), length), len(batch.vectors), dtype=np.int64)
     place = np.arange(length) >= (length - lengths)[:, None]
     padded[place] = batch.ids[starts[0] : starts[-1]]

@@ -87,11 +87,9 @@ class _Runner:
             frame, guess = ATTEMPTS[place]
             program = self._program(exponent, guess)
             result = np.empty((len(rows), program.outputs, frame), dtype=np.uint64)
-            slots = np.zeros(program.slots * frame, dtype=np.uint64)
-            state = np.zeros((program.slots, 3), dtype=np.int64)
-            if kernels.run(program.arrays, rows, program.base, frame, slots, state, result):
+            if kernels.run(*program.memory(frame), rows, program.base, result):
                 self.first = max(self.first, place)
-                return _trim(result, program.integer_limb)
+                return _trim(result, program.whole)
         raise FrameError("the network's numbers are too long for the limb kernels; use the exact engine")
 
     def _program(self, exponent: int, guess: bool) -> Program:

@@ -18,6 +18,7 @@ from ..network import (
     matrix,
     vector,
 )
+from . import kernels
 from .kernels import COUNT, FOLDS, GATE, GENERAL, LINEAR, POWERS, SHIFT, TABLE
 
 MASK = (1 << 64) - 1
@@ -87,13 +88,36 @@ def _after_attention(attention: UniformAttention, lanes: Sequence[int], network:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """arrays for kernels.run; limb `integer_limb` of a number holds its units, limb `base` of an input its lowest limb."""
+    """What kernels.run interprets, before the frame is chosen.
 
-    arrays: tuple
+    base     the limb of an input's lowest limb
+    whole    the limb that holds the units of a number
+    header   values of the header of kernels.py; tables and limbs as they are laid out behind it
+    """
+
     base: int
+    whole: int
     slots: int
     outputs: int
-    integer_limb: int
+    header: dict[int, int]
+    tables: dict[int, NDArray[np.int64]]
+    limbs: NDArray[np.uint64]
+
+    def memory(self, frame: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Fresh arrays M and I for one thread and a frame of so many limbs."""
+        numbers = np.zeros(self.slots * frame + len(self.limbs), dtype=np.uint64)
+        numbers[self.slots * frame :] = self.limbs
+        header = {**self.header, kernels.FRAME: frame, kernels.LIMBS: self.slots * frame}
+        place = kernels.STATE + 3 * self.slots
+        for name, table in self.tables.items():
+            header[name] = place
+            place += table.size
+        integers = np.zeros(place, dtype=np.int64)
+        for name, value in header.items():
+            integers[name] = value
+        for name, table in self.tables.items():
+            integers[header[name] : header[name] + table.size] = table.ravel()
+        return numbers, integers
 
 
 class _Writer:
@@ -113,6 +137,24 @@ class _Writer:
         self.limbs: list[int] = []
         self._weights: dict[Dyadic, int] = {}
         self._consts: dict[Fraction, int] = {}
+
+    def tables(self, bounds: Sequence[int]) -> dict[int, NDArray[np.int64]]:
+        """The tables by the name of their place in the header."""
+        rows = {
+            kernels.OPS: self.ops,
+            kernels.UNITS: self.units,
+            kernels.TERMS: self.terms,
+            kernels.WRITES: self.writes,
+            kernels.ADDS: self.adds,
+            kernels.WEIGHTS: self.weights,
+            kernels.DIGITS: self.digits,
+            kernels.CONSTS: self.consts,
+            kernels.BOUNDS: [(bound,) for bound in bounds],
+        }
+        return {
+            name: np.array(table, dtype=np.int64).reshape(len(table), kernels.SIZES[name])
+            for name, table in rows.items()
+        }
 
     def weight(self, value: Dyadic) -> int:
         """(digits, start, stop, negative, exponent): signed digits, or limbs of the mantissa if digits is 0."""
@@ -175,12 +217,19 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
             _feed_forward(writer, run[0], hidden)
     _linear(writer, stack.exit, inputs, first_output, 0)
     spare = hidden + max((block.W1.rows for block in stack.blocks), default=0)
-    bounds = np.full(spare + 1, -1, dtype=np.int64)
-    if guess:
-        for lane, bits in gated_lanes(stack).items():
-            bounds[inputs + lane] = bits + 64 * fraction
-    arrays = (*_arrays(writer, fraction, first_output, outputs, spare, guess), bounds)
-    return Program(arrays, base, spare + 1, outputs, fraction)
+    gated = gated_lanes(stack) if guess else {}
+    bounds = [gated.get(slot - inputs, -1) for slot in range(spare + 1)]
+    header = {
+        kernels.WHOLE: fraction,
+        kernels.FIRST_OUTPUT: first_output,
+        kernels.OUTPUTS: outputs,
+        kernels.SPARE: spare,
+        kernels.GUESS: int(guess),
+        kernels.OPERATIONS: len(writer.ops),
+    }
+    tables = writer.tables([bits + 64 * fraction if bits >= 0 else -1 for bits in bounds])
+    limbs = np.array(writer.limbs, dtype=np.uint64)
+    return Program(base, fraction, spare + 1, outputs, header, tables, limbs)
 
 
 def _runs(blocks: Sequence[FeedForward]) -> Iterator[list[FeedForward]]:
@@ -251,8 +300,9 @@ def gated_lanes(stack: Stack) -> dict[int, int]:
             growth[row] = growth.get(row, Fraction(0)) + max(Fraction(0), value[0][1].fraction)
         for row, writes in block.W2.by_row.items():
             if table is not None:
-                most = max(_changes(block, row, table[1])) - block.b2[row, 0]
-                growth[row] = growth.get(row, Fraction(0)) + max(Fraction(0), most)
+                # c_i relu(j - i) adds at most c_i (j - i) for c_i > 0: a bound that needs no table
+                most = sum(max(Fraction(0), w.fraction) * table[1] for _, w in writes)
+                growth[row] = growth.get(row, Fraction(0)) + most
                 continue
             for unit, weight in writes:
                 source = _relu_of_lane(block, unit)
@@ -444,23 +494,3 @@ def _fraction_bits(stack: Stack, start: int) -> int:
         lanes = lanes | {r: max(b, lanes.get(r, 0)) for r, b in change.items()}
         most = max([most, *hidden.values(), *lanes.values()])
     return max([most, *combine(stack.exit.weight, stack.exit.bias, lanes).values()])
-
-
-def _arrays(
-    writer: _Writer, zero: int, first_output: int, outputs: int, spare: int, guess: bool
-) -> tuple:
-    def table(rows: Sequence, columns: int) -> NDArray[np.int64]:
-        return np.array(rows, dtype=np.int64).reshape(len(rows), columns)
-
-    return (
-        table(writer.ops, 12),
-        table(writer.units, 6),
-        table(writer.terms, 2),
-        table(writer.writes, 3),
-        table(writer.adds, 2),
-        table(writer.weights, 5),
-        table(writer.digits, 2),
-        table(writer.consts, 4),
-        np.array(writer.limbs, dtype=np.uint64),
-        np.array([zero, first_output, outputs, spare, int(guess)], dtype=np.int64),
-    )
