@@ -22,7 +22,13 @@ from byheart.evaluate import evaluate
 from byheart.generate import random, save
 
 ROOT = Path(__file__).parents[1]
-MUST = {100: (125, 9), 1000: (285, 4.2), 10_000: (570, 1.6), 100_000: (1390, 1.2), 1_000_000: (3790, 1.09)}
+MUST = {
+    100: (125, 9),
+    1000: (285, 4.2),
+    10_000: (570, 1.6),
+    100_000: (1390, 1.2),
+    1_000_000: (3790, 1.09),
+}
 BEGIN, END = "<!-- benchmark:begin -->", "<!-- benchmark:end -->"
 
 
@@ -72,7 +78,9 @@ def sizes(largest: int, seeds: int) -> list[dict]:
         row["all_bits"] = [round(r["bits"], 4) for r in rows]
         row["median_bits"] = statistics.median(r["bits"] for r in rows)
         row["must_nonzero"], row["must_bits"] = MUST[sequences]
-        row["reached"] = row["nonzero"] <= row["must_nonzero"] and row["median_bits"] <= row["must_bits"]
+        row["reached"] = (
+            row["nonzero"] <= row["must_nonzero"] and row["median_bits"] <= row["must_bits"]
+        )
         table.append(row)
     return table
 
@@ -117,7 +125,13 @@ def stages(sequences: int) -> dict:
 def labels() -> list[dict]:
     """More labels, and skewed ones, at 10^4 sequences."""
     rows = []
-    for count, skew in ((1000, "uniform"), (3, "uniform"), (16, "uniform"), (16, "zipf"), (16, "geometric")):
+    for count, skew in (
+        (1000, "uniform"),
+        (3, "uniform"),
+        (16, "uniform"),
+        (16, "zipf"),
+        (16, "geometric"),
+    ):
         row = measure(random(10_000, labels=count, seed=0, skew=skew))
         rows.append({"labels": count, "skew": skew, **row})
         say(f"C = {count} {skew}", row)
@@ -168,7 +182,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", type=int, default=1_000_000)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help="write results.json and the table in README.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write results.json and the table in README.md"
+    )
     options = parser.parse_args()
     measure(random(3000, seed=9))  # compile the kernels
     growth = [stages(n) for n in (100_000, 1_000_000) if n <= options.largest]

@@ -62,7 +62,9 @@ class Construction(ABC):
     form: ClassVar[str | None] = None
 
     @abstractmethod
-    def build(self, dataset: Dataset, contexts: Contexts, options: Options, report: Report) -> Built:
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Built:
         """A network for a dataset in which every context has one label (A1)."""
 
     @property
@@ -76,7 +78,9 @@ SECTIONS = ("Paper", "Statement", "Assumptions", "Guarantee", "Departures", "Not
 def parse_header(text: str) -> Header:
     """The sections of a theorem file's docstring (CONTRIBUTING.md shows the form)."""
     parts = re.split(rf"^({'|'.join(SECTIONS)})\s+", text, flags=re.MULTILINE)
-    found = {name: re.sub(r"\s+", " ", body).strip() for name, body in zip(parts[1::2], parts[2::2])}
+    found = {
+        name: re.sub(r"\s+", " ", body).strip() for name, body in zip(parts[1::2], parts[2::2])
+    }
     missing = [name for name in SECTIONS if name not in found]
     assert not missing, f"the header lacks {missing}"
     paper, _, item = found["Paper"].partition(", ")

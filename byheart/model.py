@@ -25,7 +25,12 @@ class Answer:
     known: bool | None
 
     def json(self) -> dict:
-        return {"input": self.input, "label": self.label, "known": self.known, "probabilities": None}
+        return {
+            "input": self.input,
+            "label": self.label,
+            "known": self.known,
+            "probabilities": None,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +88,9 @@ class Model:
         rows = [[token] if self.kind == "number" else list(token) for token in tokens]  # type: ignore[arg-type]
         for row in rows:
             if len(row) != self.network.input.dimension:
-                raise ByheartError(f"a token must have {self.network.input.dimension} coordinates: {row}")
+                raise ByheartError(
+                    f"a token must have {self.network.input.dimension} coordinates: {row}"
+                )
             if not all(isinstance(x, int | float) and np.isfinite(x) for x in row):
                 raise ByheartError(f"a token must be made of finite numbers: {row}")
         return rows

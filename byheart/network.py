@@ -36,7 +36,9 @@ class Dyadic(NamedTuple):
     @property
     def fixed_bits(self) -> int:
         """Digits in plain binary notation: the paper's bit complexity."""
-        return max(self.digits, -self.exponent) if self.exponent < 0 else self.digits + self.exponent
+        return (
+            max(self.digits, -self.exponent) if self.exponent < 0 else self.digits + self.exponent
+        )
 
 
 def dyadic(value: Number) -> Dyadic:

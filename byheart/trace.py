@@ -79,9 +79,13 @@ class Trace:
             rows.append(f"context id   {show(self.context_id)}")
         if self.stored is not None:
             rows.append(f"stored sum   {show(self.stored)}")
-            rows.append(f"label bits   at places {', '.join(map(str, self.bits))} of it, counted from the lowest")
+            rows.append(
+                f"label bits   at places {', '.join(map(str, self.bits))} of it, counted from the lowest"
+            )
         if self.holders:
-            shown = ", ".join(f"{p.tensor}[{p.row},{p.column}] of layer {p.layer}" for p in self.holders[:4])
+            shown = ", ".join(
+                f"{p.tensor}[{p.row},{p.column}] of layer {p.layer}" for p in self.holders[:4]
+            )
             more = f" and {len(self.holders) - 4} more" if len(self.holders) > 4 else ""
             rows.append(f"held by      {shown}{more}")
         rows.append(f"output       {show(self.output)}, which means {self.answer.label!r}")
@@ -101,7 +105,9 @@ def show(number: Dyadic) -> str:
         sign = "-" if value < 0 else ""
         digits = abs(int(value)).bit_length()
         return f"{sign}0x{abs(int(value)) >> max(0, digits - 32):x}... ({digits} bits)"
-    return f"{float(value):.6g}" if abs(value) < 10**12 else f"{show(dyadic(int(value)))} + fraction"
+    return (
+        f"{float(value):.6g}" if abs(value) < 10**12 else f"{show(dyadic(int(value)))} + fraction"
+    )
 
 
 def trace(model: Model, tokens: Sequence[Token]) -> Trace:
@@ -142,7 +148,11 @@ def _fired(network: Network, index: int, streams: Sequence[Lanes]) -> list[int]:
         return []
     before = {lane: x.fraction for lane, x in streams[index - 1].items()}
     sums = (
-        (unit, layer.b1[unit, 0] + sum(w.fraction * before.get(k, 0) for k, w in layer.W1.by_row.get(unit, ())))
+        (
+            unit,
+            layer.b1[unit, 0]
+            + sum(w.fraction * before.get(k, 0) for k, w in layer.W1.by_row.get(unit, ())),
+        )
         for unit in range(layer.W1.rows)
     )
     return [unit for unit, total in sums if total > 0]

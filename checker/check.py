@@ -206,9 +206,12 @@ def read_config(content: bytes) -> Config:
     expect(raw, "format", "byheart-model", "config.json")
     expect(raw, "version", 1, "config.json")
     expect(raw, "number", "dyadic", "config.json")
-    config = Config(raw, *read_input(get(raw, "input", dict, "config.json")),
-                    *read_output(get(raw, "output", dict, "config.json")),
-                    get_size(raw, "width", "config.json"))
+    config = Config(
+        raw,
+        *read_input(get(raw, "input", dict, "config.json")),
+        *read_output(get(raw, "output", dict, "config.json")),
+        get_size(raw, "width", "config.json"),
+    )
     read_layers(config, get(raw, "layers", list, "config.json"))
     return config
 
@@ -252,12 +255,14 @@ def read_layers(config: Config, layers: list[Any]) -> None:
         if (kind == "linear") != (number in ends):
             refuse(f"{where}: the first and the last layer, and no other, are linear")
         config.layers.append(kind)
-        config.shapes += [(number, *shape) for shape in
-                          layer_shapes(layer, config.width, ends.get(number), where)]
+        config.shapes += [
+            (number, *shape) for shape in layer_shapes(layer, config.width, ends.get(number), where)
+        ]
 
 
-def layer_shapes(layer: dict[str, Any], width: int, end: tuple[int, int] | None,
-                 where: str) -> list[tuple[int, int]]:
+def layer_shapes(
+    layer: dict[str, Any], width: int, end: tuple[int, int] | None, where: str
+) -> list[tuple[int, int]]:
     """The shapes of one layer's tensors, in the order of the table of section 3."""
     if end:
         expect(layer, "rows", end[0], where)
@@ -274,9 +279,15 @@ def layer_shapes(layer: dict[str, Any], width: int, end: tuple[int, int] | None,
 
 # ---------------------------------------------------------------- weights (section 4)
 
-TENSORS = {"tensor": ("I32", "i", 4), "row": ("I32", "i", 4), "column": ("I32", "i", 4),
-           "exponent": ("I32", "i", 4), "negative": ("U8", "B", 1), "start": ("I64", "q", 8),
-           "limbs": ("U64", "Q", 8)}
+TENSORS = {
+    "tensor": ("I32", "i", 4),
+    "row": ("I32", "i", 4),
+    "column": ("I32", "i", 4),
+    "exponent": ("I32", "i", 4),
+    "negative": ("U8", "B", 1),
+    "start": ("I64", "q", 8),
+    "limbs": ("U64", "Q", 8),
+}
 
 
 def read_safetensors(content: bytes) -> dict[str, bytes]:
@@ -340,8 +351,11 @@ def read_parameters(content: bytes, config: Config) -> Parameters:
             refuse(f"weights.safetensors: parameter {index} is out of order")
         before = place
         tensor, row, column = place
-        if not (0 <= tensor < len(tensors) and 0 <= row < config.shapes[tensor][1]
-                and 0 <= column < config.shapes[tensor][2]):
+        if not (
+            0 <= tensor < len(tensors)
+            and 0 <= row < config.shapes[tensor][1]
+            and 0 <= column < config.shapes[tensor][2]
+        ):
             refuse(f"weights.safetensors: parameter {index} lies outside its tensor")
         tensors[tensor].append((row, column, *read_number(index, arrays, parts["limbs"])))
     return Parameters(tensors, count(tensors, config))
@@ -383,8 +397,12 @@ def count(tensors: list[list[Parameter]], config: Config) -> dict:
     fixed = [fixed_bits(digits, e) for digits, e in numbers]
     total = sum(1 + digits + (1 + abs(e).bit_length() if e else 0) for digits, e in numbers)
     return {
-        "parameters": {"nonzero": sum(sizes), "counted": sum(sizes) - outside, "outside": outside,
-                       "dense": sum(rows * columns for _, rows, columns in config.shapes)},
+        "parameters": {
+            "nonzero": sum(sizes),
+            "counted": sum(sizes) - outside,
+            "outside": outside,
+            "dense": sum(rows * columns for _, rows, columns in config.shapes),
+        },
         "bits": {"total": total, "fixed": sum(fixed), "largest": max(fixed, default=0)},
     }
 
@@ -479,8 +497,15 @@ def read_data(path: str) -> Data:
     tokens, labels = sorted(set(chain(*(row[0] for row in rows)))), sorted(set(labels))
     place = {token: index for index, token in enumerate(tokens)}
     answer = {label: index for index, label in enumerate(labels)}
-    data = Data(kind, dimension, tokens, labels, [[place[t] for t in row[0]] for row in rows],
-                [answer[row[1]] for row in rows], [row[2] for row in rows])
+    data = Data(
+        kind,
+        dimension,
+        tokens,
+        labels,
+        [[place[t] for t in row[0]] for row in rows],
+        [answer[row[1]] for row in rows],
+        [row[2] for row in rows],
+    )
     data.sha256 = data_hash(data)
     return data
 
@@ -551,8 +576,19 @@ def read_npy(content: bytes, name: str) -> tuple[tuple[int, ...], list[int | flo
     length, begin = int.from_bytes(content[8 : 8 + wide], "little"), 8 + wide
     header = ast.literal_eval(content[begin : begin + min(length, 10000)].decode("utf-8").strip())
     kind, shape, fortran = header["descr"], header["shape"], header["fortran_order"]
-    codes = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q",
-             "u8": "Q", "f2": "e", "f4": "f", "f8": "d"}
+    codes = {
+        "i1": "b",
+        "u1": "B",
+        "i2": "h",
+        "u2": "H",
+        "i4": "i",
+        "u4": "I",
+        "i8": "q",
+        "u8": "Q",
+        "f2": "e",
+        "f4": "f",
+        "f8": "d",
+    }
     code = codes.get(kind[1:]) if isinstance(kind, str) and kind[:1] in ("<", "|") else None
     if code is None or (name == "labels" and code in "efd"):
         refuse(f"{name} has the type {show(kind)}, which the checker does not read")
@@ -661,8 +697,10 @@ def vector(entries: list[Parameter]) -> Column:
 class Linear:
     def __init__(self, weight: list, bias: list) -> None:
         rows, constants = by_row(weight), vector(bias)
-        self.rows = [(row, rows.get(row, []), constants.get(row, ZERO))
-                     for row in sorted({*rows, *constants})]
+        self.rows = [
+            (row, rows.get(row, []), constants.get(row, ZERO))
+            for row in sorted({*rows, *constants})
+        ]
 
     def apply(self, column: Column) -> Column:
         found = {row: affine(entries, bias, column) for row, entries, bias in self.rows}
@@ -672,8 +710,10 @@ class Linear:
 class FeedForward:
     def __init__(self, first: list, bias: list, second: list, constants: list) -> None:
         rows, biases = by_row(first), vector(bias)
-        self.units = [(rows.get(unit, []), biases.get(unit, ZERO), outgoing)
-                      for unit, outgoing in by_column(second).items()]
+        self.units = [
+            (rows.get(unit, []), biases.get(unit, ZERO), outgoing)
+            for unit, outgoing in by_column(second).items()
+        ]
         self.constants = vector(constants)
 
     def apply(self, column: Column) -> Column:
@@ -765,7 +805,8 @@ class Network:
         if key not in self.entered:
             coordinates = (*token, canonical(position, 0)) if self.config.positions else token
             self.entered[key] = self.intern(
-                self.run(0, {lane: x for lane, x in enumerate(coordinates) if x[0]}))
+                self.run(0, {lane: x for lane, x in enumerate(coordinates) if x[0]})
+            )
         return self.entered[key]
 
     def intern(self, column: Column) -> int:
@@ -822,22 +863,34 @@ def read_model(directory: str) -> Model:
     if not os.path.isdir(directory):
         refuse(f"{show(directory)} is not a folder")
     certificate = read_certificate(
-        read_bytes(os.path.join(directory, "certificate.json"), JSON_LIMIT))
-    content = {name: read_bytes(os.path.join(directory, name),
-                                JSON_LIMIT if name.endswith(".json") else math.inf)
-               for name in FILES}
+        read_bytes(os.path.join(directory, "certificate.json"), JSON_LIMIT)
+    )
+    content = {
+        name: read_bytes(
+            os.path.join(directory, name), JSON_LIMIT if name.endswith(".json") else math.inf
+        )
+        for name in FILES
+    }
     config = read_config(content["config.json"])
     parameters = read_parameters(content["weights.safetensors"], config)
-    return Model(config, parameters, Network(config, parameters.tensors),
-                 *read_vocabulary(content["vocabulary.json"], config), certificate,
-                 {name: hashlib.sha256(content[name]).hexdigest() for name in FILES})
+    return Model(
+        config,
+        parameters,
+        Network(config, parameters.tensors),
+        *read_vocabulary(content["vocabulary.json"], config),
+        certificate,
+        {name: hashlib.sha256(content[name]).hexdigest() for name in FILES},
+    )
 
 
 def structure_failures(model: Model) -> list[str]:
     """Where the certificate and the config disagree with the files and with each other."""
     certificate, raw = model.certificate, model.config.raw
-    found = [f"the sha256 of {name} is not the one in certificate.json"
-             for name in FILES if certificate["files"][name] != model.hashes[name]]
+    found = [
+        f"the sha256 of {name} is not the one in certificate.json"
+        for name in FILES
+        if certificate["files"][name] != model.hashes[name]
+    ]
     for group, counts in model.parameters.counts.items():
         given = get(raw, group, dict, "config.json")
         for key, number in counts.items():
@@ -859,12 +912,15 @@ def data_failures(model: Model, data: Data) -> list[str]:
     if data.sha256 != sha256:
         found.append(f"the sha256 of the data is {data.sha256}, not the one in certificate.json")
     if len(data.sequences) != sequences:
-        found.append(f"the data has {len(data.sequences)} sequences, certificate.json says "
-                     f"{show(sequences)}")
+        found.append(
+            f"the data has {len(data.sequences)} sequences, certificate.json says {show(sequences)}"
+        )
     config = model.config
     if (data.kind, data.dimension) != (config.kind, config.dimension):
-        found.append(f"the data holds {data.kind}s of dimension {data.dimension}, the network "
-                     f"reads {config.kind}s of dimension {config.dimension}")
+        found.append(
+            f"the data holds {data.kind}s of dimension {data.dimension}, the network "
+            f"reads {config.kind}s of dimension {config.dimension}"
+        )
     return found
 
 
@@ -923,8 +979,9 @@ class Report:
         return words.get(self.verdict)
 
 
-def check(directory: str, path: str | None = None, sample: int | None = None,
-          seed: int = 0) -> Report:
+def check(
+    directory: str, path: str | None = None, sample: int | None = None, seed: int = 0
+) -> Report:
     """The verdict on a folder and its data. Raises Refusal for what is not readable."""
     model = read_model(directory)
     report = Report(failures=structure_failures(model))
@@ -934,8 +991,9 @@ def check(directory: str, path: str | None = None, sample: int | None = None,
         if (data.kind, data.dimension) == (model.config.kind, model.config.dimension):
             evaluate(model, data, report, chosen(len(data.sequences), sample, seed))
     if not report.failures:
-        report.verdict = ("STRUCTURE OK" if path is None else
-                          "VERIFIED" if sample is None else "SAMPLED")
+        report.verdict = (
+            "STRUCTURE OK" if path is None else "VERIFIED" if sample is None else "SAMPLED"
+        )
     return report
 
 
@@ -968,17 +1026,28 @@ def failures(directory: str, path: str | None = None) -> list[str]:
 
 def print_report(report: Report, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"verdict": report.verdict, "checked": report.checked,
-                          "correct": report.correct, "evidence": report.evidence,
-                          "failures": report.failures[:SHOWN]}))
+        print(
+            json.dumps(
+                {
+                    "verdict": report.verdict,
+                    "checked": report.checked,
+                    "correct": report.correct,
+                    "evidence": report.evidence,
+                    "failures": report.failures[:SHOWN],
+                }
+            )
+        )
         return
     labels = f": {report.correct} of {report.checked} labels are right"
-    print(report.verdict + {
-        "VERIFIED": f"{labels}, every sequence was evaluated in exact integers",
-        "SAMPLED": f"{labels}; the other sequences were not evaluated, this is no proof",
-        "STRUCTURE OK": ", no data checked",
-        "NOT VERIFIED": labels if report.checked else ": no sequence was evaluated",
-    }[report.verdict])
+    print(
+        report.verdict
+        + {
+            "VERIFIED": f"{labels}, every sequence was evaluated in exact integers",
+            "SAMPLED": f"{labels}; the other sequences were not evaluated, this is no proof",
+            "STRUCTURE OK": ", no data checked",
+            "NOT VERIFIED": labels if report.checked else ": no sequence was evaluated",
+        }[report.verdict]
+    )
     for failure in report.failures[:SHOWN]:
         print(f"  {failure}")
     if report.checked - report.correct > SHOWN or len(report.failures) > SHOWN:

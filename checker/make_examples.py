@@ -37,8 +37,13 @@ def dyadic(value: float | Fraction) -> tuple[int, int]:
 
 def entries(tensors: list[list[list]]) -> list[list[int]]:
     """[tensor, row, column, mantissa, exponent] of every nonzero number of the dense tensors."""
-    return [[t, r, c, *dyadic(x)] for t, tensor in enumerate(tensors)
-            for r, row in enumerate(tensor) for c, x in enumerate(row) if x]
+    return [
+        [t, r, c, *dyadic(x)]
+        for t, tensor in enumerate(tensors)
+        for r, row in enumerate(tensor)
+        for c, x in enumerate(row)
+        if x
+    ]
 
 
 def weights(parameters: list[list[int]], spare: int = 0, hole: int = 0, minus: int = 1) -> bytes:
@@ -51,17 +56,25 @@ def weights(parameters: list[list[int]], spare: int = 0, hole: int = 0, minus: i
         limbs += [abs(mantissa) >> (64 * i) & (2**64 - 1) for i in range(size)]
         start.append(len(limbs))
     columns = [list(column) for column in zip(*parameters)]
-    parts = [("tensor", "I32", "i", columns[0]), ("row", "I32", "i", columns[1]),
-             ("column", "I32", "i", columns[2]), ("exponent", "I32", "i", columns[4]),
-             ("negative", "U8", "B", [minus if m < 0 else 0 for m in columns[3]]),
-             ("start", "I64", "q", start), ("limbs", "U64", "Q", limbs)]
+    parts = [
+        ("tensor", "I32", "i", columns[0]),
+        ("row", "I32", "i", columns[1]),
+        ("column", "I32", "i", columns[2]),
+        ("exponent", "I32", "i", columns[4]),
+        ("negative", "U8", "B", [minus if m < 0 else 0 for m in columns[3]]),
+        ("start", "I64", "q", start),
+        ("limbs", "U64", "Q", limbs),
+    ]
     header, data = {}, b""
     for name, dtype, code, numbers in parts:
         if name == "limbs":
             data = data[:hole] if hole < 0 else data + bytes(hole)
         packed = struct.pack(f"<{len(numbers)}{code}", *numbers)
-        header[name] = {"dtype": dtype, "shape": [len(numbers)],
-                        "data_offsets": [len(data), len(data) + len(packed)]}
+        header[name] = {
+            "dtype": dtype,
+            "shape": [len(numbers)],
+            "data_offsets": [len(data), len(data) + len(packed)],
+        }
         data += packed
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
@@ -75,14 +88,26 @@ def counts(parameters: list[list[int]], tensors: list[list[list]]) -> dict:
         digits = len(f"{abs(mantissa):b}")
         total += 1 + digits + (1 + len(f"{abs(exponent):b}") if exponent else 0)
         fixed.append(digits + exponent if exponent >= 0 else max(digits, -exponent))
-    return {"parameters": {"nonzero": len(parameters), "counted": len(parameters) - outside,
-                           "dense": sum(len(t) * len(t[0]) for t in tensors), "outside": outside},
-            "bits": {"total": total, "fixed": sum(fixed), "encoded": 0, "largest": max(fixed),
-                     "information": 0}}
+    return {
+        "parameters": {
+            "nonzero": len(parameters),
+            "counted": len(parameters) - outside,
+            "dense": sum(len(t) * len(t[0]) for t in tensors),
+            "outside": outside,
+        },
+        "bits": {
+            "total": total,
+            "fixed": sum(fixed),
+            "encoded": 0,
+            "largest": max(fixed),
+            "information": 0,
+        },
+    }
 
 
 def data_hash(kind: str, rows: list[dict]) -> str:
     """Section 6, for tokens that are strings or doubles."""
+
     def key(token):
         return token if kind == "string" else tuple(token) if kind == "vector" else (token,)
 
@@ -95,10 +120,12 @@ def data_hash(kind: str, rows: list[dict]) -> str:
         content += b"float64 %d\n" % len(tokens[0])
         content += b"".join(struct.pack("<d", x + 0.0) for token in tokens for x in token)
     content += b"".join(json.dumps(label).encode() + b"\n" for label in labels)
-    for numbers in ([len(row["input"]) for row in rows],
-                    [tokens.index(key(token)) for row in rows for token in row["input"]],
-                    [labels.index(row["label"]) for row in rows],
-                    [row.get("count", 1) for row in rows]):
+    for numbers in (
+        [len(row["input"]) for row in rows],
+        [tokens.index(key(token)) for row in rows for token in row["input"]],
+        [labels.index(row["label"]) for row in rows],
+        [row.get("count", 1) for row in rows],
+    ):
         content += struct.pack(f"<{len(numbers)}q", *numbers)
     return hashlib.sha256(content).hexdigest()
 
@@ -117,23 +144,43 @@ def build(example: dict) -> Files:
     tensors, rows = example["tensors"], example["rows"]
     sha256 = data_hash(example["input"]["kind"], rows)
     config = {
-        "format": "byheart-model", "version": 1, "number": "dyadic", "method": "by hand",
-        "form": None, "paper": None, "item": None, "input": example["input"],
+        "format": "byheart-model",
+        "version": 1,
+        "number": "dyadic",
+        "method": "by hand",
+        "form": None,
+        "paper": None,
+        "item": None,
+        "input": example["input"],
         "output": {"labels": len(example["labels"]), "unknown": example.get("unknown")},
-        "width": len(tensors[0]), "layers": example["layers"], "loading": {},
-        "data": {"sha256": sha256, "sequences": len(rows)}, **counts(parameters, tensors),
+        "width": len(tensors[0]),
+        "layers": example["layers"],
+        "loading": {},
+        "data": {"sha256": sha256, "sequences": len(rows)},
+        **counts(parameters, tensors),
     }
     certificate = {
-        "format": "byheart-certificate", "version": 1, "claim": "labels", "files": {},
+        "format": "byheart-certificate",
+        "version": 1,
+        "claim": "labels",
+        "files": {},
         "data": {"sha256": sha256, "sequences": len(rows)},
-        "verified": {"checked": len(rows), "correct": len(rows), "evidence": "proved",
-                     "engine": "exact"},
+        "verified": {
+            "checked": len(rows),
+            "correct": len(rows),
+            "evidence": "proved",
+            "engine": "exact",
+        },
     }
-    return seal({
-        "config.json": encode(config), "weights.safetensors": weights(parameters),
-        "vocabulary.json": encode({"tokens": example["tokens"], "labels": example["labels"]}),
-        "certificate.json": encode(certificate), "data.jsonl": lines(rows),
-    })
+    return seal(
+        {
+            "config.json": encode(config),
+            "weights.safetensors": weights(parameters),
+            "vocabulary.json": encode({"tokens": example["tokens"], "labels": example["labels"]}),
+            "certificate.json": encode(certificate),
+            "data.jsonl": lines(rows),
+        }
+    )
 
 
 def seal(files: Files) -> Files:
@@ -184,20 +231,42 @@ def words() -> dict:
     """
     step = [[0, 1, 0]] * 4
     tensors = [
-        [[1], [2], [0]], zeros(3),
-        [[1, 0, 0]], [[0], [2], [0]],
-        step, [[-4], [-5], [-7], [-8]], [[0] * 4, [0] * 4, [1, -1, -1, 1]], zeros(3),
-        [[0, 0, 1]], [[0]],
+        [[1], [2], [0]],
+        zeros(3),
+        [[1, 0, 0]],
+        [[0], [2], [0]],
+        step,
+        [[-4], [-5], [-7], [-8]],
+        [[0] * 4, [0] * 4, [1, -1, -1, 1]],
+        zeros(3),
+        [[0, 0, 1]],
+        [[0]],
     ]
-    rows = [{"input": ["no", "no"], "label": "same"}, {"input": ["yes", "no"], "label": "differ"},
-            {"input": ["no", "yes"], "label": "differ", "count": 3},
-            {"input": ["yes", "yes"], "label": "same"}, {"input": ["yes"], "label": "differ"}]
+    rows = [
+        {"input": ["no", "no"], "label": "same"},
+        {"input": ["yes", "no"], "label": "differ"},
+        {"input": ["no", "yes"], "label": "differ", "count": 3},
+        {"input": ["yes", "yes"], "label": "same"},
+        {"input": ["yes"], "label": "differ"},
+    ]
     return {
-        "input": {"kind": "string", "dimension": 1, "length": 2, "positions": False,
-                  "padding": [[0, 0]]},
-        "labels": ["same", "differ"], "tokens": ["no", "yes"], "rows": rows, "tensors": tensors,
-        "layers": [linear(3, 1, "embed"), attention(1), feed_forward(4, "step"),
-                   linear(1, 3, "output")],
+        "input": {
+            "kind": "string",
+            "dimension": 1,
+            "length": 2,
+            "positions": False,
+            "padding": [[0, 0]],
+        },
+        "labels": ["same", "differ"],
+        "tokens": ["no", "yes"],
+        "rows": rows,
+        "tensors": tensors,
+        "layers": [
+            linear(3, 1, "embed"),
+            attention(1),
+            feed_forward(4, "step"),
+            linear(1, 3, "output"),
+        ],
     }
 
 
@@ -230,8 +299,11 @@ def vectors() -> dict:
     inputs = [
         ([[0.5, -1.25], [2.0, 0.25], [-3, 0.125]], -7),
         ([[2.0, 0.25], [0.5, -1.25], [-3, 0.125]], 12),
-        ([[-3, 0.125], [2.0, 0.25]], 0), ([[2.0, 0.25], [-3, 0.125]], 12),
-        ([[0.5, -1.25]], -7), ([[-3, 0.125]], 12), ([[0, 0], [0, 0], [0, 0]], 0),
+        ([[-3, 0.125], [2.0, 0.25]], 0),
+        ([[2.0, 0.25], [-3, 0.125]], 12),
+        ([[0.5, -1.25]], -7),
+        ([[-3, 0.125]], 12),
+        ([[0, 0], [0, 0], [0, 0]], 0),
     ]
     padding, labels = [-0.5, 0.75], [-7, 0, 12]
     keys = {}
@@ -243,22 +315,43 @@ def vectors() -> dict:
     assert len(keys) == len(inputs)
     half = Fraction(1, 2)
     tensors = [
-        [[4, 8, 16], [0, 0, 0], [0, 0, 0], [0, 0, 0]], zeros(4),
-        [[1, 0, 0, 0], [-1, 0, 0, 0]], [[-5], [0]], [[0, 0], [1, -half], [0, 0], [0, 0]],
+        [[4, 8, 16], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
+        zeros(4),
+        [[1, 0, 0, 0], [-1, 0, 0, 0]],
+        [[-5], [0]],
+        [[0, 0], [1, -half], [0, 0], [0, 0]],
         [[0], [-half], [0], [0]],
-        [[0, 1, 0, 0], [1, 0, 0, 0]], [[0, 0], [3 * 4, 3 * 128], [0, 0], [0, 0]],
-        [[0, 2, 0, 0], [0, -2, 0, 0]], zeros(2), [[0, 0], [0, 0], [1, -1], [0, 0]], zeros(4),
+        [[0, 1, 0, 0], [1, 0, 0, 0]],
+        [[0, 0], [3 * 4, 3 * 128], [0, 0], [0, 0]],
+        [[0, 2, 0, 0], [0, -2, 0, 0]],
+        zeros(2),
+        [[0, 0], [0, 0], [1, -1], [0, 0]],
+        zeros(4),
         *lookup(keys, 4, 2, 3),
-        [[0, 0, 0, 1]], [[0]],
+        [[0, 0, 0, 1]],
+        [[0]],
     ]
     return {
-        "input": {"kind": "vector", "dimension": 2, "length": 3, "positions": True,
-                  "padding": [dyadic(x) for x in padding]},
-        "labels": labels, "unknown": 3, "tokens": None, "tensors": tensors,
+        "input": {
+            "kind": "vector",
+            "dimension": 2,
+            "length": 3,
+            "positions": True,
+            "padding": [dyadic(x) for x in padding],
+        },
+        "labels": labels,
+        "unknown": 3,
+        "tokens": None,
+        "tensors": tensors,
         "rows": [{"input": tokens, "label": label} for tokens, label in inputs],
-        "layers": [linear(4, 3, "embed"), feed_forward(2, "fold"), attention(2),
-                   feed_forward(2, "scale"), feed_forward(len(tensors[12]), "lookup"),
-                   linear(1, 4, "output")],
+        "layers": [
+            linear(4, 3, "embed"),
+            feed_forward(2, "fold"),
+            attention(2),
+            feed_forward(2, "scale"),
+            feed_forward(len(tensors[12]), "lookup"),
+            linear(1, 4, "output"),
+        ],
     }
 
 
@@ -269,8 +362,16 @@ def spread() -> dict:
     s = sum x = 6 mean x; the feed-forward part e = r(6 x - s), how far six times this number lies
     above the sum; the second attention y = sum e. The label tells small, middle and great y.
     """
-    inputs = [[1.0], [2.0, 2.0, 2.0], [1, 1, 1, 1, 1, 1], [-1.5, 3], [3, -1.5], [0.25, 0.5, 4],
-              [5, 5, 5, 5, 5, 4.75], [-2, -2]]
+    inputs = [
+        [1.0],
+        [2.0, 2.0, 2.0],
+        [1, 1, 1, 1, 1, 1],
+        [-1.5, 3],
+        [3, -1.5],
+        [0.25, 0.5, 4],
+        [5, 5, 5, 5, 5, 4.75],
+        [-2, -2],
+    ]
     keys, rows = {}, []
     for tokens in inputs:
         x = [Fraction(0)] * (6 - len(tokens)) + [Fraction(t) for t in tokens]
@@ -278,19 +379,40 @@ def spread() -> dict:
         keys[int(key)] = (key > 20) + (key > 70)
         rows.append({"input": tokens, "label": ["flat", "uneven", "steep"][keys[int(key)]]})
     tensors = [
-        [[1], [0], [0], [0]], zeros(4),
-        [[1, 0, 0, 0]], [[0], [6], [0], [0]],
-        [[6, -1, 0, 0]], [[0]], [[0], [0], [1], [0]], zeros(4),
-        [[0, 0, 1, 0]], [[0], [0], [0], [6 * 4]],
+        [[1], [0], [0], [0]],
+        zeros(4),
+        [[1, 0, 0, 0]],
+        [[0], [6], [0], [0]],
+        [[6, -1, 0, 0]],
+        [[0]],
+        [[0], [0], [1], [0]],
+        zeros(4),
+        [[0, 0, 1, 0]],
+        [[0], [0], [0], [6 * 4]],
         *lookup_in_place(keys),
-        [[0, 0, 0, 1]], [[0]],
+        [[0, 0, 0, 1]],
+        [[0]],
     ]
     return {
-        "input": {"kind": "number", "dimension": 1, "length": 6, "positions": False,
-                  "padding": [["0", "0"]]},
-        "labels": ["flat", "uneven", "steep"], "tokens": None, "rows": rows, "tensors": tensors,
-        "layers": [linear(4, 1, "embed"), attention(1), feed_forward(1, "excess"), attention(1),
-                   feed_forward(len(tensors[10]), "lookup"), linear(1, 4, "output")],
+        "input": {
+            "kind": "number",
+            "dimension": 1,
+            "length": 6,
+            "positions": False,
+            "padding": [["0", "0"]],
+        },
+        "labels": ["flat", "uneven", "steep"],
+        "tokens": None,
+        "rows": rows,
+        "tensors": tensors,
+        "layers": [
+            linear(4, 1, "embed"),
+            attention(1),
+            feed_forward(1, "excess"),
+            attention(1),
+            feed_forward(len(tensors[10]), "lookup"),
+            linear(1, 4, "output"),
+        ],
     }
 
 
@@ -378,33 +500,53 @@ def bad_folders() -> dict[str, tuple[Files, int, str]]:
     not_a_number = text.replace(b'"width": 3', b'"width": NaN')
     return {
         "changed-weight": (with_number(words, 5, 2, 0, -5), 1, "the network answers"),
-        "hashes-agree-labels-wrong": (relabelled(), 1, "the label is \"differ\", the network"),
+        "hashes-agree-labels-wrong": (relabelled(), 1, 'the label is "differ", the network'),
         "changed-label": (with_data(lambda rows: other_label), 1, "sha256 of the data"),
         "missing-item": (with_data(lambda rows: rows[:-1]), 1, "the data has 4 sequences"),
-        "unknown-token": (with_data(lambda rows: [*rows, {"input": ["maybe"], "label": "same"}]), 1,
-                          "\"maybe\" is not in the vocabulary"),
-        "too-long": (with_data(lambda rows: [*rows, {"input": ["no"] * 3, "label": "same"}]), 1,
-                     "it has 3 tokens"),
-        "wrong-hash": (certificate(files, put("files", "config.json", "0" * 64)), 1,
-                       "the sha256 of config.json"),
-        "wrong-counts": (config(files, put("parameters", "nonzero", 3)), 1,
-                         "parameters.nonzero is 3"),
+        "unknown-token": (
+            with_data(lambda rows: [*rows, {"input": ["maybe"], "label": "same"}]),
+            1,
+            '"maybe" is not in the vocabulary',
+        ),
+        "too-long": (
+            with_data(lambda rows: [*rows, {"input": ["no"] * 3, "label": "same"}]),
+            1,
+            "it has 3 tokens",
+        ),
+        "wrong-hash": (
+            certificate(files, put("files", "config.json", "0" * 64)),
+            1,
+            "the sha256 of config.json",
+        ),
+        "wrong-counts": (
+            config(files, put("parameters", "nonzero", 3)),
+            1,
+            "parameters.nonzero is 3",
+        ),
         "wrong-bits": (config(files, put("bits", "largest", 99)), 1, "bits.largest is 99"),
-        "non-integer-output": (with_number(words, 8, 0, 2, Fraction(1, 2)), 1,
-                               "output 1 * 2^-1 is no label"),
+        "non-integer-output": (
+            with_number(words, 8, 0, 2, Fraction(1, 2)),
+            1,
+            "output 1 * 2^-1 is no label",
+        ),
         # in Python labels[-1] is the last label, which is the right one here
         "negative-output": (with_number(words, 8, 0, 2, -1), 1, "output -1 is no label"),
         "output-outside-labels": (with_number(words, 8, 0, 2, 3), 1, "output 3 is no label"),
         "truncated-weights": (seal({**files, "weights.safetensors": raw[:-5]}), 2, "bytes of data"),
         "header-length": (seal({**files, "weights.safetensors": long_header}), 2, "is truncated"),
-        "trailing-weights": (seal({**files, "weights.safetensors": raw + b"\0"}), 2,
-                             "bytes of data"),
-        "wrong-version": (config(files, put("version", 2)), 2, "\"version\" is 2"),
-        "huge-length": (config(files, put("input", "length", 2**31)), 2,
-                        "\"length\" is 2147483648"),
-        "huge-exponent": (with_entries(lambda p: p[0].__setitem__(4, far)), 2,
-                          "an exponent above 2^22"),
-        "path-in-files": (certificate(files, put("files", upward)), 2, "\"../config.json\""),
+        "trailing-weights": (
+            seal({**files, "weights.safetensors": raw + b"\0"}),
+            2,
+            "bytes of data",
+        ),
+        "wrong-version": (config(files, put("version", 2)), 2, '"version" is 2'),
+        "huge-length": (config(files, put("input", "length", 2**31)), 2, '"length" is 2147483648'),
+        "huge-exponent": (
+            with_entries(lambda p: p[0].__setitem__(4, far)),
+            2,
+            "an exponent above 2^22",
+        ),
+        "path-in-files": (certificate(files, put("files", upward)), 2, '"../config.json"'),
         "odd-part": (with_number(vectors, 7, 1, 0, 4), 2, "not divisible by 3"),
         "unsorted": (with_entries(swap), 2, "out of order"),
         "repeated-entry": (with_entries(lambda p: p.insert(1, p[0])), 2, "out of order"),
@@ -412,22 +554,40 @@ def bad_folders() -> dict[str, tuple[Files, int, str]]:
         "hole": (with_entries(list, hole=8), 2, "a hole or an overlap before limbs"),
         "overlap": (with_entries(list, hole=-8), 2, "a hole or an overlap before limbs"),
         "sign-two": (with_entries(list, minus=2), 2, "neither 0 nor 1"),
-        "missing-tensor": (seal({**files, "weights.safetensors": raw.replace(b"limbs", b"limbo")}),
-                           2, "names the tensors"),
-        "even-mantissa": (with_entries(lambda p: p[1].__setitem__(slice(3, 5), [2, 0])), 2,
-                          "an even mantissa"),
-        "outside-tensor": (with_entries(lambda p: p[-1].__setitem__(2, 3)), 2,
-                           "outside its tensor"),
+        "missing-tensor": (
+            seal({**files, "weights.safetensors": raw.replace(b"limbs", b"limbo")}),
+            2,
+            "names the tensors",
+        ),
+        "even-mantissa": (
+            with_entries(lambda p: p[1].__setitem__(slice(3, 5), [2, 0])),
+            2,
+            "an even mantissa",
+        ),
+        "outside-tensor": (
+            with_entries(lambda p: p[-1].__setitem__(2, 3)),
+            2,
+            "outside its tensor",
+        ),
         "duplicate-tokens": (with_vocabulary(tokens=["no", "no"]), 2, "not distinct and sorted"),
         "duplicate-labels": (with_vocabulary(labels=["same", "same"]), 2, "1 distinct labels"),
         "mixed-labels": (with_vocabulary(labels=["same", 1]), 2, "all strings or all integers"),
-        "duplicate-key": (seal({**files, "config.json": b'{"version": 1, ' + text.lstrip()[1:]}), 2,
-                          "\"version\" occurs twice"),
-        "not-a-number": (seal({**files, "config.json": not_a_number}), 2,
-                         "NaN is not a JSON number"),
+        "duplicate-key": (
+            seal({**files, "config.json": b'{"version": 1, ' + text.lstrip()[1:]}),
+            2,
+            '"version" occurs twice',
+        ),
+        "not-a-number": (
+            seal({**files, "config.json": not_a_number}),
+            2,
+            "NaN is not a JSON number",
+        ),
         "not-utf8": (seal({**files, "vocabulary.json": b"\xff\xfe{}"}), 2, "is not UTF-8"),
-        "missing-file": ({n: c for n, c in files.items() if n != "vocabulary.json"}, 2,
-                         "cannot be read"),
+        "missing-file": (
+            {n: c for n, c in files.items() if n != "vocabulary.json"},
+            2,
+            "cannot be read",
+        ),
     }
 
 

@@ -88,9 +88,7 @@ def attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArra
     """h + W_O W_V mean for the columns in `keep`, one row a sequence."""
     count, length = index.shape
     sums = {lane: Lane(x.values[index].sum(axis=1), x.scale) for lane, x in stream.items()}
-    heads = {
-        row: _combine(terms, None, sums, count) for row, terms in layer.W_V.by_row.items()
-    }
+    heads = {row: _combine(terms, None, sums, count) for row, terms in layer.W_V.by_row.items()}
     kept = _take(stream, keep.ravel())
     for row, terms in layer.divided(length).by_row.items():
         added = _combine(terms, None, heads, count)
@@ -131,7 +129,9 @@ def _add(left: Lane | None, right: Lane) -> Lane:
         return right
     scale = max(left.scale, right.scale)
     a, b = scale - left.scale, scale - right.scale
-    return Lane((left.values << a if a else left.values) + (right.values << b if b else right.values), scale)
+    return Lane(
+        (left.values << a if a else left.values) + (right.values << b if b else right.values), scale
+    )
 
 
 def _objects(values: Sequence | NDArray) -> NDArray:

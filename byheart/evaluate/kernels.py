@@ -32,20 +32,31 @@ GENERAL, FOLDS, POWERS, COUNT, GATE, SHIFT, TABLE, LINEAR = range(8)
     LIMBS,  # where constants begin in M
     STATE,
 ) = range(18)
-SIZES = {OPS: 12, UNITS: 6, TERMS: 2, WRITES: 3, ADDS: 2, WEIGHTS: 5, DIGITS: 2, CONSTS: 4, BOUNDS: 1}
+SIZES = {
+    OPS: 12,
+    UNITS: 6,
+    TERMS: 2,
+    WRITES: 3,
+    ADDS: 2,
+    WEIGHTS: 5,
+    DIGITS: 2,
+    CONSTS: 4,
+    BOUNDS: 1,
+}
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 HALF = np.uint64(0xFFFFFFFF)
 
 compiled = njit(cache=True, nogil=True, _nrt=False)  # nothing here allocates
-inlined = njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # a call costs more than most bodies
+inlined = njit(
+    cache=True, nogil=True, _nrt=False, forceinline=True
+)  # a call costs more than most bodies
 
 
 @inlined
 def _finish(M, I, d, low, high, rest):
-    """Set the window of slot d: limbs low..high - 1 are valid, and `rest` (-2..1) is the value of all above. False if it does not fit.
-    """
+    """Set the window of slot d: limbs low..high - 1 are valid, and `rest` (-2..1) is the value of all above. False if it does not fit."""
     base = d * I[FRAME]
     if rest == 1 or rest == -2:
         if high == I[FRAME]:
@@ -152,7 +163,9 @@ def _product(a, b):
     low = a0 * b0
     middle = a1 * b0 + (low >> uint64(32))
     other = a0 * b1 + (middle & HALF)
-    return a1 * b1 + (middle >> uint64(32)) + (other >> uint64(32)), (other << uint64(32)) | (low & HALF)
+    return a1 * b1 + (middle >> uint64(32)) + (other >> uint64(32)), (other << uint64(32)) | (
+        low & HALF
+    )
 
 
 @inlined
@@ -259,7 +272,9 @@ def _powers(M, I, d, lowest, highest):
         return False
     while 64 * (high - 1) + bit >= lowest:
         if low == high - 1 and M[base + low] == ONE << uint64(bit):
-            if 64 * (high - 1) + bit > lowest:  # a power of two meets the next threshold and becomes 0
+            if (
+                64 * (high - 1) + bit > lowest
+            ):  # a power of two meets the next threshold and becomes 0
                 low = high = 0
             break
         M[base + low] = ~M[base + low] + ONE

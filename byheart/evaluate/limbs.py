@@ -90,7 +90,9 @@ class _Runner:
             if kernels.run(*program.memory(frame), rows, program.base, result):
                 self.first = max(self.first, place)
                 return _trim(result, program.whole)
-        raise FrameError("the network's numbers are too long for the limb kernels; use the exact engine")
+        raise FrameError(
+            "the network's numbers are too long for the limb kernels; use the exact engine"
+        )
 
     def _program(self, exponent: int, guess: bool) -> Program:
         key = exponent, guess
@@ -111,7 +113,11 @@ def _trim(limbs: Limbs, integer: int) -> Numbers:
     low = int(used[0]) if len(used) else integer
     sign = np.where(limbs[:, :, -1] >> np.uint64(63), ~np.uint64(0), np.uint64(0))
     high = limbs.shape[2]
-    while high > low + 1 and (limbs[:, :, high - 1] == sign).all() and _same_sign(limbs[:, :, high - 2], sign):
+    while (
+        high > low + 1
+        and (limbs[:, :, high - 1] == sign).all()
+        and _same_sign(limbs[:, :, high - 2], sign)
+    ):
         high -= 1
     return Numbers(np.ascontiguousarray(limbs[:, :, low : max(high, low + 1)]), low - integer)
 

@@ -53,9 +53,11 @@ def stacks(network: Network) -> list[Stack]:
         assert isinstance(entry, Linear)
         blocks = network.layers[start:cut]
         for layer in (entry, *blocks):
-            lanes |= {row for tensor in layer.tensors.values() for row in tensor.by_row} if (
-                layer is entry
-            ) else {row for name in ("W2", "b2") for row in layer.tensors[name].by_row}
+            lanes |= (
+                {row for tensor in layer.tensors.values() for row in tensor.by_row}
+                if (layer is entry)
+                else {row for name in ("W2", "b2") for row in layer.tensors[name].by_row}
+            )
         handed = sorted(lanes)
         last = network.layers[cut]
         if isinstance(last, UniformAttention):
@@ -203,7 +205,9 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
 
     guess: take the shortcut of gated lanes, which gives up (kernels.run returns False) if a table is read between whole numbers.
     """
-    fraction = -(-_fraction_bits(stack, -exponent) // 64) + 1  # one limb for what a shift leaves behind
+    fraction = (
+        -(-_fraction_bits(stack, -exponent) // 64) + 1
+    )  # one limb for what a shift leaves behind
     inputs, outputs = stack.entry.weight.columns, stack.exit.weight.rows
     writer = _Writer(inputs, fraction)
     first_output = inputs + stack.width
@@ -236,7 +240,9 @@ def _runs(blocks: Sequence[FeedForward]) -> Iterator[list[FeedForward]]:
     """Consecutive plain folds of one lane together, everything else alone."""
     run: list[FeedForward] = []
     for block in blocks:
-        if run and not (_plain_fold(block) is not None and _plain_fold(block) == _plain_fold(run[0])):
+        if run and not (
+            _plain_fold(block) is not None and _plain_fold(block) == _plain_fold(run[0])
+        ):
             yield run
             run = []
         run.append(block)
@@ -363,7 +369,14 @@ def _feed_forward(writer: _Writer, layer: FeedForward, hidden: int) -> None:
         writer.writes.append((writer.lane + row, first_unit + column, writer.weight(value)))
     for row, _, value in layer.b2.entries:
         writer.adds.append((writer.lane + row, writer.const(value.fraction)))
-    common = (first_unit, len(writer.units), first_write, len(writer.writes), first_add, len(writer.adds))
+    common = (
+        first_unit,
+        len(writer.units),
+        first_write,
+        len(writer.writes),
+        first_add,
+        len(writer.adds),
+    )
     kind, extra = _shortcut(writer, layer)
     writer.ops.append((kind, *common, *extra))
 
@@ -400,7 +413,11 @@ def _shortcut(writer: _Writer, layer: FeedForward) -> tuple[int, tuple[int, ...]
 def _gated_shift(layer: FeedForward) -> tuple[int, int, int] | None:
     """(lane, gate, s) if the block is lane + (2**s - 1) relu(lane + gate)."""
     terms = layer.W1.by_row.get(0, [])
-    if layer.W1.rows != 1 or [value for _, value in terms] != [Dyadic(1, 0)] * 2 or layer.b1.entries:
+    if (
+        layer.W1.rows != 1
+        or [value for _, value in terms] != [Dyadic(1, 0)] * 2
+        or layer.b1.entries
+    ):
         return None
     if len(layer.W2.entries) != 1 or layer.b2.entries:
         return None
@@ -416,7 +433,11 @@ def _counter(
     layer: FeedForward, lane: int, threshold: Fraction
 ) -> tuple[int, Fraction, Fraction] | None:
     """(counter, gap, amount) for a fold that adds w relu(x) - w relu(x - gap) to one other lane: w gap as soon as x >= gap."""
-    if layer.W1.rows != 2 or layer.W1.by_row.get(1) != [(lane, Dyadic(1, 0))] or len(layer.W2.by_row) != 2:
+    if (
+        layer.W1.rows != 2
+        or layer.W1.by_row.get(1) != [(lane, Dyadic(1, 0))]
+        or len(layer.W2.by_row) != 2
+    ):
         return None
     gap = -layer.b1[1, 0] - threshold
     (target,) = set(layer.W2.by_row) - {lane}
@@ -432,7 +453,11 @@ def _tabulated(block: FeedForward) -> tuple[int, int] | None:
         return None
     terms = [term for row in block.W1.by_row.values() for term in row]
     whole = all(value.exponent >= 0 for _, _, value in block.b1.entries)
-    if len(terms) != block.W1.rows or {term for term in terms} != {(terms[0][0], Dyadic(1, 0))} or not whole:
+    if (
+        len(terms) != block.W1.rows
+        or {term for term in terms} != {(terms[0][0], Dyadic(1, 0))}
+        or not whole
+    ):
         return None
     return terms[0][0], block.W1.rows + 1
 
@@ -444,7 +469,8 @@ def _changes(layer: FeedForward, row: int, size: int) -> list[Fraction]:
     least = min(x.exponent for x in [constant, *(weight for _, weight in terms)])
     unit = Fraction(2) ** least
     weights = [
-        (weight.mantissa << (weight.exponent - least), _whole(layer.b1, column)) for column, weight in terms
+        (weight.mantissa << (weight.exponent - least), _whole(layer.b1, column))
+        for column, weight in terms
     ]
     start = constant.mantissa << (constant.exponent - least)
     return [unit * (start + sum(w * max(0, j + bias) for w, bias in weights)) for j in range(size)]

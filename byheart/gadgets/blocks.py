@@ -27,7 +27,9 @@ class Block:
 def feed_forward(block: Block, lanes: Mapping[str, int]) -> FeedForward:
     """The block as a layer, lanes numbered."""
     hidden, width = len(block.units), len(lanes)
-    w1 = {(i, lanes[k]): w for i, (weights, _) in enumerate(block.units) for k, w in weights.items()}
+    w1 = {
+        (i, lanes[k]): w for i, (weights, _) in enumerate(block.units) for k, w in weights.items()
+    }
     w2: dict[tuple[int, int], Number] = {}
     for lane, unit, weight in block.writes:
         w2[lanes[lane], unit] = w2.get((lanes[lane], unit), 0) + weight
@@ -40,7 +42,9 @@ def feed_forward(block: Block, lanes: Mapping[str, int]) -> FeedForward:
     )
 
 
-def fold(stage: str, lane: str, threshold: Number, slope: int = 2, extra: Sequence[Write] = ()) -> Block:
+def fold(
+    stage: str, lane: str, threshold: Number, slope: int = 2, extra: Sequence[Write] = ()
+) -> Block:
     """lane <- lane - slope * relu(lane - threshold): values above the threshold are reflected below it.
 
     With slope 2 this is lane <- threshold - |lane - threshold|. Three parameters.
@@ -48,7 +52,9 @@ def fold(stage: str, lane: str, threshold: Number, slope: int = 2, extra: Sequen
     return Block(stage, [({lane: 1}, -threshold)], [(lane, 0, -slope), *extra])
 
 
-def fold_and_count(stage: str, lane: str, threshold: Number, gap: Number, counter: str, weight: int) -> Block:
+def fold_and_count(
+    stage: str, lane: str, threshold: Number, gap: Number, counter: str, weight: int
+) -> Block:
     """A fold that also adds `weight` to the counter if it fires, for a lane never in (threshold, threshold + gap).
 
     relu(x) - relu(x - gap) is 0 for x <= 0 and gap for x >= gap; here x = lane - threshold. Seven parameters.
@@ -62,7 +68,11 @@ def fold_and_count(stage: str, lane: str, threshold: Number, gap: Number, counte
 
 
 def select(
-    stage: str, index: str, tables: Mapping[str, Sequence[int]], constants: Mapping[str, Number], reset: bool
+    stage: str,
+    index: str,
+    tables: Mapping[str, Sequence[int]],
+    constants: Mapping[str, Number],
+    reset: bool,
 ) -> Block:
     """lane <- lane + tables[lane][index] for every lane at once, for a whole number 0 <= index < rows.
 
@@ -84,7 +94,9 @@ def select(
     return Block(stage, [({index: 1}, -i) for i in range(rows - 1)], writes, constants)
 
 
-def read_bit(stage: str, lane: str, threshold: int, output: str, weight: int, subtract: bool) -> Block:
+def read_bit(
+    stage: str, lane: str, threshold: int, output: str, weight: int, subtract: bool
+) -> Block:
     """output += weight if lane > threshold, for a lane that is a multiple of 1/2 and not the threshold itself.
 
     relu(2x) - relu(2x - 1) is 0 for x <= 0 and 1 for x >= 1/2; here x = lane - threshold. With subtract, the threshold

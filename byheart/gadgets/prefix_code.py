@@ -7,6 +7,7 @@ Frequent labels get short words. Labels are numbered by word length, so the word
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate
 
 
@@ -19,7 +20,7 @@ class PrefixCode:
 
     lengths: tuple[int, ...]
 
-    @property
+    @cached_property
     def longest(self) -> int:
         return max(self.lengths)
 
@@ -28,6 +29,7 @@ class PrefixCode:
         ends = accumulate(1 << (width - length) for length in self.lengths)
         return [end - (1 << (width - length)) for end, length in zip(ends, self.lengths)]
 
+    @cached_property
     def kinks(self) -> list[tuple[Fraction, int]]:
         """(x, change of slope) of the convex map g with floor(g(x)) = r for every x that begins with word r.
 
@@ -35,7 +37,8 @@ class PrefixCode:
         It is continuous because word r + 1 starts where word r ends: g rises by 2**l * 2**-l = 1 between them.
         The first entry is (0, slope at 0).
         """
-        result, previous = [], 0
+        result: list[tuple[Fraction, int]] = []
+        previous = 0
         start = Fraction(0)
         for length in self.lengths:
             if length != previous or not result:

@@ -33,6 +33,7 @@ def run(*arguments: object) -> int:
 @pytest.fixture
 def copy(tmp_path: Path):
     """A function that gives a fresh copy of a good folder."""
+
     def make(name: str) -> Path:
         return Path(shutil.copytree(CHECKER / "good" / name, tmp_path / name))
 
@@ -71,10 +72,16 @@ def test_the_examples_are_what_their_script_writes(tmp_path, monkeypatch):
     monkeypatch.setattr(make_examples, "HERE", tmp_path)
     make_examples.main()
     for kind in ("good", "bad"):
-        written = {p.relative_to(tmp_path): p.read_bytes() for p in (tmp_path / kind).rglob("*.*")
-                   if p.is_file()}
-        kept = {p.relative_to(CHECKER): p.read_bytes() for p in (CHECKER / kind).rglob("*.*")
-                if p.is_file()}
+        written = {
+            p.relative_to(tmp_path): p.read_bytes()
+            for p in (tmp_path / kind).rglob("*.*")
+            if p.is_file()
+        }
+        kept = {
+            p.relative_to(CHECKER): p.read_bytes()
+            for p in (CHECKER / kind).rglob("*.*")
+            if p.is_file()
+        }
         assert written == kept and written
 
 
@@ -83,19 +90,31 @@ def test_the_examples_are_what_their_script_writes(tmp_path, monkeypatch):
 
 def test_the_checker_imports_only_the_standard_library():
     tree = ast.parse((CHECKER / "check.py").read_text())
-    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import)
-             for alias in node.names]
+    names = [
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    ]
     names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
 
 
 def test_the_checker_runs_without_site_packages():
     folder = CHECKER / "good" / "words"
-    done = subprocess.run([sys.executable, "-I", "-S", CHECKER / "check.py", folder,
-                           folder / "data.jsonl", "--json"], capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", CHECKER / "check.py", folder, folder / "data.jsonl", "--json"],
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0 and done.stderr == b""
-    assert json.loads(done.stdout) == {"verdict": "VERIFIED", "checked": 5, "correct": 5,
-                                       "evidence": "proved", "failures": []}
+    assert json.loads(done.stdout) == {
+        "verdict": "VERIFIED",
+        "checked": 5,
+        "correct": 5,
+        "evidence": "proved",
+        "failures": [],
+    }
 
 
 # ---------------------------------------------------------------- the command
@@ -106,7 +125,12 @@ def test_without_data_only_the_structure_is_checked(capsys):
     assert capsys.readouterr().out == "STRUCTURE OK, no data checked\n"
     assert run(CHECKER / "good" / "words", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {
-        "verdict": "STRUCTURE OK", "checked": 0, "correct": 0, "evidence": None, "failures": []}
+        "verdict": "STRUCTURE OK",
+        "checked": 0,
+        "correct": 0,
+        "evidence": None,
+        "failures": [],
+    }
     assert run(CHECKER / "bad" / "wrong-hash") == 1
 
 
@@ -127,10 +151,20 @@ def test_a_refutation_says_so_in_json(capsys):
     assert (answer["checked"], answer["correct"], len(answer["failures"])) == (5, 4, 1)
 
 
-@pytest.mark.parametrize("arguments", [
-    [], ["nowhere"], ["--sample", "2"], [GOOD[0], "--sample", "0"], [GOOD[0], "--sample", "2"],
-    [GOOD[0], GOOD[0] / "config.json"], [GOOD[0], "nowhere.jsonl"], [GOOD[0], "nowhere.npz"],
-    [GOOD[0] / "config.json"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nowhere"],
+        ["--sample", "2"],
+        [GOOD[0], "--sample", "0"],
+        [GOOD[0], "--sample", "2"],
+        [GOOD[0], GOOD[0] / "config.json"],
+        [GOOD[0], "nowhere.jsonl"],
+        [GOOD[0], "nowhere.npz"],
+        [GOOD[0] / "config.json"],
+    ],
+)
 def test_bad_usage_is_two(arguments, capsys):
     assert run(*arguments) == 2
     out, err = capsys.readouterr()
@@ -152,9 +186,22 @@ def test_links_and_folders_in_place_of_files_are_refused(copy, name, capsys):
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("content", [
-    b"", b"{", b"[]", b"null", b"\xff", b"\xef\xbb\xbf{}", b"{}" * 2, b"[" * 200000,
-    b'{"a":' * 200000, b'{"version": ' + b"9" * 3000000 + b"}", b'{"format": "\\ud800\x9b"}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff",
+        b"\xef\xbb\xbf{}",
+        b"{}" * 2,
+        b"[" * 200000,
+        b'{"a":' * 200000,
+        b'{"version": ' + b"9" * 3000000 + b"}",
+        b'{"format": "\\ud800\x9b"}',
+    ],
+)
 def test_any_content_is_refused_in_one_sentence(copy, name, content, capsys):
     folder = copy("words")
     (folder / name).write_bytes(content)
@@ -166,8 +213,11 @@ def test_any_content_is_refused_in_one_sentence(copy, name, content, capsys):
 def places(value: object, path: tuple = ()):
     """Every place in a JSON value."""
     yield path
-    items = value.items() if isinstance(value, dict) else (
-        enumerate(value) if isinstance(value, list) else ())
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else (enumerate(value) if isinstance(value, list) else ())
+    )
     for key, part in items:
         yield from places(part, (*path, key))
 
@@ -175,8 +225,17 @@ def places(value: object, path: tuple = ()):
 def test_every_value_of_every_json_file_may_have_any_type(copy):
     """A wrong type is refused or a failure; nothing that is read may be accepted unread."""
     folder = copy("words")
-    free = {"method", "form", "paper", "item", "stage", "loading", "engine", "encoded",
-            "information"}
+    free = {
+        "method",
+        "form",
+        "paper",
+        "item",
+        "stage",
+        "loading",
+        "engine",
+        "encoded",
+        "information",
+    }
     for name in ("config.json", "vocabulary.json", "certificate.json"):
         original = (folder / name).read_bytes()
         for path in places(json.loads(original)):
@@ -204,8 +263,9 @@ def test_a_value_beyond_the_limit_is_refused(tmp_path, capsys):
     parameters = make_examples.entries(example["tensors"])
     parameters[0][4] = parameters[2][4] = 2**22
     parameters[3][4] = 2**22
-    files = make_examples.seal({**make_examples.build(example),
-                                "weights.safetensors": make_examples.weights(parameters)})
+    files = make_examples.seal(
+        {**make_examples.build(example), "weights.safetensors": make_examples.weights(parameters)}
+    )
     make_examples.write(tmp_path / "m", files)
     assert run(tmp_path / "m", tmp_path / "m" / "data.jsonl") == 2
     assert "more than 2^23 bits" in capsys.readouterr().err
@@ -287,7 +347,8 @@ def naive_holds(folder: Path) -> bool:
     tensors = naive_tensors(folder)
     counts = make_examples.counts(make_examples.entries(tensors), tensors)
     for group, key in [("parameters", k) for k in ("nonzero", "dense", "counted", "outside")] + [
-            ("bits", k) for k in ("total", "fixed", "largest")]:
+        ("bits", k) for k in ("total", "fixed", "largest")
+    ]:
         if config[group][key] != counts[group][key]:
             return False
     for line in (folder / "data.jsonl").read_text().splitlines():
@@ -335,19 +396,38 @@ def random_example(rng: random.Random) -> dict:
             tensors += [random_tensor(rng, size, width), random_tensor(rng, width, size, length)]
         else:
             layers.append(make_examples.feed_forward(size, ""))
-            tensors += [random_tensor(rng, size, width), random_tensor(rng, size),
-                        random_tensor(rng, width, size), random_tensor(rng, width)]
+            tensors += [
+                random_tensor(rng, size, width),
+                random_tensor(rng, size),
+                random_tensor(rng, width, size),
+                random_tensor(rng, width),
+            ]
     layers.append(make_examples.linear(1, width, "output"))
     tensors += [random_tensor(rng, 1, width), [[Fraction(1)]]]
-    tokens = {"string": ["a", "b", "c"], "number": [-0.5, 0.0, 3.0, 1e-9],
-              "vector": [[rng.uniform(-2, 2) for _ in range(dimension)] for _ in range(3)]}[kind]
-    rows = [{"input": rng.choices(tokens, k=rng.randint(1, length)), "label": rng.randint(0, 1)}
-            for _ in range(6)]
+    tokens = {
+        "string": ["a", "b", "c"],
+        "number": [-0.5, 0.0, 3.0, 1e-9],
+        "vector": [[rng.uniform(-2, 2) for _ in range(dimension)] for _ in range(3)],
+    }[kind]
+    rows = [
+        {"input": rng.choices(tokens, k=rng.randint(1, length)), "label": rng.randint(0, 1)}
+        for _ in range(6)
+    ]
     padding = [make_examples.dyadic(random_number(rng)) for _ in range(dimension)]
-    return {"input": {"kind": kind, "dimension": dimension, "length": length,
-                      "positions": positions, "padding": padding},
-            "labels": [0, 1], "tokens": tokens if kind == "string" else None, "rows": rows,
-            "tensors": tensors, "layers": layers}
+    return {
+        "input": {
+            "kind": kind,
+            "dimension": dimension,
+            "length": length,
+            "positions": positions,
+            "padding": padding,
+        },
+        "labels": [0, 1],
+        "tokens": tokens if kind == "string" else None,
+        "rows": rows,
+        "tensors": tensors,
+        "layers": layers,
+    }
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -438,8 +518,11 @@ def test_random_bytes_in_the_data_never_raise(copy, tmp_path):
             changed[rng.randrange(len(changed))] = rng.randrange(256)
             path.write_bytes(changed)
             code = run(folder, path)
-            assert code in (1, 2) or check.read_data(str(path)).sha256 == json.loads(
-                (folder / "certificate.json").read_bytes())["data"]["sha256"]
+            assert (
+                code in (1, 2)
+                or check.read_data(str(path)).sha256
+                == json.loads((folder / "certificate.json").read_bytes())["data"]["sha256"]
+            )
         path.write_bytes(original)
 
 
@@ -474,30 +557,50 @@ def integers(*numbers: int) -> bytes:
 def test_the_hash_of_strings_by_hand(tmp_path):
     """Tokens sort to " a, e-acute, U+FFFF, grin: by code point, not by UTF-16 unit."""
     expected = hashlib.sha256(
-        b"byheart-data-1\nstring\n" + b'"\\" a"\n"\\u00e9"\n"\\uffff"\n"\\ud83d\\ude00"\n'
-        + b"-3\n10\n" + integers(2, 3) + integers(3, 1, 0, 2, 0) + integers(1, 0) + integers(1, 4)
+        b"byheart-data-1\nstring\n"
+        + b'"\\" a"\n"\\u00e9"\n"\\uffff"\n"\\ud83d\\ude00"\n'
+        + b"-3\n10\n"
+        + integers(2, 3)
+        + integers(3, 1, 0, 2, 0)
+        + integers(1, 0)
+        + integers(1, 4)
     ).hexdigest()
     assert expected == sha256_of(
-        tmp_path / "d.jsonl", {"input": ["\U0001f600", "\u00e9"], "label": 10},
-        {"input": ['" a', "\uffff", '" a'], "label": -3, "count": 4})
+        tmp_path / "d.jsonl",
+        {"input": ["\U0001f600", "\u00e9"], "label": 10},
+        {"input": ['" a', "\uffff", '" a'], "label": -3, "count": 4},
+    )
 
 
 def test_the_hash_of_vectors_by_hand(tmp_path):
     """-0.0 counts as 0.0, 1 as 1.0; the order is lexicographic."""
     expected = hashlib.sha256(
-        b"byheart-data-1\nvector\nfloat64 2\n" + struct.pack("<6d", -1.5, 2.0, 0.0, 0.25, 0.0, 1.0)
-        + b'"x"\n' + integers(2, 1, 1) + integers(2, 0, 1, 2) + integers(0, 0, 0, 1, 1, 1)
+        b"byheart-data-1\nvector\nfloat64 2\n"
+        + struct.pack("<6d", -1.5, 2.0, 0.0, 0.25, 0.0, 1.0)
+        + b'"x"\n'
+        + integers(2, 1, 1)
+        + integers(2, 0, 1, 2)
+        + integers(0, 0, 0, 1, 1, 1)
     ).hexdigest()
     assert expected == sha256_of(
-        tmp_path / "d.jsonl", {"input": [[-0.0, 1], [-1.5, 2]], "label": "x"},
-        {"input": [[0, 0.25]], "label": "x"}, {"input": [[0, 1.0]], "label": "x"})
+        tmp_path / "d.jsonl",
+        {"input": [[-0.0, 1], [-1.5, 2]], "label": "x"},
+        {"input": [[0, 0.25]], "label": "x"},
+        {"input": [[0, 1.0]], "label": "x"},
+    )
 
 
 def test_the_hash_of_integers_that_are_no_doubles(tmp_path):
     big = 2**53 + 1
     expected = hashlib.sha256(
-        b"byheart-data-1\nnumber\nint64 1\n" + integers(-2, big) + b"0\n" + integers(2)
-        + integers(1, 0) + integers(0) + integers(1)).hexdigest()
+        b"byheart-data-1\nnumber\nint64 1\n"
+        + integers(-2, big)
+        + b"0\n"
+        + integers(2)
+        + integers(1, 0)
+        + integers(0)
+        + integers(1)
+    ).hexdigest()
     path = tmp_path / "d.jsonl"
     assert expected == sha256_of(path, {"input": [big, -2], "label": 0})
     for other in (0.5, 2**63 + 1, 1e300):
@@ -519,17 +622,22 @@ def test_npz_and_jsonl_of_the_same_data_agree(kind, version, fortran, shape, tmp
     else:
         nested = [[values[6 * i + 2 * j : 6 * i + 2 * j + 2] for j in range(3)] for i in range(2)]
         turned = [values[6 * i + 2 * j + k] for k in range(2) for j in range(3) for i in range(2)]
-    write_npz(tmp_path / "d.npz", npy(kind, shape, turned if fortran else values, version, fortran),
-              npy("<u2", (2,), [7, 2]))
+    write_npz(
+        tmp_path / "d.npz",
+        npy(kind, shape, turned if fortran else values, version, fortran),
+        npy("<u2", (2,), [7, 2]),
+    )
     assert check.read_data(str(tmp_path / "d.npz")).sha256 == sha256_of(
-        tmp_path / "d.jsonl", {"input": nested[0], "label": 7}, {"input": nested[1], "label": 2})
+        tmp_path / "d.jsonl", {"input": nested[0], "label": 7}, {"input": nested[1], "label": 2}
+    )
 
 
 def test_npz_written_by_numpy(tmp_path):
     numpy = pytest.importorskip("numpy")
     inputs = numpy.random.default_rng(1).normal(size=(4, 3, 2)).astype("f4")
-    numpy.savez_compressed(tmp_path / "d.npz", inputs=numpy.asfortranarray(inputs),
-                           labels=numpy.arange(4, dtype="u1"))
+    numpy.savez_compressed(
+        tmp_path / "d.npz", inputs=numpy.asfortranarray(inputs), labels=numpy.arange(4, dtype="u1")
+    )
     rows = [{"input": x, "label": i} for i, x in enumerate(inputs.astype(float).tolist())]
     assert check.read_data(str(tmp_path / "d.npz")).sha256 == sha256_of(tmp_path / "d.jsonl", *rows)
     numpy.savez(tmp_path / "o.npz", inputs=numpy.array([[{}]]), labels=numpy.arange(1))
@@ -542,16 +650,21 @@ def test_the_weights_are_what_the_safetensors_library_reads():
     assert found["limbs"].tolist() == [1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 7, 1, 1, 1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("inputs, labels", [
-    (npy("<f8", (1, 2), [0.5, float("nan")]), npy("<i8", (1,), [0])),
-    (npy("<f8", (1, 2), [0.5]), npy("<i8", (1,), [0])),
-    (npy("<f8", (1, 2), [0.5, 1]), npy("<f8", (1,), [0.0])),
-    (npy("<f8", (1, 2), [0.5, 1]), npy("<i8", (2,), [0, 0])),
-    (npy("<f8", (2**40, 2**40), []), npy("<i8", (1,), [0])),
-    (npy("|O", (1, 1), [0]), npy("<i8", (1,), [0])),
-    (npy(">i8", (1, 1), [0]), npy("<i8", (1,), [0])),
-    (npy("<f8", (0, 2), []), npy("<i8", (0,), [])),
-    (b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 65535, npy("<i8", (1,), [0])), (b"", b"")])
+@pytest.mark.parametrize(
+    "inputs, labels",
+    [
+        (npy("<f8", (1, 2), [0.5, float("nan")]), npy("<i8", (1,), [0])),
+        (npy("<f8", (1, 2), [0.5]), npy("<i8", (1,), [0])),
+        (npy("<f8", (1, 2), [0.5, 1]), npy("<f8", (1,), [0.0])),
+        (npy("<f8", (1, 2), [0.5, 1]), npy("<i8", (2,), [0, 0])),
+        (npy("<f8", (2**40, 2**40), []), npy("<i8", (1,), [0])),
+        (npy("|O", (1, 1), [0]), npy("<i8", (1,), [0])),
+        (npy(">i8", (1, 1), [0]), npy("<i8", (1,), [0])),
+        (npy("<f8", (0, 2), []), npy("<i8", (0,), [])),
+        (b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 65535, npy("<i8", (1,), [0])),
+        (b"", b""),
+    ],
+)
 def test_bad_arrays_are_refused(inputs, labels, tmp_path, capsys):
     write_npz(tmp_path / "d.npz", inputs, labels)
     assert run(CHECKER / "good" / "spread", tmp_path / "d.npz") == 2
@@ -581,9 +694,13 @@ nonsense
 {"input": ["a"], "label": 1, "count": 9223372036854775808}
 {"input": ["a"], "input": [], "label": 1}
 """.strip().split("\n")
-BAD_LINES += ['{"input": ["a"], "label": 1}\n{"input": ["a"], "label": "b"}', "", "\n\n",
-              '{"input": [' + "9" * 400 + '], "label": 1}',
-              '{"input": ["a"], "label": ' + "9" * 5000 + "}"]
+BAD_LINES += [
+    '{"input": ["a"], "label": 1}\n{"input": ["a"], "label": "b"}',
+    "",
+    "\n\n",
+    '{"input": [' + "9" * 400 + '], "label": 1}',
+    '{"input": ["a"], "label": ' + "9" * 5000 + "}",
+]
 
 
 @pytest.mark.parametrize("line", BAD_LINES)

@@ -151,9 +151,17 @@ def networks(draw):
     dimension = draw(st.integers(1, 2))
     positions = draw(st.booleans())
     spec = Input(dimension, length, positions, tuple(dyadic(draw(small)) for _ in range(dimension)))
-    layers = [Linear(sparse(draw, WIDTH, spec.coordinates, numbers), sparse(draw, WIDTH, 1, numbers))]
+    layers = [
+        Linear(sparse(draw, WIDTH, spec.coordinates, numbers), sparse(draw, WIDTH, 1, numbers))
+    ]
     block = st.one_of(
-        general_block(), fold_block(), counting_block(), table_block(), shift_block(), power_blocks(), gated_blocks()
+        general_block(),
+        fold_block(),
+        counting_block(),
+        table_block(),
+        shift_block(),
+        power_blocks(),
+        gated_blocks(),
     )
     for attention in [False, *draw(st.lists(st.just(True), max_size=2))]:
         if attention:
@@ -214,7 +222,8 @@ def naive_layer(layer, rows):
         return [plus(times(layer.weight, h), times(layer.bias, [1])) for h in rows]
     if isinstance(layer, FeedForward):
         hidden = [
-            [max(Fraction(0), x) for x in plus(times(layer.W1, h), times(layer.b1, [1]))] for h in rows
+            [max(Fraction(0), x) for x in plus(times(layer.W1, h), times(layer.b1, [1]))]
+            for h in rows
         ]
         change = [plus(times(layer.W2, u), times(layer.b2, [1])) for u in hidden]
         return [plus(h, c) for h, c in zip(rows, change, strict=True)]
@@ -240,7 +249,10 @@ def test_by_hand():
         (
             Linear(matrix(1, 1, {(0, 0): 1}), vector({}, 1)),
             FeedForward(
-                matrix(1, 1, {(0, 0): 1}), vector({0: -3}, 1), matrix(1, 1, {(0, 0): -2}), vector({}, 1)
+                matrix(1, 1, {(0, 0): 1}),
+                vector({0: -3}, 1),
+                matrix(1, 1, {(0, 0): -2}),
+                vector({}, 1),
             ),
             UniformAttention(matrix(1, 1, {(0, 0): 1}), matrix(1, 1, {(0, 0): 4})),
             Linear(matrix(1, 1, {(0, 0): 1}), vector({}, 1)),

@@ -40,7 +40,9 @@ LONGEST_WORD = 60  # label word and fingerprint together
 class HashFoldRetrieve(Construction):
     name = "hash-fold-retrieve"
 
-    def build(self, dataset: Dataset, contexts: Contexts, options: Options, report: Report) -> Built:
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Built:
         spec = input_of(dataset, options.positions)
         counts = np.bincount(dataset.labels[contexts.first], minlength=len(dataset.label_names))
         order = tuple(int(i) for i in np.argsort(-counts, kind="stable"))
@@ -54,7 +56,9 @@ def input_of(dataset: Dataset, positions: bool) -> Input:
     vectors = dataset.vectors
     ragged = int(dataset.lengths.min()) < dataset.length
     padding = [dyadic(0)] * vectors.shape[1]
-    if ragged and bool((vectors == 0).all(axis=1).any()):  # the zero vector is a token: use one beyond the largest
+    if ragged and bool(
+        (vectors == 0).all(axis=1).any()
+    ):  # the zero vector is a token: use one beyond the largest
         padding[0] = dyadic(int(np.floor(vectors[:, 0].max())) + 1)
     return Input(vectors.shape[1], dataset.length, positions, tuple(padding))
 
@@ -110,20 +114,24 @@ def _code(counts: list[int], marks: int) -> PrefixCode:
             "use fewer bits for --reject-unknown"
         )
     limits = range(shortest, min(shortest + 4, LONGEST_WORD - marks) + 1)
-    return min((prefix_code(counts, limit) for limit in limits), key=lambda code: _weight(code, counts))
+    return min(
+        (prefix_code(counts, limit) for limit in limits), key=lambda code: _weight(code, counts)
+    )
 
 
 def _weight(code: PrefixCode, counts: list[int]) -> float:
     """Nonzero parameters that depend on the code: 3.46 sqrt(equations), a fold a window bit, the decoder."""
     equations = sum(c * length for c, length in zip(counts, code.lengths))
-    return 3.46 * equations**0.5 + 3 * code.longest + 3 * len(code.kinks())
+    return 3.46 * equations**0.5 + 3 * code.longest + 3 * len(code.kinks)
 
 
 def _sums(dataset: Dataset, contexts: Contexts, spec: Input):
     """The distinct columns, and the map from one integer a column to phi(last) + 2 sum(phi) a context."""
     lengths = dataset.lengths[contexts.first]
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.repeat(dataset.starts[contexts.first] - starts[:-1], lengths) + np.arange(starts[-1])
+    places = np.repeat(dataset.starts[contexts.first] - starts[:-1], lengths) + np.arange(
+        starts[-1]
+    )
     batch = Batch(dataset.vectors, dataset.ids[places], starts)
     seen = columns(spec, batch)
     indices = [index.astype(np.int32) for _, index in seen.indices(1 << 16)]

@@ -62,7 +62,11 @@ def assemble(
     width = len(lanes)
     unit = 1 << storage.scale
     embed = Linear(
-        matrix(width, spec.coordinates, {(0, i): w * grain * unit for i, w in enumerate(hashed.weights)}),
+        matrix(
+            width,
+            spec.coordinates,
+            {(0, i): w * grain * unit for i, w in enumerate(hashed.weights)},
+        ),
         vector({0: _embed_bias(hashed) * unit}, width),
         "embed",
     )
@@ -128,7 +132,9 @@ def _one_fold(storage: Storage, step, place: int, threshold: Fraction) -> Block:
     gap = 1 << (storage.scale - 2)
     if step.role == "data":
         return fold("store", "v", threshold)
-    if step.role == "gate":  # the lanes whose lowest gate this is; -4 relu(v - threshold) outweighs any lane
+    if (
+        step.role == "gate"
+    ):  # the lanes whose lowest gate this is; -4 relu(v - threshold) outweighs any lane
         lanes = [m for m in plan.masks[1:] if m & -m == step.weight]
         return fold("gate", "v", threshold, extra=[(f"L{m}", 0, -4) for m in lanes])
     if step.role == "mark":
@@ -227,7 +233,7 @@ def _read(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[B
         marks = storage.layout.plan.marks
         bits -= marks
         yield from _compare(storage, bits, unknown, output)
-    kinks = code.kinks()
+    kinks = code.kinks
     first = kinks[0][1].bit_length() - 1  # shortest word
     if len(kinks) > 1:
         units = [({"v": 1}, -int(x * (1 << bits))) for x, _ in kinks[1:]]

@@ -77,7 +77,10 @@ def _width(plan: Plan) -> int:
 def _stages(plan: Plan, task: Task, unknowns: int, digits: int) -> list[tuple[int, int, int]]:
     """(nonzero parameters, blocks, hidden units) of each stage."""
     folds = [fold for part in plan.folds for fold in part]
-    count = {role: sum(f.role == role for f in folds) for role in ("data", "row", "gate", "column", "mark")}
+    count = {
+        role: sum(f.role == role for f in folds)
+        for role in ("data", "row", "gate", "column", "mark")
+    }
     counting = count["row"] + count["mark"] + (count["column"] if plan.narrow else 0)
     plain = len(folds) - counting
     gated = count["column"] if not plan.narrow else 0
@@ -99,7 +102,7 @@ def _stages(plan: Plan, task: Task, unknowns: int, digits: int) -> list[tuple[in
 
 def _tables(plan: Plan, unknowns: int) -> list[tuple[int, int, int]]:
     dropped = plan.unknowns - unknowns
-    stages = []
+    stages: list[tuple[int, int, int]] = []
     for rows in plan.tables:
         cells = plan.lanes * (rows - 1)
         last = rows == plan.tables[-1] and len(stages) == len(plan.tables) - 1
@@ -123,7 +126,7 @@ def _shifts(plan: Plan, weights: list[int]) -> tuple[int, int, int]:
 
 
 def _reader(task: Task) -> list[tuple[int, int, int]]:
-    kinks = len(task.code.kinks()) - 1
+    kinks = len(task.code.kinks) - 1
     digits = (len(task.code.lengths) - 1).bit_length()
     stages = [(3 * kinks, int(kinks > 0), kinks)]
     if digits:

@@ -49,7 +49,7 @@ def hash_contexts(
     room = _range(top - 1, mix_folds) + 1
     shares = [rng.uniform(0.6, 1) for _ in range(columns.shape[1])]
     spread = 1.0
-    for _ in range(2):
+    for _ in range(4):
         largest = int(Fraction(room) / Fraction(spread) / (2 * length + 1)) - 1
         if largest < 1 or largest * (2 * length + 1) >= SAFE:
             return None
@@ -61,11 +61,13 @@ def hash_contexts(
         contexts = sums(tokens)
         low, high = int(contexts.min()), int(contexts.max())
         offset = low // (2 * length + 1) if spread < 1 else 0
-        if spread < 1 or high - low > 0.6 * room or high == low:
+        contexts = contexts - offset * (2 * length + 1)
+        used = (high - offset * (2 * length + 1) + 1) / room
+        if used <= 1 and (spread < 1 or high - low > 0.6 * room or high == low):
             break
-        spread = 1.02 * (high - low + 2 * length + 1) / room  # a concentrated sum wastes the range: widen it
-    contexts = contexts - offset * (2 * length + 1)
-    if contexts.max() >= room:
+        # a concentrated sum wastes the range: widen it; one that came out too wide: narrow it
+        spread *= 1.02 * (used if spread < 1 else (high - low + 2 * length + 1) / room)
+    else:
         return None
     contexts = _fold(contexts, mix, 3)
     assert 0 <= contexts.min() and contexts.max() < top

@@ -33,9 +33,7 @@ def needed(task: Task, columns: int, spare: float, slack: int) -> int:
     return math.ceil(mean + spare * math.sqrt(mean)) + slack
 
 
-def candidates(
-    task: Task, objective: str, spare: float, slack: int, extra_bits: int
-) -> list[Plan]:
+def candidates(task: Task, objective: str, spare: float, slack: int, extra_bits: int) -> list[Plan]:
     """All plans of the family that store enough, cheapest first."""
     plans: list[Plan] = []
     bits = hash_bits(task) + extra_bits
@@ -50,12 +48,10 @@ def candidates(
 
 
 def _column_counts(task: Task) -> Iterator[int]:
-    a = 0
-    while 1 << a <= 4 * math.sqrt(3 * task.equations) + 4:
-        yield 1 << a
-        if a >= 1:
-            yield 3 << (a - 1)
-        a += 1
+    """Near the best balance of columns and numbers, 3 * columns = numbers = equations / columns."""
+    best = math.sqrt(task.equations / 3)
+    sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
+    yield from (size for size in sizes if best / 5 <= size <= 4 * best + 4)
 
 
 def _plain_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:
@@ -68,19 +64,25 @@ def _plain_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[
 
 
 def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:
-    """Two tables in every lane. A few data folds take the ends of H, which are less random than its middle."""
-    fewest = 1 if task.contexts <= 4000 else 3
+    """Two tables in every lane.
+
+    A few data folds take the ends of H, which are less random than its middle: sums crowd around their mean, and only after some
+    folds is a third of the range as likely as another, as a ternary digit needs.
+    """
     for first in ROWS:
         for second in (first, 2 * first if first & (first - 1) == 0 else first * 4 // 3):
             for gates in range(1, 17):
                 plan = Plan(columns, (first, second), gates + 1, gates, marks=task.marks)
                 used = sum(map(len, plan.folds))
+                ternary = any(size % 3 == 0 for size in (columns, first, second))
+                fewest = 4 if ternary else 1 if task.contexts <= 4000 else 3
                 data = max(fewest, bits - used)
                 cells = first + second - 2 + 1
                 lanes = math.ceil((numbers - 1 - data - gates + (gates + 1)) / cells)
                 most = 1 + gates + gates * (gates - 1) // 2
                 if gates + 1 <= lanes <= most and used + data <= MAX_FOLDS:
-                    yield replace(plan, lanes=lanes, top=data - data // 2, low=data // 2)
+                    low = min(data // 2, data - 4) if ternary else data // 2
+                    yield replace(plan, lanes=lanes, top=data - low, low=low)
 
 
 def _narrow_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:

@@ -19,10 +19,11 @@ from .assemble import Storage
 from .balance import balance
 from .cost import Task
 from .hashing import Hash, conflicts, hash_contexts
-from .layout import Layout, Plan, fold_bits, thresholds
+from .layout import Layout, Plan, fold_bits
 from .plan import candidates
 from .solve import _coefficients, solve
 
+RANDOM = 2.2  # random contexts, balanced, leave the fullest position at most so many standard deviations above the mean
 SLACK = (4, 12, 1 << 30)  # unknowns beyond the fullest position; at last all of the plan's
 
 
@@ -61,6 +62,8 @@ class _Needs:
     token_folds: int
     mix_folds: int = 0
     hash_bits: int = 0  # beyond what random contexts need
+    loosened: int = 0  # how often token folds were added because of it
+    crowded: float = 0.0  # the fullest position at best, in standard deviations above the mean
 
 
 def search(problem: Problem, objective: str, seed: int, report: Callable[[str], None]) -> Found:
@@ -68,7 +71,9 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
     task = problem.task
     small = task.contexts <= 4000
     patience = 16 if task.contexts <= 1000 else 8 if small else 6
-    lightest = math.inf  # of the fullest positions met since the last remedy, in standard deviations above the mean
+    lightest = (
+        math.inf
+    )  # of the fullest positions met since the last remedy, in standard deviations above the mean
     limit = 1000 if small else 60
     needs = _Needs(0.2 if small else 0.9, 2 if small else 8, _first_token_folds(task))
     misses = {"fit": 0, "conflict": 0, "load": 0, "rank": 0}
@@ -76,11 +81,15 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
     options: list[Plan] = []
     for attempt in range(limit):
         if not options:
-            options = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)[: 2 if small else 1]
+            options = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)[
+                : 2 if small else 1
+            ]
             if not options:
                 raise ByheartError("no plan of this family is large enough for so many contexts")
         plan = replace(
-            options[attempt % len(options)], token_folds=needs.token_folds, mix_folds=needs.mix_folds
+            options[attempt % len(options)],
+            token_folds=needs.token_folds,
+            mix_folds=needs.mix_folds,
         )
         rng = random.Random(f"{seed}/{attempt}")
         outcome = _attempt(problem, plan, rng, small)
@@ -94,11 +103,15 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
         if failure == "load":
             mean = task.equations / (plan.columns + task.window - 1)
             lightest = min(lightest, (load - mean) / math.sqrt(mean))
-        if misses[failure] >= patience or failure == "fit" or (failure in ("load", "rank") and not small):
+        if (
+            misses[failure] >= patience
+            or failure == "fit"
+            or (failure in ("load", "rank") and not small)
+        ):
             misses[failure] = 0
             options = []
             if failure == "load":
-                needs.spare = max(needs.spare, lightest - (0.45 if small else 0.15))
+                needs.crowded = lightest
                 lightest = math.inf
             notes.append(_remedy(failure, needs))
             report(notes[-1])
@@ -122,8 +135,12 @@ def _remedy(failure: str, needs: _Needs) -> str:
             f"contexts meet: {needs.token_folds} token folds, {needs.mix_folds} mix folds, "
             f"{needs.hash_bits} more hash bits"
         )
+    if failure == "load" and needs.crowded > RANDOM and needs.loosened < 3:
+        needs.loosened += 1
+        needs.token_folds += max(1, needs.token_folds // 4)
+        return f"contexts crowd: {needs.token_folds} token folds"
     if failure == "load":
-        needs.spare += 0.15
+        needs.spare = max(needs.spare + 0.15, needs.crowded - 0.3)
         return f"a bit position is too full: {needs.spare:.2f} standard deviations spared"
     needs.hash_bits += needs.slack >= 8
     needs.slack += 2 if needs.slack < 8 else 6
@@ -160,7 +177,9 @@ def _attempt(
         return _Failure("load", load)
     for slack in SLACK:
         fitted = replace(layout, unknowns=min(plan.unknowns, max(load + slack, _fewest(layout))))
-        numbers = solve(fitted, bits, _words(task, fitted, bits, problem.labels), lengths, task.window)
+        numbers = solve(
+            fitted, bits, _words(task, fitted, bits, problem.labels), lengths, task.window
+        )
         if numbers is not None:
             return hashed, _storage(fitted, bits, numbers, task.window)
         if fitted.unknowns == plan.unknowns:

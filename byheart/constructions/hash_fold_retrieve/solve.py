@@ -22,7 +22,18 @@ def _coefficients(bits, arrays, units, signs):
 
     bits: bit t is the outcome of fold t, counted from the last fold. Every later fold that fires flips the sign.
     """
-    roles, targets, weights, stored, table_place, table_rows, table_start, masks, lane_constant, drop = arrays
+    (
+        roles,
+        targets,
+        weights,
+        stored,
+        table_place,
+        table_rows,
+        table_start,
+        masks,
+        lane_constant,
+        drop,
+    ) = arrays
     count = 1
     units[0] = 0
     signs[0] = 1
