@@ -2,8 +2,8 @@
 
     python benchmarks/run.py [--largest 1000000] [--seeds 5] [--write]
 
-Every network is verified on every sequence before it counts. Seconds are from one machine and mean little; ratios are against a
-baseline in the same run.
+Every network is verified on every sequence before it counts. Seconds are from one machine and mean
+little; ratios are against a baseline in the same run.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Network: the layer kinds and their exact weights, and nothing else.
 
-A weight is a dyadic rational, mantissa * 2**exponent. The layer kinds are few and closed: every evaluator, the
-checker and every export knows all of them (checker/FORMAT.md, section 3, says what each computes).
+A weight is a dyadic rational, mantissa * 2**exponent. The layer kinds are few and closed: every
+evaluator, the checker and every export knows all of them (checker/FORMAT.md, section 3, says what
+each computes).
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,7 @@
 """How one input is answered.
 
-The value after each stage, the context id, the stored sum that was read, which bits of it, and where they are kept.
+The value after each stage, the context id, the stored sum that was read, which bits of it, and
+where they are kept.
 """
 
 from collections.abc import Sequence
@@ -178,7 +179,8 @@ def _stages(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int
 def _stored(network: Network, streams: Sequence[Lanes]) -> tuple[Dyadic | None, tuple[int, ...]]:
     """The stored sum, and the places of the label's bits in it, for networks that shift and strip.
 
-    The lowest strip threshold is 2**K and the largest shift is K minus the length of a word (see assemble.strip).
+    The lowest strip threshold is 2**K and the largest shift is K minus the length of a word (see
+    assemble.strip).
     """
     stages = [layer.stage for layer in network.layers]
     if "strip" not in stages:

@@ -1,6 +1,7 @@
 """The reference evaluator: every layer of a Network on Python integers, nothing assumed about its weights.
 
-A lane holds one exact number a column of the batch, as integers and a scale: value = integer * 2**-scale.
+A lane holds one exact number a column of the batch, as integers and a scale: value = integer *
+2**-scale.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,8 +29,9 @@ Observer = Callable[[int, Stream], None]
 def evaluate(network: Network, batch: Batch, observe: Observer | None = None) -> list[Fraction]:
     """The output coordinate of the last column for every sequence.
 
-    Layers before the first attention run once for every distinct column; layers after the last one only on the
-    last column of each sequence. `observe(layer, stream)` sees the stream after every layer.
+    Layers before the first attention run once for every distinct column; layers after the last one
+    only on the last column of each sequence. `observe(layer, stream)` sees the stream after every
+    layer.
     """
     seen = columns(network.input, batch)
     stream = {

@@ -57,7 +57,8 @@ def fold_and_count(
 ) -> Block:
     """A fold that also adds `weight` to the counter if it fires, for a lane never in (threshold, threshold + gap).
 
-    relu(x) - relu(x - gap) is 0 for x <= 0 and gap for x >= gap; here x = lane - threshold. Seven parameters.
+    relu(x) - relu(x - gap) is 0 for x <= 0 and gap for x >= gap; here x = lane - threshold. Seven
+    parameters.
     """
     step = Fraction(weight) / gap
     return Block(
@@ -76,8 +77,9 @@ def select(
 ) -> Block:
     """lane <- lane + tables[lane][index] for every lane at once, for a whole number 0 <= index < rows.
 
-    f(j) = f(0) + sum over i of c_i relu(j - i), with c_i the second differences of f (c_0 = f(1) - f(0)): between whole
-    numbers f is the broken line through its values. f(0) is 0 here. Two parameters a row and one a row and lane. With reset the index returns to 0: relu(index) = index.
+    f(j) = f(0) + sum over i of c_i relu(j - i), with c_i the second differences of f (c_0 = f(1) -
+    f(0)): between whole numbers f is the broken line through its values. f(0) is 0 here. Two
+    parameters a row and one a row and lane. With reset the index returns to 0: relu(index) = index.
     """
     rows = len(next(iter(tables.values())))
     writes = []
@@ -99,8 +101,8 @@ def read_bit(
 ) -> Block:
     """output += weight if lane > threshold, for a lane that is a multiple of 1/2 and not the threshold itself.
 
-    relu(2x) - relu(2x - 1) is 0 for x <= 0 and 1 for x >= 1/2; here x = lane - threshold. With subtract, the threshold
-    is then taken off the lane. Six or eight parameters.
+    relu(2x) - relu(2x - 1) is 0 for x <= 0 and 1 for x >= 1/2; here x = lane - threshold. With
+    subtract, the threshold is then taken off the lane. Six or eight parameters.
     """
     writes = [(output, 0, weight), (output, 1, -weight)]
     if subtract:

@@ -1,7 +1,8 @@
 """Prefix codes for labels, and the block that turns a code word back into the label's number.
 
-Frequent labels get short words. Labels are numbered by word length, so the words of one length are consecutive
-(a *canonical* code) and decoding is one convex piecewise-linear map followed by reading binary digits.
+Frequent labels get short words. Labels are numbered by word length, so the words of one length are
+consecutive (a *canonical* code) and decoding is one convex piecewise-linear map followed by reading
+binary digits.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,8 @@ from itertools import accumulate
 class PrefixCode:
     """Word lengths, shortest first: label number r has a word of lengths[r] bits.
 
-    Word r, read as a binary fraction, is the sum of 2**-lengths[s] over s < r: the words fill [0, 1) in order.
+    Word r, read as a binary fraction, is the sum of 2**-lengths[s] over s < r: the words fill [0,
+    1) in order.
     """
 
     lengths: tuple[int, ...]
@@ -33,9 +35,9 @@ class PrefixCode:
     def kinks(self) -> list[tuple[Fraction, int]]:
         """(x, change of slope) of the convex map g with floor(g(x)) = r for every x that begins with word r.
 
-        On the words of length l the map has slope 2**l and takes the next whole number at each word's start.
-        It is continuous because word r + 1 starts where word r ends: g rises by 2**l * 2**-l = 1 between them.
-        The first entry is (0, slope at 0).
+        On the words of length l the map has slope 2**l and takes the next whole number at each
+        word's start. It is continuous because word r + 1 starts where word r ends: g rises by 2**l
+        * 2**-l = 1 between them. The first entry is (0, slope at 0).
         """
         result: list[tuple[Fraction, int]] = []
         previous = 0
@@ -51,8 +53,9 @@ class PrefixCode:
 def prefix_code(counts: Sequence[int], limit: int) -> PrefixCode:
     """The best prefix code with words of at most `limit` bits for counts in decreasing order.
 
-    Package-merge (Larmore and Hirschberg 1990): at each of `limit` levels the labels, as coins worth their count, are merged with pairs of
-    the level before. Buy the cheapest 2C - 2 items of the last level; a label's word is as long as the number of levels where it is bought.
+    Package-merge (Larmore and Hirschberg 1990): at each of `limit` levels the labels, as coins
+    worth their count, are merged with pairs of the level before. Buy the cheapest 2C - 2 items of
+    the last level; a label's word is as long as the number of levels where it is bought.
     """
     size = len(counts)
     assert 1 <= size <= 1 << limit and list(counts) == sorted(counts, reverse=True)

@@ -1,7 +1,8 @@
 """Weights from a solved layout: every block of the network, in order.
 
-The stream's main lane is v = H * 2**scale + P: the context's number H on top, the payload P (the stored sum) below. Other lanes: J0, J1, ...
-row indices, L1, L2, ... copies of the tables, p0, p1, ... gates of the shifts, M the fingerprint, O the output.
+The stream's main lane is v = H * 2**scale + P: the context's number H on top, the payload P (the
+stored sum) below. Other lanes: J0, J1, ... row indices, L1, L2, ... copies of the tables, p0, p1,
+... gates of the shifts, M the fingerprint, O the output.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +45,8 @@ def assemble(
 ) -> Network:
     """The whole network: E_in, token folds, attention, folds, tables, shift, strip, read, E_out.
 
-    grain: the hash was found for the input's coordinates times this power of two, which makes them whole numbers.
+    grain: the hash was found for the input's coordinates times this power of two, which makes them
+    whole numbers.
     """
     before = list(_token_folds(hashed, storage))
     after = [
@@ -107,8 +109,9 @@ def _mix_folds(hashed: Hash, storage: Storage) -> Iterator[Block]:
 def _hash_folds(storage: Storage) -> Iterator[Block]:
     """Fold H to 0; each fold does its job, and a table is read as soon as the layout says.
 
-    A fold at (t - 1/2) 2**scale + e / 2 maps H >= t to 2t - 1 - H, and P to e - P: the number e enters with a minus sign for every later
-    fold that fires. The half keeps v off the threshold: |v - threshold| >= 2**(scale - 2), since |P - e/2| <= 2**(scale - 2).
+    A fold at (t - 1/2) 2**scale + e / 2 maps H >= t to 2t - 1 - H, and P to e - P: the number e
+    enters with a minus sign for every later fold that fires. The half keeps v off the threshold: |v
+    - threshold| >= 2**(scale - 2), since |P - e/2| <= 2**(scale - 2).
     """
     layout, scale = storage.layout, storage.scale
     limits, _ = thresholds(layout.folds)
@@ -173,7 +176,8 @@ def _lane(mask: int) -> str:
 def _lane_sums(storage: Storage) -> Iterator[Block]:
     """Add every lane that is on to the lane without its lowest gate, lowest gates first.
 
-    A lane that is on holds a number >= 0, one that is off a negative number: relu keeps the first and drops the second.
+    A lane that is on holds a number >= 0, one that is off a negative number: relu keeps the first
+    and drops the second.
     """
     masks = storage.layout.plan.masks[1:]
     for gate in range(storage.layout.plan.gates):
@@ -217,8 +221,9 @@ def _narrow_shifts(storage: Storage) -> Iterator[Block]:
 def _strip(storage: Storage) -> Iterator[Block]:
     """Fold away every bit at position K and above: at each power of two, v < 2**(t + 1) becomes at most 2**t.
 
-    Folding at 2**t reflects the lower bits if bit t is set. After the last fold, bit i of v is W_i xor W_K (of the
-    shifted W): the stored sum's own bits, relative to the one above the window. K = columns + window - 1.
+    Folding at 2**t reflects the lower bits if bit t is set. After the last fold, bit i of v is W_i
+    xor W_K (of the shifted W): the stored sum's own bits, relative to the one above the window. K =
+    columns + window - 1.
     """
     shifted = storage.digits + storage.layout.columns - 1
     for t in reversed(range(storage.positions, shifted)):
@@ -247,8 +252,8 @@ def _read(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[B
 def _compare(storage: Storage, bits: int, unknown: int, output: str) -> Iterator[Block]:
     """Subtract the fingerprint M computed from H from the stored one, the leading bits of v; unless 0 < v < 2**bits, answer `unknown`.
 
-    The second block computes u = 1 - [v > 0] + [v > 2**bits], which is 1 for a stranger; it takes u * far off v, so that no
-    digit is read, and adds u * unknown to the output.
+    The second block computes u = 1 - [v > 0] + [v > 2**bits], which is 1 for a stranger; it takes u
+    * far off v, so that no digit is read, and adds u * unknown to the output.
     """
     yield Block("compare", [({"M": 1}, 0)], [("v", 0, -(1 << bits))])
     far = 1 << (storage.positions + 2)

@@ -1,7 +1,7 @@
 """Make the fullest bit position as empty as possible: it decides how many numbers must be stored.
 
-The folds after the head may change places without any cost in parameters, and with them which bits of H choose the column. Hill climbing
-over their order lowers the largest load.
+The folds after the head may change places without any cost in parameters, and with them which bits
+of H choose the column. Hill climbing over their order lowers the largest load.
 """
 
 import math

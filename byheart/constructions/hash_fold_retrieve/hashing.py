@@ -1,9 +1,10 @@
 """From a context to one integer: project each token, fold it, add up, fold again.
 
-Folding v -> v - 3 relu(v - t) at two thirds of the range [0, 3t/2] maps it onto [0, t] with slopes 1 and -2: it
-keeps integers and mixes their digits. A context's number is H = phi(last) + 2 sum(phi): the last token is the only one
-with an odd coefficient. All of it is exact integer arithmetic on the distinct columns; nothing here is a guarantee,
-the search simply tries another seed when two contexts with different labels meet.
+Folding v -> v - 3 relu(v - t) at two thirds of the range [0, 3t/2] maps it onto [0, t] with slopes
+1 and -2: it keeps integers and mixes their digits. A context's number is H = phi(last) + 2
+sum(phi): the last token is the only one with an odd coefficient. All of it is exact integer
+arithmetic on the distinct columns; nothing here is a guarantee, the search simply tries another
+seed when two contexts with different labels meet.
 """
 
 import random
@@ -102,7 +103,8 @@ def _fold(values: NDArray, thresholds: tuple[int, ...], slope: int) -> NDArray:
 def _projection(columns: NDArray, largest: int, shares: list[float]) -> tuple[tuple[int, ...], int]:
     """Integer weights that send every column into [0, largest], in random proportion to it and to each other.
 
-    A single weight that filled the range exactly would make every folded token a multiple of it, and sums of such tokens meet.
+    A single weight that filled the range exactly would make every folded token a multiple of it,
+    and sums of such tokens meet.
     """
     low = [min(0, int(x)) for x in columns.min(axis=0)]
     extent = [max(1, int(x) - m) for x, m in zip(columns.max(axis=0), low)]

@@ -1,6 +1,7 @@
 """Which fold of the hash does what, and which stored number stands where.
 
-The network folds the context's number H in half until nothing is left. Each fold yields one bit of H, and the bits are put to use:
+The network folds the context's number H in half until nothing is left. Each fold yields one bit of
+H, and the bits are put to use:
 
 data     its threshold also stores a number, added with a sign that the later folds decide
 row      the bit goes into the row index of a table

@@ -1,7 +1,8 @@
 """Candidate plans in order of cost.
 
-A column with n equations is solvable with high probability as soon as there are a few more unknowns than equations,
-so a plan needs about as many stored numbers as the fullest bit position has equations: the mean load plus a few standard deviations (fewer after balancing).
+A column with n equations is solvable with high probability as soon as there are a few more unknowns
+than equations, so a plan needs about as many stored numbers as the fullest bit position has
+equations: the mean load plus a few standard deviations (fewer after balancing).
 """
 
 import math
@@ -18,8 +19,9 @@ ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 def hash_bits(task: Task) -> int:
     """Bits of H for which contexts with different labels are expected to meet about once, fingerprints included.
 
-    Of n contexts, n^2 / 2 pairs meet with chance 2**-bits each; with two labels half of the meetings do no harm. With words of w bits,
-    contexts of neighbouring columns share equations, and those that differ in the column alone meet too: w times as many.
+    Of n contexts, n^2 / 2 pairs meet with chance 2**-bits each; with two labels half of the
+    meetings do no harm. With words of w bits, contexts of neighbouring columns share equations, and
+    those that differ in the column alone meet too: w times as many.
     """
     contexts = math.log2(max(2, task.contexts))
     pairs = 2 * contexts - 1.3 + (2 + math.log2(task.window) if task.window > 1 else 0)
@@ -27,10 +29,20 @@ def hash_bits(task: Task) -> int:
     return math.ceil(max(pairs, strangers))
 
 
+def load(task: Task, columns: int) -> tuple[float, float]:
+    """The mean number of equations a bit position, and how far the fullest of random positions lies above it.
+
+    Loads are nearly Poisson; the largest of n Gaussian variables is about sqrt(2 log n) standard deviations above their mean.
+    """
+    positions = columns + task.window - 1
+    mean = task.equations / positions
+    return mean, math.sqrt(2 * mean * math.log(positions + 1))
+
+
 def needed(task: Task, columns: int, spare: float, slack: int) -> int:
-    """Stored numbers for the fullest position: mean load, `spare` standard deviations, and some for a full rank."""
-    mean = task.equations / (columns + task.window - 1)
-    return math.ceil(mean + spare * math.sqrt(mean)) + slack
+    """Stored numbers for the fullest position, and some for a full rank; balancing brings `spare` well below 1."""
+    mean, excess = load(task, columns)
+    return math.ceil(mean + spare * excess) + slack
 
 
 def candidates(task: Task, objective: str, spare: float, slack: int, extra_bits: int) -> list[Plan]:
@@ -66,8 +78,9 @@ def _plain_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[
 def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:
     """Two tables in every lane.
 
-    A few data folds take the ends of H, which are less random than its middle: sums crowd around their mean, and only after some
-    folds is a third of the range as likely as another, as a ternary digit needs.
+    A few data folds take the ends of H, which are less random than its middle: sums crowd around
+    their mean, and only after some folds is a third of the range as likely as another, as a ternary
+    digit needs.
     """
     for first in ROWS:
         for second in (first, 2 * first if first & (first - 1) == 0 else first * 4 // 3):

@@ -1,8 +1,9 @@
 """Find a plan, a hash and stored numbers that work: a bounded, deterministic search, cheapest plans first.
 
-Each attempt hashes the contexts with the next seed and can fail in three ways, each with its own remedy:
-contexts with different labels meet (more token folds, then mix folds and a longer hash), a bit position is too full (more stored
-numbers), or a linear system has no solution (more lanes). Nothing is trusted: the caller verifies the finished network.
+Each attempt hashes the contexts with the next seed and can fail in three ways, each with its own
+remedy: contexts with different labels meet (more token folds, then mix folds and a longer hash), a
+bit position is too full (more stored numbers), or a linear system has no solution (more lanes).
+Nothing is trusted: the caller verifies the finished network.
 """
 
 import math
@@ -21,9 +22,10 @@ from .cost import Task
 from .hashing import Hash, conflicts, hash_contexts
 from .layout import Layout, Plan, fold_bits
 from .plan import candidates
+from .plan import load as expected_load
 from .solve import _coefficients, solve
 
-RANDOM = 2.2  # random contexts, balanced, leave the fullest position at most so many standard deviations above the mean
+RANDOM = 1.0  # random contexts leave the fullest position at most so far above the mean, in units of plan.load
 SLACK = (4, 12, 1 << 30)  # unknowns beyond the fullest position; at last all of the plan's
 
 
@@ -63,60 +65,74 @@ class _Needs:
     mix_folds: int = 0
     hash_bits: int = 0  # beyond what random contexts need
     loosened: int = 0  # how often token folds were added because of it
-    crowded: float = 0.0  # the fullest position at best, in standard deviations above the mean
+    crowded: float = math.inf  # the fullest position at best since the last remedy, in units of plan.load
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to look: a small problem is cheap to try again, a large one had better work at once.
+
+    attempts   at most
+    conflicts  in a row before the hash is enlarged
+    failures   of another kind before the plan is
+    plans      tried side by side
+    balancing  orders of the folds to look at
+    spare      first guess of the fullest position, in units of plan.load
+    slack      first guess of the numbers beyond its equations
+    """
+
+    attempts: int
+    conflicts: int
+    failures: int
+    plans: int
+    balancing: int
+    spare: float
+    slack: int
+
+
+def effort(contexts: int) -> Effort:
+    if contexts <= 4000:
+        patience = 16 if contexts <= 1000 else 8
+        return Effort(1000, patience, patience, 2, 24, 0.08, 2)
+    if contexts <= 40_000:
+        return Effort(150, 6, 3, 1, 150, 0.3, 5)
+    return Effort(60, 6, 1, 1, 200, 0.45, 8)
 
 
 def search(problem: Problem, objective: str, seed: int, report: Callable[[str], None]) -> Found:
     """The first success; ByheartError after a bounded number of attempts."""
     task = problem.task
-    small = task.contexts <= 4000
-    patience = 16 if task.contexts <= 1000 else 8 if small else 6
-    lightest = (
-        math.inf
-    )  # of the fullest positions met since the last remedy, in standard deviations above the mean
-    limit = 1000 if small else 60
-    needs = _Needs(0.2 if small else 0.9, 2 if small else 8, _first_token_folds(task))
+    limits = effort(task.contexts)
+    needs = _Needs(limits.spare, limits.slack, _first_token_folds(task))
     misses = {"fit": 0, "conflict": 0, "load": 0, "rank": 0}
+    patience = {"fit": 1, "conflict": limits.conflicts, "load": limits.failures, "rank": limits.failures}
     notes: list[str] = []
     options: list[Plan] = []
-    for attempt in range(limit):
+    for attempt in range(limits.attempts):
         if not options:
-            options = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)[
-                : 2 if small else 1
-            ]
-            if not options:
-                raise ByheartError("no plan of this family is large enough for so many contexts")
-        plan = replace(
-            options[attempt % len(options)],
-            token_folds=needs.token_folds,
-            mix_folds=needs.mix_folds,
-        )
-        rng = random.Random(f"{seed}/{attempt}")
-        outcome = _attempt(problem, plan, rng, small)
+            found = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)
+            options = found[: limits.plans]
+        if not options:
+            raise ByheartError("no plan of this family is large enough for so many contexts")
+        folds = {"token_folds": needs.token_folds, "mix_folds": needs.mix_folds}
+        plan = replace(options[attempt % len(options)], **folds)
+        outcome = _attempt(problem, plan, random.Random(f"{seed}/{attempt}"), limits.balancing)
         if isinstance(outcome, tuple):
-            hashed, storage = outcome
-            return Found(plan, hashed, storage, attempt + 1, tuple(notes))
-        failure, load = outcome.reason, outcome.load
-        misses[failure] += 1
-        if failure != "conflict":
+            return Found(plan, *outcome, attempt + 1, tuple(notes))
+        misses[outcome.reason] += 1
+        if outcome.reason != "conflict":
             misses["conflict"] = 0
-        if failure == "load":
-            mean = task.equations / (plan.columns + task.window - 1)
-            lightest = min(lightest, (load - mean) / math.sqrt(mean))
-        if (
-            misses[failure] >= patience
-            or failure == "fit"
-            or (failure in ("load", "rank") and not small)
-        ):
-            misses[failure] = 0
+        if outcome.reason == "load":
+            mean, excess = expected_load(task, plan.columns)
+            needs.crowded = min(needs.crowded, (outcome.load - mean) / excess)
+        if misses[outcome.reason] >= patience[outcome.reason]:
+            misses[outcome.reason] = 0
             options = []
-            if failure == "load":
-                needs.crowded = lightest
-                lightest = math.inf
-            notes.append(_remedy(failure, needs))
+            notes.append(_remedy(outcome.reason, needs))
             report(notes[-1])
     raise ByheartError(
-        f"no hash separated all {task.contexts} contexts within {limit} attempts; try another --seed"
+        f"no hash separated all {task.contexts} contexts within {limits.attempts} attempts; "
+        "try another --seed"
     )
 
 
@@ -135,13 +151,14 @@ def _remedy(failure: str, needs: _Needs) -> str:
             f"contexts meet: {needs.token_folds} token folds, {needs.mix_folds} mix folds, "
             f"{needs.hash_bits} more hash bits"
         )
-    if failure == "load" and needs.crowded > RANDOM and needs.loosened < 3:
+    crowded, needs.crowded = needs.crowded, math.inf
+    if failure == "load" and crowded > RANDOM and needs.loosened < 3:
         needs.loosened += 1
         needs.token_folds += max(1, needs.token_folds // 4)
         return f"contexts crowd: {needs.token_folds} token folds"
     if failure == "load":
-        needs.spare = max(needs.spare + 0.15, needs.crowded - 0.3)
-        return f"a bit position is too full: {needs.spare:.2f} standard deviations spared"
+        needs.spare = max(needs.spare + 0.03, crowded - 0.05)
+        return f"a bit position is too full: {needs.spare:.2f} of the random excess spared"
     needs.hash_bits += needs.slack >= 8
     needs.slack += 2 if needs.slack < 8 else 6
     return f"the stored numbers are not independent: {needs.slack} more than equations"
@@ -154,7 +171,7 @@ class _Failure:
 
 
 def _attempt(
-    problem: Problem, plan: Plan, rng: random.Random, small: bool
+    problem: Problem, plan: Plan, rng: random.Random, balancing: int
 ) -> tuple[Hash, Storage] | _Failure:
     task = problem.task
     hashed = hash_contexts(
@@ -172,7 +189,7 @@ def _attempt(
         return _Failure("conflict")
     bits = fold_bits(hashed.contexts, plan)
     lengths = np.array(task.code.lengths, dtype=np.int64)[problem.labels] + task.marks
-    layout, load = balance(plan, bits, lengths, task.window, 24 if small else 200, rng)
+    layout, load = balance(plan, bits, lengths, task.window, balancing, rng)
     if load > plan.unknowns:
         return _Failure("load", load)
     for slack in SLACK:
@@ -217,7 +234,8 @@ def _extremes(bits, arrays, values, units, signs):
 def _storage(layout: Layout, bits: NDArray, numbers: list[int], window: int) -> Storage:
     """Centre the numbers in thresholds, find the constant and the lengths.
 
-    Numbers matter modulo 2**(K + 1) only, so those in thresholds may be negative; the constant grows until every sum is positive.
+    Numbers matter modulo 2**(K + 1) only, so those in thresholds may be negative; the constant
+    grows until every sum is positive.
     """
     digits = layout.columns + window  # K + 1
     modulus = 1 << digits
