@@ -86,7 +86,10 @@ def sizes(largest: int, seeds: int) -> list[dict]:
 
 
 def engines(sequences: int) -> dict:
-    """Exact verification, compiled kernels (warm) against Python integers, on the same network and sequences."""
+    """Exact verification: compiled kernels (warm) against Python integers.
+
+    On the same network and sequences.
+    """
     dataset = random(sequences, seed=0)
     model = byheart.compile(dataset)
     batch, wanted = model.batch(dataset)
@@ -140,8 +143,9 @@ def labels() -> list[dict]:
 
 def say(what: str, row: dict) -> None:
     print(
-        f"{what}: {row['nonzero']} nonzero (goal {row['goal']}), bits x{row['bits']:.3f}, encoded x{row['encoded']:.3f}, "
-        f"{row['dense']} dense, build {row['build']:.1f} s, verify {row['verify']:.1f} s, {row['tries']} tries",
+        f"{what}: {row['nonzero']} nonzero (goal {row['goal']}), bits x{row['bits']:.3f}, "
+        f"encoded x{row['encoded']:.3f}, {row['dense']} dense, build {row['build']:.1f} s, "
+        f"verify {row['verify']:.1f} s, {row['tries']} tries",
         flush=True,
     )
 
@@ -149,24 +153,29 @@ def say(what: str, row: dict) -> None:
 def markdown(results: dict) -> str:
     """The table of README.md."""
     lines = [
-        "| sequences | contexts | nonzero parameters | goal | bits / information | encoded / information | depth | verified |",
+        "| sequences | contexts | nonzero parameters | goal | bits / information "
+        "| encoded / information | depth | verified |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for row in results["sizes"]:
         lines.append(
-            f"| {row['sequences']:,} | {row['contexts']:,} | {row['nonzero']:,} | {row['goal']:,} | {row['median_bits']:.2f} | "
-            f"{row['encoded']:.2f} | {row['depth']} | all {row['sequences']:,}, {row['evidence']} |"
+            f"| {row['sequences']:,} | {row['contexts']:,} | {row['nonzero']:,} | {row['goal']:,} "
+            f"| {row['median_bits']:.2f} | {row['encoded']:.2f} | {row['depth']} "
+            f"| all {row['sequences']:,}, {row['evidence']} |"
         )
     ratio, growth = results["engines"], results["stages"]
     lines.append("")
+    seconds = "; ".join(
+        f"{row['sequences']:,} sequences: load {row['load']:.1f} s, build {row['build']:.1f} s, "
+        f"verify {row['verify']:.1f} s, peak memory {row['peak_gib']:.1f} GiB"
+        for row in growth
+    )
+    dense = results["dense"]
     lines.append(
-        f"Exact verification of {ratio['sequences']:,} sequences: compiled kernels {ratio['ratio']:.0f} times the rate of Python integers. "
-        + "; ".join(
-            f"{row['sequences']:,} sequences: load {row['load']:.1f} s, build {row['build']:.1f} s, verify {row['verify']:.1f} s, "
-            f"peak memory {row['peak_gib']:.1f} GiB"
-            for row in growth
-        )
-        + f". {results['dense']['dense']:,} dense parameters with `--minimise dense` at {results['dense']['sequences']:,} sequences."
+        f"Exact verification of {ratio['sequences']:,} sequences: compiled kernels "
+        f"{ratio['ratio']:.0f} times the rate of Python integers. {seconds}. "
+        f"{dense['dense']:,} dense parameters with `--minimise dense` "
+        f"at {dense['sequences']:,} sequences."
     )
     return "\n".join(lines)
 

@@ -8,7 +8,9 @@ from .network import FeedForward, Network, UniformAttention
 
 @dataclass(frozen=True)
 class Architecture:
-    """Embedding, blocks h + W2 relu(W1 h + b1) + b2 with uniform attention among them, output (kajitsuka2025, eq. (43)).
+    """Embedding, blocks h + W2 relu(W1 h + b1) + b2 with uniform attention among them, output.
+
+    kajitsuka2025, eq. (43).
 
     coordinates  of an input column
     width        lanes of the stream

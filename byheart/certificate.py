@@ -17,8 +17,8 @@ PROVED, SAMPLED, OBSERVED, REFUTED = "proved", "sampled", "observed", "refuted"
 class Verification:
     """The outcome of evaluating a network on data.
 
-    evidence  "proved": exact arithmetic, every sequence right; "sampled": k of N, all right; "refuted": one is wrong;
-              None: nothing was checked
+    evidence  "proved": exact arithmetic, every sequence right; "sampled": k of N, all right;
+              "refuted": one is wrong; None: nothing was checked
     failures  the first wrong sequences, as sentences
     """
 

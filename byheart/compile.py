@@ -3,11 +3,12 @@
 import math
 import time
 from collections.abc import Callable
+from typing import Any
 
-from .certificate import Verification, verify
+from .certificate import verify
 from .construction import Built, Construction, Options, Report
 from .constructions import ALL
-from .contexts import contexts, resolve
+from .contexts import Contexts, contexts, resolve
 from .dataset import Dataset
 from .encoding import encoded_bits
 from .errors import ByheartError
@@ -26,7 +27,9 @@ def compile(
     report: Report = lambda sentence: None,
     progress: Callable[[int], None] | None = None,
 ) -> Model:
-    """A model that returns the label of every sequence; verified on all of them before it is returned.
+    """A model that returns the label of every sequence.
+
+    It is verified on all of them before it is returned.
 
     positions       whether order counts (default: for text)
     on_conflict     "refuse", "majority" or "drop", for contexts with two labels
@@ -39,18 +42,16 @@ def compile(
         positions = bool({"documents", "separator"} & set(dataset.loading))
     options = Options(positions, reject_unknown, minimise, seed)
     _check(options)
-    grouped = contexts(dataset, positions)
-    resolved = resolve(dataset, grouped, on_conflict)
-    if resolved is not dataset:
-        dataset, grouped = resolved, contexts(resolved, positions)
+    dataset, grouped = _agreeing(dataset, positions, on_conflict)
     built = construction.build(dataset, grouped, options, report)
     seconds = {"build": time.perf_counter() - started}
-    model = _model(dataset, construction, built, options, len(grouped), on_conflict)
+    about = _about(dataset, construction, built, options, len(grouped), on_conflict)
+    model = _model(dataset, built, about)
     verification = verify(model, dataset, progress=progress)
     if not verification.holds:
         raise ByheartError(
-            f"the network gives {verification.correct} of {verification.checked} labels and is not returned: "
-            "this is an error in byheart, please report it with the data and the seed"
+            f"the network gives {verification.correct} of {verification.checked} labels and is "
+            "not returned: this is an error in byheart, please report it with the data and the seed"
         )
     seconds["verify"] = time.perf_counter() - started - seconds["build"]
     model.about["seconds"] = seconds
@@ -75,18 +76,32 @@ def _check(options: Options) -> None:
         raise ByheartError(f"reject-unknown takes 0 to 40 bits, not {options.reject_unknown}")
 
 
-def _model(
+def _agreeing(dataset: Dataset, positions: bool, on_conflict: str) -> tuple[Dataset, Contexts]:
+    """The dataset with one label a context, and its contexts."""
+    grouped = contexts(dataset, positions)
+    resolved = resolve(dataset, grouped, on_conflict)
+    return resolved, grouped if resolved is dataset else contexts(resolved, positions)
+
+
+def _model(dataset: Dataset, built: Built, about: dict[str, Any]) -> Model:
+    tokens = dataset.tokens if isinstance(dataset.tokens, tuple) else None
+    names = tuple(dataset.label_names[i] for i in built.order)
+    return Model(built.network, dataset.kind, tokens, names, built.unknown, about)
+
+
+def _about(
     dataset: Dataset,
     construction: Construction,
     built: Built,
     options: Options,
     grouped: int,
     on_conflict: str,
-) -> Model:
+) -> dict[str, Any]:
+    """What config.json records of how the model was made."""
     parameters, bits = built.network.counts()
     labels = len(dataset.label_names)
     header = construction.header
-    about = {
+    return {
         "method": construction.name,
         "form": construction.form,
         "paper": header.paper,
@@ -115,9 +130,3 @@ def _model(
         "search": {"seed": options.seed, "tries": built.tries},
         "notes": list(built.notes),
     }
-    tokens = dataset.tokens if isinstance(dataset.tokens, tuple) else None
-    names = tuple(dataset.label_names[i] for i in built.order)
-    return Model(built.network, dataset.kind, tokens, names, built.unknown, about)
-
-
-__all__ = ["Verification", "compile", "find"]

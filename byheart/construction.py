@@ -33,7 +33,10 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A network and what its outputs mean: output y is label order[y], y = unknown means "never seen"."""
+    """A network and what its outputs mean.
+
+    Output y is label order[y]; y = unknown means "never seen".
+    """
 
     network: Network
     order: tuple[int, ...]
@@ -78,14 +81,12 @@ SECTIONS = ("Paper", "Statement", "Assumptions", "Guarantee", "Departures", "Not
 def parse_header(text: str) -> Header:
     """The sections of a theorem file's docstring (CONTRIBUTING.md shows the form)."""
     parts = re.split(rf"^({'|'.join(SECTIONS)})\s+", text, flags=re.MULTILINE)
-    found = {
-        name: re.sub(r"\s+", " ", body).strip() for name, body in zip(parts[1::2], parts[2::2])
-    }
+    found = {name: _joined(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)}
     missing = [name for name in SECTIONS if name not in found]
     assert not missing, f"the header lacks {missing}"
     paper, _, item = found["Paper"].partition(", ")
     return Header(
-        parts[0].strip().splitlines()[0],
+        _joined(parts[0].strip().partition("\n\n")[0]),
         paper,
         item,
         found["Statement"],
@@ -93,3 +94,8 @@ def parse_header(text: str) -> Header:
         found["Guarantee"],
         found["Departures"],
     )
+
+
+def _joined(text: str) -> str:
+    """Lines as one line."""
+    return " ".join(text.split())

@@ -1,9 +1,13 @@
-"""Model: a network with the words it reads and writes. What `compile` returns, `open` reads and `recall` asks."""
+"""Model: a network with the words it reads and writes.
 
-from collections.abc import Mapping, Sequence
+What `compile` returns, `open` reads and `recall` asks.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -46,14 +50,17 @@ class Model:
     network: Network
     kind: str
     tokens: tuple[str, ...] | None
-    labels: tuple[str, ...] | tuple[int, ...]
+    labels: tuple[str | int, ...]
     unknown: int | None
-    about: Mapping = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
 
     def save(
         self, path: str | PathLike[str], *, force: bool = False, data: Dataset | None = None
     ) -> None:
-        """Write the model folder; `force` replaces an older model, `data` is put beside the weights."""
+        """Write the model folder.
+
+        `force` replaces an older model, `data` is put beside the weights.
+        """
         from .folder import save  # it imports this file
 
         save(self, path, force=force, data=data)
@@ -64,9 +71,9 @@ class Model:
 
     def answers(self, sequences: Sequence[Sequence[Token]]) -> list[Answer]:
         """Ask many at once. A word outside the vocabulary gives no label and known = False."""
-        rows = [self.numbers(tokens) for tokens in sequences]
-        known = [i for i, row in enumerate(rows) if row is not None]
-        outputs = evaluate(self.network, self.batch_of([rows[i] for i in known])) if known else []
+        rows = enumerate(map(self.numbers, sequences))
+        known = {i: row for i, row in rows if row is not None}
+        outputs = evaluate(self.network, self.batch_of(list(known.values()))) if known else []
         answers = {i: self.meaning(sequences[i], y) for i, y in zip(known, outputs, strict=True)}
         return [answers.get(i, Answer(x, None, False)) for i, x in enumerate(sequences)]
 
@@ -77,7 +84,10 @@ class Model:
         return Answer(tokens, label, None if self.unknown is None else label is not None)
 
     def numbers(self, tokens: Sequence[Token]) -> list | None:
-        """The vectors of a sequence, or None if a word is outside the vocabulary; ByheartError if it cannot be read."""
+        """The vectors of a sequence, or None if a word is outside the vocabulary.
+
+        ByheartError if the sequence cannot be read.
+        """
         if not 1 <= len(tokens) <= self.network.input.length:
             raise ByheartError(
                 f"the model reads 1 to {self.network.input.length} tokens, not {len(tokens)}"
@@ -117,11 +127,14 @@ class Model:
         return Batch(vectors, np.arange(len(flat)), starts)
 
     def batch(self, dataset: Dataset) -> tuple[Batch, np.ndarray]:
-        """The sequences of a dataset as the network reads them, and the output each must give (-1: no such label)."""
+        """The sequences of a dataset as the network reads them, and the output each must give.
+
+        -1: the model has no such label.
+        """
         if dataset.kind != self.kind or dataset.vectors.shape[1] != self.network.input.dimension:
             raise ByheartError(
-                f"the model reads {self.kind} tokens with {self.network.input.dimension} coordinates, "
-                f"the data holds {dataset.kind} tokens with {dataset.vectors.shape[1]}"
+                f"the model reads {self.kind} tokens with {self.network.input.dimension} "
+                f"coordinates, the data holds {dataset.kind} tokens with {dataset.vectors.shape[1]}"
             )
         vectors = dataset.vectors
         if self.kind == "string":

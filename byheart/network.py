@@ -162,7 +162,10 @@ Layer = Linear | FeedForward | UniformAttention
 
 @dataclass(frozen=True)
 class Input:
-    """What the network reads: at most `length` vectors, padded at the front, with or without positions."""
+    """What the network reads: at most `length` vectors, padded at the front.
+
+    With `positions`, each carries its position as one more coordinate.
+    """
 
     dimension: int
     length: int
@@ -186,7 +189,10 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """A transformer with exact weights: embedding, blocks, one output coordinate of the last column."""
+    """A transformer with exact weights.
+
+    Embedding, blocks, one output coordinate of the last column.
+    """
 
     input: Input
     layers: tuple[Layer, ...]
@@ -218,7 +224,7 @@ class Network:
                     yield Parameter(index, name, row, column, value)
 
     def counts(self) -> tuple[dict[str, int], dict[str, int]]:
-        """The `parameters` and `bits` of checker/FORMAT.md, section 4, without those that need the data."""
+        """The `parameters` and `bits` of checker/FORMAT.md, section 4, without those of the data."""
         values = [p.value for p in self.parameters()]
         ends = {0, len(self.layers) - 1}
         outside = sum(p.layer in ends for p in self.parameters())

@@ -4,7 +4,7 @@ The value after each stage, the context id, the stored sum that was read, which 
 where they are kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -40,12 +40,23 @@ class Stage:
             "lanes": lanes,
         }
 
+    def line(self) -> str:
+        """For people."""
+        span = f"{self.first}-{self.last}" if self.last > self.first else f"{self.first}"
+        fired = f"{self.fired}/{self.units}" if self.units else "-"
+        value = show(self.lanes.get(0, Dyadic(0, 0)))
+        return f"{self.name:<12} {span:>9} {fired:>9}  {value}"
+
 
 @dataclass(frozen=True)
 class Trace:
-    """context_id  the stream's main lane after the attention layer: what the network knows of the input
+    """An answer and where it comes from.
+
+    context_id  the stream's main lane after the attention layer: what the network knows of the
+                input
     stored      the sum of stored numbers before it is shifted
-    bits        places of the label's bits in that sum, first one first (label bit i is the exclusive or of places bits[i] and bits[i] + 1)
+    bits        places of the label's bits in that sum, first one first (label bit i is the
+                exclusive or of places bits[i] and bits[i] + 1)
     holders     the parameters whose values make up the sum
     """
 
@@ -71,26 +82,23 @@ class Trace:
     def lines(self) -> list[str]:
         """For people: a line a stage."""
         rows = [f"{'stage':<12} {'layers':>9} {'fired':>9}  main lane after it"]
-        for stage in self.stages:
-            span = f"{stage.first}-{stage.last}" if stage.last > stage.first else f"{stage.first}"
-            fired = f"{stage.fired}/{stage.units}" if stage.units else "-"
-            value = show(stage.lanes.get(0, Dyadic(0, 0)))
-            rows.append(f"{stage.name:<12} {span:>9} {fired:>9}  {value}")
+        rows += [stage.line() for stage in self.stages]
         if self.context_id is not None:
             rows.append(f"context id   {show(self.context_id)}")
         if self.stored is not None:
+            places = ", ".join(map(str, self.bits))
             rows.append(f"stored sum   {show(self.stored)}")
-            rows.append(
-                f"label bits   at places {', '.join(map(str, self.bits))} of it, counted from the lowest"
-            )
+            rows.append(f"label bits   at places {places} of it, counted from the lowest")
         if self.holders:
-            shown = ", ".join(
-                f"{p.tensor}[{p.row},{p.column}] of layer {p.layer}" for p in self.holders[:4]
-            )
-            more = f" and {len(self.holders) - 4} more" if len(self.holders) > 4 else ""
-            rows.append(f"held by      {shown}{more}")
+            rows.append(f"held by      {_places(self.holders)}")
         rows.append(f"output       {show(self.output)}, which means {self.answer.label!r}")
         return rows
+
+
+def _places(holders: Sequence[Parameter]) -> str:
+    """The first few places, and how many more there are."""
+    shown = ", ".join(f"{p.tensor}[{p.row},{p.column}] of layer {p.layer}" for p in holders[:4])
+    return f"{shown} and {len(holders) - 4} more" if len(holders) > 4 else shown
 
 
 def _json(number: Dyadic | None) -> list | None:
@@ -106,9 +114,9 @@ def show(number: Dyadic) -> str:
         sign = "-" if value < 0 else ""
         digits = abs(int(value)).bit_length()
         return f"{sign}0x{abs(int(value)) >> max(0, digits - 32):x}... ({digits} bits)"
-    return (
-        f"{float(value):.6g}" if abs(value) < 10**12 else f"{show(dyadic(int(value)))} + fraction"
-    )
+    if abs(value) < 10**12:
+        return f"{float(value):.6g}"
+    return f"{show(dyadic(int(value)))} + fraction"
 
 
 def trace(model: Model, tokens: Sequence[Token]) -> Trace:
@@ -148,18 +156,17 @@ def _fired(network: Network, index: int, streams: Sequence[Lanes]) -> list[int]:
     if not isinstance(layer, FeedForward):
         return []
     before = {lane: x.fraction for lane, x in streams[index - 1].items()}
-    sums = (
-        (
-            unit,
-            layer.b1[unit, 0]
-            + sum(w.fraction * before.get(k, 0) for k, w in layer.W1.by_row.get(unit, ())),
-        )
+    rows = layer.W1.by_row
+    return [
+        unit
         for unit in range(layer.W1.rows)
-    )
-    return [unit for unit, total in sums if total > 0]
+        if sum(w.fraction * before.get(k, 0) for k, w in rows.get(unit, ())) > -layer.b1[unit, 0]
+    ]
 
 
-def _stages(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]):
+def _stages(
+    network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+) -> Iterator[Stage]:
     def family(index: int) -> str:
         return "fold" if network.layers[index].stage in FOLDS else network.layers[index].stage
 
@@ -179,8 +186,8 @@ def _stages(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int
 def _stored(network: Network, streams: Sequence[Lanes]) -> tuple[Dyadic | None, tuple[int, ...]]:
     """The stored sum, and the places of the label's bits in it, for networks that shift and strip.
 
-    The lowest strip threshold is 2**K and the largest shift is K minus the length of a word (see
-    assemble.strip).
+    The lowest strip threshold is 2**K and the largest shift is K minus the length of a word
+    (see assemble._strip).
     """
     stages = [layer.stage for layer in network.layers]
     if "strip" not in stages:
@@ -197,8 +204,13 @@ def _stored(network: Network, streams: Sequence[Lanes]) -> tuple[Dyadic | None, 
     return stored, tuple(top - moved - 1 - i for i in range(top - widest))
 
 
-def _holders(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]):
-    """The parameters that hold the numbers in the sum: thresholds of folds that fired, cells and constants of lanes that are on."""
+def _holders(
+    network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+) -> Iterator[Parameter]:
+    """The parameters that hold the numbers in the sum.
+
+    Thresholds of folds that fired, and cells and constants of lanes that are on.
+    """
     for index, layer in enumerate(network.layers):
         if layer.stage not in STORED or not isinstance(layer, FeedForward):
             continue

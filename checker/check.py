@@ -346,7 +346,8 @@ def read_parameters(content: bytes, config: Config) -> Parameters:
     check_lengths(arrays)
     tensors: list[list[Parameter]] = [[] for _ in config.shapes]
     before = (-1, -1, -1)
-    for index, place in enumerate(zip(arrays["tensor"], arrays["row"], arrays["column"])):
+    places = zip(arrays["tensor"], arrays["row"], arrays["column"], strict=True)
+    for index, place in enumerate(places):
         if place <= before:
             refuse(f"weights.safetensors: parameter {index} is out of order")
         before = place
@@ -392,7 +393,7 @@ def count(tensors: list[list[Parameter]], config: Config) -> dict:
     """The counts of section 4."""
     ends = (0, len(config.layers) - 1)
     sizes = [len(entries) for entries in tensors]
-    outside = sum(s for s, shape in zip(sizes, config.shapes) if shape[0] in ends)
+    outside = sum(s for s, shape in zip(sizes, config.shapes, strict=True) if shape[0] in ends)
     numbers = [(m.bit_length(), e) for entries in tensors for _, _, m, e in entries]
     fixed = [fixed_bits(digits, e) for digits, e in numbers]
     total = sum(1 + digits + (1 + abs(e).bit_length() if e else 0) for digits, e in numbers)
@@ -563,7 +564,7 @@ def read_npz(path: str) -> tuple[str, int, list[Row]]:
     if not all(map(is_finite, values)):
         refuse(f"{show(path)}: inputs holds a value that is not finite")
     size, dimension = shape[1], shape[2] if len(shape) == 3 else 1
-    vectors = list(zip(*[iter(values)] * dimension))
+    vectors = list(zip(*[iter(values)] * dimension, strict=True))
     rows = [(vectors[i * size : (i + 1) * size], label, 1) for i, label in enumerate(labels)]
     return "number" if len(shape) == 2 else "vector", dimension, rows
 
@@ -766,7 +767,7 @@ class Network:
         self.attentions: list[UniformAttention] = []
         self.blocks: list[list[Linear | FeedForward]] = [[]]
         of_layer = defaultdict(list)
-        for (layer, _, _), entries in zip(config.shapes, tensors):
+        for (layer, _, _), entries in zip(config.shapes, tensors, strict=True):
             of_layer[layer].append(entries)
         for layer, kind in enumerate(config.layers):
             if kind == "uniform_attention":

@@ -55,7 +55,7 @@ def weights(parameters: list[list[int]], spare: int = 0, hole: int = 0, minus: i
         size = max(1, -(-abs(mantissa).bit_length() // 64)) + spare
         limbs += [abs(mantissa) >> (64 * i) & (2**64 - 1) for i in range(size)]
         start.append(len(limbs))
-    columns = [list(column) for column in zip(*parameters)]
+    columns = [list(column) for column in zip(*parameters, strict=True)]
     parts = [
         ("tensor", "I32", "i", columns[0]),
         ("row", "I32", "i", columns[1]),

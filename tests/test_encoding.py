@@ -260,9 +260,8 @@ def test_a_block_like_the_one_before_costs_less_than_a_bit() -> None:
     folds = [fold(t) for t in range(1000, 0, -1)]
     some, more = (Network(tiny().input, (first, *folds[:n], last)) for n in (100, 1000))
     assert encoded_bits(more) - encoded_bits(some) < 900
-    assert (
-        sha256(encode(more)).hexdigest()[:16] == "8ddb70387b26d22e"
-    )  # for ever, like the tiny one
+    # for ever, like the tiny one
+    assert sha256(encode(more)).hexdigest()[:16] == "8ddb70387b26d22e"
 
 
 def test_random_mantissas_cost_their_digits() -> None:

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..network import Network
 from .batch import Batch
 
@@ -21,12 +24,16 @@ def evaluate(
     batch: Batch,
     engine: str = "auto",
     progress: Callable[[int], None] | None = None,
-) -> list[Fraction] | list[int]:
+) -> list[Fraction] | NDArray[np.int64]:
     """The output for every sequence. engine: "exact", "limbs", or "auto" to choose by size."""
     if choose(engine, len(batch)) == "limbs":
         from . import limbs
 
-        return limbs.evaluate(network, batch, progress)
+        try:
+            return limbs.evaluate(network, batch, progress)
+        except limbs.FrameError:
+            if engine == "limbs":
+                raise
     from . import exact
 
     return exact.evaluate(network, batch)

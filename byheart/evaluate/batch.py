@@ -1,4 +1,4 @@
-"""Sequences as a network reads them: which distinct columns there are, and which of them make up each sequence."""
+"""Sequences as a network reads them: the distinct columns, and which make up each sequence."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Columns:
 
 
 def columns(spec: Input, batch: Batch, chunk: int = 1 << 16) -> Columns:
-    """The distinct columns that the network sees: token vectors, padding, positions if asked for."""
+    """The distinct columns the network sees: token vectors, padding, positions if asked for."""
     vectors, exponent = exact_integers(batch.vectors, spec.padding)
     if not spec.positions:
         return Columns(vectors, exponent, batch, spec.length, None)
@@ -79,7 +79,10 @@ def padded_ids(batch: Batch, part: slice, length: int) -> Ints:
 
 
 def exact_integers(vectors: NDArray, padding: tuple) -> tuple[NDArray, int]:
-    """Token vectors and, as last row, the padding, as integers times one power of two (exponent <= 0)."""
+    """Token vectors and, as last row, the padding, as integers times one power of two.
+
+    The power's exponent is at most 0.
+    """
     if vectors.dtype.kind == "i" and all(p.exponent >= 0 for p in padding):
         last = [p.mantissa << p.exponent for p in padding]
         if max(map(abs, last), default=0) < 1 << 62:

@@ -1,7 +1,7 @@
-"""The reference evaluator: every layer of a Network on Python integers, nothing assumed about its weights.
+"""The reference evaluator: every layer of a Network on Python integers.
 
-A lane holds one exact number a column of the batch, as integers and a scale: value = integer *
-2**-scale.
+Nothing is assumed about the weights. A lane holds one exact number a column of the batch, as
+integers and a scale: value = integer * 2**-scale.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ByheartError
 from ..network import Dyadic, FeedForward, Layer, Linear, Matrix, Network, UniformAttention
 from .batch import Batch, columns
 
 CHUNK = 4096
+LONGEST = 1 << 23  # bits of a value (checker/FORMAT.md, section 2)
 
 
 class Lane(NamedTuple):
@@ -30,10 +32,12 @@ def evaluate(network: Network, batch: Batch, observe: Observer | None = None) ->
     """The output coordinate of the last column for every sequence.
 
     Layers before the first attention run once for every distinct column; layers after the last one
-    only on the last column of each sequence. `observe(layer, stream)` sees the stream after every
-    layer.
+    only on the last column of each sequence.
+    `observe(layer, stream)` sees the stream after every layer.
     """
     seen = columns(network.input, batch)
+    if _bits_bound(network, seen.vectors, seen.exponent) > LONGEST:
+        observe = _guarded(observe)
     stream = {
         i: Lane(_objects(seen.vectors[:, i]), -seen.exponent) for i in range(seen.vectors.shape[1])
     }
@@ -43,9 +47,40 @@ def evaluate(network: Network, batch: Batch, observe: Observer | None = None) ->
         if observe:
             observe(index, stream)
     answers: list[Fraction] = []
-    for _, index in seen.indices(CHUNK):
-        answers += _sequences(network, stream, index, first, observe)
+    for _, rows in seen.indices(CHUNK):
+        answers += _sequences(network, stream, rows, first, observe)
     return answers
+
+
+def _bits_bound(network: Network, vectors: NDArray, exponent: int) -> int:
+    """Bits that no value can exceed, from the lengths of inputs and weights alone.
+
+    A layer's values are sums of products.
+    """
+    bits = max((int(abs(x)).bit_length() for x in (vectors.min(), vectors.max())), default=0)
+    bits += abs(exponent) + network.input.length.bit_length()
+    for layer in network.layers:
+        for tensor in layer.tensors.values():
+            weight = max((v.digits + abs(v.exponent) for _, _, v in tensor.entries), default=0)
+            bits += weight + max(tensor.rows, tensor.columns).bit_length() + 1
+    return bits
+
+
+def _guarded(observe: Observer | None) -> Observer:
+    """An observer that refuses values longer than LONGEST.
+
+    A folder from a stranger must not fill the memory.
+    """
+
+    def guard(layer: int, stream: Stream) -> None:
+        for values, scale in stream.values():
+            longest = max((abs(x).bit_length() for x in values.tolist()), default=0)
+            if max(longest, scale) > LONGEST:
+                raise ByheartError(f"a value after layer {layer} needs more than 2^23 bits")
+        if observe:
+            observe(layer, stream)
+
+    return guard
 
 
 def _sequences(
@@ -65,11 +100,11 @@ def _sequences(
             stream = apply(layer, stream, index.size if last >= 0 else count)
         if observe:
             observe(number, stream)
-    values, scale = stream.get(0, Lane(_objects([0] * count), 0))
-    return [Fraction(value) / Fraction(2) ** scale for value in values.tolist()]
+    output = stream.get(0, Lane(_objects([0] * count), 0))
+    return [Fraction(value) / Fraction(2) ** output.scale for value in output.values.tolist()]
 
 
-def apply(layer: Linear | FeedForward | Layer, stream: Stream, size: int) -> Stream:
+def apply(layer: Layer, stream: Stream, size: int) -> Stream:
     """One token-wise layer on `size` columns."""
     if isinstance(layer, Linear):
         rows = set(layer.weight.by_row) | set(layer.bias.by_row)

@@ -90,6 +90,31 @@ def _is_zero(I, d):
 
 
 @inlined
+def _add_within(M, I, d, start, first, last, negative, subtract):
+    """Slot d += (or -=) limbs M[start + first..start + last - 1], all of them inside d's window."""
+    state = STATE + 3 * d
+    own, top, below = I[state], I[state + 1], I[state + 2]
+    base = d * I[FRAME]
+    mask = ONES if subtract else ZERO
+    carry = ONE if subtract else ZERO
+    for i in range(first, last):
+        value = M[start + i] ^ mask
+        y = M[base + i] + value
+        z = y + carry
+        carry = ONE if y < value or z < y else ZERO
+        M[base + i] = z
+    value = (ONES if negative else ZERO) ^ mask
+    for i in range(last, top):
+        if value + carry == ZERO:  # 0 without carry or -1 with one: the rest stays
+            return _finish(M, I, d, own, top, -below)
+        y = M[base + i] + value
+        z = y + carry
+        carry = ONE if y < value or z < y else ZERO
+        M[base + i] = z
+    return _finish(M, I, d, own, top, np.int64(carry) - below - (1 if value else 0))
+
+
+@inlined
 def _add(M, I, d, offset, low, high, negative, shift, subtract):
     """Slot d += (or -=) the number with limbs M[offset + low..] << shift; False if it does not fit."""
     if low == high and not negative:
@@ -104,6 +129,12 @@ def _add(M, I, d, offset, low, high, negative, shift, subtract):
     if first < 0 or last + 1 > I[FRAME]:
         return False
     base = d * I[FRAME]
+    if not bits and not subtract and own == top and not below:  # d is 0: a copy
+        for i in range(first, last):
+            M[base + i] = M[offset - words + i]
+        return _finish(M, I, d, first, last, -negative)
+    if not bits and own <= first < last <= top:  # all within d's window
+        return _add_within(M, I, d, offset - words, first, last, negative, subtract)
     sign = ONES if below else ZERO
     for i in range(top, first):  # a gap between the two
         M[base + i] = sign
@@ -233,8 +264,23 @@ def _reflect(M, I, d, c):
         return False
     base = d * I[FRAME]
     other = I[LIMBS] + I[row]
-    sign = ONES if below else ZERO
     borrow = ZERO
+    if own <= start and stop <= top:  # the constant lies within d's window
+        for i in range(low, start):
+            x = M[base + i]
+            M[base + i] = ZERO - x - borrow
+            borrow = ONE if x or borrow else ZERO
+        for i in range(start, stop):
+            x, y = M[base + i], M[other + i]
+            z = y - x
+            M[base + i] = z - borrow
+            borrow = ONE if y < x or z < borrow else ZERO
+        for i in range(stop, high):
+            x = M[base + i]
+            M[base + i] = ZERO - x - borrow
+            borrow = ONE if x or borrow else ZERO
+        return _finish(M, I, d, low, high, below - np.int64(borrow))
+    sign = ONES if below else ZERO
     for i in range(low, high):
         y = M[other + i] if start <= i < stop else ZERO
         x = M[base + i] if own <= i < top else (ZERO if i < own else sign)
@@ -358,6 +404,10 @@ def _write(M, I, d, s, w):
             I[lane] = I[lane + 1] = 0
             I[lane + 2] = 1
             return True
+    if I[row] == 1:
+        digit = I[DIGITS] + 2 * I[row + 1]
+        start = s * I[FRAME]
+        return _add(M, I, d, start, I[state], I[state + 1], 0, I[digit], I[digit + 1])
     return _add_multiple(M, I, d, s, w)
 
 

@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ByheartError
 from ..network import Network
 from . import kernels
 from .batch import Batch, columns
@@ -30,7 +31,7 @@ FRAMES = (16, 32, 64, 128, 256, 512, 1024, 2048)  # limbs
 ATTEMPTS = [(frame, guess) for frame in FRAMES for guess in (True, False)]
 
 
-class FrameError(ArithmeticError):
+class FrameError(ByheartError):
     """No frame is large enough; evaluate.exact has no such limit."""
 
 

@@ -1,4 +1,7 @@
-"""Feed-forward blocks h + W2 relu(W1 h + b1) + b2, written with named lanes; each gadget's docstring is its proof."""
+"""Feed-forward blocks h + W2 relu(W1 h + b1) + b2, written with named lanes.
+
+Each gadget's docstring is its proof.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,9 +48,10 @@ def feed_forward(block: Block, lanes: Mapping[str, int]) -> FeedForward:
 def fold(
     stage: str, lane: str, threshold: Number, slope: int = 2, extra: Sequence[Write] = ()
 ) -> Block:
-    """lane <- lane - slope * relu(lane - threshold): values above the threshold are reflected below it.
+    """lane <- lane - slope * relu(lane - threshold).
 
-    With slope 2 this is lane <- threshold - |lane - threshold|. Three parameters.
+    Values above the threshold are reflected below it. With slope 2 this is
+    lane <- threshold - |lane - threshold|. Three parameters.
     """
     return Block(stage, [({lane: 1}, -threshold)], [(lane, 0, -slope), *extra])
 
@@ -55,10 +59,10 @@ def fold(
 def fold_and_count(
     stage: str, lane: str, threshold: Number, gap: Number, counter: str, weight: int
 ) -> Block:
-    """A fold that also adds `weight` to the counter if it fires, for a lane never in (threshold, threshold + gap).
+    """A fold that also adds `weight` to the counter if it fires.
 
-    relu(x) - relu(x - gap) is 0 for x <= 0 and gap for x >= gap; here x = lane - threshold. Seven
-    parameters.
+    For a lane never in (threshold, threshold + gap): relu(x) - relu(x - gap) is 0 for x <= 0 and
+    gap for x >= gap; here x = lane - threshold. Seven parameters.
     """
     step = Fraction(weight) / gap
     return Block(
@@ -75,11 +79,12 @@ def select(
     constants: Mapping[str, Number],
     reset: bool,
 ) -> Block:
-    """lane <- lane + tables[lane][index] for every lane at once, for a whole number 0 <= index < rows.
+    """lane <- lane + tables[lane][index] for every lane at once, 0 <= index < rows a whole number.
 
-    f(j) = f(0) + sum over i of c_i relu(j - i), with c_i the second differences of f (c_0 = f(1) -
-    f(0)): between whole numbers f is the broken line through its values. f(0) is 0 here. Two
-    parameters a row and one a row and lane. With reset the index returns to 0: relu(index) = index.
+    f(j) = f(0) + sum over i of c_i relu(j - i), with c_i the second differences of f
+    (c_0 = f(1) - f(0)): between whole numbers f is the broken line through its values. f(0) is 0
+    here. Two parameters a row and one a row and lane.
+    With reset the index returns to 0: relu(index) = index.
     """
     rows = len(next(iter(tables.values())))
     writes = []
@@ -99,10 +104,11 @@ def select(
 def read_bit(
     stage: str, lane: str, threshold: int, output: str, weight: int, subtract: bool
 ) -> Block:
-    """output += weight if lane > threshold, for a lane that is a multiple of 1/2 and not the threshold itself.
+    """output += weight if lane > threshold.
 
-    relu(2x) - relu(2x - 1) is 0 for x <= 0 and 1 for x >= 1/2; here x = lane - threshold. With
-    subtract, the threshold is then taken off the lane. Six or eight parameters.
+    For a lane that is a multiple of 1/2 and not the threshold itself: relu(2x) - relu(2x - 1) is 0
+    for x <= 0 and 1 for x >= 1/2; here x = lane - threshold. With subtract, the threshold is then
+    taken off the lane. Six or eight parameters.
     """
     writes = [(output, 0, weight), (output, 1, -weight)]
     if subtract:

@@ -16,8 +16,8 @@ from itertools import accumulate
 class PrefixCode:
     """Word lengths, shortest first: label number r has a word of lengths[r] bits.
 
-    Word r, read as a binary fraction, is the sum of 2**-lengths[s] over s < r: the words fill [0,
-    1) in order.
+    Word r, read as a binary fraction, is the sum of 2**-lengths[s] over s < r: the words fill
+    [0, 1) in order.
     """
 
     lengths: tuple[int, ...]
@@ -28,16 +28,17 @@ class PrefixCode:
 
     def words(self, width: int) -> list[int]:
         """Every word, left-aligned in `width` bits."""
-        ends = accumulate(1 << (width - length) for length in self.lengths)
-        return [end - (1 << (width - length)) for end, length in zip(ends, self.lengths)]
+        sizes = [1 << (width - length) for length in self.lengths]
+        return [end - size for end, size in zip(accumulate(sizes), sizes, strict=True)]
 
     @cached_property
     def kinks(self) -> list[tuple[Fraction, int]]:
-        """(x, change of slope) of the convex map g with floor(g(x)) = r for every x that begins with word r.
+        """(x, change of slope) of the convex map g that decodes.
 
-        On the words of length l the map has slope 2**l and takes the next whole number at each
-        word's start. It is continuous because word r + 1 starts where word r ends: g rises by 2**l
-        * 2**-l = 1 between them. The first entry is (0, slope at 0).
+        floor(g(x)) = r for every x that begins with word r. On the words of length l the map has
+        slope 2**l and takes the next whole number at each word's start. It is continuous because
+        word r + 1 starts where word r ends: g rises by 2**l * 2**-l = 1 between them. The first
+        entry is (0, slope at 0).
         """
         result: list[tuple[Fraction, int]] = []
         previous = 0

@@ -15,12 +15,10 @@ from pathlib import Path
 
 import pytest
 
-CHECKER = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(CHECKER))
-
 import check
 import make_examples
 
+CHECKER = Path(__file__).resolve().parent.parent
 GOOD = sorted((CHECKER / "good").iterdir())
 BAD = sorted((CHECKER / "bad").iterdir())
 FILES = ("config.json", "weights.safetensors", "vocabulary.json", "certificate.json")
@@ -297,7 +295,7 @@ def naive_tensors(folder: Path) -> list[list[list[Fraction]]]:
             begin, end = about["data_offsets"]
             code = f"<{about['shape'][0]}{codes[about['dtype']]}"
             parts[name] = struct.unpack(code, data[begin:end])
-    for i, place in enumerate(zip(parts["tensor"], parts["row"], parts["column"])):
+    for i, place in enumerate(zip(parts["tensor"], parts["row"], parts["column"], strict=True)):
         limbs = parts["limbs"][parts["start"][i] : parts["start"][i + 1]]
         mantissa = sum(limb << (64 * j) for j, limb in enumerate(limbs))
         value = mantissa * Fraction(2) ** parts["exponent"][i]
@@ -306,11 +304,11 @@ def naive_tensors(folder: Path) -> list[list[list[Fraction]]]:
 
 
 def times(matrix: list, vector: list) -> list:
-    return [sum((a * b for a, b in zip(row, vector)), Fraction(0)) for row in matrix]
+    return [sum((a * b for a, b in zip(row, vector, strict=True)), Fraction(0)) for row in matrix]
 
 
 def plus(*vectors: list) -> list:
-    return [sum(parts) for parts in zip(*vectors)]
+    return [sum(parts) for parts in zip(*vectors, strict=True)]
 
 
 def flat(matrix: list) -> list:
@@ -332,10 +330,10 @@ def naive_output(config: dict, tensors: list, tokens: list[list[Fraction]]) -> F
         elif layer["kind"] == "feed_forward":
             w1, b1, w2, b2 = next(rest), flat(next(rest)), next(rest), flat(next(rest))
             hidden = [[max(Fraction(0), z) for z in plus(times(w1, h), b1)] for h in columns]
-            columns = [plus(h, times(w2, z), b2) for h, z in zip(columns, hidden)]
+            columns = [plus(h, times(w2, z), b2) for h, z in zip(columns, hidden, strict=True)]
         else:
             values, output = next(rest), next(rest)
-            mean = [sum(lane) / len(columns) for lane in zip(*columns)]
+            mean = [sum(lane) / len(columns) for lane in zip(*columns, strict=True)]
             columns = [plus(h, times(output, times(values, mean))) for h in columns]
     return columns[-1][0]
 
@@ -441,7 +439,7 @@ def test_random_networks_agree_with_the_naive_evaluator(seed, tmp_path):
     config = json.loads((folder / "config.json").read_bytes())
     tensors = naive_tensors(folder)
     assert tensors == example["tensors"]
-    for row, sequence in zip(example["rows"], data.sequences):
+    for row, sequence in zip(example["rows"], data.sequences, strict=True):
         tokens = [naive_vector(token, {"tokens": example["tokens"]}) for token in row["input"]]
         mantissa, exponent = model.network.output([vectors[place] for place in sequence])
         assert mantissa * Fraction(2) ** exponent == naive_output(config, tensors, tokens)

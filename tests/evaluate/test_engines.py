@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byheart.errors import ByheartError
 from byheart.evaluate import evaluate, exact, limbs
 from byheart.evaluate.batch import Batch
 from byheart.network import (
@@ -280,3 +281,24 @@ def test_numbers_beyond_every_frame_are_refused():
     with pytest.raises(limbs.FrameError):
         limbs.evaluate(network, batch)
     assert exact.evaluate(network, batch)[0] == (1 + 2**70000) ** 3
+
+
+def test_values_without_end_are_refused():
+    """A stranger's folder whose numbers grow layer by layer must not fill the memory."""
+    grow = FeedForward(
+        matrix(1, 1, {(0, 0): 1}),
+        vector({}, 1),
+        matrix(1, 1, {(0, 0): 2**4_000_000}),
+        vector({}, 1),
+    )
+    network = Network(
+        Input(1, 1, False, (dyadic(0),)),
+        (
+            Linear(matrix(1, 1, {(0, 0): 1}), vector({}, 1)),
+            *[grow] * 50,
+            Linear(matrix(1, 1, {(0, 0): 1}), vector({}, 1)),
+        ),
+    )
+    batch = Batch(np.array([[1]]), np.array([0]), np.array([0, 1]))
+    with pytest.raises(ByheartError, match="2\\^23 bits"):
+        evaluate(network, batch, "exact")

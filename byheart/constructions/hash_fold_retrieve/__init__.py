@@ -1,23 +1,32 @@
-"""A transformer with one uniform attention layer that returns the label of every sequence, close to the fewest bits possible.
+"""A transformer with one uniform attention layer that returns the label of every sequence, close to
+the fewest bits possible.
 
-Paper        kajitsuka2025, Theorem 4.1 (B.1): the same statement and architecture, eq. (3), (39), (43); another construction.
-Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one uniform attention layer, a second
-             feed-forward part and E_out, with about sqrt(N) parameters up to logarithms.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last token
-                 (with positions: the sequence).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the front.
-Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence (checked, not only argued).
-             G2  The counts of cost.py: about 3.5 sqrt(I) nonzero parameters and a total of little more than I bits,
-                 I = contexts x log2(labels).
-             G3  With reject_unknown = b, an input whose context was never seen gives "unknown" but for a chance of about 2**-b.
-Departures   D1  Not the paper's proof. Its keys, selectors and bit extraction (Lemmas C.1, G.1-G.6) are replaced by hashing with
-                 folds, linear systems over GF(2) and one fold a stored bit: smaller by a factor of 100 to 500.
-             D2  The hash is found by a bounded search over seeds; there is no worst-case theorem for it. A network is only
-                 returned when it is complete, and the caller verifies it on every sequence.
+Paper        kajitsuka2025, Theorem 4.1 (B.1): the same statement and architecture, eq. (3), (39),
+             (43); another construction.
+Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one
+             uniform attention layer, a second feed-forward part and E_out, with about sqrt(N)
+             parameters up to logarithms.
+Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
+                 token (with positions: the sequence).
+             A2  Sequences are no longer than the network's length; shorter ones are padded at the
+                 front.
+Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence
+                 (checked, not only argued).
+             G2  The counts of cost.py: about 3.5 sqrt(I) nonzero parameters and a total of little
+                 more than I bits, I = contexts x log2(labels).
+             G3  With reject_unknown = b, an input whose context was never seen gives "unknown" but
+                 for a chance of about 2**-b.
+Departures   D1  Not the paper's proof. Its keys, selectors and bit extraction (Lemmas C.1, G.1-G.6)
+                 are replaced by hashing with folds, linear systems over GF(2) and one fold a stored
+                 bit: smaller by a factor of 100 to 500.
+             D2  The hash is found by a bounded search over seeds; there is no worst-case theorem
+                 for it. A network is only returned when it is complete, and the caller verifies it
+                 on every sequence.
              D3  1/n is not dyadic: W_O is 2n, so that W_O W_V mean = 2 sum exactly.
-             D4  Labels are numbered by frequency for the prefix code; their order is part of the output vocabulary and holds
-                 at most log2(C!) bits.
-Notation     N sequences, n length, C labels, I information, H the context's number, K bit positions.
+             D4  Labels are numbered by frequency for the prefix code; their order is part of the
+                 output vocabulary and holds at most log2(C!) bits.
+Notation     N sequences, n length, C labels, I information, H the context's number, K bit
+             positions.
 """
 
 from dataclasses import dataclass
@@ -31,7 +40,7 @@ from ...dataset import Dataset
 from ...errors import AssumptionError
 from ...evaluate.batch import Batch, columns
 from ...gadgets.prefix_code import PrefixCode, prefix_code
-from ...network import Dyadic, Input, Linear, Network, UniformAttention, dyadic, matrix, vector
+from ...network import Input, Linear, Network, UniformAttention, dyadic, matrix, vector
 
 LONGEST_WORD = 60  # label word and fingerprint together
 
@@ -52,13 +61,12 @@ class HashFoldRetrieve(Construction):
 
 
 def input_of(dataset: Dataset, positions: bool) -> Input:
-    """What the network reads: the data's dimension and longest sequence, and a padding vector that is no token."""
+    """The data's dimension and longest sequence, and a padding vector that is no token."""
     vectors = dataset.vectors
     ragged = int(dataset.lengths.min()) < dataset.length
     padding = [dyadic(0)] * vectors.shape[1]
-    if ragged and bool(
-        (vectors == 0).all(axis=1).any()
-    ):  # the zero vector is a token: use one beyond the largest
+    if ragged and bool((vectors == 0).all(axis=1).any()):
+        # the zero vector is a token: use one beyond the largest
         padding[0] = dyadic(int(np.floor(vectors[:, 0].max())) + 1)
     return Input(vectors.shape[1], dataset.length, positions, tuple(padding))
 
@@ -106,12 +114,12 @@ def code_task(code: PrefixCode, labels: NDArray, marks: int, seen: NDArray):
 
 
 def _code(counts: list[int], marks: int) -> PrefixCode:
-    """The prefix code, its words cut so that a fold for each further bit does not cost more than it saves."""
+    """The prefix code, its words cut where a fold for a further bit costs more than it saves."""
     shortest = max(0, (len(counts) - 1).bit_length())
     if shortest + marks > LONGEST_WORD:
         raise AssumptionError(
-            f"{len(counts)} labels and a fingerprint of {marks} bits do not fit into {LONGEST_WORD} bits; "
-            "use fewer bits for --reject-unknown"
+            f"{len(counts)} labels and a fingerprint of {marks} bits do not fit into "
+            f"{LONGEST_WORD} bits; use fewer bits for --reject-unknown"
         )
     limits = range(shortest, min(shortest + 4, LONGEST_WORD - marks) + 1)
     return min(
@@ -120,13 +128,19 @@ def _code(counts: list[int], marks: int) -> PrefixCode:
 
 
 def _weight(code: PrefixCode, counts: list[int]) -> float:
-    """Nonzero parameters that depend on the code: 3.46 sqrt(equations), a fold a window bit, the decoder."""
-    equations = sum(c * length for c, length in zip(counts, code.lengths))
+    """Nonzero parameters that depend on the code.
+
+    3.46 sqrt(equations), a fold a window bit, and the decoder.
+    """
+    equations = sum(c * length for c, length in zip(counts, code.lengths, strict=True))
     return 3.46 * equations**0.5 + 3 * code.longest + 3 * len(code.kinks)
 
 
 def _sums(dataset: Dataset, contexts: Contexts, spec: Input):
-    """The distinct columns, and the map from one integer a column to phi(last) + 2 sum(phi) a context."""
+    """The distinct columns, their grain, and the sums over them.
+
+    sums maps one integer a column to phi(last) + 2 sum(phi) a context.
+    """
     lengths = dataset.lengths[contexts.first]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     places = np.repeat(dataset.starts[contexts.first] - starts[:-1], lengths) + np.arange(
@@ -142,6 +156,3 @@ def _sums(dataset: Dataset, contexts: Contexts, spec: Input):
     ragged = int(lengths.min()) < spec.length
     vectors = seen.vectors if ragged or spec.positions else seen.vectors[:-1]  # padding unused
     return vectors, 1 << -seen.exponent, sums
-
-
-__all__ = ["Dyadic", "HashFoldRetrieve", "input_of"]

@@ -1,8 +1,8 @@
 """Weights from a solved layout: every block of the network, in order.
 
 The stream's main lane is v = H * 2**scale + P: the context's number H on top, the payload P (the
-stored sum) below. Other lanes: J0, J1, ... row indices, L1, L2, ... copies of the tables, p0, p1,
-... gates of the shifts, M the fingerprint, O the output.
+stored sum) below. Other lanes: J0, J1, ... row indices, L1, L2, ... copies of the tables,
+p0, p1, ... gates of the shifts, M the fingerprint, O the output.
 """
 
 from collections.abc import Iterator, Sequence
@@ -110,12 +110,12 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
     """Fold H to 0; each fold does its job, and a table is read as soon as the layout says.
 
     A fold at (t - 1/2) 2**scale + e / 2 maps H >= t to 2t - 1 - H, and P to e - P: the number e
-    enters with a minus sign for every later fold that fires. The half keeps v off the threshold: |v
-    - threshold| >= 2**(scale - 2), since |P - e/2| <= 2**(scale - 2).
+    enters with a minus sign for every later fold that fires. The half keeps v off the threshold:
+    |v - threshold| >= 2**(scale - 2), since |P - e/2| <= 2**(scale - 2).
     """
     layout, scale = storage.layout, storage.scale
     limits, _ = thresholds(layout.folds)
-    last_first = zip(reversed(range(len(limits))), layout.folds, limits)
+    last_first = zip(reversed(range(len(limits))), layout.folds, limits, strict=True)
     with_table = bool(layout.plan.tables) and not layout.plan.narrow
     for place, step, limit in last_first:
         stored = layout.stored.get(place)
@@ -135,9 +135,8 @@ def _one_fold(storage: Storage, step, place: int, threshold: Fraction) -> Block:
     gap = 1 << (storage.scale - 2)
     if step.role == "data":
         return fold("store", "v", threshold)
-    if (
-        step.role == "gate"
-    ):  # the lanes whose lowest gate this is; -4 relu(v - threshold) outweighs any lane
+    if step.role == "gate":
+        # the lanes whose lowest gate this is; -4 relu(v - threshold) outweighs any lane
         lanes = [m for m in plan.masks[1:] if m & -m == step.weight]
         return fold("gate", "v", threshold, extra=[(f"L{m}", 0, -4) for m in lanes])
     if step.role == "mark":
@@ -191,7 +190,10 @@ def _lane_sums(storage: Storage) -> Iterator[Block]:
 
 
 def _shifts(storage: Storage) -> Iterator[Block]:
-    """v <- v * 2**s for every column fold that did not fire: v + (2**s - 1) relu(v + p), p = 0 or very negative."""
+    """v <- v * 2**s for every column fold that did not fire.
+
+    v + (2**s - 1) relu(v + p), with p = 0 or very negative.
+    """
     layout = storage.layout
     if layout.plan.narrow:
         yield from _narrow_shifts(storage)
@@ -203,7 +205,10 @@ def _shifts(storage: Storage) -> Iterator[Block]:
 
 
 def _narrow_shifts(storage: Storage) -> Iterator[Block]:
-    """The same with one index lane: J0 holds the sum of the weights that fired; take them off one by one."""
+    """The same with one index lane.
+
+    J0 holds the sum of the weights that fired; take them off one by one.
+    """
     closed = 1 << (storage.digits + storage.layout.plan.columns)
     for step in (f for f in storage.layout.folds if f.role == "column"):
         # the gate p becomes -closed if J0 >= weight, and J0 loses the weight
@@ -219,11 +224,11 @@ def _narrow_shifts(storage: Storage) -> Iterator[Block]:
 
 
 def _strip(storage: Storage) -> Iterator[Block]:
-    """Fold away every bit at position K and above: at each power of two, v < 2**(t + 1) becomes at most 2**t.
+    """Fold away every bit at position K and above, K = columns + window - 1.
 
-    Folding at 2**t reflects the lower bits if bit t is set. After the last fold, bit i of v is W_i
-    xor W_K (of the shifted W): the stored sum's own bits, relative to the one above the window. K =
-    columns + window - 1.
+    At each power of two, v < 2**(t + 1) becomes at most 2**t. Folding at 2**t reflects the lower
+    bits if bit t is set. After the last fold, bit i of v is W_i xor W_K (of the shifted W): the
+    stored sum's own bits, relative to the one above the window.
     """
     shifted = storage.digits + storage.layout.columns - 1
     for t in reversed(range(storage.positions, shifted)):
@@ -231,7 +236,10 @@ def _strip(storage: Storage) -> Iterator[Block]:
 
 
 def _read(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[Block]:
-    """The label's number from the top bits of v < 2**K: check the fingerprint, decode, read binary digits."""
+    """The label's number from the top bits of v < 2**K.
+
+    Check the fingerprint, decode, read binary digits.
+    """
     output = "J0" if storage.layout.plan.narrow else "O"
     bits = storage.positions
     if unknown is not None:
@@ -250,10 +258,11 @@ def _read(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[B
 
 
 def _compare(storage: Storage, bits: int, unknown: int, output: str) -> Iterator[Block]:
-    """Subtract the fingerprint M computed from H from the stored one, the leading bits of v; unless 0 < v < 2**bits, answer `unknown`.
+    """Answer `unknown` unless the fingerprint M, computed from H, is the stored one.
 
-    The second block computes u = 1 - [v > 0] + [v > 2**bits], which is 1 for a stranger; it takes u
-    * far off v, so that no digit is read, and adds u * unknown to the output.
+    The stored one is the leading bits of v. The first block subtracts M from it: they are equal if
+    then 0 < v < 2**bits. The second computes u = 1 - [v > 0] + [v > 2**bits], which is 1 for a
+    stranger; it takes u * far off v, so that no digit is read, and adds u * unknown to the output.
     """
     yield Block("compare", [({"M": 1}, 0)], [("v", 0, -(1 << bits))])
     far = 1 << (storage.positions + 2)

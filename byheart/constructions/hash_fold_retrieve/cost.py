@@ -47,14 +47,18 @@ class Cost:
 
 
 def guard(plan: Plan) -> int:
-    """An estimate of the bits of a stored sum above K, from the number of numbers in a typical sum."""
+    """An estimate of the bits of a stored sum above K, by how many numbers a typical sum has."""
     stored = plan.top + plan.low + plan.gates
     typical = 1 + 0.4 * plan.lanes * len(plan.tables) + 0.6 * math.sqrt(stored)
     return max(2, math.ceil(math.log2(typical)))
 
 
 def cost(plan: Plan, task: Task, unknowns: int | None = None, digits: int | None = None) -> Cost:
-    """Counts of the network; `digits` defaults to an estimate, `unknowns` to all numbers of the plan."""
+    """Counts of the network.
+
+    unknowns  defaults to all numbers of the plan
+    digits    defaults to an estimate
+    """
     positions = plan.columns + task.window - 1
     digits = positions + guard(plan) if digits is None else digits
     stages = _stages(plan, task, plan.unknowns if unknowns is None else unknowns, digits)
@@ -114,7 +118,10 @@ def _tables(plan: Plan, unknowns: int) -> list[tuple[int, int, int]]:
 
 
 def _saved(cells: int, dropped: int) -> int:
-    """Second differences that vanish when the last `dropped` numbers of a table are 0: two stay at the edge of each lane."""
+    """Second differences that vanish when the last `dropped` numbers of a table are 0.
+
+    Two stay at the edge of each lane.
+    """
     lanes, rest = divmod(dropped, cells)
     return lanes * cells + (max(0, rest - 2) if rest < cells else 0)
 

@@ -1,10 +1,10 @@
 """From a context to one integer: project each token, fold it, add up, fold again.
 
 Folding v -> v - 3 relu(v - t) at two thirds of the range [0, 3t/2] maps it onto [0, t] with slopes
-1 and -2: it keeps integers and mixes their digits. A context's number is H = phi(last) + 2
-sum(phi): the last token is the only one with an odd coefficient. All of it is exact integer
-arithmetic on the distinct columns; nothing here is a guarantee, the search simply tries another
-seed when two contexts with different labels meet.
+1 and -2: it keeps integers and mixes their digits. A context's number is
+H = phi(last) + 2 sum(phi): the last token is the only one with an odd coefficient. All of it is
+exact integer arithmetic on the distinct columns; nothing here is a guarantee, the search simply
+tries another seed when two contexts with different labels meet.
 """
 
 import random
@@ -101,29 +101,29 @@ def _fold(values: NDArray, thresholds: tuple[int, ...], slope: int) -> NDArray:
 
 
 def _projection(columns: NDArray, largest: int, shares: list[float]) -> tuple[tuple[int, ...], int]:
-    """Integer weights that send every column into [0, largest], in random proportion to it and to each other.
+    """Integer weights and a bias that send every column into [0, largest].
 
-    A single weight that filled the range exactly would make every folded token a multiple of it,
-    and sums of such tokens meet.
+    The weights are in random proportion to `largest` and to each other. A single weight that filled
+    the range exactly would make every folded token a multiple of it, and sums of such tokens meet.
     """
     low = [min(0, int(x)) for x in columns.min(axis=0)]
-    extent = [max(1, int(x) - m) for x, m in zip(columns.max(axis=0), low)]
+    extent = [max(1, int(x) - m) for x, m in zip(columns.max(axis=0), low, strict=True)]
     weights = tuple(
         int(Fraction(largest) * Fraction(share) / (len(shares) * size))
-        for share, size in zip(shares, extent)
+        for share, size in zip(shares, extent, strict=True)
     )
-    return weights, -sum(w * m for w, m in zip(weights, low))
+    return weights, -sum(w * m for w, m in zip(weights, low, strict=True))
 
 
 def _project(columns: NDArray, weights: tuple[int, ...], bias: int) -> NDArray:
     """In 64 bits where that is safe, else in Python integers."""
     reach = bias + sum(
         w * max(abs(int(x)), abs(int(y)))
-        for w, x, y in zip(weights, columns.min(axis=0), columns.max(axis=0))
+        for w, x, y in zip(weights, columns.min(axis=0), columns.max(axis=0), strict=True)
     )
     if columns.dtype != object and 3 * reach < SAFE:
         return columns @ np.array(weights, dtype=np.int64) + bias
     total = np.array([bias], dtype=object)
-    for weight, column in zip(weights, columns.T):
+    for weight, column in zip(weights, columns.T, strict=True):
         total = total + column.astype(object) * weight
     return total

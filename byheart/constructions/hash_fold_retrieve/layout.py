@@ -5,7 +5,8 @@ H, and the bits are put to use:
 
 data     its threshold also stores a number, added with a sign that the later folds decide
 row      the bit goes into the row index of a table
-gate     the bit switches off the lanes (copies of the tables) that depend on it; stores a number too
+gate     the bit switches off the lanes (copies of the tables) that depend on it; its threshold
+         stores a number too
 column   the bit decides how far the stored sum is shifted: which of its bits is the context's own
 mark     the bit goes into the context's fingerprint
 """
@@ -13,7 +14,7 @@ mark     the bit goes into the context's fingerprint
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 from numba import njit, uint64
@@ -75,15 +76,21 @@ class Plan:
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
-        """Lane l is on if all its gates are; closed under removing the lowest gate, so lanes can be added up."""
+        """Lane l is on if all its gates are.
+
+        Closed under removing the lowest gate, so lanes can be added up.
+        """
         sets = (c for size in range(self.gates + 1) for c in combinations(range(self.gates), size))
-        masks = [sum(1 << i for i in gates) for gates, _ in zip(sets, range(self.lanes))]
+        masks = [sum(1 << i for i in gates) for gates in islice(sets, self.lanes)]
         assert len(masks) == self.lanes, "too few gates for so many lanes"
         return tuple(masks)
 
     @property
     def constants(self) -> tuple[int, ...]:
-        """Lanes with a constant of their own (with one gate, the gate's fold stores it; lane 0 has the global one)."""
+        """Lanes with a constant of their own.
+
+        With one gate, the gate's fold stores it; lane 0 has the global one.
+        """
         return tuple(lane for lane, mask in enumerate(self.masks) if mask & (mask - 1))
 
     @property
@@ -128,7 +135,10 @@ def thresholds(folds: Sequence[Fold]) -> tuple[list[int], int]:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A plan whose folds have found their order. Arrays count folds from the last one: fold 0 is the last."""
+    """A plan whose folds have found their order.
+
+    Arrays count folds from the last one: fold 0 is the last.
+    """
 
     plan: Plan
     folds: tuple[Fold, ...]
@@ -157,7 +167,10 @@ class Layout:
 
     @cached_property
     def table_place(self) -> list[int]:
-        """The fold (from the last) right after which a table is read: at the end, or as soon as its row is known."""
+        """The fold (from the last) right after which a table is read.
+
+        At the end, or with one index lane as soon as the table's row is known.
+        """
         if not self.plan.narrow:
             return [0] * len(self.plan.tables)
         backwards = self.folds[::-1]

@@ -17,11 +17,11 @@ ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def hash_bits(task: Task) -> int:
-    """Bits of H for which contexts with different labels are expected to meet about once, fingerprints included.
+    """Bits of H for which contexts with different labels are expected to meet about once.
 
-    Of n contexts, n^2 / 2 pairs meet with chance 2**-bits each; with two labels half of the
-    meetings do no harm. With words of w bits, contexts of neighbouring columns share equations, and
-    those that differ in the column alone meet too: w times as many.
+    Fingerprints are included. Of n contexts, n^2 / 2 pairs meet with chance 2**-bits each; with two
+    labels half of the meetings do no harm. With words of w bits, contexts of neighbouring columns
+    share equations, and those that differ in the column alone meet too: w times as many.
     """
     contexts = math.log2(max(2, task.contexts))
     pairs = 2 * contexts - 1.3 + (2 + math.log2(task.window) if task.window > 1 else 0)
@@ -30,9 +30,10 @@ def hash_bits(task: Task) -> int:
 
 
 def load(task: Task, columns: int) -> tuple[float, float]:
-    """The mean number of equations a bit position, and how far the fullest of random positions lies above it.
+    """The mean number of equations a bit position, and how far above it the fullest one lies.
 
-    Loads are nearly Poisson; the largest of n Gaussian variables is about sqrt(2 log n) standard deviations above their mean.
+    At random, loads are nearly Poisson; the largest of n Gaussian variables is about sqrt(2 log n)
+    standard deviations above their mean.
     """
     positions = columns + task.window - 1
     mean = task.equations / positions
@@ -40,7 +41,10 @@ def load(task: Task, columns: int) -> tuple[float, float]:
 
 
 def needed(task: Task, columns: int, spare: float, slack: int) -> int:
-    """Stored numbers for the fullest position, and some for a full rank; balancing brings `spare` well below 1."""
+    """Stored numbers for the fullest position, and some for a full rank.
+
+    Balancing brings `spare` well below 1.
+    """
     mean, excess = load(task, columns)
     return math.ceil(mean + spare * excess) + slack
 
@@ -99,7 +103,10 @@ def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[
 
 
 def _narrow_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:
-    """One lane, four or five tables read one after another: exclusive rows need more tables to be independent."""
+    """One lane, four or five tables read one after another.
+
+    Exclusive rows need more tables to be independent.
+    """
     for count in (4, 5):
         for rows in _row_counts(numbers, count):
             plan = Plan(columns, rows, marks=task.marks, narrow=True)

@@ -1,9 +1,9 @@
-"""Find a plan, a hash and stored numbers that work: a bounded, deterministic search, cheapest plans first.
+"""Find a plan, a hash and stored numbers that work: a bounded, deterministic search.
 
-Each attempt hashes the contexts with the next seed and can fail in three ways, each with its own
-remedy: contexts with different labels meet (more token folds, then mix folds and a longer hash), a
-bit position is too full (more stored numbers), or a linear system has no solution (more lanes).
-Nothing is trusted: the caller verifies the finished network.
+Cheapest plans first. Each attempt hashes the contexts with the next seed and can fail in three
+ways, each with its own remedy: contexts with different labels meet (more token folds, then mix
+folds and a longer hash), a bit position is too full (more stored numbers), or a linear system has
+no solution (more lanes). Nothing is trusted: the caller verifies the finished network.
 """
 
 import math
@@ -25,7 +25,8 @@ from .plan import candidates
 from .plan import load as expected_load
 from .solve import _coefficients, solve
 
-RANDOM = 1.0  # random contexts leave the fullest position at most so far above the mean, in units of plan.load
+# random contexts leave the fullest position at most so far above the mean, in units of plan.load
+RANDOM = 1.0
 SLACK = (4, 12, 1 << 30)  # unknowns beyond the fullest position; at last all of the plan's
 
 
@@ -65,7 +66,8 @@ class _Needs:
     mix_folds: int = 0
     hash_bits: int = 0  # beyond what random contexts need
     loosened: int = 0  # how often token folds were added because of it
-    crowded: float = math.inf  # the fullest position at best since the last remedy, in units of plan.load
+    # the fullest position at best since the last remedy, in units of plan.load
+    crowded: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,12 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
     limits = effort(task.contexts)
     needs = _Needs(limits.spare, limits.slack, _first_token_folds(task))
     misses = {"fit": 0, "conflict": 0, "load": 0, "rank": 0}
-    patience = {"fit": 1, "conflict": limits.conflicts, "load": limits.failures, "rank": limits.failures}
+    patience = {
+        "fit": 1,
+        "conflict": limits.conflicts,
+        "load": limits.failures,
+        "rank": limits.failures,
+    }
     notes: list[str] = []
     options: list[Plan] = []
     for attempt in range(limits.attempts):
@@ -114,8 +121,11 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
             options = found[: limits.plans]
         if not options:
             raise ByheartError("no plan of this family is large enough for so many contexts")
-        folds = {"token_folds": needs.token_folds, "mix_folds": needs.mix_folds}
-        plan = replace(options[attempt % len(options)], **folds)
+        plan = replace(
+            options[attempt % len(options)],
+            token_folds=needs.token_folds,
+            mix_folds=needs.mix_folds,
+        )
         outcome = _attempt(problem, plan, random.Random(f"{seed}/{attempt}"), limits.balancing)
         if isinstance(outcome, tuple):
             return Found(plan, *outcome, attempt + 1, tuple(notes))
@@ -210,7 +220,10 @@ def _fewest(layout: Layout) -> int:
 
 
 def _words(task: Task, layout: Layout, bits: NDArray, labels: NDArray) -> NDArray[np.uint64]:
-    """Fingerprint and code word of each context, Gray coded: bit i of the word is the xor of stored bits 0..i."""
+    """Fingerprint and code word of each context, Gray coded.
+
+    Bit i of the word is the xor of stored bits 0..i.
+    """
     width = task.code.longest
     words = np.array(task.code.words(width), dtype=np.uint64)[labels]
     words |= layout.marks_of(bits) << np.uint64(width)
@@ -255,7 +268,10 @@ def _storage(layout: Layout, bits: NDArray, numbers: list[int], window: int) -> 
 
 
 def _scale(layout: Layout, numbers: list[int], digits: int) -> int:
-    """Room for the payload under the hash: |P - e/2| <= 2**(scale - 2) whatever folds fire, and lanes below 2**scale."""
+    """Room for the payload under the hash.
+
+    |P - e/2| <= 2**(scale - 2) whatever folds fire, and lanes stay below 2**scale.
+    """
     low = high = 0
     reach = 1
     tables = {place: r for r, place in enumerate(layout.table_place)}

@@ -1,8 +1,8 @@
-"""The stored numbers: one sparse linear system over GF(2) a bit position, solved from the lowest bit up.
+"""The stored numbers: a sparse linear system over GF(2) a bit position, from the lowest bit up.
 
 A context reads the sum W of a few stored numbers with signs that it knows, and its label bit is the
 exclusive or of two neighbouring bits of W (what folding at powers of two leaves, see
-assemble.strip). Below position p all stored bits are known, hence also every carry; so at position
+assemble._strip). Below position p all stored bits are known, hence also every carry; so at position
 p the unknown bits satisfy linear equations over GF(2), one for each context whose window covers p.
 """
 
@@ -21,8 +21,8 @@ CONSTANT, DATA, ROW, GATE, COLUMN, MARK = range(6)
 def _coefficients(bits, arrays, units, signs):
     """The stored numbers that a context reads, with signs; returns how many.
 
-    bits: bit t is the outcome of fold t, counted from the last fold. Every later fold that fires
-    flips the sign.
+    bits: bit t is the outcome of fold t, counted from the last fold. Every later fold that
+    fires flips the sign.
     """
     (
         roles,
@@ -80,10 +80,10 @@ def _coefficients(bits, arrays, units, signs):
 
 @njit(cache=True, nogil=True)
 def eliminate(rows, right, unknowns, solution):
-    """Solve rows x = right over GF(2), 64 unknowns a word; False if there is no solution. Free unknowns become 0.
+    """Solve rows x = right over GF(2), 64 unknowns a word; False if there is no solution.
 
-    Destroys rows and right. Pivot rows move to the front; below row i only the words from its pivot
-    on matter.
+    Free unknowns become 0. Destroys rows and right. Pivot rows move to the front; below row i only
+    the words from its pivot on matter.
     """
     count, words = rows.shape
     pivots = np.empty(min(count, unknowns), np.int64)
@@ -198,8 +198,7 @@ def solve(
 ) -> list[int] | None:
     """The stored numbers, each in [0, 2**(K + 1)), or None if some position has no solution.
 
-    words are Gray coded and left-aligned in `window` bits; only the first `lengths` bits of each
-    count.
+    words are Gray coded and left-aligned in `window` bits; only the first `lengths` bits count.
     """
     column = layout.column_of(bits)
     order = np.argsort(column, kind="stable")
