@@ -224,7 +224,7 @@ class Network:
                     yield Parameter(index, name, row, column, value)
 
     def counts(self) -> tuple[dict[str, int], dict[str, int]]:
-        """The `parameters` and `bits` of checker/FORMAT.md, section 4, without those of the data."""
+        """The `parameters` and `bits` of checker/FORMAT.md, section 4, but those of the data."""
         values = [p.value for p in self.parameters()]
         ends = {0, len(self.layers) - 1}
         outside = sum(p.layer in ends for p in self.parameters())

@@ -15,7 +15,6 @@ from .model import Answer, Model, Token
 from .network import Dyadic, FeedForward, Network, Parameter, dyadic
 
 FOLDS = {"store", "gate", "row index", "column gate", "column index", "mark", "constant"}
-STORED = ("store", "gate", "select")
 Lanes = dict[int, Dyadic]  # nonzero lanes of the last column
 
 
@@ -212,16 +211,16 @@ def _holders(
     Thresholds of folds that fired, and cells and constants of lanes that are on.
     """
     for index, layer in enumerate(network.layers):
-        if layer.stage not in STORED or not isinstance(layer, FeedForward):
+        if not isinstance(layer, FeedForward) or layer.stage not in FOLDS | {"select"}:
             continue
-        if layer.stage != "select":
+        select = layer.stage == "select"
+        if layer.stage in ("store", "gate"):
             for unit in fired[index]:
                 yield Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
-            continue
-        for name, tensor in (("W2", layer.W2), ("b2", layer.b2)):
-            for row, column, value in tensor.entries:
-                on = row == 0 or _open(streams[index].get(row))
-                if on and (name == "b2" or column in fired[index]):
+        cells = [entry for entry in layer.W2.entries if select and entry.column in fired[index]]
+        for name, entries in (("W2", cells), ("b2", layer.b2.entries)):
+            for row, column, value in entries:
+                if row == 0 or _open(streams[index].get(row)):
                     yield Parameter(index, name, row, column, value)
 
 

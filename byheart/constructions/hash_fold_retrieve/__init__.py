@@ -29,6 +29,7 @@ Notation     N sequences, n length, C labels, I information, H the context's num
              positions.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,7 +137,9 @@ def _weight(code: PrefixCode, counts: list[int]) -> float:
     return 3.46 * equations**0.5 + 3 * code.longest + 3 * len(code.kinks)
 
 
-def _sums(dataset: Dataset, contexts: Contexts, spec: Input):
+def _sums(
+    dataset: Dataset, contexts: Contexts, spec: Input
+) -> tuple[NDArray, int, Callable[[NDArray], NDArray]]:
     """The distinct columns, their grain, and the sums over them.
 
     sums maps one integer a column to phi(last) + 2 sum(phi) a context.

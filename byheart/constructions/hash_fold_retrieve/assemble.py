@@ -13,7 +13,7 @@ from ...gadgets.blocks import Block, feed_forward, fold, fold_and_count, read_bi
 from ...gadgets.prefix_code import PrefixCode
 from ...network import Input, Linear, Network, UniformAttention, matrix, vector
 from .hashing import Hash
-from .layout import Layout, thresholds
+from .layout import Fold, Layout, thresholds
 
 HALF = Fraction(1, 2)
 
@@ -130,7 +130,7 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
     yield from _lane_sums(storage)
 
 
-def _one_fold(storage: Storage, step, place: int, threshold: Fraction) -> Block:
+def _one_fold(storage: Storage, step: Fold, place: int, threshold: Fraction) -> Block:
     plan = storage.layout.plan
     gap = 1 << (storage.scale - 2)
     if step.role == "data":
