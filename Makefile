@@ -18,8 +18,8 @@ slow: $(READY)
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
 
 check: $(READY)
-	$(BIN)/ruff format --check byheart tests benchmarks docs
-	$(BIN)/ruff check byheart tests benchmarks docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
 	$(BIN)/mypy
 
 bench: $(READY)

@@ -18,7 +18,7 @@ from byheart.cli.output import number, spaced
 from byheart.commands.demo import BOOK
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = ("numba", "scipy", "torch", "matplotlib", "numpy")
+HEAVY = ("numba", "scipy", "torch", "matplotlib")
 LONGER = "She carried each word home in her mouth, very gently, as one carries an"
 LINES = ['{"input": ["a", "b"], "label": "x"}', '{"input": ["b", "a"], "label": "y"}']
 
