@@ -1,11 +1,15 @@
 """The fast evaluator: the same networks as evaluate.exact, on 64-bit limbs in compiled kernels.
 
-A network is translated into a Program (program.py): plain arrays that a kernel (kernels.py) interprets, one input row at a time.
-Every shortcut is derived from the weights when the program is made and guarded when it is used:
+A network is translated into a Program (program.py): plain arrays that a kernel (kernels.py)
+interprets, one input row at a time. Every shortcut (shortcuts.py) is derived from the weights when
+the program is made and guarded when it is used:
 
 fold    a block x - 2 relu(x - t) becomes: if x > t then 2t - x.
-table   a block whose units all read one lane is tabulated at 0, 1, 2, ...; any other value takes the general path.
-skip    a unit x - t with t > 0 is compared with t before anything is computed; a unit at or below 0 writes nothing.
+table   a block whose units all read one lane is tabulated at 0, 1, 2, ...; any other value takes
+        the general path.
+skip    a unit x - t with t > 0 is compared with t before anything is computed; a unit at or below
+        0 writes nothing.
+gate    a lane that has become negative for good is not added to any more.
 
 Numbers that outgrow the frame are noticed, and the program runs again with a larger one.
 """
@@ -22,8 +26,10 @@ from numpy.typing import NDArray
 from ..errors import ByheartError
 from ..network import Network
 from . import kernels
+from .arithmetic import column_sums
 from .batch import Batch, columns
-from .program import Program, Stack, stacks, translate
+from .program import Program, translate
+from .stack import Stack, stacks
 
 Limbs = NDArray[np.uint64]
 CHUNK = 8192
@@ -46,7 +52,7 @@ class Numbers:
 def evaluate(
     network: Network, batch: Batch, progress: Callable[[int], None] | None = None
 ) -> list[Fraction] | NDArray[np.int64]:
-    """The output of the last column for every sequence: an array if all outputs are whole, else fractions."""
+    """The output for every sequence: an array if all outputs are whole, else fractions."""
     seen = columns(network.input, batch)
     first, *rest = [_Runner(stack) for stack in stacks(network)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -68,7 +74,7 @@ def _sequences(runners: Sequence["_Runner"], tokens: Numbers, index: NDArray) ->
     numbers = tokens
     for runner in runners:
         keep = index[:, -1:] if runner is runners[-1] else index
-        sums = kernels.column_sums(numbers.limbs, index)
+        sums = column_sums(numbers.limbs, index)
         joined = _join(numbers.limbs[keep.ravel()], np.repeat(sums, keep.shape[1], axis=0))
         numbers = runner.run(joined, 64 * numbers.base)
         index = np.arange(keep.size).reshape(keep.shape)

@@ -96,6 +96,7 @@ def gated_blocks(draw):
     source, lane, index, target = draw(st.permutations(range(WIDTH)))
     threshold = draw(st.integers(1, 2**70))
     table = draw(table_block())
+    shift = draw(st.sampled_from([0, 0, 5, 1000]))
     values = {(lane, i): draw(st.integers(-(2**90), 2**90)) for i in range(4)}
     return [
         FeedForward(
@@ -106,9 +107,15 @@ def gated_blocks(draw):
         ),
         FeedForward(
             matrix(4, WIDTH, {(i, index): 1 for i in range(4)}),
-            vector({i: -i for i in range(4)}, 4),
+            vector({i: shift - i for i in range(4)}, 4),
             matrix(WIDTH, 4, values),
-            vector({}, WIDTH),
+            vector({lane: draw(small)}, WIDTH),
+        ),
+        FeedForward(
+            matrix(1, WIDTH, {}),
+            vector({}, 1),
+            matrix(WIDTH, 1, {}),
+            vector({lane: draw(st.integers(0, 2**100))}, WIDTH),
         ),
         *([table] if draw(st.booleans()) else []),
         FeedForward(

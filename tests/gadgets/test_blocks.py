@@ -26,9 +26,7 @@ def run(block, values, lanes=LANES):
         stream[lanes[name]] = exact.Lane(held, max(0, -number.exponent))
     result = exact.apply(feed_forward(block, lanes), stream, 1)
     names = {place: name for name, place in lanes.items()}
-    return {
-        names[lane]: Fraction(int(x.values[0])) / (1 << x.scale) for lane, x in result.items()
-    }
+    return {names[lane]: Fraction(int(x.values[0])) / (1 << x.scale) for lane, x in result.items()}
 
 
 def parameters(block, lanes=LANES):
@@ -111,7 +109,9 @@ def test_select(values, reset, data):
             assert result[lane] == before[lane] + table[index] + constants.get(lane, 0)
         assert result["z"] == (0 if reset else index)
     second = [
-        v[i + 1] - 2 * v[i] + (v[i - 1] if i else 0) for v in values.values() for i in range(rows - 1)
+        v[i + 1] - 2 * v[i] + (v[i - 1] if i else 0)
+        for v in values.values()
+        for i in range(rows - 1)
     ]
     # two a row but for the first unit's bias, which is 0; one a row and lane unless it vanishes
     stated = 2 * (rows - 1) - 1 + len(second) - second.count(0)

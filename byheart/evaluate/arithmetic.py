@@ -1,0 +1,388 @@
+"""Exact arithmetic on multi-limb numbers, compiled.
+
+A number is two's complement in a frame of L limbs: limbs low..high - 1 are stored, limbs below are
+0, limbs from `high` on repeat the sign (0 or all ones). The top stored limb differs from the sign
+and the lowest one from 0, so 0 is (0, 0, 0).
+
+All memory is two arrays:
+M  uint64  L limbs for each slot, then the limbs of constants and weights
+I  int64   the header (names below), then (low, high, negative) of each slot, then the tables of
+           the program
+"""
+
+import numpy as np
+from numba import njit, uint64
+
+(
+    FRAME,  # limbs of a slot
+    WHOLE,  # the limb that holds the units
+    FIRST_OUTPUT,
+    OUTPUTS,
+    SPARE,  # a slot for products
+    GUESS,  # whether gated lanes may be closed
+    OPS,  # where the tables begin in I ...
+    OPERATIONS,  # ... and how many operations there are
+    UNITS,
+    TERMS,
+    WRITES,
+    ADDS,
+    WEIGHTS,
+    DIGITS,
+    CONSTS,
+    BOUNDS,
+    LIMBS,  # where constants begin in M
+    STATE,
+) = range(18)
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
+HALF = np.uint64(0xFFFFFFFF)
+
+# Nothing here allocates, so reference counting (_nrt) is left out; and a call with two arrays costs
+# more than most bodies, so all but the outermost functions are inlined.
+compiled = njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]
+inlined = njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[call-overload]
+
+
+@inlined
+def finish(M, I, d, low, high, rest):
+    """Set the window of slot d; False if it does not fit.
+
+    Limbs low..high - 1 are valid, and `rest` (-2..1) is the value of all above.
+    """
+    base = d * I[FRAME]
+    if rest == 1 or rest == -2:
+        if high == I[FRAME]:
+            return False
+        M[base + high] = ONE if rest == 1 else ONES - ONE
+        high += 1
+    sign = ONES if rest < 0 else ZERO
+    while high > low and M[base + high - 1] == sign:
+        high -= 1
+    while low < high and M[base + low] == ZERO:
+        low += 1
+    if low == high and rest >= 0:
+        low = high = 0
+    state = STATE + 3 * d
+    I[state] = low
+    I[state + 1] = high
+    I[state + 2] = 1 if rest < 0 else 0
+    return True
+
+
+@inlined
+def clear(I, d):
+    state = STATE + 3 * d
+    I[state] = I[state + 1] = I[state + 2] = 0
+
+
+@inlined
+def is_zero(I, d):
+    state = STATE + 3 * d
+    return I[state] == I[state + 1] and not I[state + 2]
+
+
+@inlined
+def add_within(M, I, d, start, first, last, negative, subtract):
+    """Slot d += (or -=) limbs M[start + first..start + last - 1], all of them inside d's window."""
+    state = STATE + 3 * d
+    own, top, below = I[state], I[state + 1], I[state + 2]
+    base = d * I[FRAME]
+    mask = ONES if subtract else ZERO
+    carry = ONE if subtract else ZERO
+    for i in range(first, last):
+        value = M[start + i] ^ mask
+        y = M[base + i] + value
+        z = y + carry
+        carry = ONE if y < value or z < y else ZERO
+        M[base + i] = z
+    value = (ONES if negative else ZERO) ^ mask
+    for i in range(last, top):
+        if value + carry == ZERO:  # 0 without carry or -1 with one: the rest stays
+            return finish(M, I, d, own, top, -below)
+        y = M[base + i] + value
+        z = y + carry
+        carry = ONE if y < value or z < y else ZERO
+        M[base + i] = z
+    return finish(M, I, d, own, top, np.int64(carry) - below - (1 if value else 0))
+
+
+@inlined
+def add(M, I, d, offset, low, high, negative, shift, subtract):
+    """Slot d += (or -=) the number with limbs M[offset + low..] << shift; False if too long."""
+    if low == high and not negative:
+        return True
+    words = shift >> 6
+    bits = uint64(shift & 63)
+    first, last = low + words, high + words
+    state = STATE + 3 * d
+    own, top, below = I[state], I[state + 1], I[state + 2]
+    if own == top and not below:
+        own = top = first
+    if first < 0 or last + 1 > I[FRAME]:
+        return False
+    base = d * I[FRAME]
+    if not bits and not subtract and own == top and not below:  # d is 0: a copy
+        for i in range(first, last):
+            M[base + i] = M[offset - words + i]
+        return finish(M, I, d, first, last, -negative)
+    if not bits and own <= first < last <= top:  # all within d's window
+        return add_within(M, I, d, offset - words, first, last, negative, subtract)
+    sign = ONES if below else ZERO
+    for i in range(top, first):  # a gap between the two
+        M[base + i] = sign
+    mask = ONES if subtract else ZERO
+    carry = ONE if subtract else ZERO
+    start = offset - words
+    before = ZERO
+    down = uint64(64) - bits
+    for i in range(first, last):
+        limb = M[start + i]
+        value = limb
+        if bits:
+            value = (limb << bits) | (before >> down)
+            before = limb
+        value ^= mask
+        x = M[base + i] if own <= i < top else (ZERO if i < own else sign)
+        y = x + value
+        z = y + carry
+        carry = ONE if y < value or z < y else ZERO
+        M[base + i] = z
+    over = ONES if negative else ZERO
+    if bits:
+        value = ((over << bits) | (before >> down)) ^ mask
+        x = M[base + last] if own <= last < top else (ZERO if last < own else sign)
+        y = x + value
+        z = y + carry
+        carry = ONE if y < value or z < y else ZERO
+        M[base + last] = z
+        last += 1
+    value = over ^ mask
+    for i in range(last, own):  # a gap above: the number lies below all of d
+        z = value + carry
+        carry = ONE if z < value else ZERO
+        M[base + i] = z
+    for i in range(max(last, own), top):
+        if value + carry == ZERO:  # 0 without carry or -1 with one: the rest stays
+            return finish(M, I, d, min(own, first), top, -below)
+        y = M[base + i] + value
+        z = y + carry
+        carry = ONE if y < value or z < y else ZERO
+        M[base + i] = z
+    rest = np.int64(carry) - below - (1 if value else 0)
+    return finish(M, I, d, min(own, first), max(top, last), rest)
+
+
+@inlined
+def add_const(M, I, d, c):
+    row = I[CONSTS] + 4 * c
+    return add(M, I, d, I[LIMBS] + I[row], I[row + 1], I[row + 2], I[row + 3], 0, 0)
+
+
+@inlined
+def product(a, b):
+    """(high, low) limbs of a * b."""
+    a0, a1 = a & HALF, a >> uint64(32)
+    b0, b1 = b & HALF, b >> uint64(32)
+    low = a0 * b0
+    middle = a1 * b0 + (low >> uint64(32))
+    other = a0 * b1 + (middle & HALF)
+    return a1 * b1 + (middle >> uint64(32)) + (other >> uint64(32)), (other << uint64(32)) | (
+        low & HALF
+    )
+
+
+@inlined
+def add_multiple(M, I, d, s, w):
+    """Slot d += weight w times slot s; False if it does not fit."""
+    state = STATE + 3 * s
+    low, high, negative = I[state], I[state + 1], I[state + 2]
+    if low == high and not negative:
+        return True
+    L = I[FRAME]
+    row = I[WEIGHTS] + 5 * w
+    if I[row]:
+        for i in range(I[row + 1], I[row + 2]):
+            digit = I[DIGITS] + 2 * i
+            if not add(M, I, d, s * L, low, high, negative, I[digit], I[digit + 1]):
+                return False
+        return True
+    if high + 1 > L:
+        return False
+    base = I[SPARE] * L
+    for k in range(I[row + 2] - I[row + 1]):
+        factor = M[I[LIMBS] + I[row + 1] + k]
+        carry = ZERO
+        for i in range(low, high):
+            up, down = product(M[s * L + i], factor)
+            total = down + carry
+            M[base + i] = total
+            carry = up + (ONE if total < down else ZERO)
+        M[base + high] = carry - factor if negative else carry
+        below = 1 if negative and factor > ZERO else 0
+        if not add(M, I, d, base, low, high + 1, below, I[row + 4] + 64 * k, I[row + 3]):
+            return False
+    return True
+
+
+@inlined
+def exceeds(M, I, d, c):
+    """Whether slot d is greater than the positive constant c."""
+    state = STATE + 3 * d
+    row = I[CONSTS] + 4 * c
+    if I[state + 2]:
+        return False
+    high = I[state + 1]
+    if high != I[row + 2]:
+        return high > I[row + 2]
+    base = d * I[FRAME]
+    other = I[LIMBS] + I[row]
+    for i in range(high - 1, min(I[state], I[row + 1]) - 1, -1):
+        x = M[base + i] if i >= I[state] else ZERO
+        y = M[other + i] if i >= I[row + 1] else ZERO
+        if x != y:
+            return x > y
+    return False
+
+
+@inlined
+def reflect(M, I, d, c):
+    """Slot d = constant c minus slot d; False if it does not fit."""
+    state = STATE + 3 * d
+    row = I[CONSTS] + 4 * c
+    start, stop = I[row + 1], I[row + 2]
+    own, top, below = I[state], I[state + 1], I[state + 2]
+    low, high = min(own, start), max(top, stop)
+    if high > I[FRAME]:
+        return False
+    base = d * I[FRAME]
+    other = I[LIMBS] + I[row]
+    borrow = ZERO
+    if own <= start and stop <= top:  # the constant lies within d's window
+        for i in range(low, start):
+            x = M[base + i]
+            M[base + i] = ZERO - x - borrow
+            borrow = ONE if x or borrow else ZERO
+        for i in range(start, stop):
+            x, y = M[base + i], M[other + i]
+            z = y - x
+            M[base + i] = z - borrow
+            borrow = ONE if y < x or z < borrow else ZERO
+        for i in range(stop, high):
+            x = M[base + i]
+            M[base + i] = ZERO - x - borrow
+            borrow = ONE if x or borrow else ZERO
+        return finish(M, I, d, low, high, below - np.int64(borrow))
+    sign = ONES if below else ZERO
+    for i in range(low, high):
+        y = M[other + i] if start <= i < stop else ZERO
+        x = M[base + i] if own <= i < top else (ZERO if i < own else sign)
+        z = y - x
+        M[base + i] = z - borrow
+        borrow = ONE if y < x or z < borrow else ZERO
+    return finish(M, I, d, low, high, below - np.int64(borrow))
+
+
+@inlined
+def top_bit(limb):
+    """The place of the highest set bit of a limb that is not 0."""
+    bit = 0
+    for step in (32, 16, 8, 4, 2, 1):
+        if limb >> uint64(step):
+            limb >>= uint64(step)
+            bit += step
+    return bit
+
+
+@inlined
+def powers(M, I, d, lowest, highest):
+    """Fold slot d at 2**t for t = highest, ..., lowest (bit places in the frame).
+
+    x > 2**t becomes 2**(t + 1) - x. Only the fold at the top bit of x can fire, so the others are
+    skipped; there 2**(t + 1) - x is the two's complement of x in t + 1 bits. False if x is not
+    below 2**(highest + 1): then the caller folds one by one.
+    """
+    state = STATE + 3 * d
+    low, high = I[state], I[state + 1]
+    if I[state + 2] or low == high:
+        return True
+    base = d * I[FRAME]
+    bit = top_bit(M[base + high - 1])
+    if 64 * (high - 1) + bit > highest:
+        return False
+    while 64 * (high - 1) + bit >= lowest:
+        if low == high - 1 and M[base + low] == ONE << uint64(bit):
+            if (
+                64 * (high - 1) + bit > lowest
+            ):  # a power of two meets the next threshold and becomes 0
+                low = high = 0
+            break
+        M[base + low] = ~M[base + low] + ONE
+        for i in range(low + 1, high):
+            M[base + i] = ~M[base + i]
+        if bit < 63:
+            M[base + high - 1] &= (ONE << uint64(bit + 1)) - ONE
+        if M[base + high - 1] == ZERO:
+            while M[base + high - 1] == ZERO:
+                high -= 1
+            bit = 63
+        while not M[base + high - 1] >> uint64(bit):
+            bit -= 1
+    I[state] = low
+    I[state + 1] = high
+    return True
+
+
+@inlined
+def shift(M, I, d, shift):
+    """Slot d *= 2**shift, for a positive slot and shift; False if it does not fit."""
+    state = STATE + 3 * d
+    low, high = I[state], I[state + 1]
+    words = shift >> 6
+    bits = uint64(shift & 63)
+    if high + words + 1 > I[FRAME]:
+        return False
+    base = d * I[FRAME]
+    if bits:
+        down = uint64(64) - bits
+        M[base + high + words] = M[base + high - 1] >> down
+        for i in range(high - 1, low, -1):
+            M[base + i + words] = (M[base + i] << bits) | (M[base + i - 1] >> down)
+        M[base + low + words] = M[base + low] << bits
+        high += 1
+    else:
+        for i in range(high - 1, low - 1, -1):
+            M[base + i + words] = M[base + i]
+    low += words
+    high += words
+    if M[base + high - 1] == ZERO:
+        high -= 1
+    if M[base + low] == ZERO:
+        low += 1
+    I[state] = low
+    I[state + 1] = high
+    return True
+
+
+@compiled
+def _sum_rows(numbers, index, out):
+    rows, lanes, size = out.shape
+    for r in range(rows):
+        for lane in range(lanes):
+            for c in range(index.shape[1]):
+                place = index[r, c]
+                carry = ZERO
+                sign = ONES if numbers[place, lane, size - 2] >> uint64(63) else ZERO
+                for i in range(size):
+                    value = numbers[place, lane, i] if i < size - 1 else sign
+                    y = out[r, lane, i] + value
+                    z = y + carry
+                    carry = ONE if y < value or z < y else ZERO
+                    out[r, lane, i] = z
+
+
+def column_sums(numbers, index):
+    """The sum of the numbers of every sequence's columns: [sequences, lanes, limbs + 1]."""
+    out = np.zeros((len(index), numbers.shape[1], numbers.shape[2] + 1), dtype=np.uint64)
+    _sum_rows(numbers, index, out)
+    return out
