@@ -140,7 +140,7 @@ def trace(model: Model, tokens: Sequence[Token]) -> Trace:
     attention = model.network.attentions
     identity = streams[attention[0]].get(0) if attention else None
     stored, bits = _stored(model.network, streams)
-    holders = tuple(_holders(model.network, streams, fired)) if stored else ()
+    holders = tuple(_holders(model.network, fired)) if stored else ()
     return Trace(answer, stages, identity, stored, bits, holders, dyadic(output))
 
 
@@ -203,13 +203,12 @@ def _stored(network: Network, streams: Sequence[Lanes]) -> tuple[Dyadic | None, 
     return stored, tuple(top - moved - 1 - i for i in range(top - widest))
 
 
-def _holders(
-    network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
-) -> Iterator[Parameter]:
+def _holders(network: Network, fired: Sequence[list[int]]) -> Iterator[Parameter]:
     """The parameters that hold the numbers in the sum.
 
     Thresholds of folds that fired, and cells and constants of lanes that are on.
     """
+    on = _lanes_on(network, fired)
     for index, layer in enumerate(network.layers):
         if not isinstance(layer, FeedForward) or layer.stage not in FOLDS | {"select"}:
             continue
@@ -220,9 +219,22 @@ def _holders(
         cells = [entry for entry in layer.W2.entries if select and entry.column in fired[index]]
         for name, entries in (("W2", cells), ("b2", layer.b2.entries)):
             for row, column, value in entries:
-                if row == 0 or _open(streams[index].get(row)):
+                if row in on:
                     yield Parameter(index, name, row, column, value)
 
 
-def _open(lane: Dyadic | None) -> bool:
-    return lane is not None and lane.mantissa > 0
+def _lanes_on(network: Network, fired: Sequence[list[int]]) -> set[int]:
+    """Lanes whose values reach the main lane 0: added, step by step, by units that fired."""
+    added = {}
+    for index, layer in enumerate(network.layers):
+        if isinstance(layer, FeedForward) and layer.stage == "add lanes":
+            for target, unit, _ in layer.W2.entries:
+                if unit in fired[index]:
+                    added[layer.W1.by_row[unit][0][0]] = target
+    on = {0}
+    for lane in added:
+        path = [lane]
+        while path[-1] in added:
+            path.append(added[path[-1]])
+        on |= set(path) if path[-1] == 0 else set()
+    return on

@@ -3,9 +3,11 @@
 import importlib.util
 import math
 import random
+import signal
 import sys
 import tempfile
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
@@ -13,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from byheart.architecture import architecture
 from byheart.certificate import verify
-from byheart.compile import compile
+from byheart.compile import compile as unbounded
 from byheart.constructions.hash_fold_retrieve import search as searching
 from byheart.constructions.hash_fold_retrieve.cost import cost
 from byheart.constructions.hash_fold_retrieve.layout import Layout, Plan, fold_bits, thresholds
@@ -36,6 +38,29 @@ sys.modules["independent_checker"] = checker
 specification.loader.exec_module(checker)
 
 OBJECTIVES = ("nonzero", "dense", "bits")
+LIMIT = 10  # seconds for one small model: hundreds of times what it takes, a hang if not
+QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # a hang must not be shrunk
+
+
+@contextmanager
+def within(seconds):
+    """A hang becomes a failure."""
+
+    def stop(*_):
+        raise TimeoutError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def compile(dataset, **options):
+    with within(LIMIT):
+        return unbounded(dataset, **options)
 
 
 def context(tokens, positions=False):
@@ -112,7 +137,7 @@ def test_eliminate_by_hand():
     assert eliminated([[1, 1]], [1], 2) == [1, 0]
     # a + b = 1, b + c = 1, a + c = 1: the left sides add up to 0, the right sides to 1
     assert eliminated([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 1], 3) is None
-    assert eliminated([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 0], 3) == [1, 0, 0]
+    assert eliminated([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [1, 1, 0], 3) == [0, 1, 0]
 
 
 def test_fold_bits_by_hand():
@@ -133,10 +158,9 @@ def test_fold_bits_by_hand():
 def test_solve_by_hand():
     # One number, read by everyone; the label is bit 1 xor bit 0, and bit 0 is 0.
     alone = Layout(Plan(1), (), 1)
-    zeros = np.zeros(2, np.uint64)
-    ones = np.ones(2, np.int64)
-    assert solve(alone, zeros, np.array([1, 1]), ones, 1) == [2]
-    assert solve(alone, zeros, np.array([0, 0]), ones, 1) == [0]
+    zeros, ones = np.zeros(2, np.uint64), np.ones(2, np.int64)
+    assert solve(alone, zeros[:1], np.array([1]), ones[:1], 1) == [2]
+    assert solve(alone, zeros[:1], np.array([0]), ones[:1], 1) == [0]
     assert solve(alone, zeros, np.array([0, 1]), ones, 1) is None
     # A fold that fires for the second context adds a number of its own.
     plan = Plan(1, top=1)
@@ -192,7 +216,7 @@ def datasets(draw, size=14):
     number = st.one_of(
         st.integers(-3, 3),
         st.integers(-1000, 1000).map(lambda x: x / 8),
-        st.sampled_from([-(2**40), 10**12, 0.1, -1e-3]),
+        st.sampled_from([-(2**16), 10**5, 1.5]),  # NASTY holds long ones: each takes seconds
     )
     dimension = draw(st.integers(1, 3))
     vectors = st.lists(number, min_size=dimension, max_size=dimension)
@@ -210,7 +234,7 @@ def datasets(draw, size=14):
 
 
 @given(datasets(), st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None, phases=QUICK)
 def test_every_label_is_returned(case, seed):  # G1
     rows, positions = case
     model = compile(from_rows(rows), positions=positions, seed=seed)
@@ -224,7 +248,7 @@ def test_every_label_is_returned(case, seed):  # G1
 
 
 @given(datasets(size=8), st.sampled_from(OBJECTIVES), st.sampled_from([0, 3]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None, phases=QUICK)
 def test_the_checker_agrees(case, minimise, reject):  # G1, judged by other code
     rows, positions = case
     dataset = from_rows(rows)
@@ -238,6 +262,14 @@ def test_few_sequences(minimise, reject):  # N from 1, C from 1 to N
     for size, labels in ((1, 1), (2, 1), (2, 2), (3, 2), (5, 5)):
         rows = [([i], i % labels) for i in range(size)]
         assert right(compile(from_rows(rows), minimise=minimise, reject_unknown=reject), rows)
+
+
+@pytest.mark.parametrize("length", [3, 4, 20, 1000])
+@pytest.mark.parametrize("minimise", OBJECTIVES)
+def test_few_long_sequences(minimise, length):  # the hash must have room for 2 * length + 1 tokens
+    for size in (2, 5, 20):
+        rows = [([i] * length, i % 2) for i in range(size)]
+        assert right(compile(from_rows(rows), minimise=minimise), rows)
 
 
 def substitutions():
@@ -304,7 +336,7 @@ def test_the_checker_agrees_on_nasty_data():
 
 
 def vanishing(layout, numbers):
-    """Second differences of tables and constants of lanes that are 0, so that no weight is there."""
+    """Second differences of tables and constants of lanes that are 0: no weight is there."""
     count = sum(numbers[unit] == 0 for unit in layout.lane_constant.values())
     for table, lane in product(range(len(layout.plan.tables)), range(layout.plan.lanes)):
         cells = [layout.cell(table, lane, row) for row in range(1, layout.plan.tables[table])]
@@ -335,7 +367,8 @@ def test_predicted_counts_are_the_built_ones(name, minimise, reject, captured): 
     model = compile(from_rows(SIZES[name]), minimise=minimise, reject_unknown=reject)
     problem, found = captured["problem"], captured["found"]
     layout, pick = found.storage.layout, random.Random(0)
-    predicted = cost(found.plan, problem.task, layout.unknowns, found.storage.digits)
+    offset = found.hashed.offset != 0
+    predicted = cost(found.plan, problem.task, layout.unknowns, found.storage.digits, offset)
     # cells that were left out give zeros that were predicted; count those with no other zeros
     generic = [pick.getrandbits(200) for _ in range(layout.unknowns)]
     zeros = vanishing(layout, found.storage.numbers) - vanishing(layout, generic)
@@ -392,14 +425,15 @@ def test_strangers_are_rejected(bits, minimise):  # G3
     model = compile(from_rows(rows), reject_unknown=bits, minimise=minimise)
     assert right(model, rows)
     assert model.unknown == len(model.labels)
-    unseen = strangers(rows, 1500, 30, 4)
+    # with 14 bits 0.9 of 15000 are expected, at most 5 allowed
+    unseen = strangers(rows, 1500 if bits == 5 else 15000, 30, 4)
     batch = model.batch_of([model.numbers(tokens) for tokens in unseen])
-    answers = evaluate(model.network, batch, "exact")
+    answers = evaluate(model.network, batch, "exact" if bits == 5 else "limbs")
     accepted = [y for y in answers if y == int(y) and 0 <= y < len(model.labels)]
     assert {y for y in answers if y not in accepted} == {model.unknown}
     share, chance = len(accepted) / len(unseen), 2.0**-bits
     deviation = math.sqrt(chance * (1 - chance) / len(unseen))
-    assert abs(share - chance) <= 5 * deviation
+    assert abs(share - chance) <= 5 * deviation, f"{len(accepted)} of {len(unseen)} accepted"
     known = [answer.known for answer in model.answers(unseen[:200])]
     assert known.count(True) == sum(0 <= y < len(model.labels) for y in answers[:200])
     assert all(answer.known for answer in model.answers([x for x, _ in rows[:50]]))
@@ -606,12 +640,19 @@ def test_other_stored_weights_do_not_change_the_sum(kind, traced):
     model, rows, *_ = traced[kind]
     tokens = rows[0][0]
     found = trace(model, tokens)
+    indices = {  # lanes with a row index, which a select may reset
+        (i, entry.column)
+        for i, layer in enumerate(model.network.layers)
+        if layer.stage == "select"
+        for entry in layer.W1.entries
+    }
     others = [
         p
         for p in model.network.parameters()
         if p not in set(found.holders)
         and (model.network.layers[p.layer].stage, p.tensor)
         in (("store", "b1"), ("gate", "b1"), ("select", "W2"))
+        and (p.layer, p.row) not in indices
     ]
     for other in random.Random(13).sample(others, min(15, len(others))):
         network = changed(model.network, other, other.value.fraction + 1)

@@ -31,6 +31,7 @@ Notation     N sequences, n length, C labels, I information, H the context's num
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,9 @@ from ...errors import AssumptionError
 from ...evaluate.batch import Batch, columns
 from ...gadgets.prefix_code import PrefixCode, prefix_code
 from ...network import Input, Linear, Network, UniformAttention, dyadic, matrix, vector
+
+if TYPE_CHECKING:
+    from .cost import Task
 
 LONGEST_WORD = 60  # label word and fingerprint together
 
@@ -97,21 +101,22 @@ def _search(
     rank[list(order)] = np.arange(len(order))
     labels = rank[dataset.labels[contexts.first]]
     seen, grain, sums = _sums(dataset, contexts, spec)
-    problem = Problem(
-        code_task(code, labels, options.reject_unknown, seen), seen, sums, spec.length, labels
-    )
+    task = code_task(code, labels, options.reject_unknown, seen, spec.length)
+    problem = Problem(task, seen, sums, labels)
     found = search(problem, options.minimise, options.seed, report)
     unknown = len(order) if options.reject_unknown else None
     network = assemble(spec, grain, found.hashed, found.storage, code, unknown)
     return Built(network, order, unknown, found.tries, found.notes)
 
 
-def code_task(code: PrefixCode, labels: NDArray, marks: int, seen: NDArray):
+def code_task(code: PrefixCode, labels: NDArray, marks: int, seen: NDArray, length: int) -> "Task":
+    """What must be stored, for the cost model."""
     from .cost import Task
 
     lengths = np.array(code.lengths, dtype=np.int64)[labels] + marks
     negative = any(int(x) < 0 for x in seen.min(axis=0))
-    return Task(len(labels), int(lengths.sum()), code, seen.shape[1], negative, marks)
+    equations = int(lengths.sum())
+    return Task(len(labels), equations, code, seen.shape[1], negative, marks, length)
 
 
 def _code(counts: list[int], marks: int) -> PrefixCode:

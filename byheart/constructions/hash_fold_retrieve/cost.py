@@ -21,6 +21,7 @@ class Task:
     coordinates  of an input column
     bias         whether E_in needs one (some coordinate is negative)
     marks        fingerprint bits
+    length       columns of a sequence
     """
 
     contexts: int
@@ -29,6 +30,7 @@ class Task:
     coordinates: int
     bias: bool
     marks: int
+    length: int
 
     @property
     def window(self) -> int:
@@ -53,17 +55,24 @@ def guard(plan: Plan) -> int:
     return max(2, math.ceil(math.log2(typical)))
 
 
-def cost(plan: Plan, task: Task, unknowns: int | None = None, digits: int | None = None) -> Cost:
+def cost(
+    plan: Plan,
+    task: Task,
+    unknowns: int | None = None,
+    digits: int | None = None,
+    offset: bool = False,
+) -> Cost:
     """Counts of the network.
 
     unknowns  defaults to all numbers of the plan
     digits    defaults to an estimate
+    offset    whether the sums of tokens are moved towards 0 (Hash.offset)
     """
     positions = plan.columns + task.window - 1
     digits = positions + guard(plan) if digits is None else digits
     stages = _stages(plan, task, plan.unknowns if unknowns is None else unknowns, digits)
     width = _width(plan)
-    nonzero = sum(count for count, _, _ in stages) + task.coordinates + task.bias + 3
+    nonzero = sum(count for count, _, _ in stages) + task.coordinates + task.bias + offset + 3
     dense = sum(blocks * width + hidden * (2 * width + 1) for _, blocks, hidden in stages)
     dense += 2 * width + width * (task.coordinates + 1) + width + 1
     numbers = plan.unknowns if unknowns is None else unknowns
@@ -73,7 +82,7 @@ def cost(plan: Plan, task: Task, unknowns: int | None = None, digits: int | None
 
 def _width(plan: Plan) -> int:
     if plan.narrow:
-        return 3 + (plan.marks > 0)
+        return 2 + (plan.columns > 1) + (plan.marks > 0)
     columns = sum(fold.role == "column" for part in plan.folds for fold in part)
     return 1 + len(plan.tables) + plan.lanes - 1 + columns + (plan.marks > 0) + 1
 

@@ -82,9 +82,21 @@ def conflicts(hashes: Ints, labels: NDArray) -> int:
     return int((same & (labels[order][1:] != labels[order][:-1])).sum())
 
 
+def fewest_folds(columns: NDArray, length: int, top: int) -> int:
+    """Token folds without which the coordinates do not fit: each fold takes a third off the range."""
+    size = max(_extents(columns)[1]) * columns.shape[1] * 2  # a share is at least 0.6
+    last, folds = max(1, top // (2 * length + 1) - 1), 0
+    while last < size:
+        last, folds = last * 3 // 2 + 1, folds + 1
+    return folds
+
+
 def _thresholds(last: int, folds: int) -> tuple[int, ...]:
     """Thresholds, first fold first, after which every value is in [0, last]."""
-    return tuple(_range(last, i) for i in reversed(range(folds)))
+    found = [last]
+    for _ in range(folds - 1):
+        found.append(found[-1] * 3 // 2)
+    return tuple(found[::-1])[:folds] if folds else ()
 
 
 def _range(last: int, folds: int) -> int:
@@ -106,13 +118,18 @@ def _projection(columns: NDArray, largest: int, shares: list[float]) -> tuple[tu
     The weights are in random proportion to `largest` and to each other. A single weight that filled
     the range exactly would make every folded token a multiple of it, and sums of such tokens meet.
     """
-    low = [min(0, int(x)) for x in columns.min(axis=0)]
-    extent = [max(1, int(x) - m) for x, m in zip(columns.max(axis=0), low, strict=True)]
+    low, extent = _extents(columns)
     weights = tuple(
         int(Fraction(largest) * Fraction(share) / (len(shares) * size))
         for share, size in zip(shares, extent, strict=True)
     )
     return weights, -sum(w * m for w, m in zip(weights, low, strict=True))
+
+
+def _extents(columns: NDArray) -> tuple[list[int], list[int]]:
+    """The smallest coordinates (0 if none is negative), and the room that each coordinate takes."""
+    low = [min(0, int(x)) for x in columns.min(axis=0)]
+    return low, [max(1, int(x) - m) for x, m in zip(columns.max(axis=0), low, strict=True)]
 
 
 def _project(columns: NDArray, weights: tuple[int, ...], bias: int) -> NDArray:

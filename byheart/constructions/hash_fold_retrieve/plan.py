@@ -19,14 +19,15 @@ ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 def hash_bits(task: Task) -> int:
     """Bits of H for which contexts with different labels are expected to meet about once.
 
-    Fingerprints are included. Of n contexts, n^2 / 2 pairs meet with chance 2**-bits each; with two
+    Bits of the fingerprint come on top. Of n contexts, n^2 / 2 pairs meet with chance 2**-bits each; with two
     labels half of the meetings do no harm. With words of w bits, contexts of neighbouring columns
     share equations, and those that differ in the column alone meet too: w times as many.
     """
     contexts = math.log2(max(2, task.contexts))
     pairs = 2 * contexts - 1.3 + (2 + math.log2(task.window) if task.window > 1 else 0)
     strangers = contexts + task.marks + 2 if task.marks else 0
-    return math.ceil(max(pairs, strangers))
+    sums = math.log2(2 * task.length + 1) + 3  # a token's own number has at least three bits
+    return math.ceil(max(pairs + task.marks, strangers, sums))
 
 
 def load(task: Task, columns: int) -> tuple[float, float]:
@@ -55,10 +56,12 @@ def candidates(task: Task, objective: str, spare: float, slack: int, extra_bits:
     bits = hash_bits(task) + extra_bits
     for columns in _column_counts(task):
         numbers = needed(task, columns, spare, slack)
+        plain = list(_plain_plans(task, columns, numbers, bits))
+        plans += plain
         if objective == "dense":
+            plans += [replace(plan, narrow=True) for plan in plain]
             plans += _narrow_plans(task, columns, numbers, bits)
         else:
-            plans += _plain_plans(task, columns, numbers, bits)
             plans += _table_plans(task, columns, numbers, bits)
     return sorted(plans, key=lambda p: (cost(p, task).of(objective), p.columns))
 

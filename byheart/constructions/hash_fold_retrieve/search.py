@@ -19,7 +19,7 @@ from ...errors import ByheartError
 from .assemble import Storage
 from .balance import balance
 from .cost import Task
-from .hashing import Hash, conflicts, hash_contexts
+from .hashing import Hash, conflicts, fewest_folds, hash_contexts
 from .layout import Layout, Plan, fold_bits
 from .plan import candidates
 from .plan import load as expected_load
@@ -36,14 +36,12 @@ class Problem:
 
     columns   [columns, coordinates] integers, the distinct input columns
     sums      one integer a column -> phi(last) + 2 sum(phi), one a context
-    length    columns of a sequence
     labels    [contexts] label numbers in the order of the code
     """
 
     task: Task
     columns: NDArray
     sums: Callable[[NDArray], NDArray]
-    length: int
     labels: NDArray
 
 
@@ -105,7 +103,7 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
     """The first success; ByheartError after a bounded number of attempts."""
     task = problem.task
     limits = effort(task.contexts)
-    needs = _Needs(limits.spare, limits.slack, _first_token_folds(task))
+    needs = _Needs(limits.spare, limits.slack, _first_token_folds(problem))
     misses = {"fit": 0, "conflict": 0, "load": 0, "rank": 0}
     patience = {
         "fit": 1,
@@ -121,11 +119,9 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
             options = found[: limits.plans]
         if not options:
             raise ByheartError("no plan of this family is large enough for so many contexts")
-        plan = replace(
-            options[attempt % len(options)],
-            token_folds=needs.token_folds,
-            mix_folds=needs.mix_folds,
-        )
+        plan = options[attempt % len(options)]
+        fewest = fewest_folds(problem.columns, problem.task.length, plan.top_value)
+        plan = replace(plan, token_folds=fewest + needs.token_folds, mix_folds=needs.mix_folds)
         outcome = _attempt(problem, plan, random.Random(f"{seed}/{attempt}"), limits.balancing)
         if isinstance(outcome, tuple):
             return Found(plan, *outcome, attempt + 1, tuple(notes))
@@ -146,16 +142,24 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
     )
 
 
-def _first_token_folds(task: Task) -> int:
-    return max(1, round(math.log2(task.contexts + 1) / 2) - 2)
+def _first_token_folds(problem: Problem) -> int:
+    """Enough to tell random contexts apart; with fingerprints, strangers must not meet them either.
+
+    A few folds leave many tokens on one straight piece, where equal sums give equal H. Each fold
+    makes half as many pieces again; with as many pieces as tokens, only chance makes sums equal.
+    """
+    few = max(1, round(math.log2(problem.task.contexts + 1) / 2) - 2)
+    if not problem.task.marks:
+        return few
+    return max(few, math.ceil(math.log(len(problem.columns)) / math.log(1.5)) + 6)
 
 
 def _remedy(failure: str, needs: _Needs) -> str:
     """Enlarge what the failure asks for, and say so."""
     if failure in ("fit", "conflict"):
         needs.token_folds += max(1, needs.token_folds // 8)
+        needs.hash_bits += 1
         if failure == "conflict":
-            needs.hash_bits += 1
             needs.mix_folds += needs.token_folds > 12
         return (
             f"contexts meet: {needs.token_folds} token folds, {needs.mix_folds} mix folds, "
@@ -187,7 +191,7 @@ def _attempt(
     hashed = hash_contexts(
         problem.columns,
         problem.sums,
-        problem.length,
+        problem.task.length,
         plan.top_value,
         plan.token_folds,
         plan.mix_folds,

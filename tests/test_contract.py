@@ -1,0 +1,364 @@
+"""Every construction keeps every law, and imports point one way."""
+
+import ast
+import hashlib
+import importlib.util
+import json
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import byheart
+from byheart.architecture import architecture
+from byheart.certificate import verify
+from byheart.compile import compile
+from byheart.construction import Construction, parse_header
+from byheart.constructions import ALL
+from byheart.encoding import decode, encode, encoded_bits
+from byheart.evaluate import evaluate
+from byheart.folder import weights
+from byheart.load import from_rows, write_jsonl
+from byheart.network import Network, matrix
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "byheart"
+CHECKER = ROOT / "checker" / "check.py"
+specification = importlib.util.spec_from_file_location("independent_checker", CHECKER)
+checker = importlib.util.module_from_spec(specification)
+sys.modules["independent_checker"] = checker
+specification.loader.exec_module(checker)
+
+# permuted copies with one label, a multiset with two last tokens, repeated tokens, a duplicate
+ROWS = [
+    (["a", "b", "c"], "x"),
+    (["b", "a", "c"], "x"),
+    (["a", "c", "b"], "y"),
+    (["a", "a", "b"], "z"),
+    (["b", "b", "a"], "y"),
+    (["a"], "x"),
+    (["c", "c"], "z"),
+    (["c", "c"], "z"),
+    (["d", "a"], "y"),
+]
+NUMBERS = [([-1.5, 2], 4), ([2, -1.5], 5), ([0, 0, 0.25], 4), ([0], 6), ([-3], 5)]
+SHARED = {"words": ROWS, "numbers": NUMBERS}
+
+each = pytest.mark.parametrize("construction", ALL, ids=lambda construction: construction.name)
+every_data = pytest.mark.parametrize("data", SHARED)
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """(name, data) -> (rows, dataset, model), each compiled once."""
+    made = {}
+    for construction in ALL:
+        for data, rows in SHARED.items():
+            dataset = from_rows(rows)
+            made[construction.name, data] = (
+                rows,
+                dataset,
+                compile(dataset, method=construction.name),
+            )
+    return made
+
+
+@pytest.fixture
+def saved(compiled, tmp_path):
+    """A function that saves a shared model and gives folder and data file."""
+
+    def save(construction, data):
+        _, dataset, model = compiled[construction.name, data]
+        model.save(tmp_path / "model", data=dataset)
+        return tmp_path / "model", tmp_path / "model" / "data.jsonl"
+
+    return save
+
+
+# --- headers and the list
+
+
+@each
+def test_header_is_complete(construction):
+    header = construction.header
+    text = sys.modules[type(construction).__module__].__doc__
+    assert header == parse_header(text)
+    assert header.summary.endswith(".") and header.paper and header.item and header.statement
+    assert header.assumptions.startswith("A1") and header.guarantee.startswith("G1")
+    assert header.departures.startswith("D1") or header.departures == "None."
+
+
+def test_a_header_without_a_section_is_refused():
+    text = sys.modules[type(ALL[0]).__module__].__doc__
+    with pytest.raises(AssertionError, match="Guarantee"):
+        parse_header(text.replace("Guarantee ", "Promise "))
+
+
+def test_the_folder_is_the_list():
+    folder = PACKAGE / "constructions"
+    there = {
+        f"byheart.constructions.{path.stem}"
+        for path in folder.iterdir()
+        if (path.suffix == ".py" and path.stem != "__init__") or (path / "__init__.py").exists()
+    }
+    listed = [type(construction).__module__ for construction in ALL]
+    assert sorted(listed) == sorted(there)
+    names = [construction.name for construction in ALL]
+    assert len(set(names)) == len(names)
+    assert all(isinstance(construction, Construction) for construction in ALL)
+
+
+# --- labels and the checker
+
+
+@each
+@every_data
+def test_memorises(construction, data, compiled):
+    rows, dataset, model = compiled[construction.name, data]
+    batch, wanted = model.batch(dataset)
+    for engine in ("exact", "limbs"):
+        assert list(evaluate(model.network, batch, engine)) == wanted.tolist()
+    assert [model.recall(tokens) for tokens, _ in rows] == [label for _, label in rows]
+    assert model.about["method"] == construction.name
+
+
+@each
+@every_data
+def test_the_checker_accepts(construction, data, saved):
+    assert checker.failures(*saved(construction, data)) == []
+
+
+@each
+@every_data
+def test_the_checker_rejects_a_changed_label(construction, data, saved, tmp_path):
+    rows = SHARED[data]
+    other = next(label for _, label in rows if label != rows[0][1])
+    wrong = tmp_path / "wrong.jsonl"
+    write_jsonl(from_rows([(rows[0][0], other), *rows[1:]]), wrong)
+    folder, _ = saved(construction, data)
+    found = " ".join(checker.failures(folder, wrong))
+    assert "sequence 0 " in found  # counted from 0; not only the hash of the data
+
+
+@each
+@every_data
+def test_the_checker_rejects_a_dropped_sequence(construction, data, saved, tmp_path):
+    fewer = tmp_path / "fewer.jsonl"
+    write_jsonl(from_rows(SHARED[data][:-1]), fewer)
+    assert checker.failures(saved(construction, data)[0], fewer)
+
+
+@each
+@every_data
+def test_the_checker_rejects_a_changed_weight(construction, data, saved, compiled):
+    """The folder is made consistent again: hashes and counts agree, only the function is wrong."""
+    _, dataset, model = compiled[construction.name, data]
+    folder, rows = saved(construction, data)
+    network = _harmful(model, dataset)
+    content = weights.encode(network)
+    (folder / "weights.safetensors").write_bytes(content)
+    settings = json.loads((folder / "config.json").read_text())
+    parameters, bits = network.counts()
+    settings["parameters"].update(parameters)
+    settings["bits"].update(bits, encoded=encoded_bits(network))
+    (folder / "config.json").write_text(json.dumps(settings))
+    certificate = json.loads((folder / "certificate.json").read_text())
+    for name in certificate["files"]:
+        digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        certificate["files"][name] = digest
+    (folder / "certificate.json").write_text(json.dumps(certificate))
+    found = checker.failures(folder, rows)
+    assert found and all("sequence" in sentence for sentence in found), found
+    assert byheart.open(folder).network == network  # it opens; verify refutes it
+    assert verify(byheart.open(folder), dataset).evidence == "refuted"
+
+
+def _harmful(model, dataset) -> Network:
+    """The network with one weight changed so that some label is wrong."""
+    for index, layer in reversed(list(enumerate(model.network.layers))):
+        for name, tensor in layer.tensors.items():
+            for row, column, value in tensor.entries:
+                values = {(r, c): v.fraction for r, c, v in tensor.entries}
+                values[row, column] = value.fraction * Fraction(9, 8)
+                new = replace(layer, **{name: matrix(tensor.rows, tensor.columns, values)})
+                layers = (*model.network.layers[:index], new, *model.network.layers[index + 1 :])
+                network = replace(model.network, layers=layers)
+                if not verify(replace(model, network=network), dataset).holds:
+                    return network
+    raise AssertionError("no weight matters")
+
+
+# --- counts and files
+
+
+@each
+@every_data
+def test_counts_are_the_recomputed_ones(construction, data, saved, compiled):
+    _, dataset, model = compiled[construction.name, data]
+    settings = json.loads((saved(construction, data)[0] / "config.json").read_text())
+    values = [
+        value
+        for layer in model.network.layers
+        for tensor in layer.tensors.values()
+        for _, _, value in tensor.entries
+    ]
+    assert all(value.mantissa % 2 for value in values)
+    assert settings["parameters"]["nonzero"] == len(values)
+    assert settings["parameters"]["dense"] == architecture(model.network).parameters
+    counted = settings["parameters"]["counted"] + settings["parameters"]["outside"]
+    assert counted == len(values)
+    coded = sum(
+        1
+        + abs(value.mantissa).bit_length()
+        + (1 + abs(value.exponent).bit_length() if value.exponent else 0)
+        for value in values
+    )
+    assert settings["bits"]["total"] == coded
+    assert settings["bits"]["encoded"] == encoded_bits(model.network)
+    assert settings["data"]["sequences"] == len(dataset)
+    assert settings["data"]["sha256"] == dataset.sha256()
+
+
+@each
+@every_data
+def test_certificate_survives(construction, data, saved, compiled):
+    _, dataset, model = compiled[construction.name, data]
+    opened = byheart.open(saved(construction, data)[0])
+    assert opened.about["verification"] == model.about["verification"]
+    assert opened.about["verification"].evidence == "proved"
+    assert opened.about["verification"].checked == len(dataset)
+    assert opened.network == model.network
+    assert (opened.tokens, opened.labels) == (model.tokens, model.labels)
+    assert verify(opened, dataset).evidence == "proved"
+
+
+@each
+@every_data
+def test_code_word_survives(construction, data, compiled):
+    network = compiled[construction.name, data][2].network
+    found = decode(encode(network))
+    assert found.input == network.input
+    assert [(x.kind, x.tensors) for x in found.layers] == [
+        (x.kind, x.tensors) for x in network.layers
+    ]
+
+
+# --- imports point one way
+
+CORE = {"network", "dataset", "errors"}
+ARRAYS = {"numbering", "ragged", "values", "rows", "contexts"}  # datasets and nothing above
+ALLOWED = {
+    **dict.fromkeys(CORE, CORE),
+    **dict.fromkeys(ARRAYS, CORE | ARRAYS),
+    "architecture": CORE,
+    "encoding": CORE,
+    "gadgets": CORE | {"architecture"},
+    "evaluate": CORE | {"architecture"},
+    "construction": CORE | {"architecture", "contexts"},
+    "constructions": CORE | {"architecture", "gadgets", "evaluate", "construction", "contexts"},
+    "bounds": CORE | {"architecture"},
+    "formats": CORE | ARRAYS,
+    "load": CORE | ARRAYS | {"formats"},
+    "generate": CORE | ARRAYS | {"formats"},
+    "statistics": CORE | ARRAYS,
+    # model.save is a short way to folder.save: the one edge that points up, inside a function
+    "model": CORE | {"evaluate", "folder"},
+    "certificate": CORE | {"evaluate", "model"},
+    "trace": CORE | {"evaluate", "model"},
+    "folder": CORE | {"certificate", "model", "load", "encoding"},
+    "compile": CORE
+    | {"certificate", "construction", "constructions", "contexts", "encoding", "model"},
+    # the prompt opens a model once and keeps it
+    "cli": {"commands", "errors", "folder", "model", "__version__"},
+    "__main__": {"cli"},
+}
+UNKNOWN_ABOVE = {"cli", "__main__", "commands", "studio"}
+
+
+def imports(path):
+    """(line, dotted name, inside a function) of everything a file imports."""
+    package = path.parent.relative_to(ROOT).parts
+    tree = ast.parse(path.read_text())
+    inner = {
+        node
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            stem = [*base, *([node.module] if node.module else [])]
+            names = [".".join([*stem, alias.name]) for alias in node.names]
+        else:
+            continue
+        for name in names:
+            yield node.lineno, name, node in inner
+
+
+def edges():
+    """(part, part imported, where, inside a function) for all files of byheart."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        source = "byheart" if parts == ("__init__",) else parts[0]
+        for line, name, inside in imports(path):
+            target = name.split(".")
+            if target[0] == "byheart" and target[1:2] != [source]:
+                where = f"{path.relative_to(ROOT)}:{line}"
+                yield source, target[1] if len(target) > 1 else "byheart", where, inside
+
+
+def test_the_walk_sees_imports():
+    seen = {(source, target) for source, target, _, _ in edges()}
+    assert {("__main__", "cli"), ("gadgets", "network"), ("cli", "commands")} <= seen
+    assert ("compile", "constructions") in seen and ("model", "folder") in seen
+
+
+def test_imports_point_one_way():
+    wrong = [
+        f"{where}: {source} imports {target}"
+        for source, target, where, _ in edges()
+        if source not in ("byheart", "commands") and target not in ALLOWED.get(source, set())
+    ]
+    assert wrong == []
+
+
+def test_nothing_imports_what_stands_above_it():
+    for source, target, where, _ in edges():
+        assert target != "__main__", where
+        assert target != "cli" or source == "__main__", where
+        if target in UNKNOWN_ABOVE:
+            assert source in UNKNOWN_ABOVE, where
+        if source == "commands":
+            assert target in set(ALLOWED) - {"cli", "__main__"}, where
+
+
+def test_the_edge_that_points_up_is_inside_a_function():
+    up = [(where, inside) for a, b, where, inside in edges() if (a, b) == ("model", "folder")]
+    assert up and all(inside for _, inside in up), up
+
+
+def test_every_part_has_its_rule():
+    parts = {path.relative_to(PACKAGE).with_suffix("").parts[0] for path in PACKAGE.rglob("*.py")}
+    assert parts - {"__init__", "commands"} == set(ALLOWED)
+
+
+def test_heavy_libraries_are_imported_nowhere():
+    heavy = {"torch", "matplotlib", "onnx", "tensorflow", "jax", "pandas"}
+    for path in PACKAGE.rglob("*.py"):
+        for line, name, _ in imports(path):
+            assert name.split(".")[0] not in heavy, f"{path}:{line}"
+
+
+def test_the_checker_shares_no_code():
+    found = {name.split(".")[0] for _, name, _ in imports(CHECKER)}
+    assert found and found <= sys.stdlib_module_names
+    for path in PACKAGE.rglob("*.py"):
+        for line, name, _ in imports(path):
+            assert name.split(".")[0] not in ("check", "checker", "byheart_checker"), (
+                f"{path}:{line}"
+            )
