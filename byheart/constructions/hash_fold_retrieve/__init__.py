@@ -29,6 +29,7 @@ Notation     N sequences, n length, C labels, I information, H the context's num
              positions.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -68,11 +69,10 @@ class HashFoldRetrieve(Construction):
 def input_of(dataset: Dataset, positions: bool) -> Input:
     """The data's dimension and longest sequence, and a padding vector that is no token."""
     vectors = dataset.vectors
-    ragged = int(dataset.lengths.min()) < dataset.length
     padding = [dyadic(0)] * vectors.shape[1]
-    if ragged and bool((vectors == 0).all(axis=1).any()):
+    if bool((vectors == 0).all(axis=1).any()):
         # the zero vector is a token: use one beyond the largest
-        padding[0] = dyadic(int(np.floor(vectors[:, 0].max())) + 1)
+        padding[0] = dyadic(math.floor(vectors[:, 0].max().item()) + 1)
     return Input(vectors.shape[1], dataset.length, positions, tuple(padding))
 
 
@@ -100,7 +100,7 @@ def _search(
     rank = np.empty(len(order), dtype=np.int64)
     rank[list(order)] = np.arange(len(order))
     labels = rank[dataset.labels[contexts.first]]
-    seen, grain, sums = _sums(dataset, contexts, spec)
+    seen, grain, sums = _sums(dataset, contexts, spec, options.reject_unknown > 0)
     task = code_task(code, labels, options.reject_unknown, seen, spec.length)
     problem = Problem(task, seen, sums, labels)
     found = search(problem, options.minimise, options.seed, report)
@@ -143,7 +143,7 @@ def _weight(code: PrefixCode, counts: list[int]) -> float:
 
 
 def _sums(
-    dataset: Dataset, contexts: Contexts, spec: Input
+    dataset: Dataset, contexts: Contexts, spec: Input, strangers: bool
 ) -> tuple[NDArray, int, Callable[[NDArray], NDArray]]:
     """The distinct columns, their grain, and the sums over them.
 
@@ -161,6 +161,6 @@ def _sums(
     def sums(phi: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([2 * phi[i].sum(axis=1) + phi[i[:, -1]] for i in indices])
 
-    ragged = int(lengths.min()) < spec.length
-    vectors = seen.vectors if ragged or spec.positions else seen.vectors[:-1]  # padding unused
+    padded = spec.positions or int(lengths.min()) < spec.length or strangers
+    vectors = seen.vectors if padded else seen.vectors[:-1]
     return vectors, 1 << -seen.exponent, sums

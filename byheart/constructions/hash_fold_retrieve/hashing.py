@@ -83,7 +83,7 @@ def conflicts(hashes: Ints, labels: NDArray) -> int:
 
 
 def fewest_folds(columns: NDArray, length: int, top: int) -> int:
-    """Token folds without which the coordinates do not fit: each fold takes a third off the range."""
+    """Token folds without which the coordinates do not fit: each takes a third off the range."""
     size = max(_extents(columns)[1]) * columns.shape[1] * 2  # a share is at least 0.6
     last, folds = max(1, top // (2 * length + 1) - 1), 0
     while last < size:

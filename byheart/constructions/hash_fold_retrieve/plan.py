@@ -19,9 +19,9 @@ ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 def hash_bits(task: Task) -> int:
     """Bits of H for which contexts with different labels are expected to meet about once.
 
-    Bits of the fingerprint come on top. Of n contexts, n^2 / 2 pairs meet with chance 2**-bits each; with two
-    labels half of the meetings do no harm. With words of w bits, contexts of neighbouring columns
-    share equations, and those that differ in the column alone meet too: w times as many.
+    Of n contexts, n^2 / 2 pairs meet with chance 2**-bits each; with two labels half of the
+    meetings do no harm. With words of w bits, contexts of neighbouring columns share equations, and
+    those that differ in the column alone meet too: w times as many. Fingerprint bits come on top.
     """
     contexts = math.log2(max(2, task.contexts))
     pairs = 2 * contexts - 1.3 + (2 + math.log2(task.window) if task.window > 1 else 0)

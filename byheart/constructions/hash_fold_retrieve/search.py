@@ -93,7 +93,7 @@ class Effort:
 def effort(contexts: int) -> Effort:
     if contexts <= 4000:
         patience = 16 if contexts <= 1000 else 8
-        return Effort(1000, patience, patience, 2, 24, 0.08, 2)
+        return Effort(600, patience, patience, 2, 24, 0.08, 2)
     if contexts <= 40_000:
         return Effort(150, 6, 3, 1, 150, 0.3, 5)
     return Effort(60, 6, 1, 1, 200, 0.45, 8)
@@ -146,12 +146,12 @@ def _first_token_folds(problem: Problem) -> int:
     """Enough to tell random contexts apart; with fingerprints, strangers must not meet them either.
 
     A few folds leave many tokens on one straight piece, where equal sums give equal H. Each fold
-    makes half as many pieces again; with as many pieces as tokens, only chance makes sums equal.
+    makes half as many pieces again; with 300 pieces a token, only chance makes sums equal.
     """
     few = max(1, round(math.log2(problem.task.contexts + 1) / 2) - 2)
     if not problem.task.marks:
         return few
-    return max(few, math.ceil(math.log(len(problem.columns)) / math.log(1.5)) + 6)
+    return max(few, math.ceil(math.log(len(problem.columns)) / math.log(1.5)) + 14)
 
 
 def _remedy(failure: str, needs: _Needs) -> str:
