@@ -42,7 +42,10 @@ def verify(
     engine: str = "auto",
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
-    """Evaluate every sequence in exact arithmetic and compare with its label."""
+    """Evaluate every sequence in exact arithmetic and compare with its label.
+
+    A sequence with a label or a word that the model does not know is wrong, whatever the output.
+    """
     too_long = dataset.lengths > model.network.input.length
     if too_long.any():
         first = int(np.argmax(too_long))
@@ -52,7 +55,9 @@ def verify(
         )
     batch, wanted = model.batch(dataset)
     outputs = evaluate(model.network, batch, engine, progress)
-    wrong = np.flatnonzero([y != w for y, w in zip(outputs, wanted.tolist(), strict=True)])
+    if not isinstance(outputs, np.ndarray):
+        outputs = np.array([*outputs, None], dtype=object)[:-1]
+    wrong = np.flatnonzero((wanted < 0) | (outputs != wanted))
     failures = tuple(
         f"sequence {i + 1}: the label is {dataset.label(i)!r}, "
         f"the network says {model.meaning([], outputs[i]).label!r} (output {outputs[i]})"

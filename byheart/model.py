@@ -129,7 +129,7 @@ class Model:
     def batch(self, dataset: Dataset) -> tuple[Batch, np.ndarray]:
         """The sequences of a dataset as the network reads them, and the output each must give.
 
-        -1: the model has no such label.
+        -1: there is none, because the model does not know the label or a word.
         """
         if dataset.kind != self.kind or dataset.vectors.shape[1] != self.network.input.dimension:
             raise ByheartError(
@@ -142,4 +142,8 @@ class Model:
             vectors = np.array([[places.get(word, 0)] for word in dataset.tokens], dtype=np.int64)
         outputs = {label: i for i, label in enumerate(self.labels)}
         wanted = np.array([outputs.get(name, -1) for name in dataset.label_names], dtype=np.int64)
-        return Batch(vectors, dataset.ids, dataset.starts), wanted[dataset.labels]
+        wanted = wanted[dataset.labels]
+        if self.kind == "string":
+            strange = vectors[dataset.ids, 0] == 0
+            wanted[np.repeat(np.arange(len(dataset)), dataset.lengths)[strange]] = -1
+        return Batch(vectors, dataset.ids, dataset.starts), wanted
