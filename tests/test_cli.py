@@ -307,3 +307,35 @@ def test_numbers_are_readable():
     assert [number(x) for x in (1234567, 1.23456, None, "x", True)] == [
         "1,234,567", "1.235", "-", "x", "True",
     ]  # fmt: skip
+
+
+def test_what_python_reads_as_a_number_and_people_do_not(run, tmp_path):
+    data = tmp_path / "numbers.jsonl"
+    data.write_text('{"input": [10, 2], "label": "a"}\n{"input": [2, 10], "label": "b"}\n')
+    assert run("compile", data, "-o", tmp_path / "m")[0] == 0
+    assert run("recall", tmp_path / "m", "10", "2")[1] == "a\n"
+    assert refused(run("recall", tmp_path / "m", "1_0", "2"))
+
+
+def test_the_ratio_is_that_of_the_exact_information(run, tmp_path):
+    data = tmp_path / "three.jsonl"
+    data.write_text("".join(f'{{"input": [{i}], "label": {i}}}\n' for i in range(3)))
+    code, shown, _ = run("compile", data, "-o", tmp_path / "m")
+    bits = json.loads(run("verify", tmp_path / "m", "--json")[1])["bits"]
+    assert code == 0 and f"{bits['total'] / bits['information']:.2f} x the information" in shown
+
+
+def test_a_negative_seed_is_refused(run, tmp_path):
+    data = tmp_path / "three.jsonl"
+    data.write_text("\n".join(LINES) + "\n")
+    for arguments in (("compile", data, "-o", tmp_path / "m"), ("verify", data, data)):
+        code, output, errors = run(*arguments, "--seed", "-1")
+        assert (code, output) == (2, "") and "Traceback" not in errors
+
+
+def test_a_closed_output_is_no_traceback(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        f"{sys.executable} -m byheart methods >&-", shell=True, env=environment, capture_output=True
+    )
+    assert b"Traceback" not in done.stderr

@@ -53,7 +53,8 @@ def _finished(arguments: Sequence[str] | None) -> int:
     """The exit code, once everything is written or nobody reads it any more."""
     try:
         code = _run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by the caller
+            sys.stdout.flush()
         return code
     except BrokenPipeError:
         return _no_reader()

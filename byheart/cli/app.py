@@ -20,7 +20,7 @@ app = typer.Typer(
 LOADING = "How the file is read"
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
-Seed = Annotated[int, typer.Option("--seed", help="Of every random choice.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of every random choice.")]
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=".jsonl .txt .csv .tsv .npz .bin")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A model folder.")]
 
@@ -182,7 +182,7 @@ def verify(
     sample: Annotated[
         int | None, typer.Option(metavar="K", help="Only K random sequences: no proof.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Which K sequences.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Which K sequences.")] = 0,
     json: Json = False,
 ) -> None:
     """Check a model folder; with DATA, every label in exact arithmetic."""

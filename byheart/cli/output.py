@@ -68,14 +68,14 @@ def size_rows(answer: dict) -> list[Row]:
     data = {key: number(value) for key, value in answer["dataset"].items()}
     parameters = {key: number(value) for key, value in answer["parameters"].items()}
     bits, limit = answer["bits"], answer["bits"]["information"]
-    limit = round(limit) if isinstance(limit, int | float) else None
+    shown = round(limit) if isinstance(limit, int | float) else None
     return [
         ("method", str(answer["method"]), str(answer["form"] or "")),
         ("sequences", data["sequences"], f"{data['contexts']} contexts"),
         ("labels", data["labels"], f"vocabulary {data['vocabulary']}, length {data['length']}"),
         ("parameters", parameters["nonzero"], f"nonzero; {parameters['dense']} with zeros"),
         ("bits", number(bits["total"]), _ratio(bits["total"], limit)),
-        ("information", number(limit), "bits that the worst labelling needs"),
+        ("information", number(shown), "bits that the worst labelling needs"),
         ("depth", number(answer["depth"]), f"width {number(answer['width'])}"),
     ]
 

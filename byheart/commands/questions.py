@@ -61,14 +61,13 @@ def _json_tokens(line: str, kind: str) -> list | None:
 
 
 def _number(word: str) -> int | float:
-    try:
-        return int(word)
-    except ValueError:
-        pass
-    try:
-        return float(word)
-    except ValueError:
-        raise ByheartError(f"this model reads numbers, and {word!r} is none.") from None
+    for read in (int, float):
+        try:
+            if "_" not in word:  # Python reads 1_0 as 10
+                return read(word)
+        except ValueError:
+            pass
+    raise ByheartError(f"this model reads numbers, and {word!r} is none.")
 
 
 def checked(model: "Model", tokens: object) -> list:

@@ -75,8 +75,7 @@ def fraction_bits(stack: Stack, start: int) -> int:
     def combine(weight: Matrix, bias: Matrix, source: Mapping[int, int]) -> dict[int, int]:
         bits: dict[int, int] = {}
         for row, column, value in weight.entries:
-            if column in source:
-                bits[row] = max(bits.get(row, 0), source[column] - value.exponent)
+            bits[row] = max(bits.get(row, 0), source.get(column, 0) - value.exponent)
         for row, _, value in bias.entries:
             bits[row] = max(bits.get(row, 0), -value.exponent)
         return bits

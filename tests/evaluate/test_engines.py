@@ -309,3 +309,23 @@ def test_values_without_end_are_refused():
     batch = Batch(np.array([[1]]), np.array([0]), np.array([0, 1]))
     with pytest.raises(ByheartError, match="2\\^23 bits"):
         evaluate(network, batch, "exact")
+
+
+def test_a_table_on_a_lane_that_nothing_writes_to():
+    """Tabulated values need fraction bits even where the lane they are for stays 0."""
+    table = FeedForward(
+        matrix(3, 1, {(i, 0): 1 for i in range(3)}),
+        vector({1: -1, 2: -2}, 3),
+        matrix(1, 3, {(0, 0): Fraction(1, 2**65)}),
+        vector({}, 1),
+    )
+    network = Network(
+        Input(1, 1, False, (dyadic(0),)),
+        (
+            Linear(matrix(1, 1, {}), vector({}, 1)),
+            table,
+            Linear(matrix(1, 1, {(0, 0): 1}), vector({}, 1)),
+        ),
+    )
+    batch = Batch(np.array([[3]]), np.array([0]), np.array([0, 1]))
+    assert list(evaluate(network, batch, "limbs")) == list(evaluate(network, batch, "exact")) == [0]
