@@ -339,3 +339,12 @@ def test_a_closed_output_is_no_traceback(tmp_path):
         f"{sys.executable} -m byheart methods >&-", shell=True, env=environment, capture_output=True
     )
     assert b"Traceback" not in done.stderr
+
+
+def test_characters_go_on_without_spaces(run, tmp_path):
+    story = tmp_path / "story.txt"
+    story.write_text("once upon a time\n")
+    options = ("--unit", "char", "--documents", "whole", "--window", "auto")
+    assert run("compile", story, "-o", tmp_path / "m", *options)[0] == 0
+    assert run("recall", tmp_path / "m", "o", "--steps", "9")[1] == "nce upon \n"
+    assert run("recall", tmp_path / "m", "Z", "--steps", "3")[1] == "(unknown)\n"

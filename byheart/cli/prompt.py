@@ -112,7 +112,11 @@ def _said(answer: dict) -> str:
 
 
 def _continuation(answers: list[dict]) -> str:
+    """The labels as running text; characters without spaces between them."""
     tokens = [answer["label"] for answer in answers if answer["label"] is not None]
-    if all(isinstance(token, str) for token in tokens):
-        return spaced(tokens)
-    return " ".join(map(str, tokens))
+    if not tokens:
+        return _said(answers[0])
+    if not all(isinstance(token, str) for token in tokens):
+        return " ".join(map(str, tokens))
+    letters = all(len(token) == 1 for token in [*answers[0]["input"], *tokens])
+    return "".join(tokens) if letters else spaced(tokens)
