@@ -35,6 +35,7 @@ to nothing, a digit of a random mantissa one bit. A decision costs at least 1/50
 mantissa its digits: what `decode` does and keeps is linear in the length of what it is given.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
@@ -97,7 +98,7 @@ def _refuse(reason: str) -> NoReturn:
     raise ByheartError(f"this is not the encoding of a network: {reason}")
 
 
-class _Coder:
+class _Coder(ABC):
     """What both directions share: a writer returns what it is told, a reader what it reads."""
 
     def __init__(self) -> None:
@@ -105,13 +106,13 @@ class _Coder:
         self.position = 0
         self.counts: dict[Context, tuple[int, int]] = {}
 
+    @abstractmethod
     def choose(self, told: int, unit: int) -> int:
         """The number of the part that is taken, for parts of size unit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def narrow(self, start: int, size: int) -> None:
         """Takes the part [start, start + size) of the interval."""
-        raise NotImplementedError
 
     def bit(self, context: Context, told: int) -> int:
         zeros, ones = self.counts.get(context, (1, 1))

@@ -10,11 +10,11 @@ import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray
 
-from .layout import Layout
+from .layout import ROLES, Layout
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
-CONSTANT, DATA, ROW, GATE, COLUMN, MARK = range(6)
+ROW, GATE = ROLES.index("row"), ROLES.index("gate")
 
 
 @njit(cache=True, nogil=True)
