@@ -5,24 +5,33 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .certificate import verify
 from .construction import Built, Construction, Options, Report
 from .constructions import ALL
 from .contexts import Contexts, contexts, resolve
 from .dataset import Dataset
 from .encoding import encoded_bits
-from .errors import ByheartError
+from .errors import AssumptionError, ByheartError
 from .model import Model
+
+SAMPLE = 100  # sequences verified where all of them would take too long
 
 
 def compile(
     dataset: Dataset,
     *,
     method: str | None = None,
+    form: str | None = None,
     positions: bool | None = None,
     on_conflict: str = "refuse",
     reject_unknown: int = 0,
     minimise: str = "nonzero",
+    bits: int | None = None,
+    separation: float | None = None,
+    attention: str = "uniform",
+    sample: int | None = None,
     seed: int = 0,
     report: Report = lambda sentence: None,
     progress: Callable[[int], None] | None = None,
@@ -31,23 +40,33 @@ def compile(
 
     It is verified on all of them before it is returned.
 
+    method, form    see constructions.ALL (default: the smallest that fits the data)
     positions       whether order counts (default: for text)
     on_conflict     "refuse", "majority" or "drop", for contexts with two labels
     reject_unknown  bits of a fingerprint by which unknown inputs are told (0: none)
     minimise        "nonzero", "dense" or "bits"
+    bits            of the longest parameter (limited-bits)
+    separation      refuse tokens that are closer (the faithful constructions)
+    attention       "uniform", or "hard" with scores that are all 0
+    sample          verify so many sequences only: the evidence is then "sampled"
     """
-    construction = find(method)
+    construction = find(method or _default(dataset), form)
     started = time.perf_counter()
     if positions is None:
-        positions = bool({"documents", "separator"} & set(dataset.loading))
-    options = Options(positions, reject_unknown, minimise, seed)
-    _check(options)
-    dataset, grouped = _agreeing(dataset, positions, on_conflict)
+        text = bool({"documents", "separator"} & set(dataset.loading))
+        positions = text and "positions" in construction.takes
+    options = Options(positions, reject_unknown, minimise, seed, bits, separation, attention)
+    _check(construction, options)
+    _check_data(construction, dataset)
+    dataset, grouped = _agreeing(dataset, construction, positions, on_conflict)
     built = construction.build(dataset, grouped, options, report)
     seconds = {"build": time.perf_counter() - started}
     about = _about(dataset, construction, built, options, len(grouped), on_conflict)
     model = _model(dataset, built, about)
-    verification = verify(model, dataset, progress=progress)
+    if sample is None and len(grouped) > (construction.provable or math.inf):
+        sample = SAMPLE
+        report(f"all of {len(dataset)} sequences take too long: verifying {sample} of them")
+    verification = verify(model, dataset, sample=sample, seed=seed, progress=progress)
     if not verification.holds:
         raise ByheartError(
             f"the network gives {verification.correct} of {verification.checked} labels and is "
@@ -59,34 +78,75 @@ def compile(
     return model
 
 
-def find(method: str | None) -> Construction:
-    """The construction of that name; the only one that stores labels if none is given."""
-    if method is None:
-        return ALL[0]
-    for construction in ALL:
-        if construction.name == method:
+def _default(dataset: Dataset) -> str:
+    """The smallest method for this kind of data."""
+    if dataset.every:
+        return "seq2seq"
+    return "hash-fold-retrieve" if dataset.lengths.all() else "deep-sets"
+
+
+def find(method: str, form: str | None = None) -> Construction:
+    """The construction of that name, in its small form if there are two and none is named."""
+    named = [c for c in ALL if c.name == method]
+    if not named:
+        names = ", ".join(dict.fromkeys(c.name for c in ALL))
+        raise ByheartError(f"there is no method {method!r}; there are {names}")
+    for construction in named:
+        if form is None or construction.form == form:
             return construction
-    raise ByheartError(f"there is no method {method!r}; there are {', '.join(c.name for c in ALL)}")
+    forms = [c.form for c in named if c.form]
+    raise ByheartError(
+        f"the method {method} has "
+        + (f"the forms {' and '.join(forms)}, not {form!r}" if forms else "one form only")
+    )
 
 
-def _check(options: Options) -> None:
+def _check(construction: Construction, options: Options) -> None:
+    """Refuse values that no method knows, and options that this one does not know."""
     if options.minimise not in ("nonzero", "dense", "bits"):
         raise ByheartError(f"minimise is nonzero, dense or bits, not {options.minimise!r}")
     if not 0 <= options.reject_unknown <= 40:
         raise ByheartError(f"reject-unknown takes 0 to 40 bits, not {options.reject_unknown}")
+    if options.attention not in ("uniform", "hard"):
+        raise ByheartError(f"attention is uniform or hard, not {options.attention!r}")
+    if options.bits is not None and options.bits < 1:
+        raise ByheartError(f"bits is an integer of 1 or more, not {options.bits}")
+    if options.separation is not None and not 0 < options.separation < math.inf:
+        raise ByheartError(f"separation is a number above 0, not {options.separation}")
+    for name, default in vars(Options()).items():
+        if name != "seed" and getattr(options, name) != default and name not in construction.takes:
+            form = f" in its {construction.form} form" if construction.form else ""
+            raise ByheartError(
+                f"the method {construction.name}{form} does not take --{name.replace('_', '-')}"
+            )
 
 
-def _agreeing(dataset: Dataset, positions: bool, on_conflict: str) -> tuple[Dataset, Contexts]:
+def _check_data(construction: Construction, dataset: Dataset) -> None:
+    if construction.every is not None and construction.every != dataset.every:
+        has = "every token has a label" if dataset.every else "a sequence has one label"
+        other = "seq2seq or sparse-attention" if dataset.every else "another method"
+        raise AssumptionError(f"{construction.name}: in this data {has}; use {other}")
+    if not construction.empty and not dataset.lengths.all():
+        first = int(np.argmin(dataset.lengths))
+        raise AssumptionError(
+            f"sequence {first + 1} is empty; only the method deep-sets knows empty sequences"
+        )
+
+
+def _agreeing(
+    dataset: Dataset, construction: Construction, positions: bool, on_conflict: str
+) -> tuple[Dataset, Contexts]:
     """The dataset with one label a context, and its contexts."""
-    grouped = contexts(dataset, positions)
+    last = construction.last
+    grouped = contexts(dataset, positions, last)
     resolved = resolve(dataset, grouped, on_conflict)
-    return resolved, grouped if resolved is dataset else contexts(resolved, positions)
+    return resolved, grouped if resolved is dataset else contexts(resolved, positions, last)
 
 
 def _model(dataset: Dataset, built: Built, about: dict[str, Any]) -> Model:
     tokens = dataset.tokens if isinstance(dataset.tokens, tuple) else None
     names = tuple(dataset.label_names[i] for i in built.order)
-    return Model(built.network, dataset.kind, tokens, names, built.unknown, about)
+    return Model(built.network, dataset.kind, tokens, names, built.unknown, about, built.number)
 
 
 def _about(
@@ -111,6 +171,9 @@ def _about(
             "on_conflict": on_conflict,
             "reject_unknown": options.reject_unknown,
             "minimise": options.minimise,
+            "bits": options.bits,
+            "separation": options.separation,
+            "attention": options.attention,
         },
         "loading": dict(dataset.loading),
         "data": {

@@ -1,6 +1,7 @@
 """Construction: dataset in, network out. One subclass a theorem, in byheart/constructions."""
 
 import inspect
+import math
 import re
 import sys
 from abc import ABC, abstractmethod
@@ -10,7 +11,7 @@ from typing import ClassVar
 
 from .contexts import Contexts
 from .dataset import Dataset
-from .network import Network
+from .network import Input, Network, dyadic
 
 Report = Callable[[str], None]  # progress and fallbacks, a sentence each
 
@@ -23,12 +24,18 @@ class Options:
     reject_unknown  bits of the fingerprint by which unknown inputs are told, 0 for none
     minimise        "nonzero", "dense" or "bits"
     seed            of every random choice
+    bits            of the longest parameter, in plain binary notation
+    separation      tokens must be so far apart
+    attention       "uniform", or "hard": hard attention whose scores are all 0
     """
 
     positions: bool = False
     reject_unknown: int = 0
     minimise: str = "nonzero"
     seed: int = 0
+    bits: int | None = None
+    separation: float | None = None
+    attention: str = "uniform"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +43,7 @@ class Built:
     """A network and what its outputs mean.
 
     Output y is label order[y]; y = unknown means "never seen".
+    number: the arithmetic that it is exact in, "dyadic" or already "float64".
     """
 
     network: Network
@@ -43,6 +51,7 @@ class Built:
     unknown: int | None
     tries: int
     notes: tuple[str, ...] = ()
+    number: str = "dyadic"
 
 
 @dataclass(frozen=True)
@@ -59,10 +68,23 @@ class Header:
 
 
 class Construction(ABC):
-    """One theorem that gives weights. `name` is what a user types after --method."""
+    """One theorem that gives weights. `name` is what a user types after --method.
+
+    form       "small" (ours) or "faithful" (the paper's), where there are both
+    takes      the options beyond the seed that it knows, by their names in Options
+    last       whether the last token of a sequence counts apart from the multiset
+    every      whether the data has a label for every token; None: either will do
+    empty      whether a sequence may be empty
+    provable   contexts beyond which `compile` verifies a sample; None: always all of them
+    """
 
     name: ClassVar[str]
     form: ClassVar[str | None] = None
+    takes: ClassVar[frozenset[str]] = frozenset({"positions"})
+    last: ClassVar[bool] = True
+    every: ClassVar[bool | None] = False
+    empty: ClassVar[bool] = False
+    provable: ClassVar[int | None] = None
 
     @abstractmethod
     def build(
@@ -73,6 +95,16 @@ class Construction(ABC):
     @property
     def header(self) -> Header:
         return parse_header(inspect.getdoc(sys.modules[type(self).__module__]) or "")
+
+
+def input_of(dataset: Dataset, positions: bool) -> Input:
+    """The data's dimension and longest sequence, and a padding vector that is no token."""
+    vectors = dataset.vectors
+    padding = [dyadic(0)] * vectors.shape[1]
+    if bool((vectors == 0).all(axis=1).any()):
+        # the zero vector is a token: use one beyond the largest
+        padding[0] = dyadic(math.floor(vectors[:, 0].max().item()) + 1)
+    return Input(vectors.shape[1], dataset.length, positions, tuple(padding))
 
 
 SECTIONS = ("Paper", "Statement", "Assumptions", "Guarantee", "Departures", "Notation")

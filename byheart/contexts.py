@@ -1,7 +1,9 @@
-"""Contexts: sequences that an architecture cannot tell apart, and what to do if labels differ.
+"""Contexts: predictions that an architecture cannot tell apart, and what to do if labels differ.
 
 A context is the ordered sequence (positions), the multiset of tokens with the last one, or the
-multiset alone. Sequences are grouped by a 64-bit sum of random numbers and every member is then
+multiset alone. Where every token has a label, it is the place in the sequence (positions) or the
+multiset with the token. Sequences are grouped by a 64-bit sum of random numbers and every member is
+then
 compared with its representative, so the grouping is exact whatever the random numbers are.
 """
 
@@ -23,15 +25,15 @@ SHOWN = 8
 
 @dataclass(frozen=True, eq=False)
 class Contexts:
-    """Which sequences are one context.
+    """Which predictions (sequences, or tokens where every token has a label) are one context.
 
-    group      context number of each sequence, counted in the order of first appearance.
-    first      the first sequence of each context: its representative.
+    group      context number of each prediction, counted in the order of first appearance.
+    first      the first prediction of each context: its representative.
     positions  whether order counts.
     last       whether the last token counts apart from the multiset (positions imply it).
     """
 
-    group: Ints  # [N]
+    group: Ints  # [predictions]
     first: Ints  # [contexts]
     positions: bool
     last: bool
@@ -67,22 +69,35 @@ def tally(dataset: Dataset, contexts: Contexts) -> Tally:
     labels = len(dataset.label_names)
     pairs, places = number(contexts.group * labels + dataset.labels)
     counts = np.zeros(len(pairs), np.int64)
-    np.add.at(counts, places, dataset.counts)
+    np.add.at(counts, places, dataset.counts[dataset.owner])
     return Tally(pairs // labels, pairs % labels, counts)
 
 
 def contexts(dataset: Dataset, positions: bool, last: bool = True) -> Contexts:
-    """The contexts of a dataset: ordered, multiset plus last token, or (last=False) multiset."""
+    """The contexts of a dataset: ordered, multiset plus last token, or (last=False) multiset.
+
+    Where every token has a label, its own token counts as the last.
+    """
+    group, first = _sequences(dataset, positions, last and not dataset.every)
+    if dataset.every:
+        owner = dataset.owner
+        own = np.arange(len(owner)) - dataset.starts[owner] if positions else dataset.ids
+        group, first = _group(group[owner] * (int(own.max()) + 1) + own)
+    return Contexts(group, first, positions, positions or last)
+
+
+def _sequences(dataset: Dataset, positions: bool, last: bool) -> tuple[Ints, Ints]:
+    """The group of each sequence, and each group's first sequence."""
     for seed in count():
         group, first = _group(_hashes(dataset, positions, last, seed))
         if _exact(dataset, group, first, positions, last):
-            return Contexts(group, first, positions, positions or last)
+            return group, first
     raise AssertionError
 
 
-def _group(hashes: Hashes) -> tuple[Ints, Ints]:
-    """Equal hashes as groups, numbered by their first member."""
-    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+def _group(keys: NDArray) -> tuple[Ints, Ints]:
+    """Equal keys as groups, numbered by their first member."""
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -100,9 +115,12 @@ def _hashes(dataset: Dataset, positions: bool, last: bool, seed: int) -> Hashes:
         values = word[dataset.ids[starts[a] : starts[b]]]
         if positions:
             values *= place[places(np.zeros(b - a, np.int64), dataset.lengths[a:b])]
-        result[a:b] += np.add.reduceat(values, starts[a:b] - starts[a])
+        filled = a + np.flatnonzero(dataset.lengths[a:b])  # reduceat knows no empty sums
+        if len(filled):
+            result[filled] += np.add.reduceat(values, starts[filled] - starts[a])
     if last and not positions:
-        result += final[dataset.ids[starts[1:] - 1]]
+        filled = np.flatnonzero(dataset.lengths)
+        result[filled] += final[dataset.ids[starts[filled + 1] - 1]]
     return result
 
 
@@ -114,7 +132,9 @@ def _exact(dataset: Dataset, group: Ints, first: Ints, positions: bool, last: bo
     if (lengths[others] != lengths[same]).any():
         return False
     if last and not positions:
-        if (dataset.ids[starts[others + 1] - 1] != dataset.ids[starts[same + 1] - 1]).any():
+        filled = lengths[others] > 0
+        own, other = starts[others + 1][filled] - 1, starts[same + 1][filled] - 1
+        if (dataset.ids[own] != dataset.ids[other]).any():
             return False
     for a, b in blocks(offsets(lengths[others])):
         size = lengths[others[a:b]]
@@ -129,7 +149,7 @@ def _exact(dataset: Dataset, group: Ints, first: Ints, positions: bool, last: bo
 
 def _sort_each(ids: NDArray, lengths: Ints) -> NDArray:
     """The pieces, each sorted: a piece's number is the leading digit, so no token leaves it."""
-    base = int(ids.max()) + 1
+    base = int(ids.max(initial=0)) + 1
     return np.sort(np.repeat(np.arange(len(lengths)) * base, lengths) + ids)
 
 
@@ -148,12 +168,13 @@ def resolve(dataset: Dataset, contexts: Contexts, on_conflict: str = "refuse") -
 
 
 def _refuse(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) -> Dataset:
-    sequences = int(conflicts[contexts.group].sum())
+    predictions = int(conflicts[contexts.group].sum())
+    what = "token" if dataset.every else "sequence"
     number = int(np.flatnonzero(conflicts)[0])
     labels = np.unique(dataset.labels[contexts.group == number])
     names = [repr(dataset.label_names[i]) for i in labels[:SHOWN]]
     raise AssumptionError(
-        f"A1 fails: {_plural(int(conflicts.sum()), 'context')} ({_plural(sequences, 'sequence')}) "
+        f"A1 fails: {_plural(int(conflicts.sum()), 'context')} ({_plural(predictions, what)}) "
         f"with two labels or more, for example {_show(dataset, contexts, number)} with the labels "
         f"{' and '.join(names)}{' ...' if len(labels) > SHOWN else ''}; "
         f"{_advice(dataset, contexts)}."
@@ -165,9 +186,12 @@ def _plural(number: int, noun: str) -> str:
 
 
 def _show(dataset: Dataset, contexts: Contexts, number: int) -> str:
-    tokens = dataset.sequence(int(contexts.first[number]))
+    first = int(contexts.first[number])
+    tokens = dataset.sequence(int(dataset.owner[first]))
     shown = ", ".join(repr(token) for token in tokens[-SHOWN:])
-    return f"({'..., ' if len(tokens) > SHOWN else ''}{shown})"
+    shown = f"({'..., ' if len(tokens) > SHOWN else ''}{shown})"
+    own = f"the token {dataset.token(dataset.ids[first])!r} of " if dataset.every else ""
+    return own + shown
 
 
 def _advice(dataset: Dataset, own: Contexts) -> str:
@@ -187,16 +211,25 @@ def _drop(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) ->
             "A1 fails: every context has two labels or more, so --on-conflict drop leaves nothing; "
             "use --on-conflict majority or a method that stores distributions."
         )
-    kept = np.flatnonzero(~conflicts[contexts.group])
-    lengths = dataset.lengths[kept]
-    return _occurring(
-        replace(
-            dataset,
-            ids=take(dataset.ids, dataset.starts[kept], lengths),
-            starts=offsets(lengths),
-            labels=dataset.labels[kept],
-            counts=dataset.counts[kept],
+    if dataset.every:
+        raise AssumptionError(
+            "A1 fails, and --on-conflict drop cannot leave out single tokens of a sequence; "
+            "use --on-conflict majority."
         )
+    return _occurring(subset(dataset, np.flatnonzero(~conflicts[contexts.group])))
+
+
+def subset(dataset: Dataset, kept: Ints) -> Dataset:
+    """Some of the sequences; tokens and labels keep their numbers."""
+    lengths = dataset.lengths[kept]
+    starts = dataset.starts[kept]
+    labels = dataset.labels
+    return replace(
+        dataset,
+        ids=take(dataset.ids, starts, lengths),
+        starts=offsets(lengths),
+        labels=take(labels, starts, lengths) if dataset.every else labels[kept],
+        counts=dataset.counts[kept],
     )
 
 

@@ -18,13 +18,14 @@ TokenKind = str  # "string", "number" or "vector"
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """N sequences over V distinct tokens with one label each.
+    """N sequences over V distinct tokens, with one label each or one label a token.
 
     kind      "string", "number" or "vector".
     tokens    the distinct tokens, sorted: a tuple of strings, or an array [V, d], int64 or float64.
     ids       token numbers of all sequences, one after another: sequence i is
               ids[starts[i] : starts[i + 1]].
-    labels    label number of each sequence; label_names, sorted, are strings or integers.
+    labels    label number of each sequence or, with `every`, of each token (aligned with ids);
+              label_names, sorted, are strings or integers. What carries a label is a prediction.
     counts    how often each sequence was seen.
     skipped   documents that the loader left out because they hold no prediction.
     loading   the options that turned a file into this dataset.
@@ -34,14 +35,26 @@ class Dataset:
     tokens: tuple[str, ...] | NDArray
     ids: NDArray[np.int32]
     starts: Ints  # [N + 1]
-    labels: NDArray[np.int32]  # [N]
+    labels: NDArray[np.int32]  # [predictions]
     label_names: tuple[str, ...] | tuple[int, ...]
     counts: Ints  # [N]
     skipped: int = 0
     loading: Mapping[str, object] = field(default_factory=dict)
+    every: bool = False
 
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self.starts) - 1
+
+    @property
+    def owner(self) -> Ints:
+        """The sequence of each prediction."""
+        numbers = np.arange(len(self))
+        return np.repeat(numbers, self.lengths) if self.every else numbers
+
+    @property
+    def own(self) -> Ints:
+        """The place in ids of each prediction's own token: the last one, or with `every` itself."""
+        return np.arange(len(self.ids)) if self.every else self.starts[1:] - 1
 
     @property
     def lengths(self) -> Ints:
@@ -50,7 +63,7 @@ class Dataset:
     @property
     def length(self) -> int:
         """The longest sequence."""
-        return int(self.lengths.max())
+        return int(self.lengths.max(initial=1))
 
     @property
     def vectors(self) -> NDArray:
@@ -70,12 +83,13 @@ class Dataset:
         vector = self.vectors[number].tolist()
         return vector if self.kind == "vector" else vector[0]
 
-    def label(self, index: int) -> str | int:
-        return self.label_names[self.labels[index]]
+    def label(self, prediction: int) -> str | int:
+        return self.label_names[self.labels[prediction]]
 
     def sha256(self) -> str:
         """The hash of checker/FORMAT.md, section 6."""
-        digest = hashlib.sha256(b"byheart-data-1\n" + self.kind.encode() + b"\n")
+        kind = self.kind + (" every" if self.every else "")
+        digest = hashlib.sha256(f"byheart-data-1\n{kind}\n".encode())
         if self.kind == "string":
             digest.update(_json_lines(self.tokens))
         else:

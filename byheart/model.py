@@ -6,6 +6,7 @@ What `compile` returns, `open` reads and `recall` asks.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from os import PathLike
 from typing import Any
 
@@ -15,17 +16,21 @@ from .dataset import Dataset
 from .errors import ByheartError
 from .evaluate import evaluate
 from .evaluate.batch import Batch
-from .network import Network
+from .network import Embedding, Network
 
 Token = str | int | float | Sequence[float]
+Label = str | int | None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model says: its label, and whether it knows the input (None if it cannot tell)."""
+    """What the model says: its label, and whether it knows the input (None if it cannot tell).
+
+    A model that answers every token gives a list of labels.
+    """
 
     input: Sequence[Token]
-    label: str | int | None
+    label: Label | list[Label]
     known: bool | None
 
     def json(self) -> dict:
@@ -45,6 +50,7 @@ class Model:
     tokens   the strings in the order of their numbers, None for numbers and vectors
     labels   output y is labels[y]; y = unknown means "never seen"
     about    everything else that config.json records: method, paper, loading, data, counts, search
+    number   the arithmetic that the network is exact in: "dyadic" or already "float64"
     """
 
     network: Network
@@ -53,6 +59,7 @@ class Model:
     labels: tuple[str | int, ...]
     unknown: int | None
     about: dict[str, Any] = field(default_factory=dict)
+    number: str = "dyadic"
 
     def save(
         self, path: str | PathLike[str], *, force: bool = False, data: Dataset | None = None
@@ -65,32 +72,41 @@ class Model:
 
         save(self, path, force=force, data=data)
 
-    def recall(self, tokens: Sequence[Token]) -> str | int | None:
-        """The label of one sequence; None if the network answers with no label."""
+    def recall(self, tokens: Sequence[Token]) -> Label | list[Label]:
+        """The label of one sequence (or of its tokens); None where the network gives no label."""
         return self.answers([tokens])[0].label
 
     def answers(self, sequences: Sequence[Sequence[Token]]) -> list[Answer]:
         """Ask many at once. A word outside the vocabulary gives no label and known = False."""
         rows = enumerate(map(self.numbers, sequences))
         known = {i: row for i, row in rows if row is not None}
-        outputs = evaluate(self.network, self.batch_of(list(known.values()))) if known else []
-        answers = {i: self.meaning(sequences[i], y) for i, y in zip(known, outputs, strict=True)}
+        found = iter(evaluate(self.network, self.batch_of(list(known.values()))) if known else ())
+        answers = {}
+        for i, row in known.items():
+            outputs = list(islice(found, len(row) if self.network.every else 1))
+            answers[i] = self.meaning(sequences[i], outputs)
         return [answers.get(i, Answer(x, None, False)) for i, x in enumerate(sequences)]
 
-    def meaning(self, tokens: Sequence[Token], output: Fraction | int) -> Answer:
-        """The answer that an output of the network stands for."""
+    def meaning(self, tokens: Sequence[Token], outputs: Sequence[Fraction | int]) -> Answer:
+        """The answer that the outputs of the network for one sequence stand for."""
+        labels = [self.label(output) for output in outputs]
+        known = None if self.unknown is None else None not in labels
+        return Answer(tokens, labels if self.network.every else labels[0], known)
+
+    def label(self, output: Fraction | int) -> Label:
+        """The label that one output stands for."""
         whole = int(output) if output == int(output) else -1
-        label = self.labels[whole] if 0 <= whole < len(self.labels) else None
-        return Answer(tokens, label, None if self.unknown is None else label is not None)
+        return self.labels[whole] if 0 <= whole < len(self.labels) else None
 
     def numbers(self, tokens: Sequence[Token]) -> list | None:
         """The vectors of a sequence, or None if a word is outside the vocabulary.
 
         ByheartError if the sequence cannot be read.
         """
-        if not 1 <= len(tokens) <= self.network.input.length:
+        fewest = 0 if self.network.input.padding is None else 1
+        if not fewest <= len(tokens) <= self.network.input.length:
             raise ByheartError(
-                f"the model reads 1 to {self.network.input.length} tokens, not {len(tokens)}"
+                f"the model reads {fewest} to {self.network.input.length} tokens, not {len(tokens)}"
             )
         if self.kind == "string":
             places = [self._place(token) for token in tokens]
@@ -103,7 +119,7 @@ class Model:
                 )
             if not all(isinstance(x, int | float) and np.isfinite(x) for x in row):
                 raise ByheartError(f"a token must be made of finite numbers: {row}")
-        return rows
+        return None if self._no_ids(np.array(rows).reshape(len(rows), -1)).any() else rows
 
     def _place(self, token: Token) -> int | None:
         if not isinstance(token, str):
@@ -124,10 +140,11 @@ class Model:
         whole = all(isinstance(x, int) for vector in flat for x in vector)
         starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
         vectors = np.array(flat, dtype=np.int64 if whole else np.float64)
+        vectors = vectors.reshape(len(flat), self.network.input.dimension)
         return Batch(vectors, np.arange(len(flat)), starts)
 
     def batch(self, dataset: Dataset) -> tuple[Batch, np.ndarray]:
-        """The sequences of a dataset as the network reads them, and the output each must give.
+        """The sequences of a dataset as the network reads them, and the outputs it must give.
 
         -1: there is none, because the model does not know the label or a word.
         """
@@ -140,10 +157,21 @@ class Model:
         if self.kind == "string":
             places = self._places
             vectors = np.array([[places.get(word, 0)] for word in dataset.tokens], dtype=np.int64)
+        strange = vectors[:, 0] == 0 if self.kind == "string" else self._no_ids(vectors)
+        if self.kind != "string" and strange.any():
+            vectors = np.where(strange[:, None], 0, vectors)
         outputs = {label: i for i, label in enumerate(self.labels)}
         wanted = np.array([outputs.get(name, -1) for name in dataset.label_names], dtype=np.int64)
         wanted = wanted[dataset.labels]
-        if self.kind == "string":
-            strange = vectors[dataset.ids, 0] == 0
-            wanted[np.repeat(np.arange(len(dataset)), dataset.lengths)[strange]] = -1
+        unread = np.zeros(len(dataset), bool)
+        unread[np.repeat(np.arange(len(dataset)), dataset.lengths)[strange[dataset.ids]]] = True
+        wanted[unread[dataset.owner]] = -1
         return Batch(vectors, dataset.ids, dataset.starts), wanted
+
+    def _no_ids(self, vectors: np.ndarray) -> np.ndarray:
+        """Which tokens an embedding does not know."""
+        first = self.network.layers[0]
+        if not isinstance(first, Embedding):
+            return np.zeros(len(vectors), bool)
+        x = vectors[:, 0]
+        return (x != np.floor(x)) | (x < 0) | (x >= first.weight.columns)

@@ -131,6 +131,37 @@ class FeedForward:
 
 
 @dataclass(frozen=True)
+class Relu:
+    """h -> relu(weight h + bias), column by column: a layer without skip connection."""
+
+    weight: Matrix
+    bias: Matrix
+    stage: str = ""
+    kind: ClassVar[str] = "relu"
+
+    @property
+    def tensors(self) -> dict[str, Matrix]:
+        return {"weight": self.weight, "bias": self.bias}
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Token id -> weight[:, id] + i position, i the column's position if the input has them.
+
+    The first layer of a network whose tokens are ids 0, ..., weight.columns - 1.
+    """
+
+    weight: Matrix
+    position: Matrix
+    stage: str = "embed"
+    kind: ClassVar[str] = "embedding"
+
+    @property
+    def tensors(self) -> dict[str, Matrix]:
+        return {"weight": self.weight, "position": self.position}
+
+
+@dataclass(frozen=True)
 class UniformAttention:
     """Z -> Z + W_O W_V mean(Z), the mean taken over all columns (kajitsuka2025, eq. (39)).
 
@@ -148,33 +179,108 @@ class UniformAttention:
 
     def divided(self, length: int) -> Matrix:
         """W_O / length, exactly."""
-        odd = length >> (twos := (length & -length).bit_length() - 1)
-        assert all(e.value.mantissa % odd == 0 for e in self.W_O.entries), "W_O / n is not dyadic"
-        return matrix(
-            self.W_O.rows,
-            self.W_O.columns,
-            {(r, c): (v.fraction / odd) / (1 << twos) for r, c, v in self.W_O.entries},
-        )
+        return divided(self.W_O, length)
 
 
-Layer = Linear | FeedForward | UniformAttention
+@dataclass(frozen=True)
+class SparseAttention:
+    """Column k -> h_k + W_O W_V mean of the columns that k is connected to (Remark 4.5).
+
+    connections  pairs (column, source), sorted; a column without any stays as it is
+    """
+
+    W_V: Matrix
+    W_O: Matrix
+    connections: tuple[tuple[int, int], ...]
+    stage: str = "attend"
+    kind: ClassVar[str] = "sparse_attention"
+
+    @property
+    def tensors(self) -> dict[str, Matrix]:
+        return {"W_V": self.W_V, "W_O": self.W_O}
+
+
+@dataclass(frozen=True)
+class HardAttention:
+    """Column k -> h_k + the sum over heads of W_O W_V mean of the columns with the largest score.
+
+    The score of column l for column k is (W_K h_l) . (W_Q h_k); several largest ones are averaged
+    (kajitsuka2025, eq. (12)). Heads are stacked: head i has rows i s, ..., (i + 1) s - 1 of W_Q,
+    W_K and W_V and the same columns of W_O, s being their number divided by `heads`.
+    """
+
+    W_Q: Matrix
+    W_K: Matrix
+    W_V: Matrix
+    W_O: Matrix
+    heads: int = 1
+    stage: str = "attend"
+    kind: ClassVar[str] = "hard_attention"
+
+    @property
+    def tensors(self) -> dict[str, Matrix]:
+        return {"W_Q": self.W_Q, "W_K": self.W_K, "W_V": self.W_V, "W_O": self.W_O}
+
+    @property
+    def uniform(self) -> UniformAttention | None:
+        """The same layer as an average, if all scores are 0."""
+        if self.W_Q.entries and self.W_K.entries:
+            return None
+        return UniformAttention(self.W_V, self.W_O, self.stage)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """All columns -> one column, their sum (kajitsuka2025, eq. (112)); 0 if there is none."""
+
+    stage: str = "sum"
+    kind: ClassVar[str] = "sum"
+
+    @property
+    def tensors(self) -> dict[str, Matrix]:
+        return {}
+
+
+def divided(weights: Matrix, count: int) -> Matrix:
+    """weights / count, exactly."""
+    odd = count >> (twos := (count & -count).bit_length() - 1)
+    assert all(e.value.mantissa % odd == 0 for e in weights.entries), "W_O / n is not dyadic"
+    return matrix(
+        weights.rows,
+        weights.columns,
+        {(r, c): (v.fraction / odd) / (1 << twos) for r, c, v in weights.entries},
+    )
+
+
+TokenWise = Linear | FeedForward | Relu | Embedding
+Mixing = UniformAttention | SparseAttention | HardAttention | Sum  # where columns meet
+Layer = TokenWise | Mixing
 
 
 @dataclass(frozen=True)
 class Input:
-    """What the network reads: at most `length` vectors, padded at the front.
+    """What the network reads: at most `length` vectors.
 
-    With `positions`, each carries its position as one more coordinate.
+    positions  each carries its position as one more coordinate
+    padding    what shorter sequences are filled up with, at the front; None: they are not
+    extra      a vector put before all others (and before the padding), None if there is none;
+               its position is `length`
     """
 
     dimension: int
     length: int
     positions: bool
-    padding: tuple[Dyadic, ...]
+    padding: tuple[Dyadic, ...] | None
+    extra: tuple[Dyadic, ...] | None = None
 
     @property
     def coordinates(self) -> int:
         return self.dimension + self.positions
+
+    @property
+    def columns(self) -> int:
+        """Columns of a padded sequence."""
+        return self.length + (self.extra is not None)
 
 
 class Parameter(NamedTuple):
@@ -189,18 +295,21 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """A transformer with exact weights.
+    """A transformer with exact weights: embedding, blocks, one output coordinate.
 
-    Embedding, blocks, one output coordinate of the last column.
+    every  whether the answer is the output of every token's column, or of the last column only
     """
 
     input: Input
     layers: tuple[Layer, ...]
+    every: bool = False
 
     @property
     def width(self) -> int:
-        """Lanes of the residual stream."""
-        return self.layers[-1].tensors["weight"].columns
+        """Lanes of the stream where it is widest."""
+        return max(
+            x.weight.rows for x in self.layers[:-1] if isinstance(x, Linear | Relu | Embedding)
+        )
 
     @property
     def hidden(self) -> int:
@@ -214,7 +323,8 @@ class Network:
 
     @property
     def attentions(self) -> tuple[int, ...]:
-        return tuple(i for i, x in enumerate(self.layers) if isinstance(x, UniformAttention))
+        """The layers where columns meet."""
+        return tuple(i for i, x in enumerate(self.layers) if isinstance(x, Mixing))
 
     def parameters(self) -> Iterator[Parameter]:
         """Every nonzero parameter, in the order of the file format."""

@@ -27,13 +27,14 @@ ROWS = 1 << 10  # more rows at once make the garbage collector slow
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows in packed form: one kind of token, one kind of label."""
+    """Some rows in packed form: one kind of token, one kind of label (None if there are none)."""
 
-    kind: str
+    kind: str | None
     values: NDArray  # strings: provisional numbers [M]; numbers and vectors: [M, d]
     lengths: Ints
-    label_kind: type
+    label_kind: type | None
     labels: Ints  # provisional numbers
+    every: bool
     counts: Ints
     places: Ints
 
@@ -75,9 +76,11 @@ def pack(rows: Iterable[Placed], source: str, unit: str = "line") -> Dataset:
     names = Names(source, unit, values.numberer(), values.numberer())
     packed: list[Block] = []
     for part in _parts(rows):
-        packed += _pack(part, names, packed[:1])
+        packed += _pack(part, names, packed)
     if not packed:
         raise ByheartError(f"{source} holds no sequences; give at least one.")
+    if not any(block.kind for block in packed):
+        raise ByheartError(f"{source} holds no token; give at least one.")
     return _join(packed, names)
 
 
@@ -87,18 +90,18 @@ def _parts(rows: Iterable[Placed]) -> Iterator[list[Placed]]:
         yield part
 
 
-def _pack(part: list[Placed], names: Names, first: list[Block]) -> list[Block]:
+def _pack(part: list[Placed], names: Names, before: list[Block]) -> list[Block]:
     """The part as one block, or a block a row where only together the rows are refused."""
     try:
         block = _block(part, names)
-        _agree(block, first)
+        _agree(block, before)
         return [block]
     except Fault as fault:
         if len(part) == 1:
             raise names.error(part[0][0], fault) from None
     result: list[Block] = []
     for row in part:
-        result += _pack([row], names, first or result[:1])
+        result += _pack([row], names, [*before, *result])
     return result
 
 
@@ -108,18 +111,22 @@ def _block(part: list[Placed], names: Names) -> Block:
     if set(map(type, inputs)) != {list}:
         raise Fault("the input is not a list; write it as a list of tokens")
     lengths = np.array(list(map(len, inputs)), np.int64)
-    if not lengths.all():
-        raise Fault("the input is empty; give at least one token")
-    label_kind = values.label_kind(labels, lengths)
+    every, labels = values.labels(labels, lengths)
+    label_kind = values.label_kind(labels)
     repeats = values.counts(counts)
-    kind, tokens = values.tokens(list(chain.from_iterable(inputs)), names.tokens)
+    flat = list(chain.from_iterable(inputs))
+    kind, tokens = values.tokens(flat, names.tokens) if flat else (None, np.zeros((0, 1)))
     numbers = np.array([names.labels[label] for label in labels], np.int64)
-    return Block(kind, tokens, lengths, label_kind, numbers, repeats, np.array(places, np.int64))
+    where = np.array(places, np.int64)
+    return Block(kind, tokens, lengths, label_kind, numbers, every, repeats, where)
 
 
-def _agree(block: Block, first: list[Block]) -> None:
-    """Refuse a block that is unlike the first."""
-    for other in first:
+def _agree(block: Block, before: list[Block]) -> None:
+    """Refuse a block that is unlike those before it."""
+    if before and block.every != before[0].every:
+        raise Fault("some labels are lists and some are not; give one a sequence or one a token")
+    other = next((other for other in before if other.kind), None)
+    if block.kind and other:
         if block.kind != other.kind:
             raise Fault(
                 f"tokens of different kinds are mixed ({block.kind}s here and {other.kind}s "
@@ -127,8 +134,9 @@ def _agree(block: Block, first: list[Block]) -> None:
             )
         if block.values.shape[1:] != other.values.shape[1:]:
             raise Fault(values.unlike_dimensions(block.values.shape[1], other.values.shape[1]))
-        if block.label_kind is not other.label_kind:
-            raise Fault("string and integer labels are mixed; use one kind a file")
+    kinds = {other.label_kind for other in before if other.label_kind}
+    if block.label_kind and kinds - {block.label_kind}:
+        raise Fault("string and integer labels are mixed; use one kind a file")
 
 
 def _join(packed: list[Block], names: Names) -> Dataset:
@@ -139,20 +147,25 @@ def _join(packed: list[Block], names: Names) -> Dataset:
     if sum(counts.tolist()) >= 2**63:
         raise names.error(places[counts.argmax()], "the counts add up to 2^63 or more; divide them")
     tokens, ids = _tokens(packed, names, np.repeat(places, np.diff(starts)))
+    every = packed[0].every
     label_numbers = np.concatenate([block.labels for block in packed])
-    label_names, labels = _sort(list(names.labels), label_numbers, names, places)
+    whose = np.repeat(places, np.diff(starts)) if every else places
+    label_names, labels = _sort(list(names.labels), label_numbers, names, whose)
+    kind = next(block.kind for block in packed if block.kind)
     return Dataset(
-        kind=packed[0].kind,
+        kind=kind,
         tokens=tokens,
         ids=ids.astype(np.int32),
         starts=starts,
         labels=labels.astype(np.int32),
         label_names=label_names,
         counts=counts,
+        every=every,
     )
 
 
 def _tokens(packed: list[Block], names: Names, places: Ints) -> tuple[tuple | NDArray, Ints]:
+    packed = [block for block in packed if block.kind]
     if packed[0].kind == "string":
         numbers = np.concatenate([block.values for block in packed])
         return _sort(list(names.tokens), numbers, names, places)

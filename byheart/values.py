@@ -31,26 +31,36 @@ def numberer() -> defaultdict:
     return numbers
 
 
-def label_kind(labels: list, lengths: Ints) -> type:
-    """str or int, whichever all labels are; lengths are those of the inputs."""
-    kinds = set(map(type, labels))
+def labels(given: list, lengths: Ints) -> tuple[bool, list]:
+    """Whether every token has a label, and the labels one after another.
+
+    lengths are those of the inputs.
+    """
+    lists = [type(label) is list for label in given]
+    if not any(lists):
+        return False, given
+    if not all(lists):
+        raise Fault("some labels are lists and some are not; give one a sequence or one a token")
+    for label, length in zip(given, lengths.tolist(), strict=True):
+        if len(label) != length:
+            raise Fault(
+                f"the label has {len(label)} entries and the input {length} tokens; "
+                "give one label a token, or one in all"
+            )
+    return True, list(chain.from_iterable(given))
+
+
+def label_kind(flat: list) -> type | None:
+    """str or int, whichever all labels are; None if there are none."""
+    kinds = set(map(type, flat))
     if kinds == {int}:
-        integers(labels)
-    elif kinds != {str}:
-        raise Fault(_unusable_label(labels, lengths.tolist()))
-    return kinds.pop()
-
-
-def _unusable_label(labels: list, lengths: list[int]) -> str:
-    pairs = list(zip(labels, lengths, strict=True))
-    wrong, length = next((pair for pair in pairs if type(pair[0]) not in (str, int)), ("", 0))
-    if isinstance(wrong, list) and len(wrong) == length:
-        return "sequence-to-sequence labels are not supported yet; give one label a sequence"
-    if isinstance(wrong, list):
-        return f"the label has {len(wrong)} entries and the input {length} tokens; give one label"
-    if wrong == "":
-        return "string and integer labels are mixed; use one kind a file"
-    return f"the label is {_word(wrong)}; a label is a string or an integer"
+        integers(flat)
+    elif kinds > {str} and kinds <= {str, int}:
+        raise Fault("string and integer labels are mixed; use one kind a file")
+    elif kinds - {str}:
+        wrong = next(label for label in flat if type(label) not in (str, int))
+        raise Fault(f"the label is {_word(wrong)}; a label is a string or an integer")
+    return kinds.pop() if kinds else None
 
 
 def counts(values: list) -> Ints:

@@ -127,6 +127,9 @@ def compile(
     data: Data,
     output: Annotated[Path, typer.Option("-o", "--output", help="The model folder to write.")],
     method: Annotated[str | None, typer.Option(help="See byheart methods.")] = None,
+    form: Annotated[
+        str | None, typer.Option(help="Of a method: small (ours) or faithful (the paper's).")
+    ] = None,
     positions: Annotated[
         bool | None,
         typer.Option("--positions/--no-positions", help="Order counts (default: for text)."),
@@ -138,6 +141,19 @@ def compile(
         int, typer.Option(metavar="BITS", help="Tell unknown inputs, wrong 1 time in 2^BITS.")
     ] = 0,
     minimise: Annotated[str, typer.Option(help="nonzero, dense or bits.")] = "nonzero",
+    bits: Annotated[
+        int | None, typer.Option(metavar="B", help="limited-bits: of the longest parameter [64].")
+    ] = None,
+    separation: Annotated[
+        float | None,
+        typer.Option(metavar="DISTANCE", help="Faithful methods: refuse tokens that are closer."),
+    ] = None,
+    attention: Annotated[
+        str, typer.Option(help="uniform, or hard with scores that are all 0.")
+    ] = "uniform",
+    sample: Annotated[
+        int | None, typer.Option(metavar="K", help="Verify only K random sequences: no proof.")
+    ] = None,
     seed: Seed = 0,
     force: Force = False,
     write_data: Annotated[
@@ -163,8 +179,9 @@ def compile(
     with watching(json) as watch:
         answer = models.compile(
             data, output, loading=loading, force=force, write_data=write_data, watch=watch,
-            method=method, positions=positions, on_conflict=on_conflict,
-            reject_unknown=reject_unknown, minimise=minimise, seed=seed,
+            method=method, form=form, positions=positions, on_conflict=on_conflict,
+            reject_unknown=reject_unknown, minimise=minimise, bits=bits, separation=separation,
+            attention=attention, sample=sample, seed=seed,
         )  # fmt: skip
     finish(answer, json, "compiled", output=output)
 

@@ -50,4 +50,5 @@ def resolved(model: "Model", dataset: "Dataset") -> "Dataset":
     rule = on_conflict(model)
     if rule == "refuse":
         return dataset
-    return resolve(dataset, contexts(dataset, model.network.input.positions), rule)
+    reads = model.network.input
+    return resolve(dataset, contexts(dataset, reads.positions, reads.padding is not None), rule)

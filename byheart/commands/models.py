@@ -125,18 +125,15 @@ def _evaluated(
     watch: Watch,
 ) -> "Verification":
     """The network's answers, and whether this is the data that the folder names."""
-    from ..certificate import PROVED, REFUTED, SAMPLED, Verification, verify
+    from ..certificate import REFUTED, Verification, verify
 
     unfit = _unfit(model, dataset)
     if unfit:
         return Verification(0, 0, REFUTED, engine, (unfit,))
-    part = dataset if sample is None else _sample(dataset, sample, seed)
-    watch.stage("verifying", len(part))
-    found = verify(model, part, engine, progress=watch.advance)
+    watch.stage("verifying", min(len(dataset), sample or len(dataset)))
+    found = verify(model, dataset, engine, watch.advance, sample, seed)
     failures = (*_differences(model, dataset), *_placed(found.failures, sample))
-    if failures:
-        return replace(found, evidence=REFUTED, failures=failures)
-    return replace(found, evidence=PROVED if sample is None else SAMPLED)
+    return replace(found, evidence=REFUTED, failures=failures) if failures else found
 
 
 def _unfit(model: "Model", dataset: "Dataset") -> str | None:
@@ -166,24 +163,6 @@ def _differences(model: "Model", dataset: "Dataset") -> list[str]:
 
 def _placed(failures: tuple[str, ...], sample: int | None) -> list[str]:
     return [text if sample is None else f"in the sample, {text}" for text in failures]
-
-
-def _sample(dataset: "Dataset", size: int, seed: int) -> "Dataset":
-    """Some of the sequences, chosen by the seed."""
-    import numpy as np
-
-    from ..ragged import offsets, take
-
-    random = np.random.default_rng(seed)
-    kept = np.sort(random.choice(len(dataset), min(size, len(dataset)), replace=False))
-    lengths = dataset.lengths[kept]
-    return replace(
-        dataset,
-        ids=take(dataset.ids, dataset.starts[kept], lengths),
-        starts=offsets(lengths),
-        labels=dataset.labels[kept],
-        counts=dataset.counts[kept],
-    )
 
 
 def _verify_apart(

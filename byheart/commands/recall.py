@@ -70,12 +70,17 @@ def continued(model: "Model", tokens: Sequence) -> Iterator["Answer"]:
     while len(tokens := fitting(model, tokens)) <= model.network.input.length:
         answer = model.answers([tokens])[0]
         yield answer
-        if answer.label is None or model.numbers([answer.label]) is None:
+        label = answer.label
+        if label is None or isinstance(label, list) or model.numbers([label]) is None:
             return
-        tokens = [*tokens, answer.label]
+        tokens = [*tokens, label]
 
 
 def _check_continuing(model: "Model") -> None:
+    if model.network.every:
+        raise ByheartError(
+            "--steps needs one label a sequence, and this model answers every token."
+        )
     words = set(model.tokens or ())
     fits = {"string": any(label in words for label in model.labels),
             "number": isinstance(model.labels[0], int)}  # fmt: skip

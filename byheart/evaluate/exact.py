@@ -12,7 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
-from ..network import Dyadic, FeedForward, Layer, Linear, Matrix, Network, UniformAttention
+from ..network import (
+    Dyadic,
+    Embedding,
+    FeedForward,
+    HardAttention,
+    Layer,
+    Linear,
+    Matrix,
+    Mixing,
+    Network,
+    Relu,
+    SparseAttention,
+    Sum,
+    UniformAttention,
+    divided,
+)
 from .batch import Batch, columns
 
 CHUNK = 4096
@@ -29,10 +44,10 @@ Observer = Callable[[int, Stream], None]
 
 
 def evaluate(network: Network, batch: Batch, observe: Observer | None = None) -> list[Fraction]:
-    """The output coordinate of the last column for every sequence.
+    """The output coordinate of the last column (of every token's column) for every sequence.
 
-    Layers before the first attention run once for every distinct column; layers after the last one
-    only on the last column of each sequence.
+    Layers before columns first meet run once for every distinct column; layers after they last
+    meet only on the columns whose output is asked for.
     `observe(layer, stream)` sees the stream after every layer.
     """
     seen = columns(network.input, batch)
@@ -46,23 +61,33 @@ def evaluate(network: Network, batch: Batch, observe: Observer | None = None) ->
         stream = apply(network.layers[index], stream, len(seen.vectors))
         if observe:
             observe(index, stream)
+    if seen.absent is not None:
+        for values, _ in stream.values():
+            values[seen.absent] = 0
     answers: list[Fraction] = []
-    for _, rows in seen.indices(CHUNK):
-        answers += _sequences(network, stream, rows, first, observe)
+    chunk = max(1, CHUNK // network.input.columns) if network.every else CHUNK
+    for part, rows in seen.indices(chunk):
+        found = _sequences(network, stream, rows, first, observe)
+        if network.every:
+            found = found[seen.tokens(part).ravel()]
+        answers += found.tolist()
     return answers
 
 
 def _bits_bound(network: Network, vectors: NDArray, exponent: int) -> int:
     """Bits that no value can exceed, from the lengths of inputs and weights alone.
 
-    A layer's values are sums of products.
+    A layer's values are sums of products; the scores of hard attention are products of values.
     """
     bits = max((int(abs(x)).bit_length() for x in (vectors.min(), vectors.max())), default=0)
-    bits += abs(exponent) + network.input.length.bit_length()
+    bits += abs(exponent) + network.input.columns.bit_length()
     for layer in network.layers:
         for tensor in layer.tensors.values():
             weight = max((v.digits + abs(v.exponent) for _, _, v in tensor.entries), default=0)
             bits += weight + max(tensor.rows, tensor.columns).bit_length() + 1
+        if isinstance(layer, Mixing):
+            bits = (2 if isinstance(layer, HardAttention) else 1) * bits
+            bits += 2 * network.input.columns.bit_length()
     return bits
 
 
@@ -85,53 +110,197 @@ def _guarded(observe: Observer | None) -> Observer:
 
 def _sequences(
     network: Network, stream: Stream, index: NDArray, first: int, observe: Observer | None
-) -> list[Fraction]:
+) -> NDArray:
     """The rest of the network for the sequences whose columns are the rows of `index`."""
-    count, length = index.shape
     last = network.attentions[-1] if network.attentions else -1
     if last < 0:
-        stream = _take(stream, index[:, -1])
+        keep = index if network.every else index[:, -1:]
+        stream, index = _take(stream, keep.ravel()), keep
     for number, layer in list(enumerate(network.layers))[first:]:
-        if isinstance(layer, UniformAttention):
-            keep = index if number < last else index[:, -1:]
-            stream = attend(layer, stream, index, keep)
+        if isinstance(layer, Mixing):
+            keep = index if number < last or network.every else index[:, -1:]
+            stream = mix(layer, stream, index, keep)
             index = np.arange(keep.size).reshape(keep.shape)
         else:
-            stream = apply(layer, stream, index.size if last >= 0 else count)
+            stream = apply(layer, stream, index.size)
         if observe:
             observe(number, stream)
-    output = stream.get(0, Lane(_objects([0] * count), 0))
-    return [Fraction(value) / Fraction(2) ** output.scale for value in output.values.tolist()]
+    output = stream.get(0, Lane(_objects([0] * index.size), 0))
+    unit = Fraction(2) ** output.scale
+    return _objects([Fraction(value) / unit for value in output.values.tolist()])
 
 
 def apply(layer: Layer, stream: Stream, size: int) -> Stream:
     """One token-wise layer on `size` columns."""
-    if isinstance(layer, Linear):
-        rows = set(layer.weight.by_row) | set(layer.bias.by_row)
-        return {row: _row(layer.weight, layer.bias, row, stream, size) for row in rows}
-    assert isinstance(layer, FeedForward)
-    hidden: Stream = {}
-    for row in set(layer.W1.by_row) | set(layer.b1.by_row):
-        values, scale = _row(layer.W1, layer.b1, row, stream, size)
-        hidden[row] = Lane(np.maximum(values, 0), scale)
-    changed = {
-        row: _add(stream.get(row), _row(layer.W2, layer.b2, row, hidden, size))
-        for row in set(layer.W2.by_row) | set(layer.b2.by_row)
-    }
-    return stream | changed
+    match layer:
+        case Linear():
+            return _affine(layer.weight, layer.bias, stream, size)
+        case Relu():
+            return _positive(_affine(layer.weight, layer.bias, stream, size))
+        case Embedding():
+            return _embed(layer, stream, size)
+        case FeedForward():
+            hidden = _positive(_affine(layer.W1, layer.b1, stream, size))
+            change = _affine(layer.W2, layer.b2, hidden, size)
+            return stream | {row: _add(stream.get(row), x) for row, x in change.items()}
+    raise AssertionError(layer.kind)
 
 
-def attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
-    """h + W_O W_V mean for the columns in `keep`, one row a sequence."""
+def _affine(weight: Matrix, bias: Matrix, stream: Stream, size: int) -> Stream:
+    rows = set(weight.by_row) | set(bias.by_row)
+    return {row: _row(weight, bias, row, stream, size) for row in rows}
+
+
+def _positive(stream: Stream) -> Stream:
+    return {row: Lane(np.maximum(x.values, 0), x.scale) for row, x in stream.items()}
+
+
+def _embed(layer: Embedding, stream: Stream, size: int) -> Stream:
+    """The column of each id, plus the position times the position's vector."""
+    zero = Lane(_objects([0] * size), 0)
+    ids = stream.get(0, zero)
+    numbers = np.array([_id(x, ids.scale, layer.weight.columns) for x in ids.values.tolist()])
+    found: Stream = {}
+    for row, terms in layer.weight.by_row.items():
+        scale = max(0, *(-value.exponent for _, value in terms))
+        table = [0] * layer.weight.columns
+        for column, (mantissa, exponent) in terms:
+            table[column] = mantissa << (exponent + scale)
+        found[row] = Lane(_objects(table)[numbers], scale)
+    for row, terms in layer.position.by_row.items():
+        found[row] = _add(found.get(row), _combine([(1, terms[0][1])], None, stream, size))
+    return found
+
+
+def _id(value: int, scale: int, count: int) -> int:
+    number = value >> scale
+    if number << scale != value or not 0 <= number < count:
+        raise ByheartError(
+            f"a token is {Fraction(value) / (1 << scale)}, not an id from 0 to {count - 1}"
+        )
+    return number
+
+
+def mix(layer: Layer, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """One layer where columns meet; `index` holds the columns of each sequence, a row each.
+
+    The result has the columns in `keep`, which are the last ones of `index`.
+    """
+    match layer:
+        case Sum():
+            return {k: Lane(x.values[index].sum(axis=1), x.scale) for k, x in stream.items()}
+        case UniformAttention():
+            return _attend(layer, stream, index, keep)
+        case SparseAttention():
+            return _connect(layer, stream, index, keep)
+        case HardAttention():
+            uniform = layer.uniform
+            if uniform is not None:
+                return _attend(uniform, stream, index, keep)
+            return _attend_hard(layer, stream, index, keep)
+    raise AssertionError(layer.kind)
+
+
+def _attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """h + W_O W_V mean for the columns in `keep`."""
     count, length = index.shape
-    sums = {lane: Lane(x.values[index].sum(axis=1), x.scale) for lane, x in stream.items()}
-    heads = {row: _combine(terms, None, sums, count) for row, terms in layer.W_V.by_row.items()}
+    read = _read(layer.W_V)
+    sums = {
+        lane: Lane(x.values[index].sum(axis=1), x.scale)
+        for lane, x in stream.items()
+        if lane in read
+    }
+    added = _heads(layer.W_V, layer.divided(length), sums, count)
+    spread = {row: Lane(np.repeat(x.values, keep.shape[1]), x.scale) for row, x in added.items()}
+    return _plus(_take(stream, keep.ravel()), spread)
+
+
+def _connect(layer: SparseAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """h_k + W_O W_V mean of the columns that k is connected to, for the columns in `keep`."""
+    count, length = index.shape
     kept = _take(stream, keep.ravel())
-    for row, terms in layer.divided(length).by_row.items():
-        added = _combine(terms, None, heads, count)
-        spread = Lane(np.repeat(added.values, keep.shape[1]), added.scale)
-        kept[row] = _add(kept.get(row), spread)
+    skipped = length - keep.shape[1]
+    pairs = np.array([p for p in layer.connections if p[0] >= skipped], np.int64).reshape(-1, 2)
+    targets, starts, sizes = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+    read = _read(layer.W_V)
+    for size in np.unique(sizes).tolist():
+        chosen = np.flatnonzero(sizes == size)
+        sources = pairs[starts[chosen, None] + np.arange(size), 1]  # [targets, size]
+        sums = {
+            lane: Lane(x.values[index[:, sources]].sum(axis=2).ravel(), x.scale)
+            for lane, x in stream.items()
+            if lane in read
+        }
+        added = _heads(layer.W_V, divided(layer.W_O, size), sums, count * len(chosen))
+        places = np.arange(count)[:, None] * keep.shape[1] + targets[chosen] - skipped
+        for row, x in added.items():
+            spread = _objects([0] * keep.size)
+            spread[places.ravel()] = x.values
+            kept[row] = _add(kept.get(row), Lane(spread, x.scale))
     return kept
+
+
+def _read(weights: Matrix) -> set[int]:
+    """The lanes that a matrix reads."""
+    return {column for _, column, _ in weights.entries}
+
+
+def _heads(values: Matrix, outputs: Matrix, sums: Stream, size: int) -> Stream:
+    """outputs values sums."""
+    heads = {row: _combine(terms, None, sums, size) for row, terms in values.by_row.items()}
+    return {row: _combine(terms, None, heads, size) for row, terms in outputs.by_row.items()}
+
+
+def _attend_hard(layer: HardAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """h + the sum over heads of W_O W_V mean of the columns with the largest score."""
+    size = len(next(iter(stream.values())).values)
+    step = layer.W_V.rows // layer.heads
+    result = _take(stream, keep.ravel())
+    for head in range(layer.heads):
+        rows = range(head * step, (head + 1) * step)
+        queries, keys, values = (
+            {row: _combine(m.by_row.get(row, ()), None, stream, size) for row in rows}
+            for m in (layer.W_Q, layer.W_K, layer.W_V)
+        )
+        best = _largest(queries, keys, index, keep)  # [sequences, kept columns, columns]
+        sums = {
+            row: Lane((best * x.values[index][:, None, :]).sum(axis=2).ravel(), x.scale)
+            for row, x in values.items()
+        }
+        numbers = best.sum(axis=2).ravel().tolist()
+        for row, terms in layer.W_O.by_row.items():
+            mine = [(column, value) for column, value in terms if column in rows]
+            total = _combine(mine, None, sums, keep.size)
+            result[row] = _add(result.get(row), _divide(total, numbers, index.shape[1]))
+    return result
+
+
+def _largest(queries: Stream, keys: Stream, index: NDArray, keep: NDArray) -> NDArray:
+    """Which columns have the largest score for each kept one, as 0 and 1."""
+    scales = {row: queries[row].scale + keys[row].scale for row in queries}
+    scale = max(scales.values())
+    scores = sum(
+        (queries[row].values[keep][:, :, None] * keys[row].values[index][:, None, :])
+        << (scale - own)
+        for row, own in scales.items()
+    )
+    return (scores == scores.max(axis=2, keepdims=True)).astype(object)
+
+
+def _divide(lane: Lane, numbers: Sequence[int], largest: int) -> Lane:
+    """Each value divided by a number of its own, exactly."""
+    room = largest.bit_length()
+    quotients = []
+    for value, number in zip(lane.values.tolist(), numbers, strict=True):
+        quotient, rest = divmod(value << room, number)
+        if rest:
+            raise ByheartError(f"the mean of {number} columns is not a dyadic number")
+        quotients.append(quotient)
+    return Lane(_objects(quotients), lane.scale + room)
+
+
+def _plus(stream: Stream, change: Stream) -> Stream:
+    return stream | {row: _add(stream.get(row), x) for row, x in change.items()}
 
 
 def _take(stream: Stream, index: NDArray) -> Stream:

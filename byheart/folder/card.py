@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from ..certificate import Verification
+from ..certificate import SAMPLED, Verification
 from ..model import Model
 
 HEAD = """---
@@ -35,14 +35,14 @@ def card(model: Model, verified: Verification, with_data: bool) -> str:
     data = about.get("data", {})
     where = "`data.jsonl` in this folder" if with_data else "the data, as `.jsonl` or `.npz`"
     return f"""{HEAD}
-# A transformer that knows {verified.checked} sequences by heart
+# A transformer that knows {_plain(data.get("sequences"))} sequences by heart
 
 Its weights were not trained: they were computed from a dataset, as exact numbers
-(mantissa * 2^exponent), by the method `{_plain(about.get("method"))}`.
+({_number(model)}), by the method `{_plain(about.get("method"))}`.
 
 - Theorem: {_plain(about.get("paper"))}, {_plain(about.get("item"))}
 - Evidence: **{verified.evidence}**. {verified.correct} of {verified.checked} labels are right, \
-every sequence evaluated in exact integers (engine `{_plain(verified.engine)}`).
+{_evaluated(verified)} evaluated in exact integers (engine `{_plain(verified.engine)}`).
 - SHA-256 of the data: `{_plain(data.get("sha256"))}`
 
 | count | value |
@@ -57,7 +57,7 @@ every sequence evaluated in exact integers (engine `{_plain(verified.engine)}`).
 byheart recall DIR TOKENS...
 ```
 
-It answers the label of every sequence of its data. {_unknown(model)}
+It answers the label of every {_answered(model)} of its data. {_unknown(model)}
 
 ## Check it again
 
@@ -76,6 +76,19 @@ def _rows(counts: Mapping, names: Mapping[str, str]) -> str:
     return "".join(
         f"| {title} | {_plain(counts[name])} |\n" for name, title in names.items() if name in counts
     )
+
+
+def _number(model: Model) -> str:
+    plain = "float64, and float64 arithmetic rounds nothing on this data"
+    return plain if model.number == "float64" else "mantissa * 2^exponent"
+
+
+def _evaluated(verified: Verification) -> str:
+    return "a random sample" if verified.evidence == SAMPLED else "every sequence"
+
+
+def _answered(model: Model) -> str:
+    return "token" if model.network.every else "sequence"
 
 
 def _unknown(model: Model) -> str:

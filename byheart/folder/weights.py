@@ -1,35 +1,41 @@
-"""weights.safetensors, both ways: every nonzero parameter, its mantissa as limbs of 64 bits."""
+"""weights.safetensors, both ways: every nonzero parameter, its mantissa as limbs of 64 bits.
 
-import hashlib
+A network that is exact in float64 is stored as plain tensors instead, one a parameter tensor.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from ..errors import ByheartError
-from ..network import Dyadic, Entry, Matrix, Network
-from .config import DYADIC_LIMIT, Shape
-from .strict import JSON_LIMIT, Object, open_regular, size_of
+from ..network import Dyadic, Entry, Matrix, Network, SparseAttention, dyadic
+from . import container
+from .config import DYADIC_LIMIT, Config, Pairs, Shape
+from .container import DTYPES, Arrays
 
 TYPES = {
-    "tensor": ("I32", "<i4"),
-    "row": ("I32", "<i4"),
-    "column": ("I32", "<i4"),
-    "exponent": ("I32", "<i4"),
-    "negative": ("U8", "|u1"),
-    "start": ("I64", "<i8"),
-    "limbs": ("U64", "<u8"),
+    "tensor": "I32",
+    "row": "I32",
+    "column": "I32",
+    "exponent": "I32",
+    "negative": "U8",
+    "start": "I64",
+    "limbs": "U64",
 }
+CONNECTIONS = {"target": "I32", "source": "I32"}  # where some attention is sparse
 PER_PARAMETER = ("row", "column", "exponent", "negative")
 
-Arrays = dict[str, NDArray[Any]]
-Span = tuple[int, int]
 
-
-def encode(network: Network) -> bytes:
+def encode(network: Network, number: str = "dyadic") -> bytes:
     """The file of a network; there is only one."""
+    if number == "float64":
+        from ..evaluate.float64 import float_tensors
+
+        return save(float_tensors(network))
     tensors = [tensor for layer in network.layers for tensor in layer.tensors.values()]
     entries = [(number, *entry) for number, t in enumerate(tensors) for entry in t.entries]
     mantissas = [abs(value.mantissa) for *_, value in entries]
@@ -47,72 +53,60 @@ def encode(network: Network) -> bytes:
         "start": np.cumsum([0, *sizes]),
         "limbs": np.frombuffer(limbs, "<u8"),
     }
-    return save({name: np.array(columns[name], TYPES[name][1]) for name in TYPES})
+    sparse = [layer for layer in network.layers if isinstance(layer, SparseAttention)]
+    types = TYPES | CONNECTIONS if sparse else TYPES
+    columns["target"] = [target for layer in sparse for target, _ in layer.connections]
+    columns["source"] = [source for layer in sparse for _, source in layer.connections]
+    return save({name: np.array(columns[name], DTYPES[types[name]]) for name in types})
 
 
-def read(path: Path, shapes: list[Shape]) -> tuple[list[Matrix], str]:
-    """The parameter tensors and the sha256 of the file.
-
-    The sizes in its header are checked before the rest is read.
-    """
-    with open_regular(path) as file:
-        header = _header(file, path)
-        spans = _spans(Object.parse(header, f"{path}, header"), size_of(file) - 8 - len(header))
-        content = file.read(size_of(file))
-    digest = hashlib.sha256(len(header).to_bytes(8, "little") + header)
-    digest.update(content)
-    arrays = {
-        name: np.frombuffer(content, TYPES[name][1], (end - begin) // _width(name), begin)
-        for name, (begin, end) in spans.items()
-    }
+def read(path: Path, settings: Config) -> tuple[Network, str]:
+    """The network and the sha256 of the file."""
+    if settings.number == "float64":
+        return _read_plain(path, settings)
+    sparse = [plan.connections for plan in settings.plans if plan.kind == "sparse_attention"]
+    arrays, digest = container.read(path, TYPES | CONNECTIONS if sparse else TYPES, 1)
     try:
         _check_lengths(arrays)
-        _check_places(arrays, shapes)
+        _check_places(arrays, settings.shapes)
         _check_numbers(arrays)
+        connections = _connections(arrays, sparse, settings.input.columns) if sparse else ()
     except ByheartError as error:
         raise ByheartError(f"{path}: {error}.") from None
-    return _matrices(arrays, shapes), digest.hexdigest()
+    return settings.network(_matrices(arrays, settings.shapes), connections), digest
 
 
-def _width(name: str) -> int:
-    return np.dtype(TYPES[name][1]).itemsize
+def _read_plain(path: Path, settings: Config) -> tuple[Network, str]:
+    """Plain float64 tensors: matrices [rows, columns], vectors [rows]."""
+    arrays, digest = container.read(path, dict.fromkeys(settings.names, "F64"))
+    matrices = []
+    for name, (rows, columns) in zip(settings.names, settings.shapes, strict=True):
+        tensor = arrays[name]
+        if tensor.shape not in ((rows, columns), (rows,) if columns == 1 else ()):
+            raise ByheartError(f"{path}: {name} has a shape that its layer does not have.")
+        tensor = tensor.reshape(rows, columns)
+        if not np.isfinite(tensor).all() or (np.signbit(tensor) & (tensor == 0)).any():
+            raise ByheartError(f"{path}: {name} holds a number that is infinite, none or -0.")
+        places = zip(*(axis.tolist() for axis in np.nonzero(tensor)), strict=True)
+        entries = (Entry(r, c, dyadic(float(tensor[r, c]))) for r, c in places)
+        matrices.append(Matrix(rows, columns, tuple(entries)))
+    return settings.network(matrices, ()), digest
 
 
-def _header(file: BinaryIO, path: Path) -> bytes:
-    room = size_of(file) - 8
-    length = int.from_bytes(file.read(8), "little")
-    if room < 0 or length > min(room, JSON_LIMIT):
-        raise ByheartError(f"{path} is truncated or no safetensors file: its header does not fit.")
-    return file.read(length)
-
-
-def _spans(header: Object, room: int) -> dict[str, Span]:
-    """Where each tensor lies; together they fill the room without holes and overlaps."""
-    names = header.values.keys() - {"__metadata__"}
-    if names != TYPES.keys():
-        header.refuse(f"the tensors must be {', '.join(TYPES)}")
-    spans = {name: _span(header.object(name), name) for name in TYPES}
-    reached = 0
-    for begin, end in sorted(spans.values()):
-        if begin != reached:
-            header.refuse("there is a hole or an overlap between tensors")
-        reached = end
-    if reached != room:
-        header.refuse(f"the tensors do not fill the {room} bytes of the file")
-    return spans
-
-
-def _span(given: Object, name: str) -> Span:
-    given.expect("dtype", TYPES[name][0])
-    numbers = given.get("shape", list) + given.get("data_offsets", list)
-    if len(given.values["shape"]) != 1 or len(numbers) != 3:
-        given.refuse("shape has one number and data_offsets has two")
-    if not all(type(number) is int and number >= 0 for number in numbers):
-        given.refuse("shape and data_offsets are made of integers from 0")
-    count, begin, end = numbers
-    if end - begin != count * _width(name):
-        given.refuse("shape and data_offsets disagree")
-    return begin, end
+def _connections(arrays: Arrays, counts: Sequence[int], columns: int) -> Pairs:
+    """All pairs (target, source), sorted within each layer."""
+    pairs = np.stack([arrays["target"], arrays["source"]], axis=1).astype(np.int64)
+    if len(pairs) != sum(counts):
+        _fail(f"there are {len(pairs)} connections, config.json says {sum(counts)}")
+    if len(pairs) and not (0 <= pairs.min() and pairs.max() < columns):
+        _fail("a connection leads outside the columns")
+    start = 0
+    for count in counts:
+        order = pairs[start : start + count] @ np.array([columns, 1])
+        if (np.diff(order) <= 0).any():
+            _fail("the connections are not in order")
+        start += count
+    return tuple(map(tuple, pairs.tolist()))  # type: ignore[arg-type]
 
 
 def _refuse(broken: NDArray[np.bool_], reason: str) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..certificate import PROVED, Verification
+from ..certificate import Verification
 from ..dataset import Dataset
 from ..errors import ByheartError
 from ..load import write_jsonl
@@ -14,7 +14,7 @@ from ..model import Model
 from . import weights
 from .card import card
 from .config import describe
-from .read import FILES, read
+from .read import FILES, claims, read
 from .swap import appearing, sync
 
 
@@ -52,12 +52,12 @@ def _unwritable(path: Path, error: OSError) -> ByheartError:
 
 
 def _verified(model: Model) -> Verification:
-    """The verification that the certificate will claim: all sequences, in exact arithmetic."""
+    """The verification that the certificate will claim, in exact arithmetic."""
     found = model.about.get("verification")
     data = model.about.get("data", {})
     if not isinstance(found, Verification) or not found.holds or "sha256" not in data:
         raise ByheartError("the model has not been verified and is not saved; verify it first.")
-    if found.evidence != PROVED or not found.checked == found.correct == data.get("sequences"):
+    if not claims(found, data.get("sequences", -1), model.network.every):
         raise ByheartError("the model is not proved on all of its data and is not saved.")
     return found
 
@@ -66,7 +66,7 @@ def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str
     """The files of the folder, but for the data."""
     files = {
         "config.json": _json(describe(model)),
-        "weights.safetensors": weights.encode(model.network),
+        "weights.safetensors": weights.encode(model.network, model.number),
         "vocabulary.json": _json({"tokens": model.tokens, "labels": model.labels}),
     }
     hashes = {name: hashlib.sha256(files[name]).hexdigest() for name in FILES}

@@ -1,4 +1,4 @@
-"""NumPy archives: `inputs` [N, n] or [N, n, d] and `labels` [N]."""
+"""NumPy archives: `inputs` [N, n] or [N, n, d] and `labels` [N], or [N, n]: one a token."""
 
 import struct
 import zipfile
@@ -41,7 +41,7 @@ def read(path: Path) -> Dataset:
     except Fault as fault:
         raise ByheartError(f"{path}: {fault}.") from None
     tokens, ids = number_rows(inputs.reshape(inputs.shape[0] * inputs.shape[1], -1))
-    names, numbers = number(labels)
+    names, numbers = number(labels.ravel())
     return Dataset(
         kind="vector" if inputs.ndim == 3 else "number",
         tokens=tokens,
@@ -50,6 +50,7 @@ def read(path: Path) -> Dataset:
         labels=numbers.astype(np.int32),
         label_names=tuple(names.tolist()),
         counts=np.ones(len(labels), np.int64),
+        every=labels.ndim == 2,
     )
 
 
@@ -96,12 +97,10 @@ def _check_range(integers: NDArray, name: str) -> None:
 
 
 def _check_labels(labels: NDArray, inputs: NDArray) -> None:
-    if labels.ndim == 2 and labels.shape == inputs.shape[:2]:
-        raise Fault("sequence-to-sequence labels are not supported yet; give labels [N]")
-    if labels.shape != inputs.shape[:1]:
+    if labels.shape not in (inputs.shape[:1], inputs.shape[:2]):
         raise Fault(
             f'"labels" has the shape {labels.shape} and "inputs" {inputs.shape}; '
-            "give one label a sequence"
+            "give one label a sequence or one a token"
         )
     if labels.dtype.kind not in "iu":
         raise Fault(f'"labels" holds {labels.dtype}; give integers, or use .jsonl')
@@ -115,6 +114,7 @@ def write(dataset: Dataset, path: str | Path) -> None:
     inputs = vectors[dataset.ids].reshape(len(dataset), dataset.length, -1)
     inputs = inputs[:, :, 0] if dataset.kind == "number" else inputs
     labels = np.array(dataset.label_names, np.int64)[dataset.labels]
+    labels = labels.reshape(inputs.shape[:2]) if dataset.every else labels
     with replacing(path) as file:
         np.savez(file, inputs=inputs, labels=labels)
 

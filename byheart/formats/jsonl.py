@@ -83,9 +83,11 @@ def _lines(
     begin = dataset.starts[start]
     words = [tokens[i] for i in dataset.ids[begin : dataset.starts[stop]].tolist()]
     places = (dataset.starts[start : stop + 1] - begin).tolist()
-    rows = zip(
-        dataset.labels[start:stop].tolist(), dataset.counts[start:stop].tolist(), strict=True
-    )
-    for row, (label, count) in enumerate(rows):
-        line = ", ".join(words[places[row] : places[row + 1]])
-        yield f'{{"input": [{line}], "label": {labels[label]}, "count": {count}}}\n'
+    counts = dataset.counts[start:stop].tolist()
+    first, last = (begin, dataset.starts[stop]) if dataset.every else (start, stop)
+    names = [labels[i] for i in dataset.labels[first:last].tolist()]
+    for row, count in enumerate(counts):
+        own = slice(places[row], places[row + 1])
+        label = f"[{', '.join(names[own])}]" if dataset.every else names[row]
+        line = ", ".join(words[own])
+        yield f'{{"input": [{line}], "label": {label}, "count": {count}}}\n'

@@ -11,7 +11,19 @@ from fractions import Fraction
 
 from ...gadgets.blocks import Block, feed_forward, fold, fold_and_count, read_bit, select
 from ...gadgets.prefix_code import PrefixCode
-from ...network import Input, Linear, Network, UniformAttention, matrix, vector
+from ...network import (
+    Embedding,
+    HardAttention,
+    Input,
+    Layer,
+    Linear,
+    Network,
+    SparseAttention,
+    Sum,
+    UniformAttention,
+    matrix,
+    vector,
+)
 from .hashing import Hash
 from .layout import Fold, Layout, thresholds
 
@@ -41,12 +53,21 @@ class Storage:
 
 
 def assemble(
-    spec: Input, grain: int, hashed: Hash, storage: Storage, code: PrefixCode, unknown: int | None
+    spec: Input,
+    every: bool,
+    mixing: str,
+    grain: int,
+    hashed: Hash,
+    storage: Storage,
+    code: PrefixCode,
+    unknown: int | None,
 ) -> Network:
     """The whole network: E_in, token folds, attention, folds, tables, shift, strip, read, E_out.
 
-    grain: the hash was found for the input's coordinates times this power of two, which makes them
-    whole numbers.
+    every   whether it answers every token
+    mixing  where columns meet: "uniform", "hard", "sparse" or "sum"
+    grain   the hash was found for the input's coordinates times this power of two, which makes
+            them whole numbers
     """
     before = list(_token_folds(hashed, storage))
     after = [
@@ -62,34 +83,55 @@ def assemble(
     output = "J0" if storage.layout.plan.narrow else "O"
     lanes = {name: i for i, name in enumerate(dict.fromkeys([*names, output]))}
     width = len(lanes)
-    unit = 1 << storage.scale
-    embed = Linear(
-        matrix(
-            width,
-            spec.coordinates,
-            {(0, i): w * grain * unit for i, w in enumerate(hashed.weights)},
-        ),
-        vector({0: _embed_bias(hashed) * unit}, width),
-        "embed",
-    )
-    attention = UniformAttention(
-        matrix(1, width, {(0, 0): 1}), matrix(width, 1, {(0, 0): 2 * spec.length})
-    )
     unembed = Linear(matrix(1, width, {(0, lanes[output]): 1}), vector({}, 1), "output")
     return Network(
         spec,
         (
-            embed,
+            _embed(spec, grain, hashed, 1 << storage.scale, width),
             *(feed_forward(block, lanes) for block in before),
-            attention,
+            *mixing_layers(mixing, spec, width, lanes[output]),
             *(feed_forward(block, lanes) for block in after),
             unembed,
         ),
+        every,
     )
 
 
-def _embed_bias(hashed: Hash) -> int:
-    return hashed.bias - (0 if hashed.token_thresholds else hashed.offset)
+def _embed(spec: Input, grain: int, hashed: Hash, unit: int, width: int) -> Layer:
+    """E_in: the projection of the token's coordinates, or the drawn number of its id."""
+    offset = 0 if hashed.token_thresholds else hashed.offset
+    if hashed.drawn is not None:
+        numbers = {(0, x): (number - offset) * unit for x, number in hashed.drawn.items()}
+        position = {i: w * unit for i, w in enumerate(hashed.weights)}
+        return Embedding(
+            matrix(width, max(hashed.drawn) + 1, numbers), vector(position, width), "embed"
+        )
+    weights = {(0, i): w * grain * unit for i, w in enumerate(hashed.weights)}
+    bias = vector({0: (hashed.bias - offset) * unit}, width)
+    return Linear(matrix(width, spec.coordinates, weights), bias, "embed")
+
+
+def mixing_layers(kind: str, spec: Input, width: int, spare: int) -> Iterator[Layer]:
+    """Where columns meet, on lane 0: v + 2 sum(v), or for "sum" the sum alone.
+
+    sparse  the extra column 0 gathers 2 sum(v) of the others in a lane that is 0 everywhere, and
+            every other column then reads it there: 2n connections instead of n^2 (Remark 4.5)
+    """
+    n = spec.length
+    read, write = matrix(1, width, {(0, 0): 1}), matrix(width, 1, {(0, 0): 2 * n})
+    nothing = matrix(1, width, {})
+    if kind == "sum":
+        yield Sum()
+    elif kind == "hard":
+        yield HardAttention(nothing, nothing, read, write)
+    elif kind == "uniform":
+        yield UniformAttention(read, write)
+    else:
+        gather = tuple((0, k) for k in range(1, n + 1))
+        spread = tuple((k, 0) for k in range(1, n + 1))
+        yield SparseAttention(read, matrix(width, 1, {(spare, 0): 2 * n}), gather, "gather")
+        one, other = matrix(1, width, {(0, spare): 1}), matrix(width, 1, {(0, 0): 1})
+        yield SparseAttention(one, other, spread, "attend")
 
 
 def _token_folds(hashed: Hash, storage: Storage) -> Iterator[Block]:

@@ -18,24 +18,30 @@ class Task:
     contexts     distinct contexts
     equations    label and fingerprint bits of all contexts together
     code         words of the labels
-    coordinates  of an input column
-    bias         whether E_in needs one (some coordinate is negative)
+    inputs       columns of the first layer: coordinates, or ids of an embedding
+    embed        its nonzero parameters, without an offset
     marks        fingerprint bits
-    length       columns of a sequence
+    total        the largest sum of coefficients: 2 length + 1 with attention
+    mixing       where columns meet: "uniform", "hard", "sparse" or "sum"
     """
 
     contexts: int
     equations: int
     code: PrefixCode
-    coordinates: int
-    bias: bool
+    inputs: int
+    embed: int
     marks: int
-    length: int
+    total: int
+    mixing: str = "uniform"
 
     @property
     def window(self) -> int:
         """Bits of the longest stored word."""
         return self.marks + self.code.longest
+
+
+# nonzero parameters, and dense ones a lane
+MIXING = {"uniform": (2, 2), "hard": (2, 4), "sparse": (4, 4), "sum": (0, 0)}
 
 
 @dataclass(frozen=True)
@@ -72,9 +78,10 @@ def cost(
     digits = positions + guard(plan) if digits is None else digits
     stages = _stages(plan, task, plan.unknowns if unknowns is None else unknowns, digits)
     width = _width(plan)
-    nonzero = sum(count for count, _, _ in stages) + task.coordinates + task.bias + offset + 3
+    mixing, lanes = MIXING[task.mixing]
+    nonzero = sum(count for count, _, _ in stages) + task.embed + offset + mixing + 1
     dense = sum(blocks * width + hidden * (2 * width + 1) for _, blocks, hidden in stages)
-    dense += 2 * width + width * (task.coordinates + 1) + width + 1
+    dense += lanes * width + width * (task.inputs + 1) + width + 1
     numbers = plan.unknowns if unknowns is None else unknowns
     bits = numbers * (positions + 3) + 9 * (nonzero - numbers) + 8 * (plan.top + plan.low)
     return Cost(nonzero, dense, bits)

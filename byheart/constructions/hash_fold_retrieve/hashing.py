@@ -2,13 +2,14 @@
 
 Folding v -> v - 3 relu(v - t) at two thirds of the range [0, 3t/2] maps it onto [0, t] with slopes
 1 and -2: it keeps integers and mixes their digits. A context's number is
-H = phi(last) + 2 sum(phi): the last token is the only one with an odd coefficient. All of it is
+H = phi(own) + 2 sum(phi): its own (last) token is the only one with an odd coefficient; a deep
+set's is sum(phi). With an embedding, a token's number is drawn instead of projected. All of it is
 exact integer arithmetic on the distinct columns; nothing here is a guarantee, the search simply
 tries another seed when two contexts with different labels meet.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,11 +21,38 @@ SAFE = 1 << 61  # sums stay below 2^63
 
 
 @dataclass(frozen=True, eq=False)
+class Sums:
+    """One integer a column to one a context: phi(own) + 2 sum(phi), or sum(phi).
+
+    indices  [sequences, columns] column numbers, in chunks
+    which    [contexts] its sequence
+    own      [contexts] the number of its own column, None if it does not count
+    total    the largest sum of coefficients
+    level    whether all sums of coefficients are equal: then a constant can be taken off each phi
+    """
+
+    indices: Sequence[NDArray]
+    which: Ints
+    own: Ints | None
+    total: int
+    level: bool
+
+    def __call__(self, phi: Ints) -> Ints:
+        if self.own is None:
+            phi = np.concatenate([phi, np.zeros(1, np.int64)])  # no column counts 0
+        sums = np.concatenate([phi[index].sum(axis=1) for index in self.indices])[self.which]
+        return sums if self.own is None else 2 * sums + phi[self.own]
+
+
+@dataclass(frozen=True, eq=False)
 class Hash:
     """Weights and thresholds, in units of the integer hash."""
 
-    weights: tuple[int, ...]  # one a coordinate
+    weights: tuple[
+        int, ...
+    ]  # one a coordinate; with drawn numbers, of the position if there is one
     bias: int  # makes every projection non-negative
+    drawn: dict[int, int] | None  # the number of each token id, if they are drawn
     token_thresholds: tuple[int, ...]
     offset: int  # subtracted from every folded token, so that the sums start near 0
     mix_thresholds: tuple[int, ...]
@@ -34,45 +62,52 @@ class Hash:
 
 def hash_contexts(
     columns: NDArray,
-    sums: Callable[[Ints], Ints],
-    length: int,
+    sums: Sums,
     top: int,
     token_folds: int,
     mix_folds: int,
     rng: random.Random,
+    draw: bool = False,
 ) -> Hash | None:
     """A random hash with 0 <= H < top, or None if the tokens need more token folds to fit.
 
     columns   [columns, coordinates] integers
-    sums      maps one integer a column to phi(last) + 2 sum(phi) a context
+    draw      the first coordinate is a token id, whose number is drawn
     """
     mix = _thresholds(top - 1, mix_folds)
     room = _range(top - 1, mix_folds) + 1
     shares = [rng.uniform(0.6, 1) for _ in range(columns.shape[1])]
-    spread = 1.0
+    seed = rng.getrandbits(62) if draw else 0
+    spread, total = 1.0, sums.total
     for _ in range(4):
-        largest = int(Fraction(room) / Fraction(spread) / (2 * length + 1)) - 1
-        if largest < 1 or largest * (2 * length + 1) >= SAFE:
+        largest = int(Fraction(room) / Fraction(spread) / total) - 1
+        if largest < 1 or largest * total >= SAFE:
             return None
-        weights, bias = _projection(columns, _range(largest, token_folds), shares)
+        reach = _range(largest, token_folds)
+        if draw:
+            weights, bias, drawn, values = _draw(columns, reach, shares, seed)
+        else:
+            weights, bias, drawn = *_projection(columns, reach, shares), None
+            values = _project(columns, weights, bias)
         if 0 in weights:
             return None
         thresholds = _thresholds(largest, token_folds)
-        tokens = _fold(_project(columns, weights, bias), thresholds, 3).astype(np.int64)
+        tokens = _fold(values, thresholds, 3).astype(np.int64)
         contexts = sums(tokens)
         low, high = int(contexts.min()), int(contexts.max())
-        offset = low // (2 * length + 1) if spread < 1 else 0
-        contexts = contexts - offset * (2 * length + 1)
-        used = (high - offset * (2 * length + 1) + 1) / room
+        low = low if sums.level else 0
+        offset = low // total if spread < 1 else 0
+        contexts = contexts - offset * total
+        used = (high - offset * total + 1) / room
         if used <= 1 and (spread < 1 or high - low > 0.6 * room or high == low):
             break
         # a concentrated sum wastes the range: widen it; one that came out too wide: narrow it
-        spread *= 1.02 * (used if spread < 1 else (high - low + 2 * length + 1) / room)
+        spread *= 1.02 * (used if spread < 1 else (high - low + total) / room)
     else:
         return None
     contexts = _fold(contexts, mix, 3)
     assert 0 <= contexts.min() and contexts.max() < top
-    return Hash(weights, bias, thresholds, offset, mix, tokens, contexts)
+    return Hash(weights, bias, drawn, thresholds, offset, mix, tokens, contexts)
 
 
 def conflicts(hashes: Ints, labels: NDArray) -> int:
@@ -82,10 +117,10 @@ def conflicts(hashes: Ints, labels: NDArray) -> int:
     return int((same & (labels[order][1:] != labels[order][:-1])).sum())
 
 
-def fewest_folds(columns: NDArray, length: int, top: int) -> int:
+def fewest_folds(columns: NDArray, total: int, top: int) -> int:
     """Token folds without which the coordinates do not fit: each takes a third off the range."""
     size = max(_extents(columns)[1]) * columns.shape[1] * 2  # a share is at least 0.6
-    last, folds = max(1, top // (2 * length + 1) - 1), 0
+    last, folds = max(1, top // total - 1), 0
     while last < size:
         last, folds = last * 3 // 2 + 1, folds + 1
     return folds
@@ -124,6 +159,26 @@ def _projection(columns: NDArray, largest: int, shares: list[float]) -> tuple[tu
         for share, size in zip(shares, extent, strict=True)
     )
     return weights, -sum(w * m for w, m in zip(weights, low, strict=True))
+
+
+def _draw(
+    columns: NDArray, largest: int, shares: list[float], seed: int
+) -> tuple[tuple[int, ...], int, dict[int, int], NDArray]:
+    """A number from 1 to `largest` for each token id.
+
+    With positions, half of the range is theirs; folds must then mix the two.
+    Returns weights, bias, numbers by id, and the value of each column.
+    """
+    ids, place = np.unique(columns[:, 0].astype(np.int64), return_inverse=True)
+    last = int(columns[:, 1].max()) if columns.shape[1] == 2 else 0
+    room = largest // 2 if columns.shape[1] == 2 else largest
+    random = np.random.default_rng(seed).integers(0, 1 << 62, len(ids))
+    numbers = 1 + random % max(1, room)
+    weights = (int(room * shares[1]) // max(1, last),) if columns.shape[1] == 2 else ()
+    values = numbers[place]
+    if weights:
+        values = values + weights[0] * columns[:, 1].astype(np.int64)
+    return weights, 0, dict(zip(ids.tolist(), numbers.tolist(), strict=True)), values
 
 
 def _extents(columns: NDArray) -> tuple[list[int], list[int]]:

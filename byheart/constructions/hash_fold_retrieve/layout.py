@@ -76,14 +76,7 @@ class Plan:
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
-        """Lane l is on if all its gates are.
-
-        Closed under removing the lowest gate, so lanes can be added up.
-        """
-        sets = (c for size in range(self.gates + 1) for c in combinations(range(self.gates), size))
-        masks = [sum(1 << i for i in gates) for gates in islice(sets, self.lanes)]
-        assert len(masks) == self.lanes, "too few gates for so many lanes"
-        return tuple(masks)
+        return lane_masks(self.lanes, self.gates)
 
     @property
     def constants(self) -> tuple[int, ...]:
@@ -104,6 +97,17 @@ class Plan:
     def top_value(self) -> int:
         """H < top_value: what all folds together bring to 0."""
         return thresholds(self.folds[0] + self.folds[1])[1]
+
+
+def lane_masks(lanes: int, gates: int) -> tuple[int, ...]:
+    """The gates of every lane: lane l is on if all its gates are.
+
+    Closed under removing the lowest gate, so lanes can be added up.
+    """
+    sets = (c for size in range(gates + 1) for c in combinations(range(gates), size))
+    masks = [sum(1 << i for i in chosen) for chosen in islice(sets, lanes)]
+    assert len(masks) == lanes, "too few gates for so many lanes"
+    return tuple(masks)
 
 
 def _digits(size: int, role: str, target: int) -> Iterator[Fold]:

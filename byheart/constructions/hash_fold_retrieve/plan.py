@@ -26,7 +26,7 @@ def hash_bits(task: Task) -> int:
     contexts = math.log2(max(2, task.contexts))
     pairs = 2 * contexts - 1.3 + (2 + math.log2(task.window) if task.window > 1 else 0)
     strangers = contexts + task.marks + 2 if task.marks else 0
-    sums = math.log2(2 * task.length + 1) + 3  # a token's own number has at least three bits
+    sums = math.log2(task.total) + 3  # a token's own number has at least three bits
     return math.ceil(max(pairs + task.marks, strangers, sums))
 
 

@@ -19,7 +19,7 @@ from ...errors import ByheartError
 from .assemble import Storage
 from .balance import balance
 from .cost import Task
-from .hashing import Hash, conflicts, fewest_folds, hash_contexts
+from .hashing import Hash, Sums, conflicts, fewest_folds, hash_contexts
 from .layout import Layout, Plan, fold_bits
 from .plan import candidates
 from .plan import load as expected_load
@@ -35,14 +35,21 @@ class Problem:
     """Contexts and the words they must give.
 
     columns   [columns, coordinates] integers, the distinct input columns
-    sums      one integer a column -> phi(last) + 2 sum(phi), one a context
+    sums      from columns to contexts
     labels    [contexts] label numbers in the order of the code
+    draw      whether tokens are ids whose numbers are drawn
     """
 
     task: Task
     columns: NDArray
-    sums: Callable[[NDArray], NDArray]
+    sums: Sums
     labels: NDArray
+    draw: bool = False
+
+    @property
+    def mixed(self) -> bool:
+        """Whether a token's number needs no folds: it is drawn, and no position is added."""
+        return self.draw and self.columns.shape[1] == 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +127,11 @@ def search(problem: Problem, objective: str, seed: int, report: Callable[[str], 
         if not options:
             raise ByheartError("no plan of this family is large enough for so many contexts")
         plan = options[attempt % len(options)]
-        fewest = fewest_folds(problem.columns, problem.task.length, plan.top_value)
-        plan = replace(plan, token_folds=fewest + needs.token_folds, mix_folds=needs.mix_folds)
+        fewest = (
+            0 if problem.draw else fewest_folds(problem.columns, problem.sums.total, plan.top_value)
+        )
+        folds = 0 if problem.mixed else fewest + needs.token_folds
+        plan = replace(plan, token_folds=folds, mix_folds=needs.mix_folds)
         outcome = _attempt(problem, plan, random.Random(f"{seed}/{attempt}"), limits.balancing)
         if isinstance(outcome, tuple):
             return Found(plan, *outcome, attempt + 1, tuple(notes))
@@ -191,11 +201,11 @@ def _attempt(
     hashed = hash_contexts(
         problem.columns,
         problem.sums,
-        problem.task.length,
         plan.top_value,
         plan.token_folds,
         plan.mix_folds,
         rng,
+        problem.draw,
     )
     if hashed is None:
         return _Failure("fit")

@@ -1,0 +1,57 @@
+"""A transformer that reads token ids through an embedding matrix.
+
+Paper        kajitsuka2025, Theorem E.1.
+Statement    With an embedding matrix for the omega token ids, no token-wise network before the
+             attention layer is needed: the matrix holds what it would compute. Beside the matrix,
+             about sqrt(N) parameters up to logarithms.
+Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
+                 token (with positions: the sequence).
+             A2  Tokens are ids: words, or integers from 0 below 2^20.
+             A3  Sequences are no longer than the network's length; shorter ones are padded at the
+                 front with an id of its own.
+Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
+                 argued).
+             G2  Without the matrix, no more parameters than hash-fold-retrieve. The matrix is
+                 counted as outside (Remark 4.2).
+Departures   D1  Small form: one lane of the matrix holds a random number for each id. With
+                 positions the position enters the same lane, and folds mix the two.
+             D2  The paper's R contains r and delta, which do not exist for ids; the faithful form
+                 takes ids as points 1 apart.
+             D3  The small form is not the paper's proof: see hash-fold-retrieve.
+Notation     N sequences, omega ids.
+"""
+
+from ..construction import Built, Construction, Options, Report
+from ..contexts import Contexts
+from ..dataset import Dataset
+from ..errors import AssumptionError
+
+MOST = 1 << 20  # columns of the matrix, with one for padding
+
+
+def check_ids(dataset: Dataset) -> None:
+    """A2."""
+    if dataset.kind == "vector":
+        raise AssumptionError("A2 fails: tokens are vectors; an embedding needs words or ids")
+    vectors = dataset.vectors[:, 0]
+    wrong = (vectors < 0) | (vectors >= MOST - 1) | (vectors != vectors.round())
+    if wrong.any():
+        token = vectors[wrong][0].item()
+        raise AssumptionError(
+            f"A2 fails: the token {token} is no id; ids are integers from 0 to 2^20 - 2"
+        )
+
+
+class SmallEmbedding(Construction):
+    name = "embedding"
+    form = "small"
+    takes = frozenset({"positions", "reject_unknown", "minimise", "attention"})
+
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Built:
+        from .hash_fold_retrieve.build import build  # numba is slow to import
+
+        check_ids(dataset)
+        mixing = options.attention
+        return build(dataset, contexts, options, report, mixing=mixing, embedding=True)
