@@ -202,7 +202,7 @@ def _advice(dataset: Dataset, own: Contexts) -> str:
 
 def _majority(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) -> Dataset:
     labels = contexts.majority(dataset)[contexts.group].astype(np.int32)
-    return _occurring(replace(dataset, labels=labels))
+    return occurring(replace(dataset, labels=labels))
 
 
 def _drop(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) -> Dataset:
@@ -216,7 +216,7 @@ def _drop(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) ->
             "A1 fails, and --on-conflict drop cannot leave out single tokens of a sequence; "
             "use --on-conflict majority."
         )
-    return _occurring(subset(dataset, np.flatnonzero(~conflicts[contexts.group])))
+    return occurring(subset(dataset, np.flatnonzero(~conflicts[contexts.group])))
 
 
 def subset(dataset: Dataset, kept: Ints) -> Dataset:
@@ -233,7 +233,7 @@ def subset(dataset: Dataset, kept: Ints) -> Dataset:
     )
 
 
-def _occurring(dataset: Dataset) -> Dataset:
+def occurring(dataset: Dataset) -> Dataset:
     """The dataset with only the tokens and labels that occur, numbered in the same order."""
     tokens, ids = number(dataset.ids)
     names, labels = number(dataset.labels)

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .contexts import contexts
+from .contexts import Contexts, contexts, occurring
 from .dataset import Dataset, Ints
 from .errors import ByheartError
 from .formats import archive, jsonl
 from .numbering import number, number_rows
+from .ragged import offsets, take
 
 Sequences = NDArray[np.int64]  # [N, n]: token numbers
 
@@ -35,6 +36,47 @@ def random(
     skew: str = "uniform",
 ) -> Dataset:
     """Random sequences of integer vectors, one random label a multiset with last token."""
+    dataset, rng = _sequences(sequences, length, dimension, labels, seed, vocabulary)
+    return _labelled(dataset, contexts(dataset, positions=False), rng, skew, labels)
+
+
+def tokens(
+    sequences: int,
+    length: int = 4,
+    dimension: int = 2,
+    labels: int = 2,
+    seed: int = 0,
+    vocabulary: int | None = None,
+    skew: str = "uniform",
+) -> Dataset:
+    """The sequences of `random`, with a random label for every token of a multiset."""
+    dataset, rng = _sequences(sequences, length, dimension, labels, seed, vocabulary)
+    dataset = replace(dataset, every=True, labels=np.zeros(len(dataset.ids), np.int32))
+    return _labelled(dataset, contexts(dataset, positions=False), rng, skew, labels)
+
+
+def multisets(
+    sequences: int,
+    length: int = 7,
+    dimension: int = 2,
+    labels: int = 2,
+    seed: int = 0,
+    vocabulary: int | None = None,
+    skew: str = "uniform",
+) -> Dataset:
+    """Multisets of 0 to `length` of such vectors, one random label each."""
+    dataset, rng = _sequences(sequences, length, dimension, labels, seed, vocabulary)
+    sizes = rng.integers(0, length + 1, sequences)
+    sizes[0] = length
+    starts = offsets(sizes)
+    dataset = replace(dataset, ids=take(dataset.ids, dataset.starts[:-1], sizes), starts=starts)
+    grouped = contexts(dataset, positions=False, last=False)
+    return occurring(_labelled(dataset, grouped, rng, skew, labels))
+
+
+def _sequences(
+    sequences: int, length: int, dimension: int, labels: int, seed: int, vocabulary: int | None
+) -> tuple[Dataset, np.random.Generator]:
     vocabulary = max(8, sequences // 2) if vocabulary is None else vocabulary
     _check(sequences=sequences, length=length, dimension=dimension, labels=labels,
            vocabulary=vocabulary)  # fmt: skip
@@ -44,10 +86,7 @@ def random(
     rows = _trapped(rng, rng.integers(0, vocabulary, (sequences, length)), vocabulary)
     tokens, same = number_rows(vectors)  # two of the random vectors may be equal
     used, ids = number(same[rows].ravel())
-    dataset = _unlabelled(tokens[used], ids, sequences, length)
-    group = contexts(dataset, positions=False).group
-    drawn = rng.choice(labels, int(group.max()) + 1, p=_chances(skew, labels))[group]
-    return _labelled(dataset, drawn)
+    return _unlabelled(tokens[used], ids, sequences, length), rng
 
 
 def _check(**sizes: int) -> None:
@@ -105,10 +144,13 @@ def _unlabelled(tokens: NDArray, ids: Ints, sequences: int, length: int) -> Data
     )
 
 
-def _labelled(dataset: Dataset, drawn: Ints) -> Dataset:
-    names, labels = number(drawn)
-    label_names = tuple(names.tolist())
-    return replace(dataset, labels=labels.astype(np.int32), label_names=label_names)
+def _labelled(
+    dataset: Dataset, contexts: Contexts, rng: np.random.Generator, skew: str, labels: int
+) -> Dataset:
+    """One random label a context."""
+    drawn = rng.choice(labels, len(contexts), p=_chances(skew, labels))[contexts.group]
+    names, numbers = number(drawn)
+    return replace(dataset, labels=numbers.astype(np.int32), label_names=tuple(names.tolist()))
 
 
 def _chances(skew: str, labels: int) -> NDArray:
@@ -124,7 +166,11 @@ def _chances(skew: str, labels: int) -> NDArray:
     return weights[skew] / weights[skew].sum()
 
 
-KINDS: dict[str, Callable[..., Dataset]] = {"random": random}
+KINDS: dict[str, Callable[..., Dataset]] = {
+    "random": random,
+    "tokens": tokens,
+    "multisets": multisets,
+}
 
 WRITERS = {".jsonl": jsonl.write, ".npz": archive.write}
 

@@ -87,10 +87,11 @@ def _t_epsilon(seen: Ints, epsilon: float) -> int:
 
 
 def _separation(dataset: Dataset) -> dict[str, float | None]:
-    """The largest norm of a token vector and the smallest distance between two of them."""
-    if dataset.kind == "string":
-        return {"radius": None, "distance": None}
-    vectors = np.asarray(dataset.tokens)
+    """The largest norm of a token vector and the smallest distance between two of them.
+
+    r and delta of kajitsuka2025, Assumption 4.1. A word is read as its number, counted from 1.
+    """
+    vectors = dataset.vectors
     radius = _norms(vectors.astype(np.float64)).max()
     distance = _norms(_nearest(vectors)).min() if len(vectors) > 1 else math.inf
     return {"radius": _finite(radius), "distance": _finite(distance)}

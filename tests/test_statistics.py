@@ -44,7 +44,7 @@ def test_by_hand():
             "total": pytest.approx(3 * math.log(4 / 3) + math.log(4)),
             "per_token": pytest.approx((3 * math.log(4 / 3) + math.log(4)) / 10),
         },
-        "separation": {"radius": None, "distance": None},
+        "separation": {"radius": 3.0, "distance": 1.0},
         # counts 4, 4, 2 of 10: 10, 8, 7.5, 4 and 0 must be reached
         "t_epsilon": [[0, 3], [0.2, 2], [0.25, 2], [0.6, 1], [1, 0]],
         "skipped": 0,

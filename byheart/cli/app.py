@@ -73,10 +73,12 @@ def demo(
 
 @app.command()
 def generate(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="random")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="random, tokens or multisets")],
     output: Annotated[Path, typer.Option("-o", "--output", help=".jsonl or .npz")],
     sequences: Annotated[int, typer.Option(help="How many.")] = 1000,
-    length: Annotated[int | None, typer.Option(help="Tokens a sequence [4].")] = None,
+    length: Annotated[
+        int | None, typer.Option(help="Tokens a sequence [4; multisets: at most 7].")
+    ] = None,
     dimension: Annotated[int | None, typer.Option(help="Coordinates a token [2].")] = None,
     labels: Annotated[int | None, typer.Option(help="Different labels [2].")] = None,
     vocabulary: Annotated[int | None, typer.Option(help="Tokens to draw from.")] = None,
@@ -87,7 +89,10 @@ def generate(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Write a dataset to try methods on: random labelled sequences, with traps."""
+    """Write a dataset to try methods on: random sequences with traps.
+
+    random: a label a sequence; tokens: a label a token; multisets: of different size, even empty.
+    """
     from ..commands import data
 
     options = {"sequences": sequences, "length": length, "dimension": dimension}
