@@ -46,10 +46,17 @@ def entries(tensors: list[list[list]]) -> list[list[int]]:
     ]
 
 
-def weights(parameters: list[list[int]], spare: int = 0, hole: int = 0, minus: int = 1) -> bytes:
-    """The safetensors file of these parameters, as they are: sorted and odd or not. For bad files:
-    `spare` zero limbs on top of each mantissa, a hole of that many bytes before the limbs (an
-    overlap if it is negative), another mark of negative numbers."""
+def weights(
+    parameters: list[list[int]],
+    connections: list | None = None,
+    spare: int = 0,
+    hole: int = 0,
+    minus: int = 1,
+) -> bytes:
+    """The safetensors file of these parameters, as they are: sorted and odd or not, and of the
+    connections of all sparse layers if there are such layers. For bad files: `spare` zero limbs on
+    top of each mantissa, a hole of that many bytes before the limbs (an overlap if it is negative),
+    another mark of negative numbers."""
     limbs, start = [], [0]
     for *_, mantissa, _ in parameters:
         size = max(1, -(-abs(mantissa).bit_length() // 64)) + spare
@@ -65,19 +72,47 @@ def weights(parameters: list[list[int]], spare: int = 0, hole: int = 0, minus: i
         ("start", "I64", "q", start),
         ("limbs", "U64", "Q", limbs),
     ]
+    if connections is not None:
+        parts.append(("target", "I32", "i", [target for target, _ in connections]))
+        parts.append(("source", "I32", "i", [source for _, source in connections]))
     header, data = {}, b""
     for name, dtype, code, numbers in parts:
         if name == "limbs":
             data = data[:hole] if hole < 0 else data + bytes(hole)
-        packed = struct.pack(f"<{len(numbers)}{code}", *numbers)
-        header[name] = {
-            "dtype": dtype,
-            "shape": [len(numbers)],
-            "data_offsets": [len(data), len(data) + len(packed)],
-        }
-        data += packed
+        data = append(header, data, name, dtype, [len(numbers)], code, numbers)
+    return container(header, data)
+
+
+def append(header: dict, data: bytes, name: str, dtype: str, shape: list, code: str, numbers: list):
+    """The data with one array more, which the header then describes."""
+    packed = struct.pack(f"<{len(numbers)}{code}", *numbers)
+    place = [len(data), len(data) + len(packed)]
+    header[name] = {"dtype": dtype, "shape": shape, "data_offsets": place}
+    return data + packed
+
+
+def container(header: dict, data: bytes) -> bytes:
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
+
+
+def doubles(layers: list[dict], tensors: list[list[list]]) -> bytes:
+    """The safetensors file of a float64 network: one array a tensor."""
+    names = {
+        "linear": ("weight", "bias"),
+        "relu": ("weight", "bias"),
+        "feed_forward": ("W1", "b1", "W2", "b2"),
+        "uniform_attention": ("W_V", "W_O"),
+    }
+    header, data, rest = {}, b"", iter(tensors)
+    for number, layer in enumerate(layers):
+        for name in names[layer["kind"]]:
+            tensor = next(rest)
+            vector = name in ("bias", "b1", "b2")
+            shape = [len(tensor)] if vector else [len(tensor), len(tensor[0])]
+            numbers = [float(x) for row in tensor for x in row]
+            data = append(header, data, f"layers.{number}.{name}", "F64", shape, "d", numbers)
+    return container(header, data)
 
 
 def counts(parameters: list[list[int]], tensors: list[list[list]]) -> dict:
@@ -105,15 +140,17 @@ def counts(parameters: list[list[int]], tensors: list[list[list]]) -> dict:
     }
 
 
-def data_hash(kind: str, rows: list[dict]) -> str:
-    """Section 6, for tokens that are strings or doubles."""
+def data_hash(kind: str, rows: list[dict], mark: str = " every") -> str:
+    """Section 6, for tokens that are strings or doubles; `mark` is for bad files."""
 
     def key(token):
         return token if kind == "string" else tuple(token) if kind == "vector" else (token,)
 
+    every = isinstance(rows[0]["label"], list)
+    answers = [label for row in rows for label in (row["label"] if every else [row["label"]])]
     tokens = sorted({key(token) for row in rows for token in row["input"]})
-    labels = sorted({row["label"] for row in rows})
-    content = b"byheart-data-1\n" + kind.encode() + b"\n"
+    labels = sorted(set(answers))
+    content = f"byheart-data-1\n{kind}{mark if every else ''}\n".encode()
     if kind == "string":
         content += b"".join(json.dumps(token).encode() + b"\n" for token in tokens)
     else:
@@ -123,7 +160,7 @@ def data_hash(kind: str, rows: list[dict]) -> str:
     for numbers in (
         [len(row["input"]) for row in rows],
         [tokens.index(key(token)) for row in rows for token in row["input"]],
-        [labels.index(row["label"]) for row in rows],
+        [labels.index(label) for label in answers],
         [row.get("count", 1) for row in rows],
     ):
         content += struct.pack(f"<{len(numbers)}q", *numbers)
@@ -139,22 +176,31 @@ def lines(rows: list[dict]) -> bytes:
 
 
 def build(example: dict) -> Files:
-    """The files of an example: {input, labels, unknown, layers, tensors, tokens, rows}."""
+    """The files of an example: {input, labels, layers, tensors, tokens, rows} and, where they are
+    not the usual ones, {unknown, every, number, connections, sampled}."""
     parameters = entries(example["tensors"])
-    tensors, rows = example["tensors"], example["rows"]
+    tensors, rows, layers = example["tensors"], example["rows"], example["layers"]
     sha256 = data_hash(example["input"]["kind"], rows)
+    output = {"labels": len(example["labels"]), "unknown": example.get("unknown")}
+    answers = len(rows)
+    if example.get("every"):
+        output["every"] = True
+        answers = sum(len(row["input"]) for row in rows)
+    checked = example.get("sampled", answers)
+    number = example.get("number", "dyadic")
+    packed = weights(parameters, example.get("connections"))
     config = {
         "format": "byheart-model",
         "version": 1,
-        "number": "dyadic",
+        "number": number,
         "method": "by hand",
         "form": None,
         "paper": None,
         "item": None,
         "input": example["input"],
-        "output": {"labels": len(example["labels"]), "unknown": example.get("unknown")},
-        "width": len(tensors[0]),
-        "layers": example["layers"],
+        "output": output,
+        "width": max(layer.get("rows", 0) for layer in layers),
+        "layers": layers,
         "loading": {},
         "data": {"sha256": sha256, "sequences": len(rows)},
         **counts(parameters, tensors),
@@ -166,16 +212,16 @@ def build(example: dict) -> Files:
         "files": {},
         "data": {"sha256": sha256, "sequences": len(rows)},
         "verified": {
-            "checked": len(rows),
-            "correct": len(rows),
-            "evidence": "proved",
+            "checked": checked,
+            "correct": checked,
+            "evidence": "sampled" if "sampled" in example else "proved",
             "engine": "exact",
         },
     }
     return seal(
         {
             "config.json": encode(config),
-            "weights.safetensors": weights(parameters),
+            "weights.safetensors": packed if number == "dyadic" else doubles(layers, tensors),
             "vocabulary.json": encode({"tokens": example["tokens"], "labels": example["labels"]}),
             "certificate.json": encode(certificate),
             "data.jsonl": lines(rows),
@@ -209,6 +255,20 @@ def feed_forward(hidden: int, stage: str) -> dict:
 
 def attention(head: int) -> dict:
     return {"kind": "uniform_attention", "head_dimension": head, "stage": "attend"}
+
+
+def relu(rows: int, columns: int, stage: str) -> dict:
+    return {"kind": "relu", "rows": rows, "columns": columns, "stage": stage}
+
+
+def reads(kind: str, length: int, padding: list | None, **others) -> dict:
+    """What stands under `input`; padding and extra are vectors of numbers."""
+    vectors = {"padding": padding, **others}
+    given = {"kind": kind, "dimension": 1, "length": length, "positions": False, **vectors}
+    for key in ("padding", "extra"):
+        if given.get(key) is not None:
+            given[key] = [dyadic(x) for x in given[key]]
+    return given
 
 
 def zeros(rows: int, columns: int = 1) -> list[list[int]]:
@@ -425,7 +485,269 @@ def lookup_in_place(keys: dict[int, int]) -> list[list[list]]:
     return [[*first, [0, 0, 0, 1]], [*bias, [0]], second, constants]
 
 
-GOOD = {"words": words, "vectors": vectors, "spread": spread}
+def larger() -> dict:
+    """The larger of two numbers by layers without skip connection: max(a, b) = r(a - b) + b.
+
+    The second layer is r(a - b), r(b), r(-b); the third their sum 1, 1, -1 if that is positive. The
+    answer to two vectors is that to the last.
+    """
+    inputs = [([0, 2], 2), ([3, 1], 3), ([-1, 0], 0), ([1, -5], 1), ([-2.5, -0.5], 0), ([2, 2], 2)]
+    rows = [{"input": [pair], "label": label} for pair, label in inputs]
+    return {
+        "input": reads("vector", 2, [0, 0], dimension=2),
+        "labels": [0, 1, 2, 3],
+        "tokens": None,
+        "rows": [*rows, {"input": [[3, 3], [0.5, 1]], "label": 1}],
+        "tensors": [
+            [[1, 0], [0, 1]],
+            zeros(2),
+            [[1, -1], [0, 1], [0, -1]],
+            zeros(3),
+            [[1, 1, -1]],
+            [[0]],
+            [[1]],
+            [[0]],
+        ],
+        "layers": [
+            linear(2, 2, "embed"),
+            relu(3, 2, "differ"),
+            relu(1, 3, "add"),
+            linear(1, 1, "output"),
+        ],
+    }
+
+
+def phrases() -> dict:
+    """An embedding with positions: words a, b, c are 1, 2, 3, padding is 0.
+
+    Lanes: u = code + 2 i with codes 0, 5, -3, 8 for the word at position i; f, k = 64 code, y.
+    fold       f = r(u - 4)
+    attention  k = k + sum f + 16 sum u, with W_O = 3 * 1 and 3 * 16 because n = 3
+    lookup     y = the number of the label that belongs to k
+    """
+    codes = [0, 5, -3, 8]
+    inputs = [("abc", "x"), ("bac", "y"), ("cab", "z"), ("a", "x"), ("b", "y"), ("cc", "z")]
+    labels, keys = ["x", "y", "z"], {}
+    for text, label in inputs:
+        numbers = [0] * (3 - len(text)) + [" abc".index(letter) for letter in text]
+        u = [codes[number] + 2 * i for i, number in enumerate(numbers)]
+        key = 64 * codes[numbers[-1]] + sum(max(0, x - 4) for x in u) + 16 * sum(u)
+        keys[key] = labels.index(label)
+    assert len(keys) == len(inputs)
+    tensors = [
+        [codes, [0] * 4, [64 * code for code in codes], [0] * 4],
+        [[2], [0], [0], [0]],
+        [[1, 0, 0, 0]],
+        [[-4]],
+        [[0], [1], [0], [0]],
+        zeros(4),
+        [[0, 1, 0, 0], [1, 0, 0, 0]],
+        [[0, 0], [0, 0], [3, 3 * 16], [0, 0]],
+        *lookup(keys, 4, 2, 3),
+        [[0, 0, 0, 1]],
+        [[0]],
+    ]
+    return {
+        "input": reads("string", 3, [0], positions=True),
+        "labels": labels,
+        "tokens": ["a", "b", "c"],
+        "rows": [{"input": list(text), "label": label} for text, label in inputs],
+        "tensors": tensors,
+        "layers": [
+            {"kind": "embedding", "rows": 4, "columns": 4, "stage": "embed"},
+            feed_forward(1, "fold"),
+            attention(2),
+            feed_forward(len(tensors[8]), "lookup"),
+            linear(1, 4, "output"),
+        ],
+    }
+
+
+def sparse(head: int, connections: list) -> dict:
+    return {
+        "kind": "sparse_attention",
+        "head_dimension": head,
+        "connections": len(connections),
+        "stage": "attend",
+    }
+
+
+def tags() -> dict:
+    """Sparse attention with an extra column, and a label for every token.
+
+    Numbers, three to a sequence, padding -1, extra column 7. Lanes: x, s, k = 64 x, y.
+    first      the extra column is connected to the three others: its s = sum x, W_O = 3
+    second     column 1 is connected to the extra column, columns 2 and 3 to it and to the one
+               before them: k = k + 4 mean s + 2 mean x over these
+    lookup     y = the number of the label that belongs to k: whether x is above, equal to or below
+               the number before it, and a peak if it is above and the sum exceeds 4
+    """
+    one, two = [(0, 1), (0, 2), (0, 3)], [(1, 0), (2, 0), (2, 1), (3, 0), (3, 2)]
+    names, keys, rows = ["fall", "level", "peak", "rise"], {}, []
+    for tokens in ([0, 1, 3], [3, 1, 1], [2, 2], [1], [1, 0, 2], [3, 0]):
+        x = [7] + [-1] * (3 - len(tokens)) + tokens
+        total, labels = sum(x[1:]), []
+        for place in range(4 - len(tokens), 4):
+            sources = [source for target, source in two if target == place]
+            mean = Fraction(4 * total + 2 * sum(x[source] for source in sources), len(sources))
+            before = x[place - 1] if place > 1 else -1
+            label = "level" if x[place] == before else "fall" if x[place] < before else "rise"
+            labels.append("peak" if label == "rise" and total > 4 else label)
+            number = names.index(labels[-1])
+            assert keys.setdefault(int(64 * x[place] + mean), number) == number
+        rows.append({"input": tokens, "label": labels})
+    tensors = [
+        [[1], [0], [64], [0]],
+        zeros(4),
+        [[1, 0, 0, 0]],
+        [[0], [3], [0], [0]],
+        [[0, 1, 0, 0], [1, 0, 0, 0]],
+        [[0, 0], [0, 0], [4, 2], [0, 0]],
+        *lookup(keys, 4, 2, 3),
+        [[0, 0, 0, 1]],
+        [[0]],
+    ]
+    return {
+        "input": reads("number", 3, [-1], extra=[7]),
+        "every": True,
+        "labels": names,
+        "tokens": None,
+        "rows": rows,
+        "tensors": tensors,
+        "connections": [*one, *two],
+        "layers": [
+            linear(4, 1, "embed"),
+            sparse(1, one),
+            sparse(2, two),
+            feed_forward(len(tensors[6]), "lookup"),
+            linear(1, 4, "output"),
+        ],
+    }
+
+
+def sets() -> dict:
+    """A deep set: how many of the numbers are greater than 2? They are whole numbers, so each
+    counts r(x - 2) - r(x - 3); the sum of nothing is 0."""
+    inputs = [[], [5], [1, 2, 3, 4, 5, 0, 9], [3, 3], [-1], [3, -7, 3]]
+    rows = [{"input": x, "label": sum(number > 2 for number in x)} for x in inputs]
+    return {
+        "input": reads("number", 7, None),
+        "labels": [0, 1, 2, 3, 4],
+        "tokens": None,
+        "rows": rows,
+        "tensors": [
+            [[1]],
+            [[0]],
+            [[1], [1]],
+            [[-2], [-3]],
+            [[1, -1]],
+            [[0]],
+            [[1]],
+            [[0]],
+        ],
+        "layers": [
+            linear(1, 1, "embed"),
+            relu(2, 1, "count"),
+            {"kind": "sum", "stage": "sum"},
+            relu(1, 2, "differ"),
+            linear(1, 1, "output"),
+        ],
+    }
+
+
+def extremes() -> dict:
+    """Hard attention with two heads that are not uniform: vectors (a, b), three to a sequence.
+
+    Lanes: a, b, 1, y. The score of a column is its a in the first head and -a in the second, the
+    value its b: y = b at the largest a + 4 b at the smallest a. Padding has a = -1/2, b = 3. Where
+    several columns have the largest score their b are averaged: 1 and 3 to 2; 0, 1 and 5 to 2.
+    """
+    inputs = [
+        ([[1, 0], [2, 1], [3, 2]], 2 + 4 * 0),
+        ([[1, 1], [5, 3], [5, 1]], 2 + 4 * 1),
+        ([[0.25, 0], [0.25, 1], [0.25, 5]], 2 + 4 * 2),
+        ([[4, 3], [-1, 2], [0, 0]], 3 + 4 * 2),
+        ([[2, 1]], 1 + 4 * 3),
+        ([[-2, 0], [7, 0]], 0),
+    ]
+    return {
+        "input": reads("vector", 3, [-0.5, 3], dimension=2),
+        "labels": list(range(14)),
+        "tokens": None,
+        "rows": [{"input": tokens, "label": label} for tokens, label in inputs],
+        "tensors": [
+            [[1, 0], [0, 1], [0, 0], [0, 0]],
+            [[0], [0], [1], [0]],
+            [[0, 0, 1, 0], [0, 0, -1, 0]],
+            [[1, 0, 0, 0], [1, 0, 0, 0]],
+            [[0, 1, 0, 0], [0, 1, 0, 0]],
+            [[0, 0], [0, 0], [0, 0], [1, 4]],
+            [[0, 0, 0, 1]],
+            [[0]],
+        ],
+        "layers": [
+            linear(4, 2, "embed"),
+            {"kind": "hard_attention", "heads": 2, "head_dimension": 1, "stage": "attend"},
+            linear(1, 4, "output"),
+        ],
+    }
+
+
+def floats() -> dict:
+    """Doubles: is the sum of four halves at least 0, and is the last one below 0?
+
+    Lanes: x, s. attention s = 4 mean x = sum x; feed-forward s = s + r(x) - r(x), that is s; then
+    r(2 s + 1), r(2 s), r(-2 x), r(-2 x - 1), of which 1, -1, 2, -2 times make the answer.
+    """
+    inputs = [[0.5, -1, 0.5, 0], [-0.5], [1.5, -0.5], [-1, 0.5], [2.0**40, -(2.0**40), -0.5]]
+    rows = [{"input": x, "label": (sum(x) >= 0) + 2 * (x[-1] < 0)} for x in inputs]
+    return {
+        "number": "float64",
+        "input": reads("number", 4, [0]),
+        "labels": [0, 1, 2, 3],
+        "tokens": None,
+        "rows": rows,
+        "tensors": [
+            [[1], [0]],
+            zeros(2),
+            [[1, 0]],
+            [[0], [4]],
+            [[1, 0], [1, 0]],
+            zeros(2),
+            [[0, 0], [1, -1]],
+            zeros(2),
+            [[0, 2], [0, 2], [-2, 0], [-2, 0]],
+            [[1], [0], [0], [-1]],
+            [[1, -1, 2, -2]],
+            [[0]],
+        ],
+        "layers": [
+            linear(2, 1, "embed"),
+            attention(1),
+            feed_forward(2, "nothing"),
+            relu(4, 2, "step"),
+            linear(1, 4, "output"),
+        ],
+    }
+
+
+def sampled() -> dict:
+    """`words` with a certificate that claims only to have looked at two sequences."""
+    return {**words(), "sampled": 2}
+
+
+GOOD = {
+    "words": words,
+    "vectors": vectors,
+    "spread": spread,
+    "larger": larger,
+    "phrases": phrases,
+    "tags": tags,
+    "sets": sets,
+    "extremes": extremes,
+    "floats": floats,
+    "sampled": sampled,
+}
 
 
 # ---------------------------------------------------------------- bad
@@ -488,6 +810,262 @@ def with_vocabulary(**changes) -> Files:
     files = build(words())
     value = {**json.loads(files["vocabulary.json"]), **changes}
     return seal({**files, "vocabulary.json": encode(value)})
+
+
+def with_rows(make, rows: list[dict]) -> Files:
+    """The example with other data; the hash and the number of sequences agree with it."""
+    return build({**make(), "rows": rows})
+
+
+def with_connections(make, change) -> Files:
+    """The example with other connections, which config.json does not know of."""
+    example = make()
+    connections = change(example["connections"])
+    packed = weights(entries(example["tensors"]), connections)
+    return seal({**build(example), "weights.safetensors": packed})
+
+
+def with_config(make, *path) -> Files:
+    return config(build(make()), put(*path))
+
+
+def with_layer(make, place: int, layer: dict, remove: int = 0) -> Files:
+    """The example with another layer in the list; for refusals that come before the weights."""
+    layers = make()["layers"]
+    layers[place : place + remove] = [layer]
+    return with_config(make, "layers", layers)
+
+
+def with_double(tensor: int, row: int, column: int, number: float) -> Files:
+    """`floats` with one number changed in the weights only."""
+    example = floats()
+    example["tensors"][tensor][row][column] = number
+    return seal(
+        {**build(floats()), "weights.safetensors": doubles(example["layers"], example["tensors"])}
+    )
+
+
+def wide_span() -> Files:
+    """`floats` with two lanes more that are 1: the output gains 2^60 - 2^60, which exact
+    arithmetic does not notice."""
+    example = floats()
+    tensors = example["tensors"]
+    tensors[8] += [[0, 0], [0, 0]]
+    tensors[9] += [[1], [1]]
+    tensors[10][0] += [2**60, -(2**60)]
+    example["layers"][3:] = [relu(6, 2, "step"), linear(1, 6, "output")]
+    return build(example)
+
+
+def without_every(files: Files) -> Files:
+    """`tags` with the hash of the data taken without the word every."""
+    sha256 = data_hash("number", tags()["rows"], mark="")
+    changed = config(files, put("data", "sha256", sha256))
+    return certificate(changed, put("data", "sha256", sha256))
+
+
+def lettered() -> dict:
+    """`phrases` without attention: what stands in other columns does not change the answer."""
+    example = phrases()
+    layers, tensors = example["layers"], example["tensors"]
+    rows = [{"input": ["a", letter], "label": "x"} for letter in "abc"]
+    first, *_, last = layers
+    ends = [*tensors[:2], *tensors[-2:]]
+    return {**example, "layers": [first, last], "tensors": ends, "rows": rows}
+
+
+# refused because of what the data holds: without data they can be read
+ONLY_WITH_DATA = ("mean-not-dyadic", "label-list", "mixed-label-lists")
+
+
+def new_bad_folders() -> dict[str, tuple[Files, int, str]]:
+    """The same for the rules on relu layers, embeddings, attention of other kinds and doubles."""
+    short = phrases()
+    short["layers"][0] = {**short["layers"][0], "columns": 3}
+    short["tensors"][0] = [row[:3] for row in short["tensors"][0]]
+    thirds = [*extremes()["rows"], {"input": [[0, 0], [0, 0.5], [0, 0.5]], "label": 0}]
+    two = [*tags()["rows"][:-1], {"input": [3, 0], "label": ["rise"]}]
+    single = [{"input": row["input"], "label": "rise"} for row in tags()["rows"]]
+    none = [*words()["rows"], {"input": [], "label": "same"}]
+    lone = [*sets()["rows"], {"input": [3] * 8, "label": 4}]
+    mixed = [*tags()["rows"], {"input": [1], "label": "rise"}]
+    arrays = weights(entries(tags()["tensors"]))
+    more = weights(entries(words()["tensors"]), [])
+    every = build(tags())
+    return {
+        "unsorted-connections": (
+            with_connections(tags, lambda c: [c[1], c[0], *c[2:]]),
+            2,
+            "not distinct and sorted",
+        ),
+        "repeated-connection": (
+            with_connections(tags, lambda c: [c[0], c[0], *c[2:]]),
+            2,
+            "not distinct and sorted",
+        ),
+        "connection-outside": (
+            with_connections(tags, lambda c: [*c[:-1], (3, 4)]),
+            2,
+            "outside the columns",
+        ),
+        "negative-connection": (
+            with_connections(tags, lambda c: [(0, -1), *c[1:]]),
+            2,
+            "outside the columns",
+        ),
+        "connection-count": (with_connections(tags, lambda c: c[:-1]), 2, "7 targets"),
+        "connections-missing": (
+            seal({**every, "weights.safetensors": arrays}),
+            2,
+            "names the tensors",
+        ),
+        "connections-unasked": (
+            seal({**build(words()), "weights.safetensors": more}),
+            2,
+            "names the tensors",
+        ),
+        "huge-connections": (
+            with_config(tags, "layers", 1, "connections", 2**24 + 1),
+            2,
+            "not between 0 and 2^24",
+        ),
+        "changed-connection": (
+            with_connections(tags, lambda c: [*c[:-1], (3, 1)]),
+            1,
+            "the network",
+        ),
+        "odd-connections": (
+            with_number(tags, 3, 1, 0, 1),
+            2,
+            "the odd part of the number of connections",
+        ),
+        "id-outside": (build(short), 1, "a column is 3, the embedding has 0 to 2"),
+        "padding-outside": (
+            with_config(phrases, "input", "padding", [[1, 2]]),
+            1,
+            "a column is 1 * 2^2, the embedding has 0 to 3",
+        ),
+        "extra-outside": (
+            with_config(lettered, "input", "extra", [[-1, 0]]),
+            1,
+            "a column is -1, the embedding has 0 to 3",
+        ),
+        "half-an-id": (
+            with_config(lettered, "input", "extra", [[1, -1]]),
+            1,
+            "a column is 1 * 2^-1, the embedding has 0 to 3",
+        ),
+        "embedding-of-vectors": (
+            with_layer(
+                larger, 0, {"kind": "embedding", "rows": 2, "columns": 2, "stage": ""}, remove=1
+            ),
+            2,
+            "tokens of dimension 1",
+        ),
+        "mean-not-dyadic": (with_rows(extremes, thirds), 2, "the mean of 3 columns is not dyadic"),
+        "many-heads": (with_config(extremes, "layers", 1, "heads", 2**20 + 1), 2, '"heads"'),
+        "sum-with-padding": (
+            with_config(sets, "input", "padding", [[0, 0]]),
+            2,
+            "a sum layer needs input.padding null",
+        ),
+        "no-padding-no-sum": (
+            with_config(words, "input", "padding", None),
+            2,
+            "one sum is the only layer",
+        ),
+        "two-sums": (
+            with_layer(sets, 3, {"kind": "sum", "stage": ""}),
+            2,
+            "one sum is the only layer",
+        ),
+        "sum-with-positions": (
+            with_layer(
+                lambda: {**sets(), "input": {**sets()["input"], "positions": True}},
+                0,
+                linear(1, 2, ""),
+                remove=1,
+            ),
+            2,
+            "neither positions",
+        ),
+        "sum-with-extra": (with_config(sets, "input", "extra", [[1, 0]]), 2, "nor extra"),
+        "sum-every": (with_config(sets, "output", "every", True), 2, "an answer to every token"),
+        "set-too-large": (with_rows(sets, lone), 1, "the network reads 0 to 7"),
+        "nothing-to-read": (with_rows(words, none), 1, "it has 0 tokens"),
+        "relu-width": (with_config(larger, "layers", 2, "columns", 2), 2, '"columns" is 2'),
+        "output-width": (with_config(larger, "layers", 3, "columns", 3), 2, '"columns" is 3'),
+        "total-width": (with_config(larger, "width", 4), 2, "not that of the widest layer"),
+        "relu-at-the-end": (with_config(larger, "layers", 3, "kind", "relu"), 2, '"kind" is'),
+        "linear-inside": (
+            with_config(larger, "layers", 1, "kind", "linear"),
+            2,
+            "cannot stand here",
+        ),
+        "float64-nan": (with_double(8, 0, 0, float("nan")), 2, "not finite"),
+        "float64-infinite": (with_double(3, 1, 0, float("-inf")), 2, "not finite"),
+        "float64-minus-zero": (with_double(1, 0, 0, -0.0), 2, "-0.0"),
+        "float64-span": (wide_span(), 1, "spans more than 53 bits"),
+        "float64-token": (
+            with_rows(floats, [*floats()["rows"], {"input": [2.0**60, 0.5], "label": 1}]),
+            1,
+            "spans more than 53 bits",
+        ),
+        "float64-range": (
+            with_rows(floats, [*floats()["rows"], {"input": [2.0**-1001], "label": 1}]),
+            1,
+            "from 2^-1000 to 2^1000",
+        ),
+        "float64-length": (with_config(floats, "input", "length", 6), 2, "not a power of two"),
+        "float64-extra": (with_config(floats, "input", "extra", [[0, 0]]), 2, "5 columns"),
+        "float64-shape": (with_config(floats, "layers", 2, "hidden", 3), 2, "has shape"),
+        "float64-dyadics": (
+            with_config(words, "number", "float64"),
+            2,
+            "names the tensors",
+        ),
+        "float64-sparse": (
+            with_config(tags, "number", "float64"),
+            2,
+            "no layers of kind sparse_attention",
+        ),
+        "other-number": (with_config(words, "number", "float32"), 2, "is not known"),
+        "label-list": ({**every, "data.jsonl": lines(two)}, 2, "1 labels for 2 tokens"),
+        "mixed-label-lists": ({**every, "data.jsonl": lines(mixed)}, 2, "a label a token"),
+        "every-missing": (
+            {**every, "data.jsonl": lines(single)},
+            1,
+            "the data has one label a sequence",
+        ),
+        "every-unasked": (
+            with_config(tags, "output", "every", False),
+            1,
+            "the data has a label for every token",
+        ),
+        "every-hash": (without_every(every), 1, "sha256 of the data"),
+        "every-label": (
+            with_rows(tags, [{"input": [1], "label": ["fall"]}, *tags()["rows"]]),
+            1,
+            'token 0 [1]: the label is "fall", the network answers "rise"',
+        ),
+        "every-checked": (
+            certificate(every, put("verified", {"checked": 6, "correct": 6, "evidence": "proved"})),
+            1,
+            "does not claim that all labels",
+        ),
+        "every-incorrect": (
+            certificate(every, put("verified", "correct", 13)),
+            1,
+            "does not claim that all labels",
+        ),
+        "sampled-all": (build({**words(), "sampled": 5}), 1, "does not claim that all labels"),
+        "sampled-none": (build({**words(), "sampled": 0}), 1, "does not claim that all labels"),
+        "sampled-and-wrong": (
+            build({**words(), "sampled": 2, "rows": [{"input": ["no"], "label": "differ"}] * 3}),
+            1,
+            'the label is "differ", the network',
+        ),
+    }
 
 
 def bad_folders() -> dict[str, tuple[Files, int, str]]:
@@ -596,8 +1174,8 @@ def main() -> None:
         shutil.rmtree(HERE / name, ignore_errors=True)
     for name, make in GOOD.items():
         write(HERE / "good" / name, build(make()))
-    for name, (files, exit_code, message) in bad_folders().items():
-        expected = encode({"exit": exit_code, "message": message})
+    for name, (files, exit_code, message) in {**bad_folders(), **new_bad_folders()}.items():
+        expected = encode({"exit": exit_code, "message": message, "data": name in ONLY_WITH_DATA})
         write(HERE / "bad" / name, {**files, "EXPECT.json": expected})
 
 
