@@ -153,11 +153,16 @@ def _unfit(model: "Model", dataset: "Dataset") -> str | None:
 
 
 def _differences(model: "Model", dataset: "Dataset") -> list[str]:
+    from ..certificate import PROVED
+
     named = model.about["data"]
     if len(dataset) != named["sequences"]:
         return [f"the data has {len(dataset)} sequences, the model names {named['sequences']}"]
     if dataset.sha256() != named["sha256"]:
         return ["the data is not the data that the model names: its hash differs"]
+    claimed, labels = model.about["verification"], len(dataset.labels)
+    if claimed.evidence == PROVED and claimed.checked != labels:
+        return [f"certificate.json claims {claimed.checked} labels, the data has {labels}"]
     return []
 
 

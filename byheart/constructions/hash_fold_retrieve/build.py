@@ -49,8 +49,10 @@ def build(
     rank[list(order)] = np.arange(len(order))
     labels = rank[dataset.labels[contexts.first]]
     seen, sums = sums_of(dataset, contexts, spec)
+    if options.reject_unknown and sums.own is None:
+        sums = replace(sums, level=False)  # a stranger may have any cardinality
     vectors = _vectors(seen, sums, options.reject_unknown > 0)
-    task = code_task(code, labels, options.reject_unknown, vectors, sums.total, mixing, embedding)
+    task = code_task(code, labels, options.reject_unknown, vectors, sums, mixing, embedding)
     problem = Problem(task, vectors, sums, labels, embedding)
     found = search(problem, options.minimise, options.seed, report)
     unknown = len(order) if options.reject_unknown else None
@@ -99,7 +101,7 @@ def code_task(
     labels: NDArray,
     marks: int,
     seen: NDArray,
-    total: int,
+    sums: Sums,
     mixing: str = "uniform",
     embedding: bool = False,
 ) -> Task:
@@ -110,9 +112,9 @@ def code_task(
         ids = np.unique(seen[:, 0].astype(np.int64))
         inputs, embed = int(ids.max()) + 1, len(ids) + seen.shape[1] - 1
     else:
-        negative = any(int(x) < 0 for x in seen.min(axis=0))
-        inputs, embed = seen.shape[1], seen.shape[1] + negative
-    return Task(len(labels), equations, code, inputs, embed, marks, total, mixing)
+        bias = not sums.level or any(int(x) < 0 for x in seen.min(axis=0))
+        inputs, embed = seen.shape[1], seen.shape[1] + bias
+    return Task(len(labels), equations, code, inputs, embed, marks, sums.total, mixing)
 
 
 def _code(counts: list[int], marks: int) -> PrefixCode:

@@ -78,6 +78,8 @@ def hash_contexts(
     room = _range(top - 1, mix_folds) + 1
     shares = [rng.uniform(0.6, 1) for _ in range(columns.shape[1])]
     seed = rng.getrandbits(62) if draw else 0
+    # where the number of tokens is not given, no token may count 0
+    lift = 0.0 if sums.level or draw else rng.uniform(0.1, 0.3)
     spread, total = 1.0, sums.total
     for _ in range(4):
         largest = int(Fraction(room) / Fraction(spread) / total) - 1
@@ -87,7 +89,9 @@ def hash_contexts(
         if draw:
             weights, bias, drawn, values = _draw(columns, reach, shares, seed)
         else:
-            weights, bias, drawn = *_projection(columns, reach, shares), None
+            above = int(Fraction(reach) * Fraction(lift))
+            weights, bias = _projection(columns, reach - above, shares)
+            bias, drawn = bias + above, None
             values = _project(columns, weights, bias)
         if 0 in weights:
             return None
