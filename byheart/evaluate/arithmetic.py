@@ -30,9 +30,13 @@ from numba import njit, uint64
     DIGITS,
     CONSTS,
     BOUNDS,
+    EXTRAS,  # lists of the fused operations
     LIMBS,  # where constants begin in M
+    LOWEST,  # the limbs that the outputs of all rows need: from ...
+    HIGHEST,  # ... up to, but without, this one
+    SINGLES,  # how often a run of blocks had to be done one by one
     STATE,
-) = range(18)
+) = range(22)
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -246,44 +250,6 @@ def exceeds(M, I, d, c):
 
 
 @inlined
-def reflect(M, I, d, c):
-    """Slot d = constant c minus slot d; False if it does not fit."""
-    state = STATE + 3 * d
-    row = I[CONSTS] + 4 * c
-    start, stop = I[row + 1], I[row + 2]
-    own, top, below = I[state], I[state + 1], I[state + 2]
-    low, high = min(own, start), max(top, stop)
-    if high > I[FRAME]:
-        return False
-    base = d * I[FRAME]
-    other = I[LIMBS] + I[row]
-    borrow = ZERO
-    if own <= start and stop <= top:  # the constant lies within d's window
-        for i in range(low, start):
-            x = M[base + i]
-            M[base + i] = ZERO - x - borrow
-            borrow = ONE if x or borrow else ZERO
-        for i in range(start, stop):
-            x, y = M[base + i], M[other + i]
-            z = y - x
-            M[base + i] = z - borrow
-            borrow = ONE if y < x or z < borrow else ZERO
-        for i in range(stop, high):
-            x = M[base + i]
-            M[base + i] = ZERO - x - borrow
-            borrow = ONE if x or borrow else ZERO
-        return finish(M, I, d, low, high, below - np.int64(borrow))
-    sign = ONES if below else ZERO
-    for i in range(low, high):
-        y = M[other + i] if start <= i < stop else ZERO
-        x = M[base + i] if own <= i < top else (ZERO if i < own else sign)
-        z = y - x
-        M[base + i] = z - borrow
-        borrow = ONE if y < x or z < borrow else ZERO
-    return finish(M, I, d, low, high, below - np.int64(borrow))
-
-
-@inlined
 def top_bit(limb):
     """The place of the highest set bit of a limb that is not 0."""
     bit = 0
@@ -292,45 +258,6 @@ def top_bit(limb):
             limb >>= uint64(step)
             bit += step
     return bit
-
-
-@inlined
-def powers(M, I, d, lowest, highest):
-    """Fold slot d at 2**t for t = highest, ..., lowest (bit places in the frame).
-
-    x > 2**t becomes 2**(t + 1) - x. Only the fold at the top bit of x can fire, so the others are
-    skipped; there 2**(t + 1) - x is the two's complement of x in t + 1 bits. False if x is not
-    below 2**(highest + 1): then the caller folds one by one.
-    """
-    state = STATE + 3 * d
-    low, high = I[state], I[state + 1]
-    if I[state + 2] or low == high:
-        return True
-    base = d * I[FRAME]
-    bit = top_bit(M[base + high - 1])
-    if 64 * (high - 1) + bit > highest:
-        return False
-    while 64 * (high - 1) + bit >= lowest:
-        if low == high - 1 and M[base + low] == ONE << uint64(bit):
-            if (
-                64 * (high - 1) + bit > lowest
-            ):  # a power of two meets the next threshold and becomes 0
-                low = high = 0
-            break
-        M[base + low] = ~M[base + low] + ONE
-        for i in range(low + 1, high):
-            M[base + i] = ~M[base + i]
-        if bit < 63:
-            M[base + high - 1] &= (ONE << uint64(bit + 1)) - ONE
-        if M[base + high - 1] == ZERO:
-            while M[base + high - 1] == ZERO:
-                high -= 1
-            bit = 63
-        while not M[base + high - 1] >> uint64(bit):
-            bit -= 1
-    I[state] = low
-    I[state + 1] = high
-    return True
 
 
 @inlined
@@ -364,25 +291,39 @@ def shift(M, I, d, shift):
     return True
 
 
+@inlined
+def extended(numbers, place, lane, i):
+    """Limb i of a number [place, lane], sign-extended by a limb."""
+    size = numbers.shape[2]
+    if i < size:
+        return numbers[place, lane, i]
+    return ONES if numbers[place, lane, size - 1] >> uint64(63) else ZERO
+
+
 @compiled
-def _sum_rows(numbers, index, out):
-    rows, lanes, size = out.shape
-    for r in range(rows):
+def attend(numbers, index, keep, out):
+    """What a stack after an attention layer reads, for the last `keep` columns of every sequence.
+
+    out [sequences * keep, 2 lanes, limbs + 1] receives the column's own lanes and then the sums of
+    the lanes over all columns of the sequence.
+    """
+    lanes, size = numbers.shape[1], out.shape[2]
+    length = index.shape[1]
+    for r in range(index.shape[0]):
         for lane in range(lanes):
-            for c in range(index.shape[1]):
-                place = index[r, c]
-                carry = ZERO
-                sign = ONES if numbers[place, lane, size - 2] >> uint64(63) else ZERO
+            for k in range(keep):
                 for i in range(size):
-                    value = numbers[place, lane, i] if i < size - 1 else sign
-                    y = out[r, lane, i] + value
+                    place = index[r, length - keep + k]
+                    out[r * keep + k, lane, i] = extended(numbers, place, lane, i)
+                    out[r * keep + k, lanes + lane, i] = ZERO
+            for c in range(length):
+                carry = ZERO
+                for i in range(size):
+                    value = extended(numbers, index[r, c], lane, i)
+                    y = out[r * keep, lanes + lane, i] + value
                     z = y + carry
                     carry = ONE if y < value or z < y else ZERO
-                    out[r, lane, i] = z
-
-
-def column_sums(numbers, index):
-    """The sum of the numbers of every sequence's columns: [sequences, lanes, limbs + 1]."""
-    out = np.zeros((len(index), numbers.shape[1], numbers.shape[2] + 1), dtype=np.uint64)
-    _sum_rows(numbers, index, out)
-    return out
+                    out[r * keep, lanes + lane, i] = z
+            for k in range(1, keep):
+                for i in range(size):
+                    out[r * keep + k, lanes + lane, i] = out[r * keep, lanes + lane, i]

@@ -1,6 +1,5 @@
 """The interpreter of a Program (program.py): operation by operation, one input row at a time."""
 
-import numpy as np
 from numba import uint64
 
 from .arithmetic import (
@@ -8,15 +7,18 @@ from .arithmetic import (
     BOUNDS,
     CONSTS,
     DIGITS,
+    EXTRAS,
     FIRST_OUTPUT,
     FRAME,
     GUESS,
-    LIMBS,
+    HIGHEST,
+    LOWEST,
     ONE,
     ONES,
     OPERATIONS,
     OPS,
     OUTPUTS,
+    SINGLES,
     SPARE,
     STATE,
     TERMS,
@@ -25,7 +27,6 @@ from .arithmetic import (
     WHOLE,
     WRITES,
     ZERO,
-    add,
     add_const,
     add_multiple,
     clear,
@@ -33,16 +34,14 @@ from .arithmetic import (
     exceeds,
     finish,
     inlined,
-    is_zero,
-    powers,
-    reflect,
-    shift,
     top_bit,
 )
+from .fused import DONE, GIVE_UP, SINGLY, fold_run, gather, powers, shifts, small
 
-GENERAL, FOLDS, POWERS, COUNT, GATE, SHIFT, TABLE, LINEAR = range(8)
+GENERAL, STEP, TABLE, LINEAR, FOLDS, POWERS, SHIFTS, GATHER = range(8)  # FOLDS and on: fused.py
+OPERATION = 13  # numbers of an operation
 SIZES = {
-    OPS: 12,
+    OPS: OPERATION,
     UNITS: 6,
     TERMS: 2,
     WRITES: 3,
@@ -51,6 +50,7 @@ SIZES = {
     DIGITS: 2,
     CONSTS: 4,
     BOUNDS: 1,
+    EXTRAS: 1,
 }
 
 
@@ -67,9 +67,12 @@ def _outweighed(I, a, b):
 
 @inlined
 def _closed(I, d):
-    """Whether d is a gated lane that was closed: see shortcuts.gated_lanes."""
+    """Whether d is a gated lane that was closed: see shortcuts.gated_lanes.
+
+    A closed lane is (0, 0, 1), minus the unit of limb 0, which is no number's: limb 0 is spare.
+    """
     state = STATE + 3 * d
-    return I[I[BOUNDS] + d] >= 0 and I[state + 2] and I[state] == I[state + 1]
+    return I[I[BOUNDS] + d] >= 0 and I[state + 2] and I[state + 1] == 0
 
 
 @inlined
@@ -91,43 +94,7 @@ def _write(M, I, d, s, w):
             I[lane] = I[lane + 1] = 0
             I[lane + 2] = 1
             return True
-    if I[row] == 1:
-        digit = I[DIGITS] + 2 * I[row + 1]
-        start = s * I[FRAME]
-        return add(M, I, d, start, I[state], I[state + 1], 0, I[digit], I[digit + 1])
     return add_multiple(M, I, d, s, w)
-
-
-@inlined
-def _gate(M, I, op):
-    """A fold that fires: x > t. Hand x - t to the other lanes, then reflect."""
-    d, c = I[op + 7], I[op + 8]
-    state = STATE + 3 * d
-    row = I[CONSTS] + 4 * c
-    slot = I[I[UNITS] + 6 * I[op + 1] + 3]
-    own, start, stop = I[state], I[row + 1], I[row + 2]
-    low, high = min(own, start), I[state + 1]
-    base, place, other = slot * I[FRAME], d * I[FRAME], I[LIMBS] + I[row]
-    borrow = ZERO
-    for i in range(low, high):
-        x = M[place + i] if i >= own else ZERO
-        y = M[other + i] if start <= i < stop else ZERO
-        z = x - y
-        M[base + i] = z - borrow
-        borrow = ONE if x < y or z < borrow else ZERO
-    while M[base + high - 1] == ZERO:
-        high -= 1
-    while M[base + low] == ZERO:
-        low += 1
-    hidden = STATE + 3 * slot
-    I[hidden] = low
-    I[hidden + 1] = high
-    I[hidden + 2] = 0
-    for w in range(I[op + 3], I[op + 4]):
-        write = I[WRITES] + 3 * w
-        if I[write] != d and not _write(M, I, I[write], slot, I[write + 2]):
-            return False
-    return reflect(M, I, d, c + 1)
 
 
 @inlined
@@ -151,8 +118,8 @@ def _unit(M, I, unit):
 
 
 @inlined
-def _add_all(M, I, op):
-    for a in range(I[op + 5], I[op + 6]):
+def _add_all(M, I, first, last):
+    for a in range(first, last):
         row = I[ADDS] + 2 * a
         if not _closed(I, I[row]) and not add_const(M, I, I[row], I[row + 1]):
             return False
@@ -161,7 +128,7 @@ def _add_all(M, I, op):
 
 @inlined
 def _feed_forward(M, I, op):
-    """Any block: all units first, then all writes."""
+    """The units and writes of any block: all units first."""
     for u in range(I[op + 1], I[op + 2]):
         unit = I[UNITS] + 6 * u
         if not I[unit + 4] and not _unit(M, I, unit):  # a unit that is a lane itself needs no slot
@@ -170,7 +137,7 @@ def _feed_forward(M, I, op):
         write = I[WRITES] + 3 * w
         if not _write(M, I, I[write], I[I[UNITS] + 6 * I[write + 1] + 3], I[write + 2]):
             return False
-    return _add_all(M, I, op)
+    return True
 
 
 @inlined
@@ -186,61 +153,68 @@ def _table(M, I, op, value):
 
 
 @inlined
-def _small(M, I, d, size):
-    """The value of slot d if it is a whole number below size, else -1."""
-    state = STATE + 3 * d
-    if I[state + 2]:
-        return -1
-    if I[state] == I[state + 1]:
-        return 0
-    whole = I[WHOLE]
-    limb = M[d * I[FRAME] + whole]
-    if I[state] == whole and I[state + 1] == whole + 1 and limb < uint64(size):
-        return np.int64(limb)
-    return -1
-
-
-@inlined
 def _linear(M, I, op):
     for w in range(I[op + 3], I[op + 4]):
         write = I[WRITES] + 3 * w
         if not add_multiple(M, I, I[write], I[write + 1], I[write + 2]):
             return False
-    return _add_all(M, I, op)
+    return True
 
 
 @inlined
-def _step(M, I, op):
-    """One operation on all slots; False if a number does not fit or a shortcut does not apply."""
+def _single(M, I, op):
+    """One block; False if a number does not fit or a guess fails."""
     kind, lane, c = I[op], I[op + 7], I[op + 8]
-    if kind == POWERS and powers(M, I, lane, I[op + 9], I[op + 10]):
-        return True
-    if kind == FOLDS or kind == POWERS:
-        for k in range(c, c + 2 * I[op + 11], 2):
-            if exceeds(M, I, lane, k) and not reflect(M, I, lane, k + 1):
-                return False
-        return True
-    if kind == GATE:
-        return not exceeds(M, I, lane, c) or _gate(M, I, op)
-    if kind == COUNT:
-        if not exceeds(M, I, lane, c):
-            return True
-        if exceeds(M, I, lane, c + 2):
-            return reflect(M, I, lane, c + 1) and add_const(M, I, I[op + 9], c + 3)
-    if kind == SHIFT:
-        if is_zero(I, c):
-            return I[STATE + 3 * lane + 2] or is_zero(I, lane) or shift(M, I, lane, I[op + 9])
-        if _outweighed(I, lane, c):
-            return True
+    first, last = I[op + 5], I[op + 6]
     if kind == TABLE:
-        value = _small(M, I, lane, c)
+        value = small(M, I, lane, c)
         if value >= 0:
             return _table(M, I, op, value)
         if I[GUESS]:
             return False
-    if kind == LINEAR:
-        return _linear(M, I, op)
-    return _feed_forward(M, I, op)
+    if kind == STEP and not exceeds(M, I, lane, c):
+        return True
+    if kind == STEP and exceeds(M, I, lane, c + 1):
+        first, last = I[op + 9], I[op + 10]
+    elif kind == LINEAR:
+        if not _linear(M, I, op):
+            return False
+    elif not _feed_forward(M, I, op):
+        return False
+    return _add_all(M, I, first, last)
+
+
+@inlined
+def _fused(M, I, op):
+    """One run of blocks: DONE, SINGLY or GIVE_UP."""
+    kind = I[op]
+    if kind == FOLDS:
+        return fold_run(M, I, op)
+    if kind == POWERS:
+        return powers(M, I, op)
+    if kind == SHIFTS:
+        return shifts(M, I, op)
+    return gather(M, I, op)
+
+
+@inlined
+def _read_out(M, I, slot, result, row, o):
+    """Copy a slot to result[row, o], sign-extended, and note which limbs it needs."""
+    state = STATE + 3 * slot
+    low, high, negative = I[state], I[state + 1], I[state + 2]
+    base = slot * I[FRAME]
+    sign = ONES if negative else ZERO
+    for i in range(low):
+        result[row, o, i] = ZERO
+    for i in range(low, high):
+        result[row, o, i] = M[base + i]
+    for i in range(high, I[FRAME]):
+        result[row, o, i] = sign
+    if high == 0 and not negative:
+        return
+    same = high > low and M[base + high - 1] >> uint64(63) == sign & ONE
+    I[LOWEST] = min(I[LOWEST], low)
+    I[HIGHEST] = max(I[HIGHEST], high if same else high + 1)
 
 
 @compiled
@@ -249,10 +223,12 @@ def run(M, I, inputs, base, result):
 
     False if a number outgrows the frame or a guess of the program fails;
     result [rows, outputs, L] receives full frames, sign-extended.
+    All outputs are within limbs I[LOWEST]..I[HIGHEST] - 1.
     """
     L, width = I[FRAME], inputs.shape[2]
     if base < 0 or base + width + 1 > L or I[WHOLE] + 2 > L:
         return False
+    I[LOWEST], I[HIGHEST] = L, 0
     for row in range(inputs.shape[0]):
         I[STATE : STATE + 3 * (I[SPARE] + 1)] = 0
         for k in range(inputs.shape[1]):
@@ -260,15 +236,18 @@ def run(M, I, inputs, base, result):
                 M[k * L + base + i] = inputs[row, k, i]
             below = 1 if M[k * L + base + width - 1] >> uint64(63) else 0
             finish(M, I, k, base, base + width, -below)
-        for op in range(I[OPERATIONS]):
-            if not _step(M, I, I[OPS] + 12 * op):
+        op = 0
+        while op < I[OPERATIONS]:
+            place = I[OPS] + OPERATION * op
+            if I[place] < FOLDS:
+                done = DONE if _single(M, I, place) else GIVE_UP
+            else:
+                done = _fused(M, I, place)
+                op += I[place + 1] if done == DONE else 0
+                I[SINGLES] += 1 if done == SINGLY else 0
+            if done == GIVE_UP:
                 return False
+            op += 1
         for o in range(I[OUTPUTS]):
-            slot = I[FIRST_OUTPUT] + o
-            state = STATE + 3 * slot
-            sign = ONES if I[state + 2] else ZERO
-            for i in range(L):
-                inside = I[state] <= i < I[state + 1]
-                outside = sign if i >= I[state + 1] else ZERO
-                result[row, o, i] = M[slot * L + i] if inside else outside
-    return True
+            _read_out(M, I, I[FIRST_OUTPUT] + o, result, row, o)
+    return I[HIGHEST] <= L

@@ -4,7 +4,8 @@ A network is translated into a Program (program.py): plain arrays that a kernel 
 interprets, one input row at a time. Every shortcut (shortcuts.py) is derived from the weights when
 the program is made and guarded when it is used:
 
-fold    a block x - 2 relu(x - t) becomes: if x > t then 2t - x.
+run     consecutive folds, shifts, or tables and sums of lanes are one operation each (runs.py,
+        fused.py); where its guards fail, the blocks are done one by one.
 table   a block whose units all read one lane is tabulated at 0, 1, 2, ...; any other value takes
         the general path.
 skip    a unit x - t with t > 0 is compared with t before anything is computed; a unit at or below
@@ -19,6 +20,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 from ..errors import ByheartError
 from ..network import Network
 from . import kernels
-from .arithmetic import column_sums
+from .arithmetic import attend
 from .batch import Batch, columns
 from .program import Program, translate
 from .stack import Stack, stacks
@@ -57,14 +59,23 @@ def evaluate(
     first, *rest = [_Runner(stack) for stack in stacks(network)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         inputs = _integers(seen.vectors)
-        slices = [inputs[i : i + CHUNK] for i in range(0, len(inputs), CHUNK)]
+        size = _even(len(inputs))
+        slices = [inputs[i : i + size] for i in range(0, len(inputs), size)]
         tokens = _stack_up(list(pool.map(lambda part: first.run(part, seen.exponent), slices)))
+        jobs = seen.indices(_even(len(batch)))
         parts = []
-        for part in pool.map(lambda job: _sequences(rest, tokens, job[1]), seen.indices(CHUNK)):
+        for part in pool.map(lambda job: _sequences(rest, tokens, job[1]), jobs):
             parts.append(part)
             if progress:
                 progress(len(part.limbs))
     return _outputs(parts)
+
+
+def _even(rows: int) -> int:
+    """The size of equal chunks, as many for each thread: at most CHUNK rows."""
+    threads = os.cpu_count() or 1
+    pieces = threads * max(1, -(-rows // (threads * CHUNK)))
+    return max(1, -(-rows // pieces))
 
 
 def _sequences(runners: Sequence["_Runner"], tokens: Numbers, index: NDArray) -> Numbers:
@@ -73,11 +84,12 @@ def _sequences(runners: Sequence["_Runner"], tokens: Numbers, index: NDArray) ->
         return Numbers(tokens.limbs[index[:, -1]], tokens.base)
     numbers = tokens
     for runner in runners:
-        keep = index[:, -1:] if runner is runners[-1] else index
-        sums = column_sums(numbers.limbs, index)
-        joined = _join(numbers.limbs[keep.ravel()], np.repeat(sums, keep.shape[1], axis=0))
+        keep = 1 if runner is runners[-1] else index.shape[1]
+        _, lanes, size = numbers.limbs.shape
+        joined = np.empty((len(index) * keep, 2 * lanes, size + 1), dtype=np.uint64)
+        attend(numbers.limbs, index, keep, joined)
         numbers = runner.run(joined, 64 * numbers.base)
-        index = np.arange(keep.size).reshape(keep.shape)
+        index = np.arange(len(joined)).reshape(len(index), keep)
     return numbers
 
 
@@ -88,49 +100,35 @@ class _Runner:
         self.stack = stack
         self.programs: dict[tuple[int, bool], Program] = {}
         self.first = 0
+        self.lock = Lock()
 
     def run(self, rows: Limbs, exponent: int) -> Numbers:
         for place in range(self.first, len(ATTEMPTS)):
             frame, guess = ATTEMPTS[place]
             program = self._program(exponent, guess)
             result = np.empty((len(rows), program.outputs, frame), dtype=np.uint64)
-            if kernels.run(*program.memory(frame), rows, program.base, result):
+            numbers, integers = program.memory(frame)
+            if kernels.run(numbers, integers, rows, program.base, result):
                 self.first = max(self.first, place)
-                return _trim(result, program.whole)
+                low, high = integers[kernels.LOWEST], integers[kernels.HIGHEST]
+                return _trim(result, int(low), int(high), program.whole)
         raise FrameError(
             "the network's numbers are too long for the limb kernels; use the exact engine"
         )
 
     def _program(self, exponent: int, guess: bool) -> Program:
         key = exponent, guess
-        if key not in self.programs:
-            self.programs[key] = translate(self.stack, exponent, guess)
-        return self.programs[key]
+        with self.lock:
+            if key not in self.programs:
+                self.programs[key] = translate(self.stack, exponent, guess)
+            return self.programs[key]
 
 
-def _join(own: Limbs, sums: Limbs) -> Limbs:
-    """The column's own lanes, sign-extended by a limb, and then the sums."""
-    sign = np.where(own[:, :, -1:] >> np.uint64(63), ~np.uint64(0), np.uint64(0))
-    return np.concatenate([np.concatenate([own, sign], axis=2), sums], axis=1)
-
-
-def _trim(limbs: Limbs, integer: int) -> Numbers:
-    """Drop limbs that are zero below or sign above, for all numbers at once."""
-    used = np.flatnonzero(limbs.any(axis=(0, 1)))
-    low = int(used[0]) if len(used) else integer
-    sign = np.where(limbs[:, :, -1] >> np.uint64(63), ~np.uint64(0), np.uint64(0))
-    high = limbs.shape[2]
-    while (
-        high > low + 1
-        and (limbs[:, :, high - 1] == sign).all()
-        and _same_sign(limbs[:, :, high - 2], sign)
-    ):
-        high -= 1
-    return Numbers(np.ascontiguousarray(limbs[:, :, low : max(high, low + 1)]), low - integer)
-
-
-def _same_sign(limbs: Limbs, sign: Limbs) -> bool:
-    return bool(((limbs >> np.uint64(63)) == (sign & np.uint64(1))).all())
+def _trim(limbs: Limbs, low: int, high: int, whole: int) -> Numbers:
+    """The limbs that the numbers need; of zeros, the whole one."""
+    if low >= high:
+        low, high = whole, whole + 1
+    return Numbers(np.ascontiguousarray(limbs[:, :, low:high]), low - whole)
 
 
 def _stack_up(parts: Sequence[Numbers]) -> Numbers:

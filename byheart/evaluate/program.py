@@ -1,27 +1,19 @@
 """Translate a stack of layers into the flat arrays that kernels.run interprets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..network import Dyadic, FeedForward, Linear, dyadic
+from ..network import Dyadic, FeedForward, Linear
 from . import kernels
-from .kernels import COUNT, FOLDS, GATE, GENERAL, LINEAR, POWERS, SHIFT, TABLE
-from .shortcuts import (
-    changes,
-    counter,
-    fold_of,
-    gated_lanes,
-    gated_shift,
-    plain_fold,
-    tabulated,
-)
+from .arithmetic import LIMBS
+from .kernels import FOLDS, GATHER, GENERAL, LINEAR, POWERS, SHIFTS, STEP, TABLE
+from .runs import Finder, Folds, Gather, Powers, Run, Shifts
+from .shortcuts import Table, bias, gated_lanes, scaled, step_of, table_of
 from .stack import Stack, fraction_bits
 
-MASK = (1 << 64) - 1
 MAX_DIGITS = 3  # a weight with at most so many signed binary digits is applied by shifts
 
 
@@ -46,7 +38,7 @@ class Program:
         """Fresh arrays M and I for one thread and a frame of so many limbs."""
         numbers = np.zeros(self.slots * frame + len(self.limbs), dtype=np.uint64)
         numbers[self.slots * frame :] = self.limbs
-        header = {**self.header, kernels.FRAME: frame, kernels.LIMBS: self.slots * frame}
+        header = {**self.header, kernels.FRAME: frame, LIMBS: self.slots * frame}
         place = kernels.STATE + 3 * self.slots
         for name, table in self.tables.items():
             header[name] = place
@@ -73,9 +65,16 @@ class _Writer:
         self.weights: list[tuple[int, ...]] = []
         self.digits: list[tuple[int, int]] = []
         self.consts: list[tuple[int, ...]] = []
-        self.limbs: list[int] = []
+        self.extras: list[int] = []
+        self.limbs = bytearray()
+        self.taken: dict[int, int] = {}  # where the unit of a lane that Folds takes from is
         self._weights: dict[Dyadic, int] = {}
-        self._consts: dict[Fraction | int, int] = {}
+        self._consts: dict[int, int] = {}
+
+    @property
+    def point(self) -> int:
+        """Bits of the frame below the units."""
+        return 64 * self.zero
 
     def tables(self, bounds: Sequence[int]) -> dict[int, NDArray[np.int64]]:
         """The tables by the name of their place in the header."""
@@ -89,6 +88,7 @@ class _Writer:
             kernels.DIGITS: self.digits,
             kernels.CONSTS: self.consts,
             kernels.BOUNDS: [(bound,) for bound in bounds],
+            kernels.EXTRAS: [(number,) for number in self.extras],
         }
         return {
             name: np.array(table, dtype=np.int64).reshape(len(table), kernels.SIZES[name])
@@ -108,20 +108,21 @@ class _Writer:
                 self.digits += [(place + value.exponent, int(sign < 0)) for place, sign in digits]
                 row = (len(digits), start, len(self.digits), 0, 0)
             else:
-                start = len(self.limbs)
-                self.limbs += _magnitude(abs(value.mantissa))
-                row = (0, start, len(self.limbs), int(value.mantissa < 0), value.exponent)
+                mantissa = abs(value.mantissa)
+                size = -(-mantissa.bit_length() // 64)
+                start = self.store([mantissa], size)
+                row = (0, start, start + size, int(value.mantissa < 0), value.exponent)
             self._weights[value] = len(self.weights)
             self.weights.append(row)
         return self._weights[value]
 
-    def const(self, value: Fraction | int) -> int:
-        """The number of a constant, stored once."""
+    def const(self, value: int) -> int:
+        """The number of a constant, in units of the frame's lowest bit, stored once."""
         if value not in self._consts:
-            self._consts[value] = self.fresh(value)
+            self._consts[value] = self.fresh([value])
         return self._consts[value]
 
-    def fresh(self, *values: Fraction | int) -> int:
+    def fresh(self, values: Iterable[int]) -> int:
         """The number of the first of some constants, stored one after another.
 
         A row is (offset, low, high, negative): limbs low..high - 1 of the frame, two's complement,
@@ -129,17 +130,28 @@ class _Writer:
         """
         first = len(self.consts)
         for value in values:
-            scaled = Fraction(value) * (1 << (64 * self.zero))
-            assert scaled.denominator == 1
-            number = int(scaled)
-            sign = MASK if number < 0 else 0
-            words = [(number >> (64 * i)) & MASK for i in range(number.bit_length() // 64 + 1)]
-            while words and words[-1] == sign:
-                words.pop()
-            low = next((i for i, word in enumerate(words) if word), len(words) if number else 0)
-            self.consts.append((len(self.limbs) - low, low, len(words), int(number < 0)))
-            self.limbs += words[low:]
+            low = ((value & -value).bit_length() - 1) // 64 if value else 0
+            high = max(low, -(-(~value if value < 0 else value).bit_length() // 64))
+            place = self.store([value >> (64 * low)], high - low)
+            self.consts.append((place - low, low, high, int(value < 0)))
         return first
+
+    def store(self, values: Sequence[int], size: int) -> int:
+        """The place of the first of some numbers, so many limbs each, two's complement."""
+        place = len(self.limbs) // 8
+        mask = (1 << (64 * size)) - 1
+        for value in values:
+            self.limbs += (value & mask).to_bytes(8 * size, "little")
+        return place
+
+    def extra(self, numbers: Iterable[int]) -> int:
+        """The place of a list of numbers."""
+        place = len(self.extras)
+        self.extras += numbers
+        return place
+
+    def op(self, *numbers: int) -> None:
+        self.ops.append((*numbers, *[0] * (kernels.SIZES[kernels.OPS] - len(numbers))))
 
 
 def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
@@ -149,22 +161,29 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
     is read between whole numbers.
     """
     # one limb more for what a shift leaves behind
-    fraction = -(-fraction_bits(stack, -exponent) // 64) + 1
+    bits, trace = fraction_bits(stack, -exponent)
+    fraction = -(-bits // 64) + 1
     inputs, outputs = stack.entry.weight.columns, stack.exit.weight.rows
     writer = _Writer(inputs, fraction)
     first_output = inputs + stack.width
     hidden = first_output + outputs
     base, odd = divmod(exponent + 64 * fraction, 64)  # where the inputs' unit is in the frame
     _linear(writer, stack.entry, 0, inputs, odd)
-    for run in _runs(stack.blocks):
-        if plain_fold(run[0]) is not None:
-            _folds(writer, run)
-        else:
-            _feed_forward(writer, run[0], hidden)
+    gated = gated_lanes(stack, writer.point) if guess else {}
+    done = 0
+    for run, blocks in Finder(stack, gated, guess, writer.point).runs():
+        done += len(blocks)
+        tables = _fused(writer, run, trace[done]) if run else {}
+        for number, block in enumerate(blocks):
+            if number in tables:
+                _table(writer, *tables[number])
+            else:
+                _feed_forward(writer, block, hidden)
     _linear(writer, stack.exit, inputs, first_output, 0)
     spare = hidden + max((block.W1.rows for block in stack.blocks), default=0)
-    gated = gated_lanes(stack) if guess else {}
-    bounds = [gated.get(slot - inputs, -1) for slot in range(spare + 1)]
+    bounds = [-1] * (spare + 1)
+    for lane, bound in gated.items():
+        bounds[inputs + lane] = bound.bit_length()
     header = {
         kernels.WHOLE: fraction,
         kernels.FIRST_OUTPUT: first_output,
@@ -173,38 +192,82 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
         kernels.GUESS: int(guess),
         kernels.OPERATIONS: len(writer.ops),
     }
-    tables = writer.tables([bits + 64 * fraction if bits >= 0 else -1 for bits in bounds])
-    limbs = np.array(writer.limbs, dtype=np.uint64)
-    return Program(base, fraction, spare + 1, outputs, header, tables, limbs)
+    limbs = np.frombuffer(bytes(writer.limbs), dtype="<u8").astype(np.uint64)
+    return Program(base, fraction, spare + 1, outputs, header, writer.tables(bounds), limbs)
 
 
-def _runs(blocks: Sequence[FeedForward]) -> Iterator[list[FeedForward]]:
-    """Consecutive plain folds of one lane together, everything else alone."""
-    run: list[FeedForward] = []
-    for block in blocks:
-        lane = plain_fold(block)
-        if run and (lane is None or lane != plain_fold(run[0])):
-            yield run
-            run = []
-        run.append(block)
-    if run:
-        yield run
+def _fused(writer: _Writer, run: Run, bits: Mapping[int, int]) -> dict[int, tuple[Table, int]]:
+    """The operation of a run. Returns tables that were stored, by the number of their block."""
+    lane = writer.lane
+    if isinstance(run, Folds):
+        _folds(writer, run, min(run.unit, writer.point - bits[run.lane]) // 64)
+    elif isinstance(run, Powers):
+        writer.op(POWERS, run.blocks, lane + run.lane, run.lowest, run.highest)
+    elif isinstance(run, Shifts):
+        rows = ((lane + gate, s, writer.taken.get(gate, 0)) for gate, s in run.gates)
+        first = writer.extra(x for row in rows for x in row)
+        writer.op(SHIFTS, run.blocks, lane + run.lane, first, len(writer.extras))
+    else:
+        return _gather(writer, run)
+    return {}
 
 
-def _folds(writer: _Writer, run: Sequence[FeedForward]) -> None:
-    """FOLDS (lane, first constant, -, -, count), or POWERS (..., lowest, highest bit, count).
+def _folds(writer: _Writer, run: Folds, low: int) -> None:
+    """FOLDS (lane, unit, slack, folds, end, low, room, lists, closes, takes, counts)."""
+    lane, unit, count = writer.lane, run.unit, run.blocks
+    slack = 2 * count + 2 if run.slope == 2 else 0
+    first = writer.store(
+        [
+            word
+            for t, least in zip(run.thresholds, run.least, strict=True)
+            for word in (t >> unit, run.slope, least + slack, 0)
+        ],
+        1,
+    )
+    last = len(writer.limbs) // 8
+    size = unit // 64 + 2 - low
+    writer.store([0], 1)
+    writer.store([0, 0, 0], size)
+    rests = [t & ((1 << unit) - 1) for t in run.thresholds] if slack else []
+    writer.store([x >> (64 * low) for rest in rests for x in (2 * rest, -2 * rest)], size)
+    room = writer.extra([0] * (count + 2))
+    excess = [4 * number + 3 for number in range(count)]
+    lists = writer.extra(x for d, number in run.closes for x in (lane + d, excess[number]))
+    writer.extra(x for d, (number, _) in run.takes.items() for x in (lane + d, excess[number]))
+    for d, amounts in run.counts.items():
+        pairs = [x for number, amount in amounts for x in (excess[number], amount)]
+        writer.extra([lane + d, len(amounts), *pairs])
+    writer.taken |= {d: unit + power for d, (_, power) in run.takes.items()}
+    sizes = len(run.closes), len(run.takes), len(run.counts)
+    writer.op(FOLDS, count, lane + run.lane, unit, slack, first, last, low, room, lists, *sizes)
 
-    POWERS if the thresholds are descending powers of two without a gap.
-    """
-    thresholds = [-block.b1[0, 0] for block in run]
-    first = writer.fresh(*(x for t in thresholds for x in (t, 2 * t)))
-    lane = writer.lane + run[0].W1.entries[0].column
-    kind, low, high = FOLDS, 0, 0
-    top = dyadic(thresholds[0]).exponent
-    if all(t == Fraction(2) ** (top - i) for i, t in enumerate(thresholds)):
-        kind, high = POWERS, top + 64 * writer.zero
-        low = high - len(run) + 1
-    writer.ops.append((kind, 0, 0, 0, 0, 0, 0, lane, first, low, high, len(run)))
+
+def _gather(writer: _Writer, run: Gather) -> dict[int, tuple[Table, int]]:
+    """GATHER (target, ways, room for flags, tables, room for places, low, size)."""
+    low, size = run.window
+    number = {lane: i for i, lane in enumerate(run.way)}
+    steps = [(lane, goal) for lane, goal in run.way.items() if lane != run.target]
+    ways = writer.extra(x for lane, goal in steps for x in (writer.lane + lane, number[goal]))
+    flags = writer.extra([0] * len(number))
+    stored, lists = {}, []
+    for i, table in enumerate(run.tables):
+        values = _row_by_row(table)
+        place = writer.store([value >> (64 * low) for value in values], size)
+        stored[i] = table, len(writer.consts)
+        writer.consts += [
+            (place + k * size - low, low, low + size, int(value < 0))
+            for k, value in enumerate(values)
+        ]
+        lists += [writer.lane + table.lane, table.size, place, len(table.columns)]
+        lists += [number[lane] for lane in table.columns]
+    tables = writer.extra(lists)
+    found = writer.extra([0] * sum(len(table.columns) for table in run.tables))
+    writer.op(GATHER, run.blocks, writer.lane + run.target, ways, flags, tables, found, low, size)
+    return stored
+
+
+def _row_by_row(table: Table) -> list[int]:
+    return [column[j] for j in range(table.size) for column in table.columns.values()]
 
 
 def _linear(writer: _Writer, layer: Linear, source: int, target: int, odd: int) -> None:
@@ -214,32 +277,39 @@ def _linear(writer: _Writer, layer: Linear, source: int, target: int, odd: int) 
         shifted = Dyadic(value.mantissa, value.exponent + odd)
         writer.writes.append((target + row, source + column, writer.weight(shifted)))
     for row, _, value in layer.bias.entries:
-        writer.adds.append((target + row, writer.const(value.fraction)))
-    writer.ops.append(
-        (LINEAR, 0, 0, first_write, len(writer.writes), first_add, len(writer.adds), 0, 0, 0, 0, 0)
-    )
+        writer.adds.append((target + row, writer.const(scaled(value, writer.point))))
+    writer.op(LINEAR, 0, 0, first_write, len(writer.writes), first_add, len(writer.adds))
 
 
 def _feed_forward(writer: _Writer, layer: FeedForward, hidden: int) -> None:
+    """A block on its own: TABLE, STEP (lane, constants, first addition, last) or GENERAL."""
+    kind, extra = GENERAL, tuple[int, ...]()
+    table = table_of(layer, writer.point)
+    if (step := step_of(layer, writer.point)) is not None:
+        lane, low, high, amounts = step
+        first = len(writer.adds)
+        writer.adds += [(writer.lane + row, writer.const(x)) for row, x in amounts.items()]
+        kind = STEP
+        extra = writer.lane + lane, writer.fresh([low, high]), first, len(writer.adds)
     one = Dyadic(1, 0)
     written = {row for row, _, _ in (*layer.W2.entries, *layer.b2.entries)}
     first_unit, first_write, first_add = len(writer.units), len(writer.writes), len(writer.adds)
     for row in range(layer.W1.rows):
-        terms, bias = layer.W1.by_row.get(row, []), layer.b1[row, 0]
+        terms, constant = layer.W1.by_row.get(row, []), scaled(bias(layer.b1, row), writer.point)
         start = len(writer.terms)
         writer.terms += [(writer.lane + lane, writer.weight(value)) for lane, value in terms]
         plain = len(terms) == 1 and terms[0][1] == one
-        alias = plain and not bias and terms[0][0] not in written
-        guard = writer.const(-bias) if plain and bias < 0 else -1
-        if not bias and [value for _, value in terms] == [one, one]:
+        alias = plain and not constant and terms[0][0] not in written
+        guard = writer.const(-constant) if plain and constant < 0 else -1
+        if not constant and [value for _, value in terms] == [one, one]:
             guard = -2
         slot = writer.lane + terms[0][0] if alias else hidden + row
-        constant = writer.const(bias) if bias else -1
-        writer.units.append((start, len(writer.terms), constant, slot, int(alias), guard))
+        added = writer.const(constant) if constant else -1
+        writer.units.append((start, len(writer.terms), added, slot, int(alias), guard))
     for row, column, value in layer.W2.entries:
         writer.writes.append((writer.lane + row, first_unit + column, writer.weight(value)))
     for row, _, value in layer.b2.entries:
-        writer.adds.append((writer.lane + row, writer.const(value.fraction)))
+        writer.adds.append((writer.lane + row, writer.const(scaled(value, writer.point))))
     common = (
         first_unit,
         len(writer.units),
@@ -248,37 +318,20 @@ def _feed_forward(writer: _Writer, layer: FeedForward, hidden: int) -> None:
         first_add,
         len(writer.adds),
     )
-    kind, extra = _shortcut(writer, layer)
-    writer.ops.append((kind, *common, *extra))
+    if table is not None:
+        _table(writer, table, writer.fresh(_row_by_row(table)), common)
+    else:
+        writer.op(kind, *common, *extra)
 
 
-def _shortcut(writer: _Writer, layer: FeedForward) -> tuple[int, tuple[int, ...]]:
-    """The kind of operation and its arguments.
-
-    TABLE (lane, size, first constant, lanes, first target), SHIFT (lane, gate, places),
-    GATE (lane, constants), COUNT (lane, constants, counter), or GENERAL.
-    """
-    if (table := tabulated(layer)) is not None:
-        lane, size = table
-        rows = sorted(set(layer.W2.by_row) | set(layer.b2.by_row))
-        first_target = len(writer.adds)
-        writer.adds += [(writer.lane + row, 0) for row in rows]
-        columns = [changes(layer, row, size) for row in rows]
-        first = writer.fresh(*(column[j] for j in range(size) for column in columns))
-        return TABLE, (writer.lane + lane, size, first, len(rows), first_target)
-    if (shift := gated_shift(layer)) is not None:
-        lane, gate, places = shift
-        return SHIFT, (writer.lane + lane, writer.lane + gate, places, 0, 0)
-    if (fold := fold_of(layer)) is None or layer.b2.entries:
-        return GENERAL, (0, 0, 0, 0, 0)
-    lane, threshold = fold
-    if layer.W1.rows == 1:
-        return GATE, (writer.lane + lane, writer.fresh(threshold, 2 * threshold), 0, 0, 0)
-    if (count := counter(layer, lane, threshold)) is not None:
-        target, gap, amount = count
-        first = writer.fresh(threshold, 2 * threshold, threshold + gap, amount)
-        return COUNT, (writer.lane + lane, first, writer.lane + target, 0, 0)
-    return GENERAL, (0, 0, 0, 0, 0)
+def _table(
+    writer: _Writer, table: Table, first: int, general: Sequence[int] = (0, 0, 0, 0, 0, 0)
+) -> None:
+    """TABLE (lane, size, first constant, lanes, first target)."""
+    targets = len(writer.adds)
+    writer.adds += [(writer.lane + row, 0) for row in table.columns]
+    lanes = len(table.columns)
+    writer.op(TABLE, *general, writer.lane + table.lane, table.size, first, lanes, targets)
 
 
 def _signed_digits(mantissa: int) -> list[tuple[int, int]]:
@@ -296,7 +349,3 @@ def _signed_digits(mantissa: int) -> list[tuple[int, int]]:
         digits.append((place, sign))
         mantissa -= sign
     return digits
-
-
-def _magnitude(value: int) -> list[int]:
-    return [(value >> (64 * i)) & MASK for i in range((value.bit_length() + 63) // 64)]

@@ -67,8 +67,11 @@ def _after_attention(attention: UniformAttention, lanes: Sequence[int], network:
     return Linear(matrix(network.width, 2 * len(lanes), weights), vector({}, network.width))
 
 
-def fraction_bits(stack: Stack, start: int) -> int:
-    """Bits after the point that any number in the stack can need, from the exponents alone."""
+def fraction_bits(stack: Stack, start: int) -> tuple[int, list[dict[int, int]]]:
+    """Bits after the point that any number can need, and those of each lane after i blocks.
+
+    From the exponents alone; inputs have `start` bits after the point.
+    """
     most = max(0, start)
     inputs = {i: start for i in range(stack.entry.weight.columns)}
 
@@ -82,9 +85,12 @@ def fraction_bits(stack: Stack, start: int) -> int:
 
     lanes = combine(stack.entry.weight, stack.entry.bias, inputs)
     most = max([most, *lanes.values()])
+    trace = [lanes]
     for block in stack.blocks:
         hidden = combine(block.W1, block.b1, lanes)
         change = combine(block.W2, block.b2, hidden)
         lanes = lanes | {r: max(b, lanes.get(r, 0)) for r, b in change.items()}
         most = max([most, *hidden.values(), *lanes.values()])
-    return max([most, *combine(stack.exit.weight, stack.exit.bias, lanes).values()])
+        trace.append(lanes)
+    outputs = combine(stack.exit.weight, stack.exit.bias, lanes)
+    return max([most, *outputs.values()]), trace
