@@ -4,16 +4,21 @@ Where a method has two forms, the first is what a user gets who names none.
 """
 
 from ..construction import Construction
-from .deep_sets import SmallDeepSet
-from .embedding import SmallEmbedding
+from .bit_extraction import BitExtraction
+from .deep_sets import FaithfulDeepSet, SmallDeepSet
+from .embedding import FaithfulEmbedding, SmallEmbedding
 from .hash_fold_retrieve import HashFoldRetrieve
-from .seq2seq import SmallSeq2Seq
+from .seq2seq import FaithfulSeq2Seq, SmallSeq2Seq
 from .sparse_attention import SparseAttentionSmall
 
 ALL: tuple[Construction, ...] = (
     HashFoldRetrieve(),
+    BitExtraction(),
     SmallSeq2Seq(),
+    FaithfulSeq2Seq(),
     SparseAttentionSmall(),
     SmallDeepSet(),
+    FaithfulDeepSet(),
     SmallEmbedding(),
+    FaithfulEmbedding(),
 )

@@ -38,3 +38,19 @@ class SmallDeepSet(Construction):
         from .hash_fold_retrieve.build import build  # numba is slow to import
 
         return build(dataset, contexts, options, report, mixing="sum")
+
+
+class FaithfulDeepSet(Construction):
+    name = "deep-sets"
+    form = "faithful"
+    last = False
+    empty = True
+    takes = frozenset({"separation"})
+    provable = 10_000
+
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Built:
+        from .bit_extraction import faithful_deep_sets
+
+        return faithful_deep_sets(dataset, contexts, options, report)

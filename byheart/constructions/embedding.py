@@ -55,3 +55,18 @@ class SmallEmbedding(Construction):
         check_ids(dataset)
         mixing = options.attention
         return build(dataset, contexts, options, report, mixing=mixing, embedding=True)
+
+
+class FaithfulEmbedding(Construction):
+    name = "embedding"
+    form = "faithful"
+    takes = frozenset({"attention"})
+    provable = 10_000
+
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Built:
+        from .bit_extraction import faithful_embedding
+
+        check_ids(dataset)
+        return faithful_embedding(dataset, contexts, options, report)

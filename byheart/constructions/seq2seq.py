@@ -36,3 +36,18 @@ class SmallSeq2Seq(Construction):
         from .hash_fold_retrieve.build import build  # numba is slow to import
 
         return build(dataset, contexts, options, report, mixing=options.attention)
+
+
+class FaithfulSeq2Seq(Construction):
+    name = "seq2seq"
+    form = "faithful"
+    every = True
+    takes = frozenset({"positions", "separation", "attention"})
+    provable = 10_000
+
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Built:
+        from .bit_extraction import faithful_seq2seq
+
+        return faithful_seq2seq(dataset, contexts, options, report)

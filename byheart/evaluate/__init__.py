@@ -31,7 +31,7 @@ def evaluate(
 
         try:
             return limbs.evaluate(network, batch, progress)
-        except limbs.FrameError:
+        except limbs.LimbsError:
             if engine == "limbs":
                 raise
     from . import exact

@@ -327,3 +327,25 @@ def attend(numbers, index, keep, out):
             for k in range(1, keep):
                 for i in range(size):
                     out[r * keep + k, lanes + lane, i] = out[r * keep, lanes + lane, i]
+
+
+@compiled
+def connect(numbers, index, keep, starts, sources, out):
+    """The same for sparse attention: column k looks at sources[starts[k]:starts[k + 1]]."""
+    lanes, size = numbers.shape[1], out.shape[2]
+    length = index.shape[1]
+    for r in range(index.shape[0]):
+        for k in range(keep):
+            column = length - keep + k
+            for lane in range(lanes):
+                for i in range(size):
+                    out[r * keep + k, lane, i] = extended(numbers, index[r, column], lane, i)
+                    out[r * keep + k, lanes + lane, i] = ZERO
+                for s in range(starts[column], starts[column + 1]):
+                    carry = ZERO
+                    for i in range(size):
+                        value = extended(numbers, index[r, sources[s]], lane, i)
+                        y = out[r * keep + k, lanes + lane, i] + value
+                        z = y + carry
+                        carry = ONE if y < value or z < y else ZERO
+                        out[r * keep + k, lanes + lane, i] = z

@@ -38,7 +38,8 @@ from .arithmetic import (
 )
 from .fused import DONE, GIVE_UP, SINGLY, fold_run, gather, powers, shifts, small
 
-GENERAL, STEP, TABLE, LINEAR, FOLDS, POWERS, SHIFTS, GATHER = range(8)  # FOLDS and on: fused.py
+# FOLDS and on: fused.py
+GENERAL, RELU, STEP, TABLE, LINEAR, FOLDS, POWERS, SHIFTS, GATHER = range(9)
 OPERATION = 13  # numbers of an operation
 SIZES = {
     OPS: OPERATION,
@@ -162,6 +163,15 @@ def _linear(M, I, op):
 
 
 @inlined
+def _cut(I, first, last):
+    """Slots that are carried through a layer: a negative one becomes 0."""
+    for a in range(first, last):
+        slot = I[I[ADDS] + 2 * a]
+        if I[STATE + 3 * slot + 2]:
+            clear(I, slot)
+
+
+@inlined
 def _single(M, I, op):
     """One block; False if a number does not fit or a guess fails."""
     kind, lane, c = I[op], I[op + 7], I[op + 8]
@@ -181,6 +191,9 @@ def _single(M, I, op):
             return False
     elif not _feed_forward(M, I, op):
         return False
+    if kind == RELU:
+        _cut(I, first, last)
+        return True
     return _add_all(M, I, first, last)
 
 

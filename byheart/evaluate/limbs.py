@@ -25,22 +25,17 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ByheartError
-from ..network import Network
-from . import kernels
-from .arithmetic import attend
-from .batch import Batch, columns
+from ..network import Embedding, Layer, Network, SparseAttention
+from . import exact, kernels
+from .arithmetic import attend, connect
+from .batch import Batch, Columns, columns
 from .program import Program, translate
-from .stack import Stack, stacks
+from .stack import LimbsError, Stack, stacks
 
 Limbs = NDArray[np.uint64]
 CHUNK = 8192
 FRAMES = (16, 32, 64, 128, 256, 512, 1024, 2048)  # limbs
 ATTEMPTS = [(frame, guess) for frame in FRAMES for guess in (True, False)]
-
-
-class FrameError(ByheartError):
-    """No frame is large enough; evaluate.exact has no such limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,21 +49,52 @@ class Numbers:
 def evaluate(
     network: Network, batch: Batch, progress: Callable[[int], None] | None = None
 ) -> list[Fraction] | NDArray[np.int64]:
-    """The output for every sequence: an array if all outputs are whole, else fractions."""
+    """The output for every sequence: an array if all outputs are whole, else fractions.
+
+    LimbsError if the kernels cannot run the network.
+    """
     seen = columns(network.input, batch)
     first, *rest = [_Runner(stack) for stack in stacks(network)]
+
+    def answered(job: tuple[slice, NDArray]) -> tuple[int, Numbers]:
+        part, index = job
+        numbers = _sequences(rest, tokens, index, network.every)
+        if network.every:
+            numbers = Numbers(numbers.limbs[seen.tokens(part).ravel()], numbers.base)
+        return len(index), numbers
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        inputs = _integers(seen.vectors)
+        inputs, exponent = _inputs(network.layers[0], seen)
         size = _even(len(inputs))
         slices = [inputs[i : i + size] for i in range(0, len(inputs), size)]
-        tokens = _stack_up(list(pool.map(lambda part: first.run(part, seen.exponent), slices)))
-        jobs = seen.indices(_even(len(batch)))
+        tokens = _stack_up(list(pool.map(lambda part: first.run(part, exponent), slices)))
+        if seen.absent is not None:
+            tokens.limbs[seen.absent] = 0
+        width = network.input.columns if network.every or len(rest) > 1 else 1
         parts = []
-        for part in pool.map(lambda job: _sequences(rest, tokens, job[1]), jobs):
+        for count, part in pool.map(answered, seen.indices(max(1, _even(len(batch)) // width))):
             parts.append(part)
             if progress:
-                progress(len(part.limbs))
+                progress(count)
     return _outputs(parts)
+
+
+def _inputs(layer: Layer, seen: Columns) -> tuple[Limbs, int]:
+    """What the first stack reads of every distinct column, and its exponent.
+
+    The coordinates or, after an embedding matrix, the lanes that it gives.
+    """
+    if not isinstance(layer, Embedding):
+        return _integers(seen.vectors), seen.exponent
+    coordinates = {
+        i: exact.Lane(x.astype(object), -seen.exponent) for i, x in enumerate(seen.vectors.T)
+    }
+    stream = exact.apply(layer, coordinates, len(seen.vectors))
+    scale = max((lane.scale for lane in stream.values()), default=0)
+    lanes = np.zeros((len(seen.vectors), layer.weight.rows), dtype=object)
+    for row, (values, own) in stream.items():
+        lanes[:, row] = values << (scale - own)
+    return _integers(lanes), -scale
 
 
 def _even(rows: int) -> int:
@@ -78,19 +104,33 @@ def _even(rows: int) -> int:
     return max(1, -(-rows // pieces))
 
 
-def _sequences(runners: Sequence["_Runner"], tokens: Numbers, index: NDArray) -> Numbers:
-    """One chunk of sequences through the attention layers and the stacks after them."""
+def _sequences(
+    runners: Sequence["_Runner"], tokens: Numbers, index: NDArray, every: bool
+) -> Numbers:
+    """One chunk of sequences through the layers where columns meet and the stacks after them."""
     if not runners:
-        return Numbers(tokens.limbs[index[:, -1]], tokens.base)
+        asked = index if every else index[:, -1:]
+        return Numbers(tokens.limbs[asked.ravel()], tokens.base)
     numbers = tokens
     for runner in runners:
-        keep = 1 if runner is runners[-1] else index.shape[1]
+        keep = 1 if runner is runners[-1] and not every else index.shape[1]
         _, lanes, size = numbers.limbs.shape
         joined = np.empty((len(index) * keep, 2 * lanes, size + 1), dtype=np.uint64)
-        attend(numbers.limbs, index, keep, joined)
+        if isinstance(runner.stack.mixing, SparseAttention):
+            lists = _lists(runner.stack.mixing, index.shape[1])
+            connect(numbers.limbs, index, keep, *lists, joined)
+        else:
+            attend(numbers.limbs, index, keep, joined)
         numbers = runner.run(joined, 64 * numbers.base)
         index = np.arange(len(joined)).reshape(len(index), keep)
     return numbers
+
+
+def _lists(layer: SparseAttention, columns: int) -> tuple[NDArray, NDArray]:
+    """The sources of every column one after another, and where each column's begin."""
+    pairs = np.array(layer.connections, dtype=np.int64).reshape(-1, 2)
+    starts = np.searchsorted(pairs[:, 0], np.arange(columns + 1))
+    return starts, np.ascontiguousarray(pairs[:, 1])
 
 
 class _Runner:
@@ -112,9 +152,7 @@ class _Runner:
                 self.first = max(self.first, place)
                 low, high = integers[kernels.LOWEST], integers[kernels.HIGHEST]
                 return _trim(result, int(low), int(high), program.whole)
-        raise FrameError(
-            "the network's numbers are too long for the limb kernels; use the exact engine"
-        )
+        raise LimbsError("the network's numbers are too long for the limb kernels")
 
     def _program(self, exponent: int, guess: bool) -> Program:
         key = exponent, guess

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..network import Dyadic, FeedForward, Linear
+from ..network import Dyadic, FeedForward, Linear, Relu
 from . import kernels
 from .arithmetic import LIMBS
-from .kernels import FOLDS, GATHER, GENERAL, LINEAR, POWERS, SHIFTS, STEP, TABLE
+from .kernels import FOLDS, GATHER, GENERAL, LINEAR, POWERS, RELU, SHIFTS, STEP, TABLE
 from .runs import Finder, Folds, Gather, Powers, Run, Shifts
 from .shortcuts import Table, bias, gated_lanes, scaled, step_of, table_of
 from .stack import Stack, fraction_bits
@@ -168,7 +168,9 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
     first_output = inputs + stack.width
     hidden = first_output + outputs
     base, odd = divmod(exponent + 64 * fraction, 64)  # where the inputs' unit is in the frame
-    _linear(writer, stack.entry, 0, inputs, odd)
+    if stack.relus:
+        return _plain(writer, stack, base, odd)
+    _linear(writer, stack.entry, range(inputs), inputs, odd)
     gated = gated_lanes(stack, writer.point) if guess else {}
     done = 0
     for run, blocks in Finder(stack, gated, guess, writer.point).runs():
@@ -179,21 +181,72 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
                 _table(writer, *tables[number])
             else:
                 _feed_forward(writer, block, hidden)
-    _linear(writer, stack.exit, inputs, first_output, 0)
-    spare = hidden + max((block.W1.rows for block in stack.blocks), default=0)
+    _linear(writer, stack.exit, range(inputs, first_output), first_output, 0)
+    spare = hidden + stack.hidden
     bounds = [-1] * (spare + 1)
     for lane, bound in gated.items():
         bounds[inputs + lane] = bound.bit_length()
+    return _program(writer, base, first_output, outputs, guess, bounds)
+
+
+def _program(
+    writer: _Writer,
+    base: int,
+    first_output: int,
+    outputs: int,
+    guess: bool,
+    bounds: Sequence[int],
+) -> Program:
     header = {
-        kernels.WHOLE: fraction,
+        kernels.WHOLE: writer.zero,
         kernels.FIRST_OUTPUT: first_output,
         kernels.OUTPUTS: outputs,
-        kernels.SPARE: spare,
+        kernels.SPARE: len(bounds) - 1,
         kernels.GUESS: int(guess),
         kernels.OPERATIONS: len(writer.ops),
     }
     limbs = np.frombuffer(bytes(writer.limbs), dtype="<u8").astype(np.uint64)
-    return Program(base, fraction, spare + 1, outputs, header, writer.tables(bounds), limbs)
+    tables = writer.tables(bounds)
+    return Program(base, writer.zero, len(bounds), outputs, header, tables, limbs)
+
+
+def _plain(writer: _Writer, stack: Stack, base: int, odd: int) -> Program:
+    """Layers without skip connection. A lane that is only carried on stays in its slot."""
+    inputs, outputs = stack.entry.weight.columns, stack.exit.weight.rows
+    widest = max(stack.width, *(layer.weight.rows for layer in stack.relus))
+    first_output = inputs + 2 * widest
+    _linear(writer, stack.entry, range(inputs), inputs, odd)
+    slots = list(range(inputs, inputs + stack.width))
+    for layer in stack.relus:
+        slots = _relu(writer, layer, slots, range(inputs, first_output))
+    _linear(writer, stack.exit, slots, first_output, 0)
+    return _program(writer, base, first_output, outputs, True, [-1] * (first_output + outputs + 1))
+
+
+def _relu(writer: _Writer, layer: Relu, slots: Sequence[int], pool: range) -> list[int]:
+    """RELU: units in slots of their own, then carried slots cut at 0. The slots of the rows."""
+    one = Dyadic(1, 0)
+    first_unit, first_write, first_add = len(writer.units), len(writer.writes), len(writer.adds)
+    carried: dict[int, int] = {}
+    for row, terms in layer.weight.by_row.items():
+        alone = len(terms) == 1 and terms[0][1] == one and row not in layer.bias.by_row
+        if alone and slots[terms[0][0]] not in carried.values():
+            carried[row] = slots[terms[0][0]]
+    free = iter(sorted(set(pool) - set(slots)))
+    found = [carried[row] if row in carried else next(free) for row in range(layer.weight.rows)]
+    for row in (row for row in range(layer.weight.rows) if row not in carried):
+        start = len(writer.terms)
+        terms = layer.weight.by_row.get(row, [])
+        writer.terms += [(slots[lane], writer.weight(value)) for lane, value in terms]
+        constant = scaled(bias(layer.bias, row), writer.point)
+        below = len(terms) == 1 and terms[0][1] == one and constant < 0
+        guard = writer.const(-constant) if below else -1
+        added = writer.const(constant) if constant else -1
+        writer.units.append((start, len(writer.terms), added, found[row], 0, guard))
+    writer.adds += [(slot, 0) for slot in carried.values()]
+    places = first_write, first_write, first_add, len(writer.adds)
+    writer.op(RELU, first_unit, len(writer.units), *places)
+    return found
 
 
 def _fused(writer: _Writer, run: Run, bits: Mapping[int, int]) -> dict[int, tuple[Table, int]]:
@@ -270,12 +323,12 @@ def _row_by_row(table: Table) -> list[int]:
     return [column[j] for j in range(table.size) for column in table.columns.values()]
 
 
-def _linear(writer: _Writer, layer: Linear, source: int, target: int, odd: int) -> None:
+def _linear(writer: _Writer, layer: Linear, sources: Sequence[int], target: int, odd: int) -> None:
     """target slots = weight * source slots + bias; the sources' unit is off by 2**odd."""
     first_write, first_add = len(writer.writes), len(writer.adds)
     for row, column, value in layer.weight.entries:
         shifted = Dyadic(value.mantissa, value.exponent + odd)
-        writer.writes.append((target + row, source + column, writer.weight(shifted)))
+        writer.writes.append((target + row, sources[column], writer.weight(shifted)))
     for row, _, value in layer.bias.entries:
         writer.adds.append((target + row, writer.const(scaled(value, writer.point))))
     writer.op(LINEAR, 0, 0, first_write, len(writer.writes), first_add, len(writer.adds))

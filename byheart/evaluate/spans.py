@@ -108,8 +108,9 @@ def added(terms: list[Term], constant: float, lowest: int, size: int, place: Pla
     grid = min([lowest, *(exponent + lane.grid for _, exponent, lane in terms)])
     bound = abs(constant) + sum(abs(weight) * lane.most for weight, _, lane in terms)
     values = np.full(size, constant)
-    for weight, _, lane in terms:
-        values += lane.values if weight == 1 else weight * lane.values
+    with np.errstate(over="ignore", invalid="ignore"):
+        for weight, _, lane in terms:
+            values += lane.values if weight == 1 else weight * lane.values
     if place is None or bound == 0 or (_in_range(grid, bound) and bound < _limit(grid)):
         return Lane(values, grid, largest(values))
     _check_items(terms, constant, lowest, size, place)

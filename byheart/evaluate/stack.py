@@ -1,48 +1,91 @@
-"""A network cut at its attention layers into stacks of token-wise layers."""
+"""A network cut where its columns meet into stacks of token-wise layers."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..network import FeedForward, Linear, Matrix, Network, UniformAttention, matrix, vector
+from ..errors import ByheartError
+from ..network import (
+    Embedding,
+    FeedForward,
+    HardAttention,
+    Layer,
+    Linear,
+    Matrix,
+    Mixing,
+    Network,
+    Relu,
+    SparseAttention,
+    Sum,
+    divided,
+    matrix,
+    vector,
+)
+
+
+class LimbsError(ByheartError):
+    """The limb kernels cannot run this network; evaluate.exact can."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Token-wise layers, preceded by a linear map `entry` from the inputs to the lanes.
+    """Token-wise layers (all blocks or all relus), after a linear map `entry` to the lanes.
 
-    The first stack starts with the embedding; one after an attention layer starts with
-    h + (W_O / n) (W_V sum), and its inputs are the lanes of the column itself that can be nonzero,
-    then the sums of these lanes. The last stack ends with the output layer.
+    The first stack starts with the embedding (of ids: what an embedding matrix gives is its input).
+    One after a layer where columns meet, `mixing`, starts with h + (W_O / n) (W_V sum), and its
+    inputs are the lanes of the column itself that can be nonzero, then the sums of these lanes over
+    the columns that it looks at. The last stack ends with the output layer.
     """
 
+    mixing: Mixing | None
     entry: Linear
     blocks: tuple[FeedForward, ...]
+    relus: tuple[Relu, ...]
     exit: Linear
 
     @property
     def width(self) -> int:
         return self.entry.weight.rows
 
+    @property
+    def hidden(self) -> int:
+        """The most hidden units of a block."""
+        return max((block.W1.rows for block in self.blocks), default=0)
+
 
 def stacks(network: Network) -> list[Stack]:
-    """The token-wise stacks between the attention layers, each with the lanes it hands on."""
-    found = []
-    entry = network.layers[0]
+    """The token-wise stacks between layers where columns meet, each with the lanes it hands on."""
+    found: list[Stack] = []
+    mixing: Mixing | None = None
+    entry = _first(network.layers[0])
     start = 1
     for cut in [*network.attentions, len(network.layers) - 1]:
-        assert isinstance(entry, Linear)
-        blocks = tuple(x for x in network.layers[start:cut] if isinstance(x, FeedForward))
+        between = network.layers[start:cut]
+        blocks = tuple(x for x in between if isinstance(x, FeedForward))
+        relus = tuple(x for x in between if isinstance(x, Relu))
+        if blocks and relus:
+            raise LimbsError("layers with and without skip connection need the exact engine")
         last = network.layers[cut]
         start = cut + 1
         if isinstance(last, Linear):
-            found.append(Stack(entry, blocks, last))
-        elif isinstance(last, UniformAttention):
-            lanes = _touched(entry, blocks)
-            leave = Linear(_pick(lanes, network.width), vector({}, len(lanes)))
-            found.append(Stack(entry, blocks, leave))
-            entry = _after_attention(last, lanes, network)
+            found.append(Stack(mixing, entry, blocks, relus, last))
+        elif isinstance(last, Mixing):
+            width = relus[-1].weight.rows if relus else entry.weight.rows
+            lanes = list(range(width)) if relus else _touched(entry, blocks)
+            leave = Linear(_pick(lanes, width), vector({}, len(lanes)))
+            found.append(Stack(mixing, entry, blocks, relus, leave))
+            mixing = _plain(last)
+            entry = _after(mixing, lanes, width, network.input.columns)
     return found
+
+
+def _first(layer: Layer) -> Linear:
+    if isinstance(layer, Embedding):
+        width = layer.weight.rows
+        return Linear(_pick(range(width), width), vector({}, width))
+    assert isinstance(layer, Linear)
+    return layer
 
 
 def _touched(entry: Linear, blocks: Sequence[FeedForward]) -> list[int]:
@@ -55,16 +98,39 @@ def _pick(lanes: Sequence[int], width: int) -> Matrix:
     return matrix(len(lanes), width, {(i, lane): 1 for i, lane in enumerate(lanes)})
 
 
-def _after_attention(attention: UniformAttention, lanes: Sequence[int], network: Network) -> Linear:
-    """h + (W_O / n) W_V sum as one linear map of (own lanes, sums of lanes)."""
+def _plain(layer: Mixing) -> Mixing:
+    """The layer without scores, if they are all 0."""
+    if not isinstance(layer, HardAttention):
+        return layer
+    if layer.uniform is None:
+        raise LimbsError("hard attention that compares scores needs the exact engine")
+    return layer.uniform
+
+
+def _after(mixing: Mixing, lanes: Sequence[int], width: int, columns: int) -> Linear:
+    """h + (W_O / n) W_V sum (or the sum alone) as one linear map of (own lanes, sums of lanes)."""
     place = {lane: i for i, lane in enumerate(lanes)}
+    if isinstance(mixing, Sum):
+        weights = {(lane, len(lanes) + i): Fraction(1) for lane, i in place.items()}
+        return Linear(matrix(width, 2 * len(lanes), weights), vector({}, width))
+    assert not isinstance(mixing, HardAttention)
     weights = {(lane, i): Fraction(1) for lane, i in place.items()}
-    for row, head, weight in attention.divided(network.input.length).entries:
-        for lane, value in attention.W_V.by_row.get(head, ()):
+    for row, head, weight in divided(mixing.W_O, _averaged(mixing, columns)).entries:
+        for lane, value in mixing.W_V.by_row.get(head, ()):
             if lane in place:
                 where = row, len(lanes) + place[lane]
                 weights[where] = weights.get(where, Fraction(0)) + weight.fraction * value.fraction
-    return Linear(matrix(network.width, 2 * len(lanes), weights), vector({}, network.width))
+    return Linear(matrix(width, 2 * len(lanes), weights), vector({}, width))
+
+
+def _averaged(mixing: Mixing, columns: int) -> int:
+    """How many columns a mean is taken of."""
+    if not isinstance(mixing, SparseAttention):
+        return columns
+    sizes = set(Counter(target for target, _ in mixing.connections).values()) or {1}
+    if len(sizes) > 1:
+        raise LimbsError("columns with different numbers of connections need the exact engine")
+    return sizes.pop()
 
 
 def fraction_bits(stack: Stack, start: int) -> tuple[int, list[dict[int, int]]]:
@@ -86,6 +152,9 @@ def fraction_bits(stack: Stack, start: int) -> tuple[int, list[dict[int, int]]]:
     lanes = combine(stack.entry.weight, stack.entry.bias, inputs)
     most = max([most, *lanes.values()])
     trace = [lanes]
+    for layer in stack.relus:
+        lanes = combine(layer.weight, layer.bias, lanes)
+        most = max([most, *lanes.values()])
     for block in stack.blocks:
         hidden = combine(block.W1, block.b1, lanes)
         change = combine(block.W2, block.b2, hidden)

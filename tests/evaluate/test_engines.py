@@ -285,7 +285,7 @@ def test_numbers_beyond_every_frame_are_refused():
         ),
     )
     batch = Batch(np.array([[1]]), np.array([0]), np.array([0, 1]))
-    with pytest.raises(limbs.FrameError):
+    with pytest.raises(limbs.LimbsError):
         limbs.evaluate(network, batch)
     assert exact.evaluate(network, batch)[0] == (1 + 2**70000) ** 3
 
