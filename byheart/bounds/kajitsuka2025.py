@@ -1,24 +1,52 @@
-"""How many parameters the paper's own construction takes, counted layer by layer.
+"""How large the paper's own constructions are, counted layer by layer.
 
-Paper        kajitsuka2025, Theorem 4.1 (B.1); Lemmas C.1 and G.3 to G.6 for the feed-forward parts.
+Paper        kajitsuka2025, Theorems 4.1 (B.1), D.1 and E.1; Lemmas C.1 and G.3 to G.6 for the
+             feed-forward parts.
 Statement    N sequences with labels are memorised by a token-wise feed-forward part, one uniform
              attention layer and a second feed-forward part; each part stores keys and labels in
              long numbers and reads them bit by bit.
 Assumptions  A1  Tokens lie in a ball of the given radius and are `separation` apart.
              A2  The first part marks `marked` tokens (Lemma B.1: no more than sequences).
-Guarantee    G1  The nonzero weights and biases of the layers as built in the proofs, without fusing
-                 any: exact for the repaired construction, not an upper bound with hidden constants.
-Departures   D1  Labels 1..C take C.bit_length() bits and keys ceil(log2(R + 1)); the paper says
+Guarantee    G1  The nonzero weights and biases, depth, width and dense size of the layers as built
+                 in the proofs, without fusing any: exact for the repaired construction, not an
+                 upper bound with hidden constants.
+Departures   D1  Labels 1..C take C.bit_length() bits and keys as many as floor(R); the paper says
                  log C and log R. Groups without a member are dropped.
              D2  Depth and numbers follow the repaired Lemma G.6: three layers a bit, three a
                  comparison.
-             D3  The projections (E_in, Lemma C.2), attention and E_out are left out: O(d) of
-                 them.
+             D3  bit_extraction_parameters leaves the projections (E_in, Lemma C.2), attention and
+                 E_out out: O(d) of them. The sizes have all but E_in and E_out (Remark 4.3); in the
+                 dense size and in depth the paper's E_in and E_out are left out as well.
 Notation     N sequences, n length, d dimension, C labels, r radius, delta separation; R the largest
-             key, m groups of k items, rho bits a key, c bits a label.
+             key, m groups of k items, rho bits a key, c bits a label; M cardinality, omega
+             vocabulary.
 """
 
 import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+Real = int | float | Fraction
+
+
+@dataclass(frozen=True)
+class Size:
+    """Nonzero parameters, parameters of full matrices, layers, and lanes where they are most."""
+
+    parameters: int
+    dense: int
+    depth: int
+    width: int
+
+    def __add__(self, other: "Size") -> "Size":
+        """Two parts, one after the other."""
+        return Size(
+            self.parameters + other.parameters,
+            self.dense + other.dense,
+            self.depth + other.depth,
+            max(self.width, other.width),
+        )
 
 
 def bit_extraction_parameters(
@@ -38,26 +66,138 @@ def bit_extraction_parameters(
     >>> bit_extraction_parameters(100, 4, 2, 2, radius=2 * 200**0.5)
     13834
     """
-    N, n, d, C, r = sequences, length, dimension, labels, radius
-    keys = 20 * r * (n * N) ** 2 * math.sqrt(math.pi * d) / separation  # Lemma C.2 on n N tokens
-    sums = math.ceil(4 * N**3 * math.sqrt(math.pi))  # Lemma B.2
-    contexts = 400 * math.sqrt(3 * d) * n**3 * r * N**5 * math.pi / separation
+    size = bit_extraction_size(sequences, length, dimension, labels, radius, separation, marked)
+    return size.parameters - 2 - 4
+
+
+def bit_extraction_size(
+    sequences: int,
+    length: int,
+    dimension: int,
+    labels: int,
+    radius: Real,
+    separation: Real = 1,
+    marked: int | None = None,
+) -> Size:
+    """The size of Theorem 4.1: what it takes between E_in and E_out.
+
+    Corollary 4.1 is the same with a sequence for each token that has a label of its own.
+
+    >>> bit_extraction_size(100, 4, 2, 2, radius=2 * 200**0.5)
+    Size(parameters=13840, dense=109665, depth=1190, width=13)
+    """
+    N, n, d, r = sequences, length, dimension, radius
     tokens = N if marked is None else marked
-    return _lookup(tokens, keys, sums, carried=1) + _lookup(N, contexts, C, carried=0)
+    sums = largest_value(N, N).bit_length()
+    first = lookup_size(tokens, token_key_bits(n * N, d, r, separation), sums, 1, 1, carried=1)
+    attention = Size(2, 6, 1, 3)
+    project = Size(4, 4, 1, 1)
+    key_bits = context_key_bits(N, n, d, r, separation)
+    second = lookup_size(N, key_bits, labels.bit_length(), before=1)
+    return first + attention + project + second
 
 
-def _lookup(items: int, largest_key: float, labels: int, carried: int) -> int:
-    """Nonzeros of Lemma C.1 from its scalar on: select a group's two numbers, search them."""
+def deep_sets_size(
+    sequences: int,
+    cardinality: int,
+    dimension: int,
+    labels: int,
+    radius: Real,
+    separation: Real = 1,
+    marked: int | None = None,
+) -> Size:
+    """The size of Theorem D.1: phi after the projection of its tokens, and rho."""
+    N, M, d, r = sequences, cardinality, dimension, radius
+    tokens = N if marked is None else marked
+    sums = largest_value(N, N).bit_length()
+    phi = lookup_size(tokens, token_key_bits(N * M, d, r, separation), sums, before=1)
+    addition = Size(0, 0, 1, 1)
+    project = Size(2, 2, 1, 1)
+    rho = lookup_size(N, sum_key_bits(N, M), labels.bit_length(), before=1)
+    return phi + addition + project + rho
+
+
+def embedding_size(sequences: int, length: int, vocabulary: int, labels: int) -> Size:
+    """The size of Theorem E.1 without the embedding matrix."""
+    attention = Size(2, 6, 1, 3)
+    project = Size(4, 4, 1, 1)
+    key_bits = embedded_key_bits(sequences, length, vocabulary)
+    return attention + project + lookup_size(sequences, key_bits, labels.bit_length(), before=1)
+
+
+def largest_value(sequences: int, marked: int) -> int:
+    """Lemma B.2: values of tokens go up to 4 N^2 |A| sqrt(pi)."""
+    return math.ceil(4 * sequences**2 * marked * math.sqrt(math.pi))
+
+
+def token_key_bits(tokens: int, dimension: int, radius: Real, separation: Real) -> int:
+    """Bits of the keys of nN tokens: R_1 = 20 r (nN)^2 sqrt(pi d) / delta, eq. (34)."""
+    root = math.sqrt(math.pi * dimension)
+    return _bits(20 * root, tokens**2, radius, 1 / Fraction(separation))
+
+
+def context_key_bits(
+    sequences: int, length: int, dimension: int, radius: Real, separation: Real
+) -> int:
+    """Bits of the keys of contexts: R_2 = 400 sqrt(3 d) n^3 r N^5 pi / delta, after eq. (57)."""
+    root = 400 * math.pi * math.sqrt(3 * dimension)
+    return _bits(root, length**3, sequences**5, radius, 1 / Fraction(separation))
+
+
+def sum_key_bits(sequences: int, cardinality: int) -> int:
+    """Bits of the keys of sums: R_rho = 80 M N^5 pi, eq. (120)."""
+    return _bits(80 * math.pi, max(1, cardinality), sequences**5)
+
+
+def embedded_key_bits(sequences: int, length: int, vocabulary: int) -> int:
+    """Bits of the keys of contexts of ids: R = 200 sqrt(3) n^2 N^5 omega pi.
+
+    Theorem E.1 has r / delta as well, which do not exist for ids: both are 1.
+    """
+    return _bits(200 * math.pi * math.sqrt(3), length**2, sequences**5, vocabulary)
+
+
+def _bits(*factors: Real) -> int:
+    """Binary digits of the integer part of a product, which may be beyond the floats."""
+    exact = [Fraction(x) for x in factors]
+    logs = (math.log2(x.numerator) - math.log2(x.denominator) for x in exact)
+    return math.floor(math.fsum(logs)) + 1
+
+
+def lookup_size(
+    items: int, key_bits: int, label_bits: int, before: int, zeros: int = 0, carried: int = 0
+) -> Size:
+    """Lemma C.1 from its scalar on: select a group's two numbers, search them.
+
+    before   lanes of the layer before
+    zeros    lanes that are added at the end and are 0
+    carried  lanes that are kept
+    """
     groups = max(1, round(math.sqrt(items * math.log2(max(items, 2)))))
     size = -(-items // groups)
     groups = -(-items // size)  # D1
-    key_bits, label_bits = math.ceil(math.log2(largest_key + 1)), labels.bit_length()
-    start = carried + 1
-    group = 3 * carried + 23  # Lemma G.3, for keys and labels side by side: 7 + 7 + 9
-    begin = carried + 9  # Lemma G.6: four fractions of the two numbers
+    q = carried
+    widths = [before, q + 3] + [q + 5, q + 5, q + 3] * groups + [q + 6]
+    widths += _item_widths(key_bits, label_bits, q) * size + [q + 1 + zeros]
+    select = 3 * q + 23  # Lemma G.3, for keys and labels side by side: 7 + 7 + 9
+    begin = q + 9  # Lemma G.6: four fractions of the two numbers
     sums = size - 1  # each item but the first adds what the last one found
-    end = carried + 2
-    return start + groups * group + begin + size * _item(key_bits, label_bits, carried) + sums + end
+    item = _item(key_bits, label_bits, q)
+    return Size(
+        (q + 1) + groups * select + begin + size * item + sums + (q + 2),
+        sum(b * (a + 1) for a, b in pairwise(widths)),
+        len(widths) - 1,
+        max(widths[1:]),
+    )
+
+
+def _item_widths(key_bits: int, label_bits: int, carried: int) -> list[int]:
+    """Lanes after each layer that reads one key and one label and compares."""
+    widths = []
+    for t in range(max(key_bits, label_bits)):
+        reading = (t < key_bits) + (t < label_bits)
+        widths += [carried + 8 + 2 * reading, carried + 8, carried + 8 + reading]
+    return widths + [carried + 9, carried + 9, carried + 7]
 
 
 def _item(key_bits: int, label_bits: int, carried: int) -> int:

@@ -1,0 +1,73 @@
+"""The paper's own transformer: keys and labels in long numbers, read bit by bit.
+
+Paper        kajitsuka2025, Theorem 4.1 (B.1); Lemmas B.1 to B.3, C.1, C.2 and G.1 to G.6.
+Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one
+             uniform attention layer, a second feed-forward part and E_out, with about sqrt(N)
+             parameters up to logarithms and width 14.
+Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
+                 token (with positions: the sequence).
+             A2  Tokens lie in a ball of radius r >= 1 and are delta <= 1 apart. Both are measured;
+                 a separation that is asked for and fails is refused.
+             A3  Sequences are no longer than the network's length; shorter ones are padded at the
+                 front, with one more known token.
+Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence.
+             G2  The size is bit_extraction_size (bounds/kajitsuka2025.py) to the digit, for N
+                 contexts and the paper's R = 400 sqrt(3 d) n^3 r N^5 pi / delta; width 13.
+             G3  Known tokens outside the marked set A give exactly 0 in the first part.
+Departures   D1  Lemma B.2 as proved is wrong: f = h + shift adds the shift once an element, so sums
+                 of multisets of different sizes may fall together (and Lemma B.3 uses it for the
+                 restrictions to A, which differ in size). f is a random integer in the same range
+                 here, and the sums are checked. Existence in Lemma G.1 likewise: random directions,
+                 checked (D12).
+             D2  Lemma G.6 mixes up rho and c: (153) must read BIN_(cj+1):c(j+1)(w), and Lemma C.1
+                 needs rho for keys and c for labels. LEN(u) is at most rho n, not equal.
+             D3  The state of Lemma G.6 lacks the lane of what was found: six lanes, not five.
+             D4  Labels 1, ..., C take C.bit_length() bits (C = 2: two), keys as many as floor(R). 0
+                 is kept for "not in the table", so E_out subtracts 1.
+             D5  Groups: sqrt(N log N) is rounded, a group has the same number k of places, and
+                 groups without a member are dropped. N = 1 is allowed.
+             D6  Lemma G.4 says i < j; i = j (labels of one bit) is needed. Bits are gathered by
+                 A <- 2 A + bit, else its "n + 2 bits" fails.
+             D7  Lemma G.6 is 3 n max(rho, c) + 3 n + 2 layers deep, not + 2 n.
+             D8  Layers carry x as relu(x), so keys and sums must not be negative: keys start at 2.
+             D9  1/n in the attention is dyadic for n = 2^a only: W_O W_V is n, the third lane the
+                 sum instead of the mean; R_2 stays as it is.
+             D10 (47) lacks multiplicities; phi is 0 outside A; F_j of (152) is R^3 -> R^3.
+             D11 Selectors are neither 0 nor 1 on gaps of length 1/2: unknown tokens that fall there
+                 give arbitrary output. Nothing is promised for unknown sequences.
+             D12 Lemma C.2 rounds away from 0 and keeps the bias off 0, so that sizes do not depend
+                 on the data.
+             D13 The zero lane of eq. (50) is made by the last layer of F_1: width 13, not 14.
+Notation     N contexts, n length, d dimension, C labels, r radius, delta separation; A the marked
+             tokens; R the largest key, k keys a group, rho bits a key, c bits a label.
+"""
+
+from dataclasses import dataclass
+
+from ...construction import Built, Construction, Options, Report
+from ...contexts import Contexts
+from ...dataset import Dataset
+from .deep_sets import faithful_deep_sets
+from .embedding import faithful_embedding
+from .limited_bits import faithful_limited_bits
+from .transformer import transformer as faithful_seq2seq
+
+__all__ = [
+    "BitExtraction",
+    "faithful_deep_sets",
+    "faithful_embedding",
+    "faithful_limited_bits",
+    "faithful_seq2seq",
+]
+
+
+@dataclass(frozen=True)
+class BitExtraction(Construction):
+    name = "bit-extraction"
+    takes = frozenset({"positions", "separation", "attention"})
+    provable = 10_000
+
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Built:
+        return faithful_seq2seq(dataset, contexts, options, report)

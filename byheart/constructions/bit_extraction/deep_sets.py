@@ -1,0 +1,47 @@
+"""Theorem D.1: phi on every element, their sum, rho on it (eq. (112)).
+
+Departures   D1  Lemma B.3 is used with random integers (see bit_extraction, D1).
+             D2  The empty multiset has the sum 0. Lemma C.1 wants keys from 2 on, so Stage I of rho
+                 shifts: its bias is not 0.
+             D3  Eq. (47) and (118) count an element as often as it occurs.
+"""
+
+from fractions import Fraction
+from random import Random
+
+from ...bounds.kajitsuka2025 import largest_value, sum_key_bits, token_key_bits
+from ...construction import Built, Options, Report
+from ...contexts import Contexts
+from ...dataset import Dataset
+from ...gadgets.lookup import lookup, table
+from ...gadgets.multisets import identified
+from ...gadgets.projection import project
+from ...gadgets.relu_layers import Step, relu_layers, row
+from ...network import Input, Layer, Network, Sum
+from .known import known_multisets
+from .transformer import built, embed, label_bits, output, token_table
+
+
+def faithful_deep_sets(
+    dataset: Dataset, contexts: Contexts, options: Options, report: Report
+) -> Built:
+    """The deep set (phi, rho) of Theorem D.1; contexts are multisets."""
+    seen = known_multisets(dataset, contexts, options)
+    random, N, M, d = Random(options.seed), len(contexts), seen.rows.shape[1], seen.points.shape[1]
+    tokens = project(seen.points, seen.exponent, N * M, seen.separation, random)
+    largest = largest_value(N, N)
+    chosen, phi = identified(seen.rows, largest, random)
+    sums = phi[seen.rows].sum(axis=1).astype(object)
+    ids = project(sums[:, None], 0, N, Fraction(1), random)  # eq. (119)
+    key_bits = token_key_bits(N * M, d, seen.radius, seen.separation)
+    first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
+    second = table(ids.keys(), seen.labels, sum_key_bits(N, M), label_bits(dataset))
+    stage = Step("project", (row("x", {"phi": ids.weights[0]}, ids.bias),))
+    layers: tuple[Layer, ...] = (
+        embed(tokens),
+        *relu_layers(["x"], lookup("x", first, "phi")),
+        Sum(),
+        *relu_layers(["phi"], [stage, *lookup("x", second, "label")]),
+        output(),
+    )
+    return built(Network(Input(d, M, False, None), layers), dataset, tokens.tries + ids.tries)

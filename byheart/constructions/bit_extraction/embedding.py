@@ -1,0 +1,62 @@
+"""Theorem E.1: an embedding matrix in place of F_1 (eq. (132)).
+
+Departures   D1  The theorem's R contains r and delta, which ids do not have: both are 1.
+             D2  Eq. (132) lacks its right-hand side, the label.
+             D3  W_O is n and the third lane the sum (see bit_extraction, D9).
+             D4  Positions are refused: eq. (135) gives an id one column, whatever its place.
+"""
+
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+
+from ...bounds.kajitsuka2025 import embedded_key_bits, largest_value
+from ...construction import Built, Options, Report, input_of
+from ...contexts import Contexts
+from ...dataset import Dataset
+from ...errors import AssumptionError
+from ...gadgets.lookup import lookup, table
+from ...gadgets.multisets import identified
+from ...gadgets.projection import Projection, project
+from ...network import Embedding, Network, matrix, vector
+from .known import Known, known_columns
+from .transformer import built, context_points, label_bits, rest
+
+MOST = 1 << 20  # columns of an embedding matrix
+
+
+def faithful_embedding(
+    dataset: Dataset, contexts: Contexts, options: Options, report: Report
+) -> Built:
+    """The network of Theorem E.1."""
+    if options.positions:
+        raise AssumptionError(
+            "an embedding of Theorem E.1 gives an id one column at every place; leave --positions "
+            "out, or take the other form of this method."
+        )
+    spec = input_of(dataset, positions=False)
+    seen = known_columns(dataset, contexts, spec, options)
+    ids = _ids(seen)
+    random, N, n, omega = Random(options.seed), len(contexts), spec.length, max(ids) + 1
+    _, phi = identified(seen.rows, largest_value(N, min(omega, N)), random)
+    same = Projection((Fraction(1),), 0, np.array(ids, dtype=object), 0, 0)  # F(x) = x
+    places = project(*context_points(seen, same, phi), N, Fraction(1), random)
+    columns = {(0, x): int(phi[i]) for i, x in enumerate(ids)}  # eq. (135)
+    columns |= {(1, x): x for x in ids}
+    embedding = Embedding(matrix(3, omega, columns), vector({}, 3))
+    second = table(places.keys(), seen.labels, embedded_key_bits(N, n, omega), label_bits(dataset))
+    layers = (embedding, *rest(n, options, places, lookup("x", second, "label")))
+    return built(Network(spec, layers, dataset.every), dataset, places.tries)
+
+
+def _ids(seen: Known) -> list[int]:
+    """The known points as ids."""
+    if seen.points.shape[1] == 1 and seen.exponent == 0:
+        ids = [int(x) for x in seen.points[:, 0]]
+        if 0 <= min(ids) and max(ids) < MOST:
+            return ids
+    raise AssumptionError(
+        f"A2 fails: an embedding reads ids, whole numbers from 0 to {MOST - 1}, or words; "
+        "use --method bit-extraction for other tokens."
+    )

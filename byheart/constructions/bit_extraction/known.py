@@ -1,0 +1,181 @@
+"""What is known of a dataset: its distinct columns, who holds them, their radius and separation."""
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...construction import Options
+from ...contexts import Contexts
+from ...dataset import Dataset
+from ...errors import AssumptionError
+from ...evaluate.batch import Batch, columns, exact_integers
+from ...gadgets.multisets import NOTHING
+from ...network import Input, dyadic
+from ...numbering import number
+from ...ragged import offsets, take
+
+DIGITS = 30  # of radius and separation, after the point
+SAFE = 1 << 500  # squares of smaller numbers are floats
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The distinct columns (points) and the contexts made of them.
+
+    points      [V, coordinates] integers; a coordinate is points * 2**exponent
+    rows        [sequences, n] the points of each sequence; NOTHING where there is none
+    owner       [contexts] the sequence of each context
+    own         [contexts] the point of each context's own token
+    labels      [contexts] from 1 on: 0 means that a key is not in a table
+    radius      no point is longer; at least 1
+    separation  no two points are closer; at most 1
+    """
+
+    points: NDArray
+    exponent: int
+    rows: NDArray
+    owner: NDArray
+    own: NDArray
+    labels: list[int]
+    radius: Fraction
+    separation: Fraction
+
+
+def known_columns(dataset: Dataset, contexts: Contexts, spec: Input, options: Options) -> Known:
+    """The columns of padded sequences, of one sequence for each context.
+
+    Two columns differ in their vectors or by 1 in their positions, and the separation is at most 1,
+    so it is that of the vectors.
+    """
+    sequences, owner = number(dataset.owner[contexts.first])
+    points, exponent, rows = _columns(dataset, sequences, spec)
+    back = dataset.starts[sequences + 1][owner] - dataset.own[contexts.first]
+    own = rows[owner, spec.length - back]
+    assert spec.padding is not None
+    vectors, grain = exact_integers(dataset.vectors, [spec.padding])
+    filled = dataset.lengths[sequences].min() < spec.length
+    delta = separation(vectors if filled else vectors[:-1], grain, options, _names(dataset))
+    labels = (dataset.labels[contexts.first] + 1).tolist()
+    return Known(points, exponent, rows, owner, own, labels, radius(points, exponent), delta)
+
+
+def _columns(dataset: Dataset, sequences: NDArray, spec: Input) -> tuple[NDArray, int, NDArray]:
+    """The distinct columns of the sequences, their exponent, and which make up each sequence."""
+    lengths = dataset.lengths[sequences]
+    ids = take(dataset.ids, dataset.starts[sequences], lengths)
+    seen = columns(spec, Batch(dataset.vectors, ids, offsets(lengths)))
+    rows = np.concatenate([index for _, index in seen.indices(1 << 16)])
+    used, places = number(rows.ravel())
+    return seen.vectors[used], seen.exponent, places.reshape(rows.shape)
+
+
+def known_multisets(dataset: Dataset, contexts: Contexts, options: Options) -> Known:
+    """The tokens of multisets, which need not be equally large; without any token, one is made up.
+
+    A context is a multiset and has no token of its own.
+    """
+    vectors, exponent = exact_integers(dataset.vectors, [(dyadic(0),) * dataset.vectors.shape[1]])
+    vectors = vectors[:-1] if len(dataset.tokens) else vectors
+    owner = dataset.owner[contexts.first]
+    lengths = dataset.lengths[owner]
+    rows = np.full((len(owner), max(1, int(lengths.max()))), NOTHING, np.int64)
+    rows[np.arange(rows.shape[1]) < lengths[:, None]] = take(
+        dataset.ids, dataset.starts[owner], lengths
+    )
+    labels = (dataset.labels[contexts.first] + 1).tolist()
+    each, none = np.arange(len(owner)), np.full(len(owner), NOTHING)
+    delta = separation(vectors, exponent, options, _names(dataset))
+    return Known(vectors, exponent, rows, each, none, labels, radius(vectors, exponent), delta)
+
+
+def _names(dataset: Dataset) -> Callable[[int], str]:
+    """How a user knows a vector."""
+    count = len(dataset.tokens)
+    return lambda i: f"{dataset.token(i)!r}" if i < count else "the vector that fills up sequences"
+
+
+def radius(points: NDArray, exponent: int) -> Fraction:
+    """The longest point's length, rounded up; at least 1."""
+    squares = (_wide(points) ** 2).sum(axis=1)
+    root = math.isqrt(int(squares.max()) << 2 * DIGITS) + 1
+    return max(Fraction(1), Fraction(root, 1 << DIGITS - exponent))
+
+
+def separation(
+    vectors: NDArray, exponent: int, options: Options, name: Callable[[int], str]
+) -> Fraction:
+    """The smallest distance of two vectors, rounded down; at most 1.
+
+    If a separation is asked for, it is that one, and two vectors that are closer are refused.
+    """
+    asked = options.separation
+    if exponent == 0 and (asked or 1) <= 1:
+        return Fraction(asked or 1)  # different integer vectors
+    one, other, square = closest(vectors)
+    found = Fraction(math.isqrt(square << 2 * DIGITS), 1 << DIGITS - exponent)
+    if asked is None:
+        return min(Fraction(1), found) if square else Fraction(1)
+    if square and Fraction(square) * Fraction(4) ** exponent < Fraction(asked) ** 2:
+        raise AssumptionError(
+            f"A2 fails: the tokens {name(one)} and {name(other)} are {float(found):.6g} apart, "
+            f"closer than the separation {asked!r}; ask for less, or for none to have it measured."
+        )
+    return min(Fraction(1), Fraction(asked))
+
+
+def closest(vectors: NDArray) -> tuple[int, int, int]:
+    """Two different vectors with the smallest distance, and its square; 0 if there is one only.
+
+    Vectors are different integer points. Neighbours are found in float64 if every coordinate is one
+    and its square too: then distances are right but for their last digits, and Lemma C.2 has room
+    for that. Otherwise a sweep compares integers.
+    """
+    if len(vectors) < 2:
+        return 0, 0, 0
+    floats = _floats(vectors)
+    if floats is None or vectors.shape[1] == 1:
+        return _swept(vectors)
+    from scipy.spatial import cKDTree
+
+    distances, neighbours = cKDTree(floats).query(floats, k=2)
+    near = np.flatnonzero(distances[:, 1] <= distances[:, 1].min() * (1 + 1e-12))[:64]
+    return min((_pair(vectors, int(i), int(neighbours[i, 1])) for i in near), key=lambda x: x[2])
+
+
+def _swept(vectors: NDArray) -> tuple[int, int, int]:
+    """`closest` along the coordinate with the most values, in exact integers."""
+    along = max(range(vectors.shape[1]), key=lambda i: len(set(vectors[:, i].tolist())))
+    order = sorted(range(len(vectors)), key=lambda i: vectors[i, along])
+    line = [int(vectors[i, along]) for i in order]
+    best = _pair(vectors, order[0], order[1])
+    for i, place in enumerate(line):
+        for j in range(i + 1, len(line)):
+            if (line[j] - place) ** 2 >= best[2]:
+                break
+            best = min(best, _pair(vectors, order[i], order[j]), key=lambda x: x[2])
+    return best
+
+
+def _pair(vectors: NDArray, one: int, other: int) -> tuple[int, int, int]:
+    difference = vectors[one].astype(object) - vectors[other].astype(object)
+    return one, other, int((difference**2).sum())
+
+
+def _floats(vectors: NDArray) -> NDArray | None:
+    """The same numbers as float64, or None if some is not one."""
+    if max(abs(int(vectors.min())), abs(int(vectors.max()))) >= SAFE:
+        return None
+    floats = vectors.astype(np.float64)
+    whole = map(int, floats.ravel().tolist())
+    return floats if all(map(operator.eq, whole, vectors.ravel().tolist())) else None
+
+
+def _wide(points: NDArray) -> NDArray:
+    """A type in which squares of coordinates can be added up."""
+    longest = max(abs(int(points.min())), abs(int(points.max()))).bit_length()
+    return points if 2 * longest + points.shape[1].bit_length() < 62 else points.astype(object)

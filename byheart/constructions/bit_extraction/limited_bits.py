@@ -1,0 +1,99 @@
+"""Theorem F.1 and Lemma F.1: no parameter has more than B bits.
+
+Departures   D1  B is the largest number of bits of any parameter in plain binary notation, E_in and
+                 E_out included. In the paper it is that number up to constants and logarithms.
+             D2  The paper's keys take log R bits, R about N^5: B could not go below that. Here the
+                 directions of Lemma C.2 and the values of Lemma B.2 are the shortest ones that a
+                 search finds, and R is the largest key.
+             D3  Each F_i re-emits x, eq. (140), the last one too; there are ceil(N / points) of
+                 them. The paper's index runs to N / B^2 instead of N / B^2 + 1, and B^2 need not
+                 divide N.
+             D4  The lane F of eq. (50) is that x, so it needs no lane of its own: width 13, not 15.
+             D5  A part has k^2 max(rho, c) keys, k a group: selecting then is as deep as reading.
+                 The paper's k^2 log B is less, with more parts, and none for B = 1.
+"""
+
+from collections.abc import Iterator
+from random import Random
+
+from numpy.typing import NDArray
+
+from ...construction import Built, Options, Report, input_of
+from ...contexts import Contexts
+from ...dataset import Dataset
+from ...errors import AssumptionError
+from ...gadgets.lookup import Table, group_size, split_lookup, table
+from ...gadgets.multisets import distinct, marked, values
+from ...gadgets.projection import Projection, shortest
+from ...gadgets.relu_layers import Step, carry, relu_layers, row
+from ...network import Network
+from .known import known_columns
+from .transformer import built, context_points, embed, label_bits, rest, token_table
+
+TRIES = 16  # random values of each size
+
+
+def faithful_limited_bits(
+    dataset: Dataset, contexts: Contexts, options: Options, report: Report
+) -> Built:
+    """The network of Theorem F.1, whose parameters have at most options.bits bits each."""
+    spec = input_of(dataset, options.positions)
+    seen = known_columns(dataset, contexts, spec, options)
+    random = Random(options.seed)
+    tokens = shortest(seen.points, seen.exponent, random, _cost)
+    multisets, _ = distinct(seen.rows)
+    chosen = marked(multisets)
+    phi, value_bits = _small_values(multisets, chosen, random)
+    ids = shortest(*context_points(seen, tokens, phi), random, _cost)
+    first = token_table(tokens, phi, chosen, tokens.key_bits, value_bits)
+    second = table(ids.keys(), seen.labels, ids.key_bits, label_bits(dataset))
+    needed = (tokens.weight_bits, ids.weight_bits, spec.length.bit_length())
+    bits = _checked(options, max(*needed, _least(first), _least(second)))
+    lanes = Step("read", (*carry("phi"), row("F", {"x": 1}), row("sum")))  # eq. (50)
+    part = relu_layers(["x"], [*_split("x", first, "phi", bits), lanes])
+    end = rest(spec.length, options, ids, _split("x", second, "label", bits))
+    network = Network(spec, (embed(tokens), *part, *end), dataset.every)
+    return built(network, dataset, tokens.tries + ids.tries)
+
+
+def _cost(projection: Projection) -> int:
+    """The bits that the weights and a table of the keys take."""
+    return max(projection.weight_bits, projection.key_bits + 2)
+
+
+def _small_values(multisets: NDArray, chosen: list[int], random: Random) -> tuple[NDArray, int]:
+    """Lemma B.2 with values of as few bits as a search finds, and their number."""
+    bits = 1
+    while True:
+        for _ in range(TRIES):
+            phi = values(multisets, chosen, (1 << bits) - 1, random)
+            if phi is not None:
+                return phi, bits
+        bits += 1
+
+
+def _least(table: Table) -> int:
+    """The bits of a lookup with one key a group.
+
+    k keys take 2^-(k rho + 2) in Lemma G.6, their labels 2^-(k c + 2), and the gate 2^(c + 2).
+    """
+    return max(table.key_bits + 2, table.label_bits + 3)
+
+
+def _checked(options: Options, least: int) -> int:
+    """The bits asked for."""
+    if options.bits is None:
+        raise AssumptionError(f"A4 fails: give a number of bits; the smallest is --bits {least}.")
+    if options.bits < least:
+        raise AssumptionError(
+            f"A4 fails: --bits {options.bits} is too few for this data; "
+            f"the smallest is --bits {least}."
+        )
+    return options.bits
+
+
+def _split(lane: str, table: Table, output: str, bits: int) -> Iterator[Step]:
+    """Lemma F.1: groups as large as the bits allow."""
+    longest = max(table.key_bits, table.label_bits)
+    size = min((bits - 2) // longest, group_size(len(table)))
+    return split_lookup(lane, table, output, size, size**2 * longest)  # D5

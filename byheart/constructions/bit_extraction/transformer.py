@@ -1,0 +1,107 @@
+"""Theorem B.1 and Corollary 4.1: E_in, F_1, uniform attention, F_2, E_out (eq. (43))."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bounds.kajitsuka2025 import context_key_bits, largest_value, token_key_bits
+from ...construction import Built, Options, Report, input_of
+from ...contexts import Contexts
+from ...dataset import Dataset
+from ...gadgets.lookup import Table, lookup, table
+from ...gadgets.multisets import identified
+from ...gadgets.projection import Projection, project
+from ...gadgets.relu_layers import Step, relu_layers, row
+from ...network import HardAttention, Layer, Linear, Network, UniformAttention, matrix, vector
+from .known import Known, known_columns
+
+LANES = ("phi", "F", "sum")  # eq. (50)
+
+
+def transformer(dataset: Dataset, contexts: Contexts, options: Options, report: Report) -> Built:
+    """The network of Theorem B.1; if every token has a label, that of Corollary 4.1.
+
+    The corollary is the theorem for each token put last, so contexts are (multiset, own token).
+    """
+    spec = input_of(dataset, options.positions)
+    seen = known_columns(dataset, contexts, spec, options)
+    random, N, n = Random(options.seed), len(contexts), spec.length
+    tokens = project(seen.points, seen.exponent, n * N, seen.separation, random)  # eq. (48), (49)
+    largest = largest_value(N, N)
+    chosen, phi = identified(seen.rows, largest, random)
+    points, exponent = context_points(seen, tokens, phi)
+    ids = project(points, exponent, N, Fraction(1), random)  # eq. (55), (56)
+    space = spec.coordinates, seen.radius, seen.separation
+    key_bits = token_key_bits(n * N, *space)  # R_1
+    first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
+    second = table(ids.keys(), seen.labels, context_key_bits(N, n, *space), label_bits(dataset))
+    part = relu_layers(["x"], lookup("x", first, "phi", {"F": "x"}, ["sum"]))  # eq. (50)
+    layers = (embed(tokens), *part, *rest(n, options, ids, lookup("x", second, "label")))
+    network = Network(spec, layers, dataset.every)
+    return built(network, dataset, tokens.tries + ids.tries)
+
+
+def token_table(
+    tokens: Projection, phi: NDArray, chosen: list[int], key_bits: int, value_bits: int
+) -> Table:
+    """The marked tokens' keys and values; every other known token gives 0 (eq. (37))."""
+    keys = tokens.keys()
+    return table([keys[i] for i in chosen], [int(phi[i]) for i in chosen], key_bits, value_bits)
+
+
+def label_bits(dataset: Dataset) -> int:
+    """Bits of the labels 1, ..., C."""
+    return len(dataset.label_names).bit_length()
+
+
+def built(network: Network, dataset: Dataset, tries: int) -> Built:
+    """Labels keep their order; nothing is said about unknown inputs."""
+    return Built(network, tuple(range(len(dataset.label_names))), None, tries)
+
+
+def context_points(seen: Known, tokens: Projection, phi: NDArray) -> tuple[NDArray, int]:
+    """(phi(own), F(own), sum of phi) of every context, as integers, and their exponent.
+
+    Eq. (53) with the sum in place of the mean: the third coordinate times n. Different contexts
+    differ by 2 in F or by 1 in the sum, where eq. (55) has 1/n; lengths are at most n times those
+    of eq. (56), so that R_2 stays as it is.
+    """
+    unit = 1 << -tokens.exponent
+    key = tokens.values.astype(object) + tokens.bias * unit
+    sums = phi[seen.rows].sum(axis=1).astype(object) * unit
+    own = phi[seen.own].astype(object) * unit
+    return np.stack([own, key[seen.own], sums[seen.owner]], axis=1), tokens.exponent
+
+
+def embed(tokens: Projection) -> Linear:
+    """Stage I of Lemma C.1, which Lemma C.2's F shares, as E_in (Remark 4.3: not counted)."""
+    weights = {(0, i): weight for i, weight in enumerate(tokens.weights)}
+    return Linear(matrix(1, len(tokens.weights), weights), vector({0: tokens.bias}, 1), "embed")
+
+
+def rest(length: int, options: Options, ids: Projection, steps: Iterable[Step]) -> list[Layer]:
+    """From (phi, F, 0) in every column to the label's number: attention, Stage I, `steps`, E_out.
+
+    W_O is n, so that W_O W_V mean is the sum: eq. (52) with 1 would need 1/n, which is dyadic for
+    n = 2^a only.
+    """
+    weights = dict(zip(LANES, ids.weights, strict=True))
+    stage = Step("project", (row("x", weights, ids.bias),))
+    second = relu_layers(LANES, [stage, *steps])
+    return [attention(length, options), *second, output(second[-1].weight.rows)]
+
+
+def attention(length: int, options: Options) -> Layer:
+    """Eq. (39), or hard attention whose scores are all 0, which is the same."""
+    value, projection = matrix(1, 3, {(0, 0): 1}), matrix(3, 1, {(2, 0): length})
+    if options.attention == "hard":
+        return HardAttention(matrix(1, 3, {}), matrix(1, 3, {}), value, projection)
+    return UniformAttention(value, projection)
+
+
+def output(lanes: int = 1) -> Linear:
+    """E_out: the first lane; labels are 1, ..., C inside, 0, ..., C - 1 outside."""
+    return Linear(matrix(1, lanes, {(0, 0): 1}), vector({0: -1}, 1), "output")

@@ -1,0 +1,107 @@
+"""A table from keys to labels as Relu layers: kajitsuka2025, Lemmas C.1 (II, III) and F.1.
+
+A key is a number x >= 2; any two known ones are at least 2 apart. The table holds floor(x) and a
+label from 1 on for some of them; for the others the answer is 0.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .bit_reading import Tape, answer, search
+from .relu_layers import Row, Step, carry, row
+from .selection import select
+
+
+@dataclass(frozen=True)
+class Table:
+    """Keys (floors, increasing) with their labels, and the bits that each of them takes."""
+
+    keys: tuple[int, ...]
+    labels: tuple[int, ...]
+    key_bits: int
+    label_bits: int
+
+    def __post_init__(self) -> None:
+        assert 2 <= min(self.keys) and max(self.keys) < 1 << self.key_bits
+        assert 1 <= min(self.labels) and max(self.labels) < 1 << self.label_bits
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def part(self, start: int, stop: int) -> "Table":
+        keys, labels = self.keys[start:stop], self.labels[start:stop]
+        return Table(keys, labels, self.key_bits, self.label_bits)
+
+
+def table(keys: Sequence[int], labels: Sequence[int], key_bits: int, label_bits: int) -> Table:
+    """The table of these keys, sorted."""
+    pairs = sorted(zip(keys, labels, strict=True))
+    return Table(
+        tuple(key for key, _ in pairs), tuple(label for _, label in pairs), key_bits, label_bits
+    )
+
+
+def group_size(items: int) -> int:
+    """Items a group, if there are sqrt(items log2 items) groups, rounded."""
+    return -(-items // max(1, round(math.sqrt(items * math.log2(max(items, 2))))))
+
+
+def lookup(
+    lane: str,
+    table: Table,
+    output: str,
+    carried: Mapping[str, str] | None = None,
+    zeros: Sequence[str] = (),
+) -> Iterator[Step]:
+    """output <- the label of the key in `lane`, 0 for every other known key (eq. (104), (105)).
+
+    carried  lanes that are kept, and which lane each one starts from
+    zeros    lanes that are 0 afterwards
+
+    Groups of k = group_size keys that follow each other are packed into two numbers, of keys and of
+    labels, eq. (99), (100). `select` puts a group's numbers into the stream if x is between its
+    ends (another known key there finds no equal one later), `search` compares x with the group's
+    keys. Free places of the last group hold key 0 and label 0: every x is above 0 + 3/2.
+    Without a group both numbers are 0, which is a group of free places.
+    """
+    carried = carried or {}
+    end = (answer(output), *carry(*carried), *(row(zero) for zero in zeros))
+    yield from _body(lane, table, group_size(len(table)), carried, end)
+
+
+def split_lookup(lane: str, table: Table, output: str, size: int, points: int) -> Iterator[Step]:
+    """Lemma F.1: `lookup` in parts of `points` keys, groups of at most `size`; x is kept.
+
+    Part i is (x, r) -> (x, r + F_i(x)), eq. (140): known keys outside the part give F_i(x) = 0.
+    """
+    for start in range(0, len(table), points):
+        added = (output,) if start else ()
+        end = (answer(output, *added), *carry(lane))
+        held = dict.fromkeys(added, output)
+        yield from _body(lane, table.part(start, start + points), size, held, end)
+
+
+def _body(
+    lane: str, table: Table, size: int, carried: Mapping[str, str], end: Sequence[Row]
+) -> Iterator[Step]:
+    copies = tuple(row(name, {start: 1}) for name, start in carried.items())
+    yield Step("select", copies + carry(lane) + (row("labels"), row("keys")))
+    for start in range(0, len(table), size):
+        group = table.part(start, start + size)
+        numbers = {
+            "labels": _packed(group.labels, size, table.label_bits),  # eq. (99)
+            "keys": _packed(group.keys, size, table.key_bits),  # eq. (100)
+        }
+        yield from select(lane, group.keys[0], group.keys[-1], numbers, tuple(carried))
+    keys = Tape("keys", size, table.key_bits)
+    labels = Tape("labels", size, table.label_bits)
+    yield from search(lane, keys, labels, tuple(carried), end)
+
+
+def _packed(values: Sequence[int], places: int, bits: int) -> int:
+    """The values as digits of `bits` bits, the first one leading; missing ones are 0."""
+    number = 0
+    for value in values:
+        number = number << bits | value
+    return number << bits * (places - len(values))

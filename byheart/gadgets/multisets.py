@@ -1,0 +1,109 @@
+"""Numbers for tokens whose sums tell multisets apart: kajitsuka2025, Lemmas B.1 and B.2.
+
+Multisets are the rows of an array of token numbers, each row sorted; NOTHING fills a row up.
+"""
+
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ByheartError
+from ..numbering import number_rows
+
+NOTHING = -1
+TRIES = 64
+
+
+def distinct(rows: NDArray) -> tuple[NDArray, NDArray]:
+    """The distinct multisets of the rows, and the place of each row among them."""
+    return number_rows(np.sort(rows, axis=1))
+
+
+def marked(multisets: NDArray) -> list[int]:
+    """Lemma B.1: tokens A, fewer than the multisets (one if there is one), that tell them apart.
+
+    One multiset after another is compared with those before by what it holds of A. If it equals one
+    of them, a token that the two hold unequally often is put into A: then it does not, and those
+    before stay different. What a multiset holds of A is kept as a sum of random 128-bit numbers.
+    A token that enters A changes only the sums of those that hold it, so all updates together are
+    no more than there are tokens.
+    """
+    random, holders = Random(0), Holders(multisets)
+    chosen: set[int] = set()
+    sums, known = [0] * len(multisets), {0: 0}
+    for i in range(1, len(multisets)):
+        if sums[i] in known:
+            other = multisets[known[sums[i]]]
+            token = _difference(multisets[i], other, chosen, holders)
+            chosen.add(token)
+            held, code = holders.of(token), random.getrandbits(128)
+            for j, _ in held:
+                if j < i:
+                    del known[sums[j]]
+            for j, count in held:
+                sums[j] += count * code
+            known.update((sums[j], j) for j, _ in held if j < i)
+        known[sums[i]] = i
+    return sorted(chosen) or [max(0, int(multisets.max(initial=0)))]
+
+
+class Holders:
+    """For each token the multisets that hold it, and how often."""
+
+    def __init__(self, multisets: NDArray):
+        row, _ = np.nonzero(multisets != NOTHING)
+        pairs = multisets[multisets != NOTHING].astype(np.int64) * len(multisets) + row
+        pairs, self.counts = np.unique(pairs, return_counts=True)
+        tokens, self.rows = np.divmod(pairs, len(multisets))
+        self.starts = np.searchsorted(tokens, np.arange(int(multisets.max(initial=0)) + 2))
+
+    def of(self, token: int) -> list[tuple[int, int]]:
+        part = slice(self.starts[token], self.starts[token + 1])
+        return list(zip(self.rows[part].tolist(), self.counts[part].tolist(), strict=True))
+
+    def number(self, token: int) -> int:
+        return int(self.starts[token + 1] - self.starts[token])
+
+
+def _difference(one: NDArray, other: NDArray, chosen: set[int], holders: Holders) -> int:
+    """The most common token outside A that the two hold unequally often."""
+    tokens, places = np.unique(np.concatenate([one, other]), return_inverse=True)
+    excess = np.bincount(places, np.repeat([1, -1], len(one)))
+    left = {int(token) for token in tokens[excess != 0]} - chosen - {NOTHING}
+    return min(left, key=lambda token: (-holders.number(token), token))
+
+
+def values(multisets: NDArray, tokens: list[int], largest: int, random: Random) -> NDArray | None:
+    """Lemma B.2, repaired: f: A -> {1, ..., largest} with different sums over the multisets.
+
+    The result is an array with f at the tokens of A and 0 elsewhere, NOTHING included; None if
+    the random numbers failed. Two multisets that differ on A have equal sums for at most a share
+    1 / largest of all choices: with all values but one fixed, where they differ, at most one value
+    of that one makes the sums equal. So N multisets fail with a chance below N^2 / (2 largest),
+    which is 1 / (14 N) for the paper's 4 N^3 sqrt(pi). (The paper takes a direction v of Lemma G.1
+    and shifts it to be positive; the shift enters a sum as often as its multiset has elements, so
+    sums of multisets of different sizes may fall together.)
+    """
+    result = np.zeros(max(int(multisets.max(initial=0)), *tokens) + 2, dtype=object)
+    result[tokens] = [random.randint(1, largest) for _ in tokens]
+    if largest * multisets.shape[1] < 1 << 62:
+        result = result.astype(np.int64)
+    sums = np.sort(result[multisets].sum(axis=1))
+    return None if (sums[1:] == sums[:-1]).any() else result
+
+
+def identified(rows: NDArray, largest: int, random: Random) -> tuple[list[int], NDArray]:
+    """Lemma B.3 without its network: tokens A, and values up to `largest` of the tokens (eq. (32)).
+
+    Their sums differ for rows that are different multisets.
+    """
+    multisets, _ = distinct(rows)
+    tokens = marked(multisets)
+    for _ in range(TRIES):
+        result = values(multisets, tokens, largest, random)
+        if result is not None:
+            return tokens, result
+    raise ByheartError(
+        f"no numbers with different sums were found in {TRIES} tries; use another --seed"
+    )
