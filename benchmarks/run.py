@@ -122,7 +122,7 @@ def checker_rate(model, dataset, count: int = 1000) -> float:
         opened, data = check.read_model(str(Path(folder) / "model")), check.read_data(str(path))
     vectors = check.token_vectors(opened, data)
     started = time.perf_counter()
-    assert not any(check.label_failure(opened, data, vectors, i) for i in range(count))
+    assert not any(check.wrong_answers(opened, data, vectors, i) for i in range(count))
     return count / (time.perf_counter() - started)
 
 

@@ -3,6 +3,8 @@
 from .certificate import Verification as Verification
 from .certificate import verify as verify
 from .compile import compile as compile
+from .context_ids import context_ids as context_ids
+from .context_ids import contextual_mapping as contextual_mapping
 from .dataset import Dataset as Dataset
 from .errors import AssumptionError as AssumptionError
 from .errors import ByheartError as ByheartError

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .contexts import subset
+from .contexts import occurring, subset
 from .dataset import Dataset
 from .errors import ByheartError
 from .evaluate import choose, evaluate
@@ -56,7 +56,8 @@ def verify(
     whole = len(dataset)
     if sample is not None and sample < whole:
         random = np.random.default_rng(seed)
-        dataset = subset(dataset, np.sort(random.choice(whole, sample, replace=False)))
+        kept = np.sort(random.choice(whole, sample, replace=False))
+        dataset = occurring(subset(dataset, kept))  # only their tokens need to be evaluated
     if dataset.every != model.network.every:
         raise ByheartError(_unlike(model.network.every))
     if model.network.input.padding is not None and not dataset.lengths.all():

@@ -51,6 +51,8 @@ def compile(
     sample          verify so many sequences only: the evidence is then "sampled"
     """
     construction = find(method or _default(dataset), form)
+    if sample is not None and sample < 1:
+        raise ByheartError(f"sample is an integer of 1 or more, not {sample}")
     started = time.perf_counter()
     if positions is None:
         text = bool({"documents", "separator"} & set(dataset.loading))

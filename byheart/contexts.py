@@ -108,7 +108,7 @@ def _hashes(dataset: Dataset, positions: bool, last: bool, seed: int) -> Hashes:
     """Equal for equal contexts; different, but for a chance of about 2^-64, for different ones."""
     random = np.random.default_rng(seed)
     word = random.integers(0, 2**64, len(dataset.tokens), np.uint64)
-    final = random.integers(0, 2**64, len(dataset.tokens), np.uint64)
+    final = random.integers(0, 2**64, max(1, len(dataset.tokens)), np.uint64)
     place = random.integers(0, 2**63, dataset.length, np.uint64) * np.uint64(2) + np.uint64(1)
     starts, result = dataset.starts, dataset.lengths.astype(np.uint64) * final[0]
     for a, b in blocks(starts):
@@ -196,8 +196,10 @@ def _show(dataset: Dataset, contexts: Contexts, number: int) -> str:
 
 def _advice(dataset: Dataset, own: Contexts) -> str:
     if not own.positions and not contexts(dataset, positions=True).conflicts(dataset).any():
-        return "order tells all of them apart, so use --positions"
-    return "use --on-conflict majority or drop, or a method that stores distributions"
+        method = "" if own.last else "another method with "
+        return f"order tells all of them apart, so use {method}--positions"
+    drop = "" if dataset.every else " or drop"
+    return f"use --on-conflict majority{drop}, or a method that stores distributions"
 
 
 def _majority(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) -> Dataset:
@@ -206,17 +208,18 @@ def _majority(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]
 
 
 def _drop(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) -> Dataset:
-    if conflicts.all():
-        raise AssumptionError(
-            "A1 fails: every context has two labels or more, so --on-conflict drop leaves nothing; "
-            "use --on-conflict majority or a method that stores distributions."
-        )
     if dataset.every:
         raise AssumptionError(
             "A1 fails, and --on-conflict drop cannot leave out single tokens of a sequence; "
             "use --on-conflict majority."
         )
-    return occurring(subset(dataset, np.flatnonzero(~conflicts[contexts.group])))
+    kept = np.flatnonzero(~conflicts[contexts.group])
+    if not dataset.lengths[kept].any():
+        raise AssumptionError(
+            "A1 fails: every context with a token has two labels or more, so --on-conflict drop "
+            "leaves nothing; use --on-conflict majority or a method that stores distributions."
+        )
+    return occurring(subset(dataset, kept))
 
 
 def subset(dataset: Dataset, kept: Ints) -> Dataset:

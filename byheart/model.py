@@ -119,7 +119,8 @@ class Model:
                 )
             if not all(isinstance(x, int | float) and np.isfinite(x) for x in row):
                 raise ByheartError(f"a token must be made of finite numbers: {row}")
-        return None if self._no_ids(np.array(rows).reshape(len(rows), -1)).any() else rows
+        vectors = np.array(rows).reshape(len(rows), self.network.input.dimension)
+        return None if self._no_ids(vectors).any() else rows
 
     def _place(self, token: Token) -> int | None:
         if not isinstance(token, str):

@@ -1,21 +1,25 @@
 """How one input is answered.
 
-The value after each stage, the context id, the stored sum that was read, which bits of it, and
-where they are kept.
+The value after each stage, the context ids, the stored sum that was read, which bits of it, and
+where they are kept. What is followed is the last token's column, or a deep set's only one.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 
+from .context_ids import ContextualMapping as ContextualMapping
+from .context_ids import context_ids as context_ids
+from .context_ids import contextual_mapping as contextual_mapping
 from .errors import ByheartError
 from .evaluate import exact
 from .evaluate.batch import columns
+from .holders import FOLDS, Lanes, holders_of, stored_sum
 from .model import Answer, Model, Token
-from .network import Dyadic, FeedForward, Network, Parameter, dyadic
+from .network import Dyadic, FeedForward, Layer, Network, Parameter, Relu, dyadic
 
-FOLDS = {"store", "gate", "row index", "column gate", "column index", "mark", "constant"}
-Lanes = dict[int, Dyadic]  # nonzero lanes of the last column
+READING = {"read", "compare"}  # of relu layers, which look keys up
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,8 @@ class Stage:
 class Trace:
     """An answer and where it comes from.
 
-    context_id  the stream's main lane after the attention layer: what the network knows of the
-                input
+    context_ids what the network knows of each token in its sequence, once columns have met (see
+                context_ids.py); a deep set has one id, a network without such a layer none
     stored      the sum of stored numbers before it is shifted
     bits        places of the label's bits in that sum, first one first (label bit i is the
                 exclusive or of places bits[i] and bits[i] + 1)
@@ -61,17 +65,28 @@ class Trace:
 
     answer: Answer
     stages: tuple[Stage, ...]
-    context_id: Dyadic | None
+    context_ids: tuple[Dyadic, ...]
     stored: Dyadic | None
     bits: tuple[int, ...]
     holders: tuple[Parameter, ...]
-    output: Dyadic
+    outputs: tuple[Dyadic, ...]  # one, or one a token
+
+    @property
+    def output(self) -> Dyadic:
+        """The last token's."""
+        return self.outputs[-1]
+
+    @property
+    def context_id(self) -> Dyadic | None:
+        """The last token's."""
+        return self.context_ids[-1] if self.context_ids else None
 
     def json(self) -> dict:
         return {
             **self.answer.json(),
             "stages": [stage.json() for stage in self.stages],
             "context_id": _json(self.context_id),
+            "context_ids": [_json(number) for number in self.context_ids],
             "stored": _json(self.stored),
             "bits": list(self.bits),
             "holders": [[p.layer, p.tensor, p.row, p.column] for p in self.holders],
@@ -82,16 +97,23 @@ class Trace:
         """For people: a line a stage."""
         rows = [f"{'stage':<12} {'layers':>9} {'fired':>9}  main lane after it"]
         rows += [stage.line() for stage in self.stages]
-        if self.context_id is not None:
-            rows.append(f"context id   {show(self.context_id)}")
+        rows += self._ids()
         if self.stored is not None:
             places = ", ".join(map(str, self.bits))
             rows.append(f"stored sum   {show(self.stored)}")
             rows.append(f"label bits   at places {places} of it, counted from the lowest")
         if self.holders:
             rows.append(f"held by      {_places(self.holders)}")
-        rows.append(f"output       {show(self.output)}, which means {self.answer.label!r}")
+        outputs = ", ".join(map(show, self.outputs))
+        rows.append(f"output       {outputs}, which means {self.answer.label!r}")
         return rows
+
+    def _ids(self) -> list[str]:
+        """The last token's id or, where every token is answered, each one's."""
+        if isinstance(self.answer.label, list):
+            pairs = zip(self.answer.input, self.context_ids, strict=True)
+            return [f"context id   {show(number)} of {token!r}" for token, number in pairs]
+        return [f"context id   {show(number)}" for number in self.context_ids[-1:]]
 
 
 def _places(holders: Sequence[Parameter]) -> str:
@@ -123,25 +145,40 @@ def trace(model: Model, tokens: Sequence[Token]) -> Trace:
     rows = model.numbers(tokens)
     if rows is None:
         raise ByheartError("a word is outside the model's vocabulary, so there is nothing to trace")
+    network = model.network
+    streams, outputs = _followed(model, rows)
+    fired = [_fired(layer, streams[i - 1], streams[i]) for i, layer in enumerate(network.layers)]
+    stored, bits = stored_sum(network, streams)
+    (ids,) = context_ids(model, [tokens]) if network.attentions else ([],)
+    return Trace(
+        model.meaning(tokens, outputs),
+        tuple(_stages(network, streams, fired)),
+        tuple(map(dyadic, ids)),
+        stored,
+        bits,
+        tuple(holders_of(network, fired)) if stored else (),
+        tuple(map(dyadic, outputs)),
+    )
+
+
+def _followed(model: Model, rows: list) -> tuple[list[Lanes], list[Fraction]]:
+    """The last column's lanes after every layer, and the outputs.
+
+    Before columns first meet, a stream has an entry for each distinct column; later one for each
+    column that is kept, the last one last.
+    """
     batch = model.batch_of([rows])
     _, index = next(columns(model.network.input, batch).indices(1))
+    first = min(model.network.attentions, default=len(model.network.layers))
     streams: list[Lanes] = []
 
     def observe(layer: int, stream: exact.Stream) -> None:
-        before = not model.network.attentions or layer < model.network.attentions[0]
-        row = int(index[0, -1]) if before else -1
-        lanes = {lane: _value(x, row) for lane, x in stream.items()}
-        streams.append({lane: value for lane, value in sorted(lanes.items()) if value.mantissa})
+        row = int(index[0, -1]) if layer < first else -1
+        present = rows or layer >= first  # an empty multiset has no column before the sum
+        lanes = {lane: _value(x, row) for lane, x in sorted(stream.items())} if present else {}
+        streams.append({lane: value for lane, value in lanes.items() if value.mantissa})
 
-    (output,) = exact.evaluate(model.network, batch, observe)
-    answer = model.meaning(tokens, output)
-    fired = [_fired(model.network, i, streams) for i in range(len(streams))]
-    stages = tuple(_stages(model.network, streams, fired))
-    attention = model.network.attentions
-    identity = streams[attention[0]].get(0) if attention else None
-    stored, bits = _stored(model.network, streams)
-    holders = tuple(_holders(model.network, fired)) if stored else ()
-    return Trace(answer, stages, identity, stored, bits, holders, dyadic(output))
+    return streams, exact.evaluate(model.network, batch, observe)
 
 
 def _value(lane: exact.Lane, row: int) -> Dyadic:
@@ -149,92 +186,45 @@ def _value(lane: exact.Lane, row: int) -> Dyadic:
     return Dyadic(number.mantissa, number.exponent - lane.scale if number.mantissa else 0)
 
 
-def _fired(network: Network, index: int, streams: Sequence[Lanes]) -> list[int]:
-    """Hidden units of a block above 0 in the last column."""
-    layer = network.layers[index]
+def _fired(layer: Layer, before: Lanes, after: Lanes) -> list[int]:
+    """Hidden units of a block, or rows of a relu layer, that are above 0 in the last column."""
+    if isinstance(layer, Relu):
+        return list(after)
     if not isinstance(layer, FeedForward):
         return []
-    before = {lane: x.fraction for lane, x in streams[index - 1].items()}
+    values = {lane: x.fraction for lane, x in before.items()}
     rows = layer.W1.by_row
     return [
         unit
         for unit in range(layer.W1.rows)
-        if sum(w.fraction * before.get(k, 0) for k, w in rows.get(unit, ())) > -layer.b1[unit, 0]
+        if sum(w.fraction * values.get(k, 0) for k, w in rows.get(unit, ())) > -layer.b1[unit, 0]
     ]
+
+
+def _units(layer: Layer) -> int:
+    """How many units may fire."""
+    if isinstance(layer, Relu):
+        return layer.weight.rows
+    return layer.W1.rows if isinstance(layer, FeedForward) else 0
 
 
 def _stages(
     network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
 ) -> Iterator[Stage]:
     def family(index: int) -> str:
-        return "fold" if network.layers[index].stage in FOLDS else network.layers[index].stage
+        """Folds, and bits read and keys compared, take turns: each is shown as one stage."""
+        layer = network.layers[index]
+        if isinstance(layer, Relu):
+            return "read" if layer.stage in READING else layer.stage
+        return "fold" if layer.stage in FOLDS else layer.stage
 
     for name, group in groupby(range(len(streams)), family):
         layers = list(group)
-        blocks = [x for i in layers if isinstance(x := network.layers[i], FeedForward)]
         yield Stage(
             name,
             layers[0],
             layers[-1],
             sum(len(fired[i]) for i in layers),
-            sum(block.W1.rows for block in blocks),
+            sum(_units(network.layers[i]) for i in layers),
             streams[layers[-1]],
         )
-
-
-def _stored(network: Network, streams: Sequence[Lanes]) -> tuple[Dyadic | None, tuple[int, ...]]:
-    """The stored sum, and the places of the label's bits in it, for networks that shift and strip.
-
-    The lowest strip threshold is 2**K and the largest shift is K minus the length of a word
-    (see assemble._strip).
-    """
-    stages = [layer.stage for layer in network.layers]
-    if "strip" not in stages:
-        return None, ()
-    strips = [i for i, stage in enumerate(stages) if stage == "strip"]
-    shifts = [i for i, stage in enumerate(stages) if stage == "shift"]
-    stored = streams[min([*shifts, strips[0]]) - 1].get(0)
-    shifted = streams[strips[0] - 1].get(0)
-    if stored is None or shifted is None:
-        return None, ()
-    moved = shifted.exponent - stored.exponent
-    top = dyadic(-network.layers[strips[-1]].tensors["b1"][0, 0]).exponent
-    widest = sum(int(network.layers[i].tensors["W2"][0, 0] + 1).bit_length() - 1 for i in shifts)
-    return stored, tuple(top - moved - 1 - i for i in range(top - widest))
-
-
-def _holders(network: Network, fired: Sequence[list[int]]) -> Iterator[Parameter]:
-    """The parameters that hold the numbers in the sum.
-
-    Thresholds of folds that fired, and cells and constants of lanes that are on.
-    """
-    on = _lanes_on(network, fired)
-    for index, layer in enumerate(network.layers):
-        if not isinstance(layer, FeedForward) or layer.stage not in FOLDS | {"select"}:
-            continue
-        select = layer.stage == "select"
-        if layer.stage in ("store", "gate"):
-            for unit in fired[index]:
-                yield Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
-        cells = [entry for entry in layer.W2.entries if select and entry.column in fired[index]]
-        for name, entries in (("W2", cells), ("b2", layer.b2.entries)):
-            for row, column, value in entries:
-                if row in on:
-                    yield Parameter(index, name, row, column, value)
-
-
-def _lanes_on(network: Network, fired: Sequence[list[int]]) -> set[int]:
-    """Lanes whose values reach the main lane 0: added, step by step, by units that fired."""
-    added = {}
-    for index, layer in enumerate(network.layers):
-        if isinstance(layer, FeedForward) and layer.stage == "add lanes":
-            for target, unit, _ in layer.W2.entries:
-                if unit in fired[index]:
-                    added[layer.W1.by_row[unit][0][0]] = target
-    on = {0}
-    for lane in added:
-        path = [lane]
-        while path[-1] in added:
-            path.append(added[path[-1]])
-        on |= set(path) if path[-1] == 0 else set()
-    return on

@@ -1,7 +1,7 @@
 """How large the paper's own constructions are, counted layer by layer.
 
-Paper        kajitsuka2025, Theorems 4.1 (B.1), D.1 and E.1; Lemmas C.1 and G.3 to G.6 for the
-             feed-forward parts.
+Paper        kajitsuka2025, Theorems 4.1 (B.1), D.1, E.1 and F.1; Lemmas C.1, F.1 and G.3 to G.6
+             for the feed-forward parts.
 Statement    N sequences with labels are memorised by a token-wise feed-forward part, one uniform
              attention layer and a second feed-forward part; each part stores keys and labels in
              long numbers and reads them bit by bit.
@@ -125,6 +125,24 @@ def embedding_size(sequences: int, length: int, vocabulary: int, labels: int) ->
     return attention + project + lookup_size(sequences, key_bits, labels.bit_length(), before=1)
 
 
+def limited_bits_size(
+    bits: int,
+    tokens: tuple[int, int, int],
+    contexts: tuple[int, int, int],
+    projected: int = 4,
+) -> Size:
+    """The size of Theorem F.1, parameters of at most so many bits.
+
+    tokens, contexts  how many are stored, bits of a key, bits of a value or label
+    projected         nonzeros of the projection of contexts: three weights and a bias, if none is 0
+    """
+    first, second = (split_lookup_size(*table, bits) for table in (tokens, contexts))
+    lanes = Size(2, 9, 1, 3)  # eq. (50)
+    attention = Size(2, 6, 1, 3)
+    project = Size(projected, 4, 1, 1)
+    return first + lanes + attention + project + second
+
+
 def largest_value(sequences: int, marked: int) -> int:
     """Lemma B.2: values of tokens go up to 4 N^2 |A| sqrt(pi)."""
     return math.ceil(4 * sequences**2 * marked * math.sqrt(math.pi))
@@ -173,18 +191,55 @@ def lookup_size(
     zeros    lanes that are added at the end and are 0
     carried  lanes that are kept
     """
-    groups = max(1, round(math.sqrt(items * math.log2(max(items, 2)))))
-    size = -(-items // groups)
-    groups = -(-items // size)  # D1
+    size = _group_size(items)
+    end = carried + 2, carried + 1 + zeros
+    return _body_size(items, size, key_bits, label_bits, before, carried, end)
+
+
+def split_lookup_size(items: int, key_bits: int, label_bits: int, bits: int) -> Size:
+    """Lemma F.1: the lookup in parts, as large as parameters of so many bits allow; x is kept.
+
+    The first part reads x, the others x and what was found before them.
+    """
+    longest = max(key_bits, label_bits)
+    size = min((bits - 2) // longest, _group_size(items))
+    points = size**2 * longest
+    parts = []
+    for start in range(0, items, points):
+        found = int(start > 0)
+        count, end = min(points, items - start), (3 + found, 2)
+        parts.append(_body_size(count, size, key_bits, label_bits, 1 + found, found, end))
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def _group_size(items: int) -> int:
+    """Items of a group: N items in about sqrt(N log N) groups (D1)."""
+    return -(-items // max(1, round(math.sqrt(items * math.log2(max(items, 2))))))
+
+
+def _body_size(
+    items: int,
+    size: int,
+    key_bits: int,
+    label_bits: int,
+    before: int,
+    carried: int,
+    end: tuple[int, int],
+) -> Size:
+    """Select a group and search it; `end` has the nonzeros and lanes of the last layer."""
+    groups = -(-items // size)
     q = carried
     widths = [before, q + 3] + [q + 5, q + 5, q + 3] * groups + [q + 6]
-    widths += _item_widths(key_bits, label_bits, q) * size + [q + 1 + zeros]
+    widths += _item_widths(key_bits, label_bits, q) * size + [end[1]]
     select = 3 * q + 23  # Lemma G.3, for keys and labels side by side: 7 + 7 + 9
     begin = q + 9  # Lemma G.6: four fractions of the two numbers
     sums = size - 1  # each item but the first adds what the last one found
     item = _item(key_bits, label_bits, q)
     return Size(
-        (q + 1) + groups * select + begin + size * item + sums + (q + 2),
+        (q + 1) + groups * select + begin + size * item + sums + end[0],
         sum(b * (a + 1) for a, b in pairwise(widths)),
         len(widths) - 1,
         max(widths[1:]),

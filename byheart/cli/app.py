@@ -23,6 +23,17 @@ Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of every random choice.")]
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=".jsonl .txt .csv .tsv .npz .bin")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A model folder.")]
+Form = Annotated[
+    str | None, typer.Option(help="Of a method: small (ours) or faithful (the paper's).")
+]
+Positions = Annotated[
+    bool | None,
+    typer.Option("--positions/--no-positions", help="Order counts (default: for text)."),
+]
+OnConflict = Annotated[
+    str, typer.Option(help="Two labels for one context: refuse, majority or drop.")
+]
+Picture = Annotated[Path | None, typer.Option("-o", "--output", help="A picture: .svg or .png.")]
 
 
 def _loading(name: str, help: str):  # noqa: ANN202  typer's own type
@@ -236,6 +247,83 @@ def recall(
     from . import prompt
 
     prompt.run(directory, tokens or [], file, steps, trace, json)
+
+
+@app.command()
+def explain(
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="See byheart methods.")],
+    data: Data,
+    form: Form = None,
+    positions: Positions = None,
+    on_conflict: OnConflict = "refuse",
+    bits: Annotated[
+        int | None, typer.Option(metavar="B", help="limited-bits: of the longest parameter.")
+    ] = None,
+    seed: Seed = 0,
+    output: Picture = None,
+    force: Force = False,
+    input: Input = None,
+    label: Label = None,
+    unit: Unit = "word",
+    tokenizer: Tokenizer = None,
+    documents: Documents = "auto",
+    length: Length = None,
+    window: Window = None,
+    dtype: Dtype = "uint16",
+    separator: Separator = None,
+    json: Json = False,
+) -> None:
+    """The network of a method for a dataset: its stages and what each costs."""
+    from ..commands import explain as command
+    from .networks import explained
+
+    loading = dict(input=tuple(input or ()), label=label, unit=unit, tokenizer=tokenizer,
+                   documents=documents, length=length, window=window, dtype=dtype,
+                   separator=separator)  # fmt: skip
+    with watching(json) as watch:
+        answer = command.explain(
+            method, data, loading=loading, output=output, force=force, watch=watch, form=form,
+            positions=positions, on_conflict=on_conflict, bits=bits, seed=seed,
+        )  # fmt: skip
+    finish(answer, json, explained)
+
+
+@app.command()
+def tradeoff(
+    data: Data,
+    bits: Annotated[
+        str | None, typer.Option(metavar="B,B,...", help="Limits (default: smallest to 64).")
+    ] = None,
+    form: Annotated[str, typer.Option(help="small (ours), faithful or both.")] = "small",
+    positions: Positions = None,
+    on_conflict: OnConflict = "refuse",
+    seed: Seed = 0,
+    output: Picture = None,
+    force: Force = False,
+    input: Input = None,
+    label: Label = None,
+    unit: Unit = "word",
+    tokenizer: Tokenizer = None,
+    documents: Documents = "auto",
+    length: Length = None,
+    window: Window = None,
+    dtype: Dtype = "uint16",
+    separator: Separator = None,
+    json: Json = False,
+) -> None:
+    """Parameters against bits a parameter, for one dataset."""
+    from ..commands import tradeoff as command
+    from .networks import traded
+
+    loading = dict(input=tuple(input or ()), label=label, unit=unit, tokenizer=tokenizer,
+                   documents=documents, length=length, window=window, dtype=dtype,
+                   separator=separator)  # fmt: skip
+    with watching(json) as watch:
+        answer = command.tradeoff(
+            data, loading=loading, bits=bits, form=form, output=output, force=force, watch=watch,
+            positions=positions, on_conflict=on_conflict, seed=seed,
+        )  # fmt: skip
+    finish(answer, json, traded)
 
 
 @app.command()

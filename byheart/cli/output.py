@@ -23,13 +23,13 @@ def print_json(answer: object) -> None:
     sys.stdout.write(encoder.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def finish(answer: dict, json: bool, view: str, output: Path | None = None) -> None:
+def finish(answer: dict, json: bool, view: "str | View", output: Path | None = None) -> None:
     """Print the answer of a command, for a program or for a person."""
     if json:
         print_json(answer)
         return
     screen = console()
-    screen.print(VIEWS[view](answer))
+    screen.print((VIEWS[view] if isinstance(view, str) else view)(answer))
     if output is not None:
         kept(screen, output)
 
@@ -177,14 +177,14 @@ def methods(answer: dict) -> Group:
         table.add_column()
         table.add_row("paper", Text(f"{row['paper']}, {row['item']}"))
         for key in ("assumptions", "guarantee"):
-            table.add_row(key, Text(_codes(row[key])))
+            table.add_row(key, Text(codes(row[key])))
         parts += [Text(name, style="bold"), table, Text()]
     return Group(*parts[:-1])
 
 
-def _codes(text: str) -> str:
-    """A line for each of A1, A2, ..., G1, ..."""
-    return re.sub(r"\s+(?=[AG]\d+\s)", "\n", text)
+def codes(text: str) -> str:
+    """A line for each of A1, A2, ..., G1, ..., D1, ..."""
+    return re.sub(r"\s+(?=[AGD]\d+\s)", "\n", text)
 
 
 View = Callable[[dict], RenderableType]

@@ -7,7 +7,9 @@ from ..construction import Construction
 from .bit_extraction import BitExtraction
 from .deep_sets import FaithfulDeepSet, SmallDeepSet
 from .embedding import FaithfulEmbedding, SmallEmbedding
+from .float64 import Float64
 from .hash_fold_retrieve import HashFoldRetrieve
+from .limited_bits import FaithfulLimitedBits, SmallLimitedBits
 from .seq2seq import FaithfulSeq2Seq, SmallSeq2Seq
 from .sparse_attention import SparseAttentionSmall
 
@@ -21,4 +23,7 @@ ALL: tuple[Construction, ...] = (
     FaithfulDeepSet(),
     SmallEmbedding(),
     FaithfulEmbedding(),
+    SmallLimitedBits(),
+    FaithfulLimitedBits(),
+    Float64(),
 )

@@ -21,7 +21,6 @@ from ..network import (
     Network,
     Relu,
     SparseAttention,
-    Sum,
     UniformAttention,
 )
 from .strict import SIZE_LIMIT, Object, integer, shown
@@ -113,7 +112,8 @@ def read(content: bytes, where: str) -> Config:
         given.refuse(f"the number {shown(number)} is not known")
     kind, reads = _input(given.object("input"))
     labels, unknown = _output(given.object("output"))
-    every = given.object("output").optional("every", bool, False) or False
+    output = given.object("output")
+    every = output.get("every", bool) if "every" in output.values else False
     plans = _plans(given, reads)
     _check_sum(given, plans, reads, every)
     about: dict[str, Any] = {name: given.optional(name, str) for name in NAMES}

@@ -160,7 +160,9 @@ def claims(verified: Verification, sequences: int, every: bool) -> bool:
 
     Where every token has a label, their number is known from the data only.
     """
-    if not 1 <= verified.checked == verified.correct:
+    checked = verified.checked
+    if not 1 <= checked == verified.correct:
         return False
-    whole = verified.checked == sequences or every
-    return verified.evidence == SAMPLED or (verified.evidence == PROVED and whole)
+    if verified.evidence == SAMPLED:
+        return checked < sequences or every
+    return verified.evidence == PROVED and (checked == sequences or every)

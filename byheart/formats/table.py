@@ -80,4 +80,6 @@ def _rows(
         if not row[label]:
             raise ByheartError(f'{path}, line {place}: "{header[label]}" is empty; give a label.')
         words = [word for column in inputs for word in re.findall(WORD, row[column])]
+        if not words:
+            raise ByheartError(f"{path}, line {place}: the input is empty; give some text.")
         yield place, (words[:length], row[label], 1)

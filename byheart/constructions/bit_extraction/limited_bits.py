@@ -83,10 +83,10 @@ def _least(table: Table) -> int:
 def _checked(options: Options, least: int) -> int:
     """The bits asked for."""
     if options.bits is None:
-        raise AssumptionError(f"A4 fails: give a number of bits; the smallest is --bits {least}.")
+        raise AssumptionError(f"A3 fails: give a number of bits; the smallest is --bits {least}.")
     if options.bits < least:
         raise AssumptionError(
-            f"A4 fails: --bits {options.bits} is too few for this data; "
+            f"A3 fails: --bits {options.bits} is too few for this data; "
             f"the smallest is --bits {least}."
         )
     return options.bits

@@ -51,7 +51,7 @@ def build(
     seen, sums = sums_of(dataset, contexts, spec)
     if options.reject_unknown and sums.own is None:
         sums = replace(sums, level=False)  # a stranger may have any cardinality
-    vectors = _vectors(seen, sums, options.reject_unknown > 0)
+    vectors = _vectors(seen, sums, options.reject_unknown > 0 or embedding)
     task = code_task(code, labels, options.reject_unknown, vectors, sums, mixing, embedding)
     problem = Problem(task, vectors, sums, labels, embedding)
     found = search(problem, options.minimise, options.seed, report)

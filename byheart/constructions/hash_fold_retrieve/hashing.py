@@ -177,11 +177,14 @@ def _draw(
     last = int(columns[:, 1].max()) if columns.shape[1] == 2 else 0
     room = largest // 2 if columns.shape[1] == 2 else largest
     random = np.random.default_rng(seed).integers(0, 1 << 62, len(ids))
-    numbers = 1 + random % max(1, room)
+    if columns.shape[1] == 2 and 3 * largest >= SAFE:  # too long to fold in 64 bits
+        numbers = 1 + (random.astype(object) * room >> 62)
+    else:
+        numbers = 1 + random % max(1, room)
     weights = (int(room * shares[1]) // max(1, last),) if columns.shape[1] == 2 else ()
     values = numbers[place]
     if weights:
-        values = values + weights[0] * columns[:, 1].astype(np.int64)
+        values = values + weights[0] * columns[:, 1].astype(numbers.dtype)
     return weights, 0, dict(zip(ids.tolist(), numbers.tolist(), strict=True)), values
 
 

@@ -1,0 +1,79 @@
+"""A transformer of ordinary doubles that is exact on every sequence, in any order of summation.
+
+Paper        kajitsuka2025, Theorem 4.1 (B.1) in the regime of Theorem F.1: the same statement and
+             architecture, eq. (3), (39), (43); another construction.
+Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one
+             uniform attention layer, a second feed-forward part and E_out. With parameters of B
+             bits, about N / B of them suffice; a double has 53.
+Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
+                 token (with positions: the sequence).
+             A2  Sequences are no longer than the network's length; shorter ones are padded at the
+                 front.
+             A3  Coordinates are doubles that differ by at most about 2**50 units of their smallest
+                 digit: then the projected tokens are doubles too.
+Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence
+                 (checked, not only argued).
+             G2  Every weight is an IEEE double, and for every sequence every weighted sum has terms
+                 that are multiples of some g and add up, in absolute value, to at most 2**53 g:
+                 double arithmetic never rounds (proved for every sequence before it is returned).
+             G3  The counts of limited_bits/cost.py: about I / 45 nonzero parameters and a few
+                 hundred more, I = contexts x log2(labels).
+Departures   D1  Not the paper's proof: limited-bits with a bound on the span of every sum instead
+                 of the length of every parameter. Gates are 0 or 1, so that no sum mixes the hash
+                 with stored numbers.
+             D2  The hash is found by a bounded search over seeds; there is no worst-case theorem
+                 for it.
+             D3  The network's length is a power of two, so that the mean over it is exact.
+             D4  If the network of hash-fold-retrieve is exact in doubles and smaller, as for a few
+                 hundred sequences, it is returned.
+Notation     N sequences, n length, C labels, I information, H the context's number, K bit
+             positions.
+"""
+
+from dataclasses import replace
+
+from ..construction import Built, Construction, Options, Report, input_of
+from ..contexts import Contexts
+from ..dataset import Dataset, beyond_float
+from ..errors import AssumptionError, ByheartError
+from ..evaluate.batch import Batch
+from ..evaluate.float64 import prove
+from ..evaluate.spans import DIGITS
+
+INSTEAD = "use hash-fold-retrieve, or coordinates with fewer digits"
+
+
+class Float64(Construction):
+    name = "float64"
+    takes = frozenset({"positions", "minimise"})
+
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Built:
+        from .limited_bits.build import alternative, case, size  # numba is slow to import
+        from .limited_bits.limits import Double
+
+        vectors = dataset.vectors
+        if vectors.dtype.kind == "i" and beyond_float(vectors):
+            raise AssumptionError(f"A3 fails: a coordinate of a token is no double; {INSTEAD}")
+        spec = input_of(dataset, options.positions)
+        spec = replace(spec, length=1 << (spec.length - 1).bit_length())  # D3
+        prepared = case(dataset, contexts, spec)
+        found = [prepared.build(Double(), options, report)]
+        if spec.length == dataset.length:
+            found.append(alternative(prepared, dataset, contexts, options, report, DIGITS))
+        built = [x for x in found if x is not None]
+        return _proved(sorted(built, key=lambda x: size(x, options.minimise)), dataset)
+
+
+def _proved(built: list[Built], dataset: Dataset) -> Built:
+    """The first network for which G2 holds for every sequence."""
+    reason = "no hash of the tokens within 53 bits was found"
+    for one in built:
+        try:
+            prove(one.network, Batch(dataset.vectors, dataset.ids, dataset.starts))
+        except ByheartError as error:
+            reason = str(error)
+        else:
+            return replace(one, number="float64")
+    raise AssumptionError(f"A3 fails: {reason}; {INSTEAD}")

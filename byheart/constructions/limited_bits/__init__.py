@@ -1,0 +1,73 @@
+"""A transformer whose every parameter is short: at most B bits in plain binary notation.
+
+Paper        kajitsuka2025, Theorem F.1: the same statement and architecture, eq. (3), (39), (146);
+             another construction.
+Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one
+             uniform attention layer, a second feed-forward part and E_out whose parameters have at
+             most B bits each, B <= sqrt(N), with about N / B parameters up to logarithms.
+Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
+                 token (with positions: the sequence).
+             A2  Sequences are no longer than the network's length; shorter ones are padded at the
+                 front.
+             A3  B is at least what the hash of the contexts takes, about 2 log2(N) bits; a smaller
+                 B is refused, and the refusal names the smallest that works.
+Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence
+                 (checked, not only argued).
+             G2  Every parameter, E_in and E_out included, has at most B bits.
+             G3  The counts of cost.py: about 1.1 I / (B - 1) nonzero parameters and a few hundred
+                 more, I = contexts x log2(labels); from B of about sqrt(I) on, as many as
+                 hash-fold-retrieve takes.
+Departures   D1  Not the paper's proof. Instead of N / B**2 networks for B**2 items each, one
+                 network: a table cell of B - 1 bits serves many contexts, each of which reads one
+                 bit position of a sum of cells (linear systems over GF(2)).
+             D2  The bound is on B itself, not up to the factors of eq. (145); the smallest B is
+                 about 2 log2(N), and B may exceed sqrt(N).
+             D3  The hash is found by a bounded search over seeds; there is no worst-case theorem
+                 for it. The smallest B is the smallest for which this search finds a network.
+             D4  1/n is not dyadic: W_O is 2n, so that W_O W_V mean = 2 sum exactly.
+             D5  If hash-fold-retrieve happens to keep to B bits with fewer parameters, its network
+                 is returned.
+             D6  The faithful form is the paper's, its keys and directions as short as a search
+                 finds them. Lemma F.1 runs its index to N / B^2 instead of N / B^2 + 1, takes for
+                 granted that B^2 divides N, and forgets that each F_i must hand x on
+                 (bit_extraction/limited_bits.py).
+Notation     N sequences, n length, C labels, I information, B bits, H the context's number, K bit
+             positions.
+"""
+
+from dataclasses import replace
+
+from ...construction import Built, Construction, Options, Report
+from ...contexts import Contexts
+from ...dataset import Dataset
+
+BITS = 64
+
+
+class SmallLimitedBits(Construction):
+    name = "limited-bits"
+    form = "small"
+    takes = frozenset({"positions", "minimise", "bits"})
+
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Built:
+        from .build import build  # numba is slow to import
+
+        return build(dataset, contexts, options, report, options.bits or BITS)
+
+
+class FaithfulLimitedBits(Construction):
+    name = "limited-bits"
+    form = "faithful"
+    every = None
+    takes = frozenset({"positions", "bits", "separation", "attention"})
+    provable = 10_000
+
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Built:
+        from ..bit_extraction import faithful_limited_bits
+
+        options = replace(options, bits=options.bits or BITS)
+        return faithful_limited_bits(dataset, contexts, options, report)

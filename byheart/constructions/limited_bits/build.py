@@ -1,0 +1,123 @@
+"""Dataset to network within limits: choose a code, search, assemble."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...construction import Built, Options, Report, input_of
+from ...contexts import Contexts
+from ...dataset import Dataset
+from ...errors import AssumptionError
+from ...network import Input
+from ..hash_fold_retrieve import build as plain
+from ..hash_fold_retrieve.cost import guard
+from ..hash_fold_retrieve.plan import candidates
+from ..hash_fold_retrieve.search import Problem, effort
+from .assemble import assemble
+from .limits import Limits, Short
+from .search import search
+
+MOST_BITS = 1 << 13  # no coordinate of a double needs more
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A dataset made ready to be searched for under several limits.
+
+    problem   None if there is only one label; `constant` is the network then
+    grain     a power of two that makes the coordinates whole numbers
+    """
+
+    spec: Input
+    order: tuple[int, ...]
+    problem: Problem | None = None
+    grain: int = 1
+    constant: Built | None = None
+
+    def build(self, limits: Limits, options: Options, report: Report) -> Built | None:
+        """A network within the limits, or None if none was found."""
+        if self.problem is None:
+            return self.constant
+        found = search(self.problem, limits, self.grain, options.minimise, options.seed, report)
+        if found is None:
+            return None
+        code = self.problem.task.code
+        network = assemble(self.spec, self.grain, found.hashed, found.storage, code)
+        if not limits.accepts(network):
+            return None
+        return Built(network, self.order, None, found.tries, found.notes)
+
+
+def case(dataset: Dataset, contexts: Contexts, spec: Input) -> Case:
+    """Labels by frequency, their code, the distinct columns and how they add up to contexts."""
+    counts = np.bincount(dataset.labels[contexts.first], minlength=len(dataset.label_names))
+    order = tuple(int(i) for i in np.argsort(-counts, kind="stable"))
+    if len(order) == 1:
+        network = plain._constant(spec, "uniform", False, dataset)
+        return Case(spec, order, constant=Built(network, order, None, 0))
+    code = plain._code([int(counts[i]) for i in order], 0)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[list(order)] = np.arange(len(order))
+    labels = rank[dataset.labels[contexts.first]]
+    seen, sums = plain.sums_of(dataset, contexts, spec)
+    vectors = plain._vectors(seen, sums, False)
+    task = plain.code_task(code, labels, 0, vectors, sums)
+    return Case(spec, order, Problem(task, vectors, sums, labels), 1 << -seen.exponent)
+
+
+def build(
+    dataset: Dataset, contexts: Contexts, options: Options, report: Report, bits: int
+) -> Built:
+    """A network whose parameters have at most `bits` bits; AssumptionError if there is none."""
+    prepared = case(dataset, contexts, input_of(dataset, options.positions))
+    built = prepared.build(Short(bits), options, report)
+    if built is None:
+        least = least_bits(prepared, options, bits + 1)
+        raise AssumptionError(
+            f"A3 fails: parameters of {bits} bits are too short for this data; "
+            f"this construction needs at least {least} bits"
+        )
+    other = alternative(prepared, dataset, contexts, options, report, bits)
+    if other is not None and other.network.counts()[1]["largest"] <= bits:
+        return min(other, built, key=lambda x: size(x, options.minimise))
+    return built
+
+
+def alternative(
+    prepared: Case,
+    dataset: Dataset,
+    contexts: Contexts,
+    options: Options,
+    report: Report,
+    bits: int,
+) -> Built | None:
+    """The network of hash-fold-retrieve, if its longest parameter is likely to fit."""
+    if prepared.problem is None or not _may_fit(prepared.problem, options.minimise, bits):
+        return None
+    return plain.build(dataset, contexts, replace(options, bits=None), report)
+
+
+def least_bits(prepared: Case, options: Options, bits: int = 1) -> int:
+    """The smallest limit, from `bits` up, for which the search finds a network."""
+    for limit in range(bits, MOST_BITS):
+        if prepared.build(Short(limit), options, lambda sentence: None) is not None:
+            return limit
+    raise AssumptionError(f"this construction needs more than {MOST_BITS} bits for this data")
+
+
+def _may_fit(problem: Problem, objective: str, bits: int) -> bool:
+    """Whether the longest parameter of hash-fold-retrieve is likely to fit.
+
+    Its hash stands above the stored sums, and they are shifted by up to their own length.
+    """
+    limits = effort(problem.task.contexts)
+    plans = candidates(problem.task, objective, limits.spare, limits.slack, 0)[:1]
+    for plan in plans:
+        digits = plan.columns + problem.task.window - 1 + guard(plan)
+        return max(digits + plan.columns, (plan.top_value - 1).bit_length() + digits) <= bits + 2
+    return False
+
+
+def size(built: Built, objective: str) -> int:
+    parameters, bits = built.network.counts()
+    return bits["total"] if objective == "bits" else parameters[objective]

@@ -1,0 +1,1 @@
+"""Pictures. matplotlib is imported inside functions only: it is slow, and an extra."""
