@@ -195,10 +195,16 @@ def mix(layer: Layer, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
             return _connect(layer, stream, index, keep)
         case HardAttention():
             uniform = layer.uniform
-            if uniform is not None:
+            if uniform is not None and _divides(index.shape[1], layer.W_O):
                 return _attend(uniform, stream, index, keep)
             return _attend_hard(layer, stream, index, keep)
     raise AssertionError(layer.kind)
+
+
+def _divides(count: int, weights: Matrix) -> bool:
+    """Whether weights / count is dyadic; if not, what is averaged may still make it so."""
+    odd = count // (count & -count)
+    return all(value.mantissa % odd == 0 for _, _, value in weights.entries)
 
 
 def _attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:

@@ -27,6 +27,7 @@ TYPES = {
     "limbs": "U64",
 }
 CONNECTIONS = {"target": "I32", "source": "I32"}  # where some attention is sparse
+VECTORS = ("bias", "b1", "b2", "position")  # one size in a file of plain tensors, not two
 PER_PARAMETER = ("row", "column", "exponent", "negative")
 
 
@@ -82,7 +83,8 @@ def _read_plain(path: Path, settings: Config) -> tuple[Network, str]:
     matrices = []
     for name, (rows, columns) in zip(settings.names, settings.shapes, strict=True):
         tensor = arrays[name]
-        if tensor.shape not in ((rows, columns), (rows,) if columns == 1 else ()):
+        vector = name.rpartition(".")[2] in VECTORS
+        if tensor.shape != ((rows,) if vector else (rows, columns)):
             raise ByheartError(f"{path}: {name} has a shape that its layer does not have.")
         tensor = tensor.reshape(rows, columns)
         if not np.isfinite(tensor).all() or (np.signbit(tensor) & (tensor == 0)).any():

@@ -43,15 +43,15 @@ def build(
     counts = np.bincount(dataset.labels[contexts.first], minlength=len(dataset.label_names))
     order = tuple(int(i) for i in np.argsort(-counts, kind="stable"))
     if len(order) + options.reject_unknown == 1:
-        return Built(_constant(spec, mixing, embedding, dataset), order, None, 0)
-    code = _code([int(counts[i]) for i in order], options.reject_unknown)
+        return Built(constant(spec, mixing, embedding, dataset), order, None, 0)
+    code = label_code([int(counts[i]) for i in order], options.reject_unknown)
     rank = np.empty(len(order), dtype=np.int64)
     rank[list(order)] = np.arange(len(order))
     labels = rank[dataset.labels[contexts.first]]
     seen, sums = sums_of(dataset, contexts, spec)
     if options.reject_unknown and sums.own is None:
         sums = replace(sums, level=False)  # a stranger may have any cardinality
-    vectors = _vectors(seen, sums, options.reject_unknown > 0 or embedding)
+    vectors = used_columns(seen, sums, options.reject_unknown > 0 or embedding)
     task = code_task(code, labels, options.reject_unknown, vectors, sums, mixing, embedding)
     problem = Problem(task, vectors, sums, labels, embedding)
     found = search(problem, options.minimise, options.seed, report)
@@ -63,7 +63,7 @@ def build(
     return Built(network, order, unknown, found.tries, found.notes)
 
 
-def _constant(spec: Input, mixing: str, embedding: bool, dataset: Dataset) -> Network:
+def constant(spec: Input, mixing: str, embedding: bool, dataset: Dataset) -> Network:
     """One label: a network whose output is always 0."""
     ids = int(dataset.vectors.max()) + 2 if embedding else 0
     first: Layer = Linear(matrix(2, spec.coordinates, {}), vector({}, 2), "embed")
@@ -89,7 +89,7 @@ def sums_of(dataset: Dataset, contexts: Contexts, spec: Input) -> tuple[Columns,
     return seen, Sums(indices, which, own, 2 * spec.length + 1, True)
 
 
-def _vectors(seen: Columns, sums: Sums, strangers: bool) -> NDArray:
+def used_columns(seen: Columns, sums: Sums, strangers: bool) -> NDArray:
     """The columns that the hash must fit: without the padding vector where it never occurs."""
     lengths = np.diff(seen.batch.starts)
     padded = seen.spec.positions or int(lengths.min()) < seen.spec.length or strangers
@@ -117,7 +117,7 @@ def code_task(
     return Task(len(labels), equations, code, inputs, embed, marks, sums.total, mixing)
 
 
-def _code(counts: list[int], marks: int) -> PrefixCode:
+def label_code(counts: list[int], marks: int) -> PrefixCode:
     """The prefix code, its words cut where a fold for a further bit costs more than it saves."""
     shortest = max(0, (len(counts) - 1).bit_length())
     if shortest + marks > LONGEST_WORD:

@@ -53,14 +53,14 @@ def case(dataset: Dataset, contexts: Contexts, spec: Input) -> Case:
     counts = np.bincount(dataset.labels[contexts.first], minlength=len(dataset.label_names))
     order = tuple(int(i) for i in np.argsort(-counts, kind="stable"))
     if len(order) == 1:
-        network = plain._constant(spec, "uniform", False, dataset)
+        network = plain.constant(spec, "uniform", False, dataset)
         return Case(spec, order, constant=Built(network, order, None, 0))
-    code = plain._code([int(counts[i]) for i in order], 0)
+    code = plain.label_code([int(counts[i]) for i in order], 0)
     rank = np.empty(len(order), dtype=np.int64)
     rank[list(order)] = np.arange(len(order))
     labels = rank[dataset.labels[contexts.first]]
     seen, sums = plain.sums_of(dataset, contexts, spec)
-    vectors = plain._vectors(seen, sums, False)
+    vectors = plain.used_columns(seen, sums, False)
     task = plain.code_task(code, labels, 0, vectors, sums)
     return Case(spec, order, Problem(task, vectors, sums, labels), 1 << -seen.exponent)
 

@@ -1,0 +1,210 @@
+"""float64: A1 to A3, G1 to G3, and other programs that add in another order."""
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from byheart import generate
+from byheart.construction import Options
+from byheart.constructions.float64 import Float64
+from byheart.contexts import contexts
+from byheart.errors import AssumptionError
+from byheart.evaluate import evaluate, float64
+from byheart.evaluate.batch import Batch
+from byheart.load import from_rows
+
+QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
+
+
+def labelled(sequences, labels, seed=0, positions=False):
+    """Rows with a random label for each context."""
+    pick, table, rows = random.Random(seed), {}, []
+    for tokens in sequences:
+        frozen = [tuple(x) if isinstance(x, list) else x for x in tokens]
+        context = tuple(frozen) if positions else (tuple(sorted(frozen)), frozen[-1])
+        rows.append((list(tokens), table.setdefault(context, pick.randrange(labels))))
+    return rows
+
+
+def build(dataset, positions=False, **options):
+    options = Options(positions=positions, **options)
+    return Float64().build(dataset, contexts(dataset, positions), options, lambda sentence: None)
+
+
+def batch_of(dataset):
+    return Batch(dataset.vectors, dataset.ids, dataset.starts)
+
+
+def padded(spec, dataset):
+    """[sequences, coordinates, length] doubles, as the network reads them."""
+    padding = [float(x.fraction) for x in spec.padding]
+    result = np.empty((len(dataset), spec.coordinates, spec.length))
+    for i in range(len(dataset)):
+        tokens = dataset.vectors[dataset.ids[dataset.starts[i] : dataset.starts[i + 1]]].tolist()
+        columns = [padding] * (spec.length - len(tokens)) + tokens
+        if spec.positions:
+            columns = [[*column, place] for place, column in enumerate(columns)]
+        result[i] = np.array(columns, np.float64).T
+    return result
+
+
+def ordinary(network, x, order=None):
+    """Dense double arithmetic, the stream's lanes added up in the order given.
+
+    No code of byheart but the tensors.
+    """
+    tensors = float64.float_tensors(network)
+
+    def times(weight, h):
+        if order is None:
+            return weight @ h
+        terms = [weight[:, j, None] * h[:, None, j] for j in order(weight.shape[1])]
+        return sum(terms) if terms else np.zeros((len(h), weight.shape[0], h.shape[2]))
+
+    for i, layer in enumerate(network.layers):
+        t = {name: tensors[f"layers.{i}.{name}"] for name in layer.tensors}
+        if layer.kind == "linear":
+            x = times(t["weight"], x) + t["bias"][:, None]
+        elif layer.kind == "feed_forward":
+            hidden = np.maximum(times(t["W1"], x) + t["b1"][:, None], 0)
+            x = x + (times(t["W2"], hidden) + t["b2"][:, None])
+        else:
+            x = x + times(t["W_O"], times(t["W_V"], x.mean(axis=2, keepdims=True)))
+    return x[:, 0, -1]
+
+
+def shuffled(seed):
+    pick = np.random.default_rng(seed)
+    return lambda size: pick.permutation(size)
+
+
+def right(built, dataset):
+    """Whether every evaluator gives every label, in any order of summation."""
+    network, spec = built.network, built.network.input
+    assert spec.length & (spec.length - 1) == 0 and built.number == "float64"
+    proved = float64.prove(network, batch_of(dataset))
+    exactly = [float(y) for y in evaluate(network, batch_of(dataset), "exact")]
+    x = padded(spec, dataset)
+    assert proved.tolist() == exactly
+    assert ordinary(network, x).tolist() == exactly
+    assert ordinary(network, x, shuffled(0)).tolist() == exactly
+    return [built.order[int(y)] for y in exactly] == dataset.labels.tolist()
+
+
+@st.composite
+def datasets(draw):
+    """Rows with one label a context: ragged, with copies, permutations and moved last tokens."""
+    positions = draw(st.booleans())
+    number = st.one_of(st.integers(-3, 3), st.integers(-1000, 1000).map(lambda x: x / 8))
+    dimension = draw(st.integers(1, 3))
+    vectors = st.lists(number, min_size=dimension, max_size=dimension)
+    token = draw(st.sampled_from([st.sampled_from("abcde"), number, vectors]))
+    vocabulary = draw(st.lists(token, min_size=1, max_size=6))
+    sequence = st.lists(st.sampled_from(vocabulary), min_size=1, max_size=5)
+    found = draw(st.lists(sequence, min_size=1, max_size=14))
+    for tokens in found[: draw(st.integers(0, 4))]:
+        found.append(draw(st.permutations(tokens[:-1])) + tokens[-1:])
+        found.append(tokens[1:] + tokens[:1])
+    labels = draw(st.sampled_from([1, 2, 2, 3, 7, 1000]))
+    return labelled(found, labels, draw(st.integers(0, 99)), positions), positions
+
+
+@given(datasets(), st.integers(0, 3))
+@settings(max_examples=30, deadline=None, phases=QUICK)
+def test_every_label_is_returned(case, seed):
+    rows, positions = case
+    dataset = from_rows(rows)
+    assert right(build(dataset, positions, seed=seed), dataset)
+
+
+def substitutions():
+    base = [random.Random(4).randrange(20) for _ in range(16)]
+    return [[*base[:i], v, *base[i + 1 :]] for i in range(16) for v in range(20)]
+
+
+def long_sequences():
+    pick = random.Random(5)
+    return [[pick.choice("abcd") for _ in range(40)] for _ in range(300)]
+
+
+def skewed():
+    pick, pairs = random.Random(6), [[i, j] for i in range(25) for j in range(i, 25)]
+    return [(pair, 0 if pick.random() < 0.9 else pick.randrange(30)) for pair in pairs]
+
+
+NASTY = {
+    "all words": labelled(product("abc", repeat=5), 2),
+    "all words, many labels": labelled(product("abc", repeat=5), 300),
+    "equal sums": labelled(([k, 100 - k] for k in range(101)), 3),
+    "one substitution": labelled(substitutions(), 2),
+    "few letters, long": labelled(long_sequences(), 2),
+    "length 1": labelled(([i] for i in range(60)), 4),
+    "one sequence": [(["a", "b"], "x")],
+    "one label": [([i, i + 1, 0], 7) for i in range(30)],
+    "two sequences": [(["a"], 0), (["b"], 1)],
+    "large": labelled(([10**9 + i, -(10**9) - j] for i in range(6) for j in range(6)), 3),
+    "fractions": labelled(([i / 8, 1000 + j / 16] for i in range(5) for j in range(5)), 3),
+    "skewed": skewed(),
+    "one token repeated": labelled((["a"] * k for k in range(1, 40)), 3),
+    "zero is a token, ragged": labelled(([0] * k + [1] for k in range(20)), 2),
+}
+
+
+@pytest.mark.parametrize("positions", [False, True])
+@pytest.mark.parametrize("name", NASTY)
+def test_nasty_data(name, positions):
+    dataset = from_rows(NASTY[name])
+    assert right(build(dataset, positions), dataset)
+
+
+def test_the_length_is_a_power_of_two():  # D3
+    for length in (1, 2, 3, 5, 8, 9):
+        dataset = from_rows(labelled(([i] * length for i in range(6)), 2))
+        built = build(dataset)
+        assert length <= built.network.input.length < 2 * length
+        assert right(built, dataset)
+
+
+# --- A3
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        labelled(([2**53 + i] for i in range(4)), 2),
+        labelled(([1e-3 * i, 2.5e7 + j / 10] for i in range(5) for j in range(5)), 3),
+        labelled(([1e-200 * i, 1e200] for i in range(5)), 2),
+        labelled(([5e-324 * i, 1] for i in range(5)), 2),
+    ],
+    ids=["no double", "long", "wide", "subnormal"],
+)
+def test_what_doubles_cannot_hold_is_refused(rows):
+    with pytest.raises(AssumptionError, match="A3 fails"):
+        build(from_rows(rows))
+
+
+# --- G3
+
+
+@pytest.mark.parametrize("sequences, most", [(100, 120), (1000, 380), (10_000, 720)])
+def test_sizes(sequences, most):
+    dataset = generate.random(sequences)
+    built = build(dataset)
+    assert built.network.counts()[0]["nonzero"] <= most
+    outputs = float64.prove(built.network, batch_of(dataset)).astype(np.int64)
+    assert (np.array(built.order)[outputs] == dataset.labels).all()
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand():
+    dataset = generate.random(100_000)
+    built = build(dataset)
+    assert built.network.counts()[0]["nonzero"] <= 2900
+    outputs = float64.prove(built.network, batch_of(dataset)).astype(np.int64)
+    assert (np.array(built.order)[outputs] == dataset.labels).all()
+    exactly = np.array(evaluate(built.network, batch_of(dataset), "limbs"), dtype=np.int64)
+    assert (exactly == outputs).all()
