@@ -114,6 +114,12 @@ def test_force_replaces_a_model_and_nothing_else(capitals, home):
     "options, match",
     [
         ({"method": "magic"}, "no method"),
+        ({"form": "magic"}, "one form"),
+        ({"method": "embedding", "form": "magic"}, "not 'magic'"),
+        ({"method": "deep-sets", "positions": True}, "not take --positions"),
+        ({"method": "seq2seq"}, "a sequence has one label"),
+        ({"attention": "magic"}, "attention"),
+        ({"sample": 0}, "sample"),
         ({"minimise": "time"}, "minimise"),
         ({"reject_unknown": 99}, "bits"),
         ({"on_conflict": "guess"}, "on-conflict"),
@@ -124,6 +130,31 @@ def test_compile_refuses_bad_options_and_writes_nothing(capitals, tmp_path, opti
     with pytest.raises(ByheartError, match=match):
         models.compile(capitals[1], tmp_path / "m", **options)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_label_lists_and_empty_sequences(tmp_path):
+    """compile counts labels, verify and recall agree, majority settles conflicts of tokens."""
+    tags = [(["a", "b"], ["x", "y"]), (["b", "a"], ["y", "z"]), (["b", "a"], ["y", "z"])]
+    path = write(tmp_path / "tags.jsonl", tags)
+    with pytest.raises(AssumptionError, match="A1 fails.*token 'a'.*--positions"):
+        models.compile(path, tmp_path / "m")
+    with pytest.raises(AssumptionError, match="drop cannot leave out single tokens"):
+        models.compile(path, tmp_path / "m", on_conflict="drop")
+    answer = models.compile(path, tmp_path / "m", on_conflict="majority", write_data=True)
+    assert answer["verified"] == {"checked": 6, "correct": 6, "evidence": "proved"}
+    assert (answer["method"], answer["dataset"]["contexts"]) == ("seq2seq", 2)
+    for file in (path, tmp_path / "m" / "data.jsonl"):
+        for apart in (False, True):
+            found = models.verify(tmp_path / "m", file, checker=apart)
+            assert found["verified"]["evidence"] == "proved"
+    assert recall(tmp_path / "m", ["a", "b"])["answers"][0]["label"] == ["z", "y"]
+    sets = write(tmp_path / "sets.jsonl", [([], 1), (["a"], 2), (["a", "b"], 1), (["b", "a"], 2)])
+    answer = models.compile(sets, tmp_path / "s", on_conflict="drop", write_data=True)
+    assert (answer["method"], answer["verified"]["checked"]) == ("deep-sets", 2)
+    assert models.verify(tmp_path / "s", sets)["verified"]["evidence"] == "proved"
+    (tmp_path / "q.jsonl").write_text('{"input": []}\n{"input": ["a"]}\n')
+    found = recall(tmp_path / "s", file=tmp_path / "q.jsonl")["answers"]
+    assert [a["label"] for a in found] == [1, 2]
 
 
 def test_compile_names_a_folder_that_is_missing(capitals, tmp_path):

@@ -5,24 +5,33 @@ import time
 import tracemalloc
 from dataclasses import replace
 from hashlib import sha256
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byheart.coder import Reader
 from byheart.compile import compile
-from byheart.encoding import _Reader, decode, encode, encoded_bits
+from byheart.encoding import BLOCKS, decode, encode, encoded_bits
 from byheart.errors import ByheartError
 from byheart.generate import random as generate
 from byheart.network import (
     Dyadic,
+    Embedding,
     Entry,
     FeedForward,
+    HardAttention,
     Input,
     Layer,
     Linear,
     Matrix,
+    Mixing,
     Network,
+    Relu,
+    SparseAttention,
+    Sum,
+    TokenWise,
     UniformAttention,
     dyadic,
     matrix,
@@ -55,28 +64,58 @@ def matrices(draw: st.DrawFn, rows: int, columns: int) -> Matrix:
 
 
 @st.composite
+def connections(draw: st.DrawFn) -> tuple[tuple[int, int], ...]:
+    near = st.tuples(st.integers(0, 4), st.integers(0, 4))
+    far = st.tuples(st.integers(0, 1 << 20), st.integers(0, 1 << 20))
+    star = st.integers(1, 40).map(lambda n: {(0, k) for k in range(n)})
+    return tuple(sorted(draw(st.one_of(st.sets(near), st.sets(far, max_size=5), star))))
+
+
+@st.composite
 def blocks(draw: st.DrawFn, width: int) -> Layer:
-    units = draw(st.integers(0, 3))
-    if draw(st.booleans()):
-        return UniformAttention(draw(matrices(units, width)), draw(matrices(width, units)), "")
-    return FeedForward(
-        draw(matrices(units, width)),
-        draw(matrices(units, 1)),
-        draw(matrices(width, units)),
-        draw(matrices(width, 1)),
-    )
+    """One layer of any kind between the first and the last."""
+    kind, units = draw(st.sampled_from(BLOCKS)), draw(st.integers(0, 3))
+    if kind is Sum:
+        return Sum("")
+    if kind is Relu:
+        return Relu(draw(matrices(units, width)), draw(matrices(units, 1)))
+    if kind is FeedForward:
+        shapes = (units, width), (units, 1), (width, units), (width, 1)
+        return FeedForward(*(draw(matrices(*shape)) for shape in shapes))
+    if kind is HardAttention:
+        heads = draw(st.integers(1, 3))
+        inward = [draw(matrices(heads * units, width)) for _ in range(3)]
+        return HardAttention(*inward, draw(matrices(width, heads * units)), heads, "")
+    inward, out = draw(matrices(units, width)), draw(matrices(width, units))
+    if kind is SparseAttention:
+        return SparseAttention(inward, out, draw(connections()), "")
+    return UniformAttention(inward, out, "")
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> Input:
+    dimension = draw(st.integers(0, 3))
+    coordinate = st.one_of(st.just(Dyadic(0, 0)), values)
+    vectors = st.none() | st.tuples(*[coordinate] * dimension)
+    length, positions = draw(st.integers(0, 1 << 20)), draw(st.booleans())
+    return Input(dimension, length, positions, draw(vectors), draw(vectors))
 
 
 @st.composite
 def networks(draw: st.DrawFn) -> Network:
-    dimension, width = draw(st.integers(0, 3)), draw(st.integers(0, 4))
-    padding = tuple(draw(st.one_of(st.just(Dyadic(0, 0)), values)) for _ in range(dimension))
-    entry = Input(dimension, draw(st.integers(0, 1 << 20)), draw(st.booleans()), padding)
-    first = Linear(draw(matrices(width, entry.coordinates)), draw(matrices(width, 1)))
-    middle = draw(st.lists(blocks(width), max_size=4))
-    repeated = middle * draw(st.sampled_from([1, 1, 10]))
+    entry, width = draw(inputs()), draw(st.integers(0, 4))
+    if draw(st.booleans()):
+        table = draw(matrices(width, draw(st.integers(0, 5))))
+        layers: list[Layer] = [Embedding(table, draw(matrices(width, 1)), "")]
+    else:
+        layers = [Linear(draw(matrices(width, entry.coordinates)), draw(matrices(width, 1)))]
+    for _ in range(draw(st.integers(0, 4))):
+        block = draw(blocks(width))
+        narrower = isinstance(block, Relu) and block.weight.rows != width
+        layers += [block] * (1 if narrower else draw(st.sampled_from([1, 1, 10])))
+        width = block.weight.rows if isinstance(block, Relu) else width
     last = Linear(draw(matrices(1, width)), draw(matrices(1, 1)))
-    return Network(entry, (first, *repeated, last))
+    return Network(entry, (*layers, last), draw(st.booleans()))
 
 
 def without_stages(network: Network) -> Network:
@@ -110,9 +149,180 @@ def test_round_trip(network: Network) -> None:
     assert encode(decode(data)) == data
 
 
-def test_a_tiny_network_has_this_code_for_ever() -> None:
-    assert encode(tiny()).hex() == "986e110c17201cbdd217538ebf82335877e69ddbba"
-    assert encoded_bits(tiny()) == 168
+def kinds() -> Network:
+    """A network with every kind of layer; no model folder would hold it."""
+    table = Embedding(matrix(2, 3, {(0, 0): 1, (0, 1): 2, (1, 2): -0.5}), vector({0: 3}, 2))
+    read, out = matrix(2, 2, {(0, 0): 1, (1, 1): 1}), matrix(2, 2, {(0, 0): 3, (0, 1): -3})
+    blocks = (
+        fold(3),
+        HardAttention(read, read, read, out, heads=2),
+        SparseAttention(matrix(1, 2, {(0, 0): 1}), matrix(2, 1, {(1, 0): 3}), LINKS, "gather"),
+        UniformAttention(matrix(1, 2, {(0, 1): 1}), matrix(2, 1, {(0, 0): 3})),
+        Relu(matrix(3, 2, {(0, 0): 1, (1, 1): -1, (2, 0): 7}), vector({2: 0.25}, 3)),
+        Sum(),
+    )
+    last = Linear(matrix(1, 3, {(0, 2): 1}), vector({0: 5}, 1))
+    entry = Input(1, 3, True, (Dyadic(0, 0),), (Dyadic(1, 1),))
+    return Network(entry, (table, *blocks, last), every=True)
+
+
+LINKS = ((0, 1), (0, 2), (0, 3), (2, 0), (2, 2), (3, 3))
+
+
+def test_every_kind_of_layer_is_tried() -> None:
+    tried = {type(layer) for layer in kinds().layers}
+    assert tried == set(get_args(TokenWise) + get_args(Mixing))
+    assert decode(encode(kinds())) == without_stages(kinds())
+
+
+def test_two_networks_have_these_codes_for_ever() -> None:
+    assert encode(tiny()).hex() == "98661510c17201caed217538ebf823356f5921776ee8"
+    assert encoded_bits(tiny()) == 174
+    assert encode(kinds()).hex() == (
+        "98f4093bdc2a52237b61a266656a11627191c3c33df4b537"
+        "c2e244810b50cd596add68af2f39956cc5367689705c"
+    )
+    assert encoded_bits(kinds()) == 368
+
+
+class Plain:
+    """The code once more, word for word after the docstrings: one long number, no carries."""
+
+    def __init__(self) -> None:
+        self.low, self.range, self.doublings = 0, (1 << 64) - 1, 0
+        self.counts: dict = {}
+        self.runs: dict = {}
+        self.values: dict = {}
+
+    def take(self, start: int, size: int) -> None:
+        self.low, self.range = self.low + start, size
+        while self.range < 1 << 63:
+            self.low, self.range, self.doublings = 2 * self.low, 2 * self.range, self.doublings + 1
+
+    def bit(self, context: object, bit: bool) -> None:
+        counts = self.counts.setdefault(context, [1, 1])
+        split = self.range * counts[0] // sum(counts)
+        self.take(*((split, self.range - split) if bit else (0, split)))
+        counts[bit] += 2
+        if sum(counts) > 63:
+            counts[:] = [-(-count // 2) for count in counts]
+
+    def number(self, field: object, number: int) -> None:
+        digits = f"{number + 1:b}"
+        for i in range(len(digits)):
+            self.bit((field, i), i < len(digits) - 1)
+        for i in range(1, len(digits)):
+            self.bit((field, len(digits), digits[:i]), digits[i] == "1")
+
+    def signed(self, field: object, number: int) -> None:
+        self.number(field, 2 * number - 1 if number > 0 else -2 * number)
+
+    def tensor(self, name: str, tensor: Matrix) -> None:
+        down = name in ("W1", "W_V")
+        table = {(c, r) if down else (r, c): (r, c, v) for r, c, v in tensor.entries}
+        wide = tensor.rows if down else tensor.columns
+        places = sorted(a * wide + b for a, b in table)
+        begins = [p for p in places if p - 1 not in places]
+        ends = [p for p in places if p + 1 not in places]
+        runs = list(zip(begins, ends, strict=True))
+        self.bit((name, "same"), runs == self.runs.get(name, []))
+        if runs != self.runs.get(name, []):
+            self.number((name, "runs"), len(runs))
+            for i, (begin, end) in enumerate(runs):
+                gap = begin - runs[i - 1][1] - 2 if i else begin
+                self.number((name, "gap" if i else "first"), gap)
+                self.number((name, "length"), end - begin)
+        self.runs[name] = runs
+        for _, (r, c, value) in sorted(table.items()):
+            self.value(name, r, c, value)
+
+    def value(self, name: str, row: int, column: int, value: Dyadic) -> None:
+        before = self.values.get(name, Dyadic(1, 0))
+        again = self.values.get((name, row, column), before)
+        self.bit((name, "again"), value == again)
+        self.values[name] = self.values[name, row, column] = value
+        if value == again:
+            return
+        field = name, before.digits >= 16
+        self.bit((field, "minus"), value.mantissa < 0)
+        tops = [x.digits + x.exponent for x in (value, before)]
+        self.signed((field, "top"), tops[0] - tops[1])
+        self.signed((field, "exponent"), value.exponent - before.exponent)
+        digits = f"{abs(value.mantissa):b}"
+        if len(digits) > 1:
+            ones = min(1023, len(digits[1:]) - len(digits[1:].lstrip("1")))
+            self.number((field, "ones"), ones)
+            if ones < len(digits) - 1:
+                self.plain(digits[1 + ones + (ones < 1023) : -1])
+
+    def plain(self, digits: str) -> None:
+        first = len(digits) % 32
+        for begin in range(first - 32, len(digits), 32):
+            chunk = digits[max(0, begin) : begin + 32]
+            unit = self.range // 2 ** len(chunk)
+            self.take(int(chunk or "0", 2) * unit, unit)
+
+    def vector(self, name: str, values: tuple[Dyadic, ...] | None) -> None:
+        self.bit(name, values is not None)
+        if values is not None:
+            entries = tuple(Entry(i, 0, v) for i, v in enumerate(values) if v.mantissa)
+            self.tensor(name, Matrix(len(values), 1, entries))
+
+    def network(self, network: Network) -> str:
+        entry, first = network.input, network.layers[0]
+        self.number("dimension", entry.dimension)
+        self.number("length", entry.length)
+        self.bit("positions", entry.positions)
+        self.vector("padding", entry.padding)
+        self.vector("extra", entry.extra)
+        self.bit("every", network.every)
+        self.number("blocks", len(network.layers) - 2)
+        self.bit("embedding", isinstance(first, Embedding))
+        self.number("width", first.tensors["weight"].rows)
+        if isinstance(first, Embedding):
+            self.number("ids", first.weight.columns)
+        for i, layer in enumerate(network.layers):
+            if 0 < i < len(network.layers) - 1:
+                self.sizes(layer)
+            for name, tensor in layer.tensors.items():
+                self.tensor(name, tensor)
+            if isinstance(layer, SparseAttention):
+                self.connections(layer.connections)
+        return f"{-(-self.low >> 62):0{self.doublings + 2}b}"
+
+    def sizes(self, layer: Layer) -> None:
+        self.number("kind", [kind.kind for kind in BLOCKS].index(layer.kind))
+        match layer:
+            case Relu():
+                self.number("rows", layer.weight.rows)
+            case FeedForward():
+                self.number("hidden", layer.W1.rows)
+            case HardAttention():
+                self.number("heads", layer.heads)
+                self.number("hidden", layer.W_V.rows // layer.heads)
+            case UniformAttention() | SparseAttention():
+                self.number("hidden", layer.W_V.rows)
+
+    def connections(self, pairs: tuple[tuple[int, int], ...]) -> None:
+        self.number("connections", len(pairs))
+        last = (0, -1)
+        for i, (target, source) in enumerate(pairs):
+            self.number("target", target - last[0])
+            if i and target == last[0]:
+                self.number("next source", source - last[1] - 1)
+            else:
+                self.number("source", source)
+            last = target, source
+
+
+@settings(deadline=None, max_examples=40)
+@given(networks())
+def test_the_code_is_the_written_one(network: Network) -> None:
+    word = Plain().network(network)
+    assert encoded_bits(network) == len(word)
+    assert encode(network) == int(word.ljust(-(-len(word) // 8) * 8, "0"), 2).to_bytes(
+        -(-len(word) // 8), "big"
+    )
 
 
 def test_stages_are_comments() -> None:
@@ -144,7 +354,12 @@ def test_a_flipped_bit_is_refused_or_another_network(
 
 
 def test_every_flip_of_one_or_two_neighbouring_bits_of_a_tiny_code() -> None:
-    data, network = encode(tiny()), without_stages(tiny())
+    for network in (tiny(), kinds()):
+        assert flips_that_decode(network) > 0
+
+
+def flips_that_decode(network: Network) -> int:
+    data, network = encode(network), without_stages(network)
     number, decoded = int.from_bytes(data, "big"), 0
     for first in range(8 * len(data)):
         for second in {first, (first + 1) % (8 * len(data))}:
@@ -152,7 +367,7 @@ def test_every_flip_of_one_or_two_neighbouring_bits_of_a_tiny_code() -> None:
             if assert_canonical(flipped):
                 assert decode(flipped) != network
                 decoded += 1
-    assert decoded > 0
+    return decoded
 
 
 @settings(deadline=None, max_examples=20)
@@ -182,6 +397,18 @@ def test_constant_bytes_are_quick(data: bytes) -> None:
     assert_quick(data)
 
 
+@settings(deadline=None, max_examples=80)
+@given(networks(), st.binary(max_size=60), st.randoms(use_true_random=False))
+def test_a_code_that_turns_into_garbage_raises_nothing_else(
+    network: Network, garbage: bytes, chance: random.Random
+) -> None:
+    """Deep in the grammar, where random bytes alone never come."""
+    data = encode(network)
+    cut = chance.randrange(len(data))
+    assert_canonical(data[:cut] + garbage)
+    assert_canonical(data[:cut] + garbage + data[cut:])
+
+
 def bombs() -> list[bytes]:
     """Codes that promise much, or are as cheap as a code can be, and are cut off."""
     size, digits = 1 << 20, 1 << 22
@@ -195,7 +422,19 @@ def bombs() -> list[bytes]:
     codes = [encode(Network(entry, (first, last))) for first in firsts]
     empty = FeedForward(Matrix(0, size), Matrix(0, 1), Matrix(size, 0), Matrix(size, 1))
     codes.append(encode(Network(entry, (wide, *[empty] * 1000, last))))
-    return [piece for code in codes for piece in (code[:20], code[: len(code) // 2])]
+    table = Embedding(Matrix(1, size, tuple(Entry(0, i, Dyadic(1, 0)) for i in range(2000))), EMPTY)
+    read = Linear(Matrix(1, 1), Matrix(1, 1))
+    links = tuple((0, k) for k in range(5_000))
+    star = SparseAttention(Matrix(1, 1), Matrix(1, 1), links)
+    heads = HardAttention(*[Matrix(size, 1)] * 3, Matrix(1, size), size)
+    codes.append(encode(Network(entry, (table, read))))
+    codes.append(encode(Network(entry, (read, star, read))))
+    codes.append(encode(Network(entry, (read, *[heads] * 100, *[Sum()] * 1000, read))))
+    whole = [code for code in codes if len(code) < 10_000]
+    return whole + [piece for code in codes for piece in (code[:20], code[: len(code) // 2])]
+
+
+EMPTY = Matrix(1, 1)
 
 
 def assert_quick(data: bytes) -> None:
@@ -233,7 +472,7 @@ def assert_no_code(value: Dyadic) -> None:
 
 def test_a_network_of_the_wrong_shape_has_no_code() -> None:
     first, *middle, last = tiny().layers
-    one, entry = Dyadic(1, 0), tiny().input
+    one, entry, size = Dyadic(1, 0), tiny().input, 1 << 20
     outside = [(Entry(0, 2, one),), (Entry(-1, 0, one),), (Entry(0, -1, one),)]
     unsorted = (Entry(0, 1, one), Entry(0, 0, one))
     doubled = (Entry(0, 0, one), Entry(0, 0, one))
@@ -249,8 +488,22 @@ def test_a_network_of_the_wrong_shape_has_no_code() -> None:
     for layers in wrong:
         with pytest.raises(ByheartError):
             encode(Network(entry, layers))
+    links = [((1, 0), (0, 0)), ((0, 1), (0, 1)), ((0, -1),), ((-1, 0),), ((0, size + 1),)]
+    for pairs in links:
+        star = SparseAttention(matrix(1, 2, {}), matrix(2, 1, {}), pairs)
+        with pytest.raises(ByheartError):
+            encode(Network(entry, (first, star, last)))
+    with pytest.raises(ByheartError):  # three lanes are not two heads
+        odd = HardAttention(*[Matrix(3, 2)] * 3, Matrix(2, 3), 2)
+        encode(Network(entry, (first, odd, last)))
+    with pytest.raises(ByheartError):
+        encode(Network(entry, (first, Embedding(Matrix(2, 2), Matrix(2, 1)), last)))
+    with pytest.raises(ByheartError):  # the last layer reads what the one before it leaves
+        encode(Network(entry, (first, Relu(Matrix(3, 2), Matrix(3, 1)), last)))
     with pytest.raises(ByheartError):
         encode(replace(tiny(), input=replace(entry, padding=())))
+    with pytest.raises(ByheartError):
+        encode(replace(tiny(), input=replace(entry, extra=())))
     with pytest.raises(ByheartError):
         encode(replace(tiny(), input=replace(entry, length=(1 << 20) + 1)))
 
@@ -261,7 +514,7 @@ def test_a_block_like_the_one_before_costs_less_than_a_bit() -> None:
     some, more = (Network(tiny().input, (first, *folds[:n], last)) for n in (100, 1000))
     assert encoded_bits(more) - encoded_bits(some) < 900
     # for ever, like the tiny one
-    assert sha256(encode(more)).hexdigest()[:16] == "8ddb70387b26d22e"
+    assert sha256(encode(more)).hexdigest()[:16] == "d06abd71c98cd989"
 
 
 def test_random_mantissas_cost_their_digits() -> None:
@@ -276,7 +529,7 @@ def test_random_mantissas_cost_their_digits() -> None:
 def test_a_chunk_beyond_the_last_part_is_refused() -> None:
     """2^32 parts of floor(range / 2^32) leave a little of the range over: it is no chunk's."""
     with pytest.raises(ByheartError):
-        _Reader(b"\xff" * 16).chunk(32, 0)
+        Reader(b"\xff" * 16).chunk(32, 0)
 
 
 def test_ones_cannot_promise_more_digits_than_there_are_bits() -> None:

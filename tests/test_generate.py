@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from byheart.contexts import contexts
 from byheart.errors import ByheartError
-from byheart.generate import KINDS, TRAPS, random, save
+from byheart.generate import KINDS, TRAPS, multisets, random, save, tokens
 from byheart.load import from_rows, load
 
 
@@ -28,6 +28,37 @@ def test_multiset_and_last_token_decide_the_label(sequences, length, dimension, 
     assert set(data.label_names) <= set(range(labels))
     rows = [(data.sequence(i), data.label(i)) for i in range(sequences)]
     assert from_rows(rows).sha256() == data.sha256()  # numbered as any other dataset
+
+
+sizes = given(
+    sequences=st.integers(1, 60),
+    length=st.integers(1, 5),
+    labels=st.integers(1, 4),
+    seed=st.integers(0, 2**32),
+)
+
+
+@sizes
+def test_multiset_and_token_decide_the_label_of_a_token(sequences, length, labels, seed):
+    data = tokens(sequences, length, 2, labels, seed)
+    assert data.every and (len(data), len(data.labels)) == (sequences, sequences * length)
+    assert not contexts(data, positions=False).conflicts(data).any()
+    names = [data.label(k) for k in range(len(data.labels))]
+    rows = [(data.sequence(i), names[i * length : (i + 1) * length]) for i in range(sequences)]
+    assert from_rows(rows).sha256() == data.sha256()
+
+
+@sizes
+def test_the_multiset_alone_decides_the_label(sequences, length, labels, seed):
+    data = multisets(sequences, length, 2, labels, seed)
+    assert (len(data), data.length, data.every) == (sequences, length, False)
+    assert not contexts(data, positions=False, last=False).conflicts(data).any()
+    rows = [(data.sequence(i), data.label(i)) for i in range(sequences)]
+    assert from_rows(rows).sha256() == data.sha256()
+
+
+def test_multisets_have_all_sizes():
+    assert set(multisets(200).lengths.tolist()) == set(range(8))
 
 
 def test_same_seed_same_data():
@@ -74,18 +105,22 @@ def test_bad_sizes(options, reason):
         random(**options)
 
 
-@pytest.mark.parametrize("extension", [".npz", ".jsonl"])
-def test_saved_and_loaded(tmp_path, extension):
-    data = KINDS["random"](200, labels=5)
+@pytest.mark.parametrize(
+    ("kind", "extension"),
+    [(k, e) for k in KINDS for e in (".npz", ".jsonl") if (k, e) != ("multisets", ".npz")],
+)
+def test_saved_and_loaded(tmp_path, kind, extension):
+    data = KINDS[kind](200, labels=5)
     save(data, tmp_path / f"d{extension}")
     assert load(tmp_path / f"d{extension}").sha256() == data.sha256()
     assert os.listdir(tmp_path) == [f"d{extension}"]
 
 
 def test_numbers_saved_as_npz(tmp_path):
-    data = from_rows([([1.5, 2.0], 3), ([2.0, 2.0], -4)])
-    save(data, tmp_path / "d.npz")
-    assert load(tmp_path / "d.npz").sha256() == data.sha256()
+    for labels in ((3, -4), ([3, 5], [-4, 3])):
+        data = from_rows([([1.5, 2.0], labels[0]), ([2.0, 2.0], labels[1])])
+        save(data, tmp_path / "d.npz")
+        assert load(tmp_path / "d.npz").sha256() == data.sha256()
 
 
 @pytest.mark.parametrize(
@@ -94,6 +129,7 @@ def test_numbers_saved_as_npz(tmp_path):
         ([(["a"], 1)], "string tokens"),
         ([([1], "a")], "string labels"),
         ([([1], 1), ([1, 2], 1)], "sequences of different lengths"),
+        ([([], 1), ([1, 2], 1)], "sequences of different lengths"),
         ([([1], 1, 2)], "counts"),
     ],
 )

@@ -1,5 +1,6 @@
 """Files to datasets: what each format means, and every file that is refused."""
 
+import hashlib
 import json
 import sys
 from collections import defaultdict
@@ -21,8 +22,16 @@ DATA = Path(__file__).parents[2] / "shared/data"
 def plain(dataset):
     """The rows of a dataset as Python values."""
     return [
-        (dataset.sequence(i), dataset.label(i), int(dataset.counts[i])) for i in range(len(dataset))
+        (dataset.sequence(i), label_of(dataset, i), int(dataset.counts[i]))
+        for i in range(len(dataset))
     ]
+
+
+def label_of(dataset, i):
+    """The label of a sequence, or the list of its tokens' labels."""
+    if not dataset.every:
+        return dataset.label(i)
+    return [dataset.label(k) for k in range(dataset.starts[i], dataset.starts[i + 1])]
 
 
 def contexts_of(dataset):
@@ -102,7 +111,6 @@ BAD_LINES = {
     '{"input": ["a"]}': '"label" is missing',
     '{"input": "a", "label": 1}': "not a list",
     '{"input": null, "label": 1}': "not a list",
-    '{"input": [], "label": 1}': "input is empty",
     '{"input": ["a", 1], "label": 1}': r"different kinds are mixed \(a number and a string\)",
     '{"input": [1, [1]], "label": 1}': "different kinds are mixed",
     '{"input": [1], "label": 1}': r"mixed \(numbers here and strings before\)",
@@ -129,8 +137,9 @@ BAD_LINES = {
     '{"input": ["a"], "label": 1.0}': "the label is a number; a label is a string or an integer",
     '{"input": ["a"], "label": {}}': "the label is an object",
     '{"input": ["a"], "label": 9223372036854775808}': "beyond signed 64 bits",
-    '{"input": ["a", "b"], "label": [1, 2]}': "sequence-to-sequence labels are not supported yet",
+    '{"input": ["a", "b"], "label": [1, 2]}': "some labels are lists and some are not",
     '{"input": ["a", "b"], "label": [1]}': "the label has 1 entries and the input 2 tokens",
+    '{"input": [], "label": []}': "some labels are lists and some are not",
     '{"input": ["a"], "label": 1, "count": 0}': "count is no integer of 1 or more",
     '{"input": ["a"], "label": 1, "count": 1.5}': "count is no integer of 1 or more",
     '{"input": ["a"], "label": 1, "count": true}': "count is no integer of 1 or more",
@@ -143,12 +152,104 @@ BAD_LINES = {
 @pytest.mark.parametrize("line", BAD_LINES)
 def test_bad_line_is_named(tmp_path, line):
     good = '{"input": ["a"], "label": 1}\n' * 2
-    path = written(tmp_path, "bad.jsonl", f"{good}\n{line}\n{good}")
-    with pytest.raises(ByheartError, match=BAD_LINES[line]) as caught:
+    named(written(tmp_path, "bad.jsonl", f"{good}\n{line}\n{good}"), BAD_LINES[line])
+
+
+def named(path, reason):
+    """Line 4 of a file is refused for this reason."""
+    with pytest.raises(ByheartError, match=reason) as caught:
         load(path)
     message = str(caught.value)
     assert f"{path}, line 4: " in message
     assert message.endswith(".") and "\n" not in message
+
+
+BAD_LISTS = {
+    '{"input": ["a", "b"], "label": 1}': "some labels are lists and some are not",
+    '{"input": [], "label": 1}': "some labels are lists and some are not",
+    '{"input": ["a", "b"], "label": [1]}': "the label has 1 entries and the input 2 tokens",
+    '{"input": ["a"], "label": [1, 2]}': "the label has 2 entries and the input 1 tokens",
+    '{"input": [], "label": [1]}': "the label has 1 entries and the input 0 tokens",
+    '{"input": ["a"], "label": []}': "the label has 0 entries and the input 1 tokens",
+    '{"input": ["a"], "label": [null]}': "the label is null",
+    '{"input": ["a"], "label": [1.5]}': "the label is a number",
+    '{"input": ["a"], "label": [true]}': "the label is true or false",
+    '{"input": ["a"], "label": [[1]]}': "the label is a list",
+    '{"input": ["a", "b"], "label": [1, "x"]}': "string and integer labels are mixed",
+    '{"input": ["a"], "label": ["x"]}': "string and integer labels are mixed",
+    '{"input": ["a"], "label": [9223372036854775808]}': "beyond signed 64 bits",
+    '{"input": ["a"], "label": "\\ud800"}': "some labels are lists and some are not",
+}
+
+
+@pytest.mark.parametrize("line", BAD_LISTS)
+def test_bad_line_of_label_lists_is_named(tmp_path, line):
+    good = '{"input": ["a", "b"], "label": [1, 2]}\n' * 2
+    named(written(tmp_path, "bad.jsonl", f"{good}\n{line}\n{good}"), BAD_LISTS[line])
+
+
+def test_half_a_character_in_a_label_list_is_named(tmp_path):
+    good = '{"input": ["a", "b"], "label": ["x", "y"]}\n'
+    line = '{"input": ["a", "b"], "label": ["x", "\\ud800"]}'
+    named(written(tmp_path, "bad.jsonl", f"{good * 3}{line}\n{good}"), "half a surrogate pair")
+
+
+# a label for every token, and sequences without tokens
+
+
+def test_label_lists_by_hand(tmp_path):
+    path = written(tmp_path, "d.jsonl", '{"input": ["b", "a"], "label": ["y", "x"]}\n'
+                   '{"input": [], "label": [], "count": 2}\n'
+                   '{"input": ["b"], "label": ["x"]}\n')  # fmt: skip
+    data = load(path)
+    assert data.every and len(data) == 3
+    assert (data.ids.tolist(), data.starts.tolist()) == ([1, 0, 1], [0, 2, 2, 3])
+    assert (data.labels.tolist(), data.label_names) == ([1, 0, 0], ("x", "y"))
+    assert (data.owner.tolist(), data.own.tolist()) == ([0, 0, 2], [0, 1, 2])
+    assert [data.label(i) for i in range(3)] == ["y", "x", "x"]
+    assert (data.counts.tolist(), data.length) == ([1, 2, 1], 2)
+
+
+def test_empty_inputs_by_hand(tmp_path):
+    path = written(tmp_path, "d.jsonl", '{"input": [], "label": 1}\n'
+                   '{"input": [2.5], "label": 0}\n{"input": [], "label": 1}\n')  # fmt: skip
+    data = load(path)
+    assert (data.kind, data.ids.tolist(), data.starts.tolist()) == ("number", [0], [0, 0, 1, 1])
+    assert (data.labels.tolist(), data.every) == ([1, 0, 1], False)
+    assert plain(data) == [([], 1, 1), ([2.5], 0, 1), ([], 1, 1)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 1000])
+def test_empty_inputs_have_no_kind(monkeypatch, size):
+    monkeypatch.setattr(rows, "ROWS", size)
+    for token in ("a", 1, 0.5, [1, 2]):
+        for table in (
+            [([], 0), ([token], 1)],
+            [([token], 1), ([], 0)],
+            [([], 0)] * 3 + [([token], 1)],
+        ):
+            assert [row[:2] for row in plain(from_rows(table))] == table
+
+
+@pytest.mark.parametrize("label", [1, "x", []])
+def test_no_token_at_all_is_refused(tmp_path, label):
+    with pytest.raises(ByheartError, match="rows holds no token"):
+        from_rows([([], label)] * 2)
+    path = written(tmp_path, "d.jsonl", json.dumps({"input": [], "label": label}) + "\n")
+    with pytest.raises(ByheartError, match="holds no token"):
+        load(path)
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_kinds_of_labels_far_apart_are_named(monkeypatch, size):
+    monkeypatch.setattr(rows, "ROWS", size)
+    fine = [([1, 2], [1, 2])] * 5
+    with pytest.raises(ByheartError, match="row 6: some labels are lists"):
+        from_rows([*fine, ([1, 2], 1), *fine])
+    with pytest.raises(ByheartError, match="row 6: string and integer labels"):
+        from_rows([*fine, ([1, 2], ["1", "2"]), *fine])
+    with pytest.raises(ByheartError, match="row 6: the label has 1 entries"):
+        from_rows([*fine, ([1, 2], [1]), *fine])
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
@@ -190,8 +291,13 @@ def tables(draw):
     token = draw(st.sampled_from([
         st.text(max_size=3), numbers, st.integers(-(2**63), 2**63 - 1),
         st.lists(numbers, min_size=size, max_size=size)]))  # fmt: skip
-    row = st.tuples(st.lists(token, min_size=1, max_size=5), draw(labels), st.integers(1, 10**6))
-    return draw(st.lists(row, min_size=1, max_size=8))
+    label, every = draw(labels), draw(st.booleans())
+    found = []
+    for tokens in draw(st.lists(st.lists(token, max_size=5), min_size=1, max_size=8).filter(any)):
+        size = len(tokens)
+        name = draw(st.lists(label, min_size=size, max_size=size) if every else label)
+        found.append((tokens, name, draw(st.integers(1, 10**6))))
+    return found
 
 
 @given(tables())
@@ -209,7 +315,26 @@ def test_tokens_and_labels_are_the_sorted_distinct_ones(table):
     tokens = [data.token(i) for i in range(len(data.tokens))]
     assert all(a < b for a, b in zip(tokens, tokens[1:], strict=False))
     assert set(data.ids.tolist()) == set(range(len(tokens)))
-    assert list(data.label_names) == sorted({label for _, label, _ in table})
+    lists = [label if data.every else [label] for _, label, _ in table]
+    assert list(data.label_names) == sorted({label for names in lists for label in names})
+
+
+@given(tables().filter(lambda table: not isinstance(table[0][1], list)))
+def test_a_label_a_sequence_is_not_a_label_a_token(table):
+    """Even where both have one token and one label, the hash says which it is."""
+    single = [(tokens[:1], label, count) for tokens, label, count in table if tokens]
+    lists = [(tokens, [label], count) for tokens, label, count in single]
+    one, other = from_rows(single), from_rows(lists)
+    assert one.labels.tolist() == other.labels.tolist()
+    assert one.sha256() != other.sha256()
+
+
+def test_the_hash_by_hand():
+    content = b"byheart-data-1\nstring every\n" + b'"a"\n"b"\n' + b"7\n9\n"
+    for array in ([2, 0, 1], [1, 0, 1], [1, 0, 0], [1, 5, 1]):  # lengths, ids, labels, counts
+        content += np.array(array, "<i8").tobytes()
+    data = from_rows([(["b", "a"], [9, 7]), ([], [], 5), (["b"], [7])])
+    assert data.sha256() == hashlib.sha256(content).hexdigest()
 
 
 # The file itself
@@ -463,6 +588,14 @@ def test_npz_by_hand(tmp_path):
     assert (data.kind, data.tokens.tolist(), data.ids.tolist()) == ("vector", [[1.5, 0]], [0, 0])
 
 
+def test_npz_with_a_label_a_token(tmp_path):
+    inputs = np.array([[5, 3], [3, 3]], np.uint8)
+    data = load(archive(tmp_path, inputs=inputs, labels=np.array([[4, -1], [0, 4]])))
+    assert data.every and plain(data) == [([5, 3], [4, -1], 1), ([3, 3], [0, 4], 1)]
+    square = load(archive(tmp_path, inputs=np.array([[1]]), labels=np.array([[7]])))
+    assert square.every and plain(square) == [([1], [7], 1)]
+
+
 @given(st.data())
 def test_npz_and_jsonl_agree(tmp_path_factory, data):
     shape = data.draw(st.tuples(*[st.integers(1, 4)] * 3))
@@ -470,7 +603,8 @@ def test_npz_and_jsonl_agree(tmp_path_factory, data):
     size = int(np.prod(shape))
     flat = data.draw(st.lists(st.integers(-span, span), min_size=size, max_size=size))
     inputs = np.array(flat, np.int64).reshape(shape)
-    labels = np.arange(shape[0]) % 2
+    labels = np.arange(size // shape[2]).reshape(shape[:2]) % 2
+    labels = labels if data.draw(st.booleans()) else labels[:, 0]
     path = archive(tmp_path_factory.mktemp("npz"), inputs=inputs, labels=labels)
     rows = zip(inputs.tolist(), labels.tolist(), strict=True)
     assert load(path).sha256() == from_rows(rows).sha256()
@@ -489,7 +623,9 @@ TWO = np.array([0, 1])
         ({"inputs": IDS[:, :0], "labels": TWO}, "holds no token"),
         ({"inputs": IDS[:0], "labels": TWO[:0]}, "holds no token"),
         ({"inputs": IDS, "labels": np.zeros(3, int)}, r"\"labels\" has the shape \(3,\)"),
-        ({"inputs": IDS, "labels": IDS}, "sequence-to-sequence labels are not supported yet"),
+        ({"inputs": IDS, "labels": IDS.T}, r"\"labels\" has the shape \(3, 2\)"),
+        ({"inputs": IDS, "labels": IDS[:, :, None]}, r"\"labels\" has the shape \(2, 3, 1\)"),
+        ({"inputs": IDS, "labels": IDS / 2}, "\"labels\" holds float64"),
         ({"inputs": IDS, "labels": IDS[:, :2]}, r"\"labels\" has the shape \(2, 2\)"),
         ({"inputs": IDS, "labels": np.array([0.0, 1.0])}, "\"labels\" holds float64"),
         ({"inputs": IDS, "labels": np.array(["a", "b"])}, "\"labels\" holds <U1"),

@@ -19,13 +19,11 @@ DATA = Path(__file__).parents[2] / "shared/data"
 
 tables = st.lists(
     st.tuples(
-        st.lists(st.sampled_from("ab"), min_size=1, max_size=3),
-        st.sampled_from("xyz"),
-        st.integers(1, 9),
+        st.lists(st.sampled_from("ab"), max_size=3), st.sampled_from("xyz"), st.integers(1, 9)
     ),
     min_size=1,
     max_size=30,
-)
+).filter(lambda table: any(sequence for sequence, _, _ in table))
 
 
 def test_by_hand():
@@ -49,6 +47,21 @@ def test_by_hand():
         "t_epsilon": [[0, 3], [0.2, 2], [0.25, 2], [0.6, 1], [1, 0]],
         "skipped": 0,
     }
+    json.dumps(answer, allow_nan=False)
+
+
+def test_a_label_a_token_by_hand():
+    table = [(["a", "b"], ["x", "y"], 3), (["a", "b"], ["x", "x"], 1), (["b", "b"], ["z", "z"], 2)]
+    answer = statistics(from_rows(table), epsilons=(0, 0.5))
+    assert (answer["sequences"], answer["tokens"], answer["labels"]) == (3, 6, 3)
+    # ab: two places; bb: two places, or one token of one multiset
+    assert (answer["contexts"], answer["multisets"]) == (4, 3)
+    assert answer["conflicts"]["contexts"] == answer["conflicts"]["multisets"] == 1
+    assert answer["best_accuracy"] == 11 / 12
+    entropy = 3 * math.log(4 / 3) + math.log(4)
+    assert answer["entropy"]["total"] == pytest.approx(entropy)
+    assert answer["entropy"]["per_token"] == pytest.approx(entropy / 12)
+    assert answer["t_epsilon"] == [[0, 4], [0.5, 2]]  # seen 4, 4, 2 and 2 times
     json.dumps(answer, allow_nan=False)
 
 

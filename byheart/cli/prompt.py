@@ -106,6 +106,8 @@ def _without_lines(answer: dict) -> dict:
 
 
 def _said(answer: dict) -> str:
+    if isinstance(answer["label"], list):
+        return " ".join("(no label)" if x is None else str(x) for x in answer["label"])
     if answer["label"] is not None:
         return str(answer["label"])
     return "(unknown)" if answer["known"] is False else "(no label)"

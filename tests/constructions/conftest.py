@@ -1,0 +1,103 @@
+"""What the tests of the small constructions share: a judge, and a look at what the search found."""
+
+import importlib.util
+import random
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from byheart.architecture import architecture
+from byheart.compile import compile
+from byheart.constructions.hash_fold_retrieve import build as building
+from byheart.constructions.hash_fold_retrieve.cost import cost
+from byheart.evaluate import evaluate
+from byheart.load import from_rows
+
+CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
+specification = importlib.util.spec_from_file_location("independent_checker", CHECKER)
+checker = importlib.util.module_from_spec(specification)
+sys.modules["independent_checker"] = checker
+specification.loader.exec_module(checker)
+
+
+def lists(labels):
+    """Labels of sequences, or of their tokens, one after another."""
+    return [x for label in labels for x in (label if isinstance(label, list) else [label])]
+
+
+@pytest.fixture
+def memorised():
+    """A function: rows and options to a model whose every label is right by name."""
+
+    def compiled(rows, **options):
+        dataset = from_rows(rows)
+        model = compile(dataset, **options)
+        found = model.about["verification"]
+        assert (found.evidence, found.checked) == ("proved", len(dataset.labels))
+        outputs = evaluate(model.network, model.batch(dataset)[0], "exact")
+        wanted = lists(label for _, label, *_ in rows)
+        assert [model.labels[int(y)] for y in outputs] == wanted
+        assert all(y == int(y) >= 0 for y in outputs)
+        some = rows[:3]
+        assert [model.recall(tokens) for tokens, *_ in some] == [label for _, label, *_ in some]
+        return model
+
+    return compiled
+
+
+@pytest.fixture
+def failures():
+    """A function: the independent checker's judgement of a saved model and its data."""
+
+    def judged(model, rows):
+        with tempfile.TemporaryDirectory() as place:
+            model.save(Path(place) / "model", data=from_rows(rows))
+            return checker.failures(Path(place) / "model", Path(place) / "model" / "data.jsonl")
+
+    return judged
+
+
+@pytest.fixture
+def captured(monkeypatch):
+    """Problem and Found of the last compile."""
+    kept, original = {}, building.search
+
+    def search(problem, *rest):
+        kept.update(problem=problem, found=original(problem, *rest))
+        return kept["found"]
+
+    monkeypatch.setattr(building, "search", search)
+    return kept
+
+
+def vanishing(layout, numbers):
+    """Second differences of tables and constants of lanes that are 0: no weight is there."""
+    count = sum(numbers[unit] == 0 for unit in layout.lane_constant.values())
+    for table, lane in product(range(len(layout.plan.tables)), range(layout.plan.lanes)):
+        cells = [layout.cell(table, lane, row) for row in range(1, layout.plan.tables[table])]
+        values = [0, 0, *(0 if cell is None else numbers[cell] for cell in cells)]
+        triples = zip(values, values[1:], values[2:], strict=False)
+        count += sum(a - 2 * b + c == 0 for a, b, c in triples)
+    return count
+
+
+@pytest.fixture
+def predicted(captured):
+    """A function: asserts that the cost of the last compile is what cost.py had said."""
+
+    def compare(model):
+        problem, found = captured["problem"], captured["found"]
+        layout, pick = found.storage.layout, random.Random(0)
+        offset = found.hashed.offset != 0 and bool(found.hashed.token_thresholds)
+        told = cost(found.plan, problem.task, layout.unknowns, found.storage.digits, offset)
+        # cells that were left out give zeros that were predicted; count those with no other zeros
+        generic = [pick.getrandbits(200) for _ in range(layout.unknowns)]
+        zeros = vanishing(layout, found.storage.numbers) - vanishing(layout, generic)
+        built, _ = model.network.counts()
+        assert told.dense == built["dense"] == architecture(model.network).parameters
+        assert told.nonzero == built["nonzero"] + zeros
+
+    return compare
