@@ -1,10 +1,12 @@
 """The promised sizes on larger data; `make slow` runs these, `make bench` goes to a million."""
 
+from dataclasses import replace
+
 import pytest
 
 from byheart import compile
 from byheart.evaluate import evaluate
-from byheart.generate import random
+from byheart.generate import multisets, random, tokens
 
 pytestmark = pytest.mark.slow
 
@@ -47,3 +49,57 @@ def test_engines_agree_on_a_compiled_network():
     batch, wanted = model.batch(dataset)
     assert list(evaluate(model.network, batch, "exact")) == wanted.tolist()
     assert list(evaluate(model.network, batch, "limbs")) == wanted.tolist()
+
+
+# --- the family: small forms in full to 10^5 contexts, the paper's own to 10^4
+
+
+def ids(sequences):
+    return replace(random(sequences, dimension=1, seed=11), kind="number")
+
+
+FAMILY = {
+    "seq2seq": (lambda: tokens(25_000, seed=11), {}),
+    "sparse-attention": (lambda: random(100_000, seed=11), {"method": "sparse-attention"}),
+    "deep-sets": (lambda: multisets(100_000, seed=11), {"method": "deep-sets"}),
+    "embedding": (lambda: ids(100_000), {"method": "embedding"}),
+}
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_within_ten_percent_of_the_plain_network(name):
+    """For as many contexts; an embedding matrix does not count."""
+    make, options = FAMILY[name]
+    dataset = make()
+    model = compile(dataset, **options)
+    verification = model.about["verification"]
+    assert (verification.evidence, verification.checked) == ("proved", len(dataset.labels))
+    contexts = model.about["data"]["contexts"]
+    plain = compile(random(round(contexts / 0.857), seed=12))
+    share = plain.about["data"]["contexts"] / contexts
+    assert 0.98 < share < 1.02
+    count = model.about["parameters"]["counted" if name == "embedding" else "nonzero"]
+    assert count <= 1.1 * plain.about["parameters"]["nonzero"]
+
+
+@pytest.mark.parametrize(("sequences", "most"), [(1000, 528), (10_000, 1382), (100_000, 9835)])
+def test_float64(sequences, most):
+    parameters, _ = sizes(random(sequences, seed=11), method="float64")
+    assert parameters["nonzero"] <= most
+
+
+def test_limited_bits():
+    parameters, _ = sizes(random(100_000, seed=11), method="limited-bits")
+    assert parameters["nonzero"] <= 2500
+
+
+@pytest.mark.parametrize(("sequences", "most"), [(1000, 37_931), (10_000, 124_590)])
+def test_bit_extraction_in_full(sequences, most):
+    parameters, _ = sizes(random(sequences, seed=11), method="bit-extraction")
+    assert parameters["nonzero"] <= most
+
+
+def test_bit_extraction_beyond_is_sampled():
+    model = compile(random(20_000, seed=11), method="bit-extraction")
+    verification = model.about["verification"]
+    assert verification.evidence == "sampled" and verification.checked == 100

@@ -144,6 +144,11 @@ def _unfit(model: "Model", dataset: "Dataset") -> str | None:
             f"the model reads {model.kind} tokens with {reads.dimension} coordinates, "
             f"the data holds {dataset.kind} tokens with {dimension}"
         )
+    if dataset.every != model.network.every:
+        each, other = ("every token", "the sequence")[:: 1 if model.network.every else -1]
+        return f"the model gives a label for {each}, the data has one for {other}"
+    if reads.padding is not None and not dataset.lengths.all():
+        return "the model reads 1 token or more, the data has a sequence without any"
     if dataset.length > reads.length:
         return (
             f"the model reads at most {reads.length} tokens, the data has a sequence with "

@@ -75,7 +75,7 @@ def stacks(network: Network) -> list[Stack]:
             lanes = list(range(width)) if relus else _touched(entry, blocks)
             leave = Linear(_pick(lanes, width), vector({}, len(lanes)))
             found.append(Stack(mixing, entry, blocks, relus, leave))
-            mixing = _plain(last)
+            mixing = _plain(last, network.input.columns)
             entry = _after(mixing, lanes, width, network.input.columns)
     return found
 
@@ -98,11 +98,12 @@ def _pick(lanes: Sequence[int], width: int) -> Matrix:
     return matrix(len(lanes), width, {(i, lane): 1 for i, lane in enumerate(lanes)})
 
 
-def _plain(layer: Mixing) -> Mixing:
-    """The layer without scores, if they are all 0."""
+def _plain(layer: Mixing, columns: int) -> Mixing:
+    """The layer without scores, if they are all 0 and W_O / n is dyadic."""
     if not isinstance(layer, HardAttention):
         return layer
-    if layer.uniform is None:
+    odd = columns // (columns & -columns)
+    if layer.uniform is None or any(e.value.mantissa % odd for e in layer.W_O.entries):
         raise LimbsError("hard attention that compares scores needs the exact engine")
     return layer.uniform
 

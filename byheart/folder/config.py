@@ -113,7 +113,7 @@ def read(content: bytes, where: str) -> Config:
     kind, reads = _input(given.object("input"))
     labels, unknown = _output(given.object("output"))
     output = given.object("output")
-    every = output.get("every", bool) if "every" in output.values else False
+    every = bool(output.optional("every", bool))
     plans = _plans(given, reads)
     _check_sum(given, plans, reads, every)
     about: dict[str, Any] = {name: given.optional(name, str) for name in NAMES}

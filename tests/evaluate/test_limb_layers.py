@@ -30,20 +30,21 @@ def test_random_networks_agree(case):
 
 
 CASES = {
-    "a label a token": (generate.tokens(300), {}),
-    "sparse": (generate.tokens(200), {"method": "sparse-attention"}),
-    "sets": (generate.multisets(700), {"method": "deep-sets"}),
-    "hard": (generate.random(500), {"attention": "hard"}),
-    "relu": (generate.random(60), {"method": "bit-extraction"}),
-    "relu, sets": (generate.multisets(60), {"method": "deep-sets", "form": "faithful"}),
-    "30 bits": (generate.random(2500), {"method": "limited-bits", "bits": 30}),
-    "float64": (generate.random(700), {"method": "float64"}),
+    "a label a token": (lambda: generate.tokens(300), {}),
+    "sparse": (lambda: generate.tokens(200), {"method": "sparse-attention"}),
+    "sets": (lambda: generate.multisets(700), {"method": "deep-sets"}),
+    "hard": (lambda: generate.random(500), {"attention": "hard"}),
+    "relu": (lambda: generate.random(60), {"method": "bit-extraction"}),
+    "relu, sets": (lambda: generate.multisets(60), {"method": "deep-sets", "form": "faithful"}),
+    "30 bits": (lambda: generate.random(2500), {"method": "limited-bits", "bits": 30}),
+    "float64": (lambda: generate.random(700), {"method": "float64"}),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_compiled_networks_agree(name):
-    dataset, options = CASES[name]
+    make, options = CASES[name]
+    dataset = make()
     model = compile(dataset, **options)
     batch, wanted = model.batch(dataset)
     assert list(limbs.evaluate(model.network, batch)) == wanted.tolist()
