@@ -639,3 +639,14 @@ def test_limited_bits_have_the_closed_form(data, labels, more):
     nonzero = sum(len(tensor.entries) for tensor in project.tensors.values())
     size = limited_bits_size(least + more, *tables, projected=nonzero)
     assert sizes(network) == astuple(size)
+
+
+def test_every_number_of_bits_from_the_smallest_to_64():
+    dataset = mixture(25)
+    least = smallest(dataset)
+    counts = []
+    for bits in range(least, 65):
+        network = exactly(faithful_limited_bits, dataset, Options(bits=bits))
+        assert all(p.value.fixed_bits <= bits for p in network.parameters())
+        counts.append(network.counts()[0]["nonzero"])
+    assert counts[-1] < counts[0]
