@@ -43,6 +43,16 @@ class Columns:
     def absent(self) -> int | None:
         return len(self.batch.vectors) if self.spec.padding is None else None
 
+    @property
+    def inputs(self) -> NDArray:
+        """The vectors; a padding vector that no sequence needs may be anything, here a token."""
+        lengths = np.diff(self.batch.starts)
+        if self.numbers is not None or int(lengths.min(initial=self.spec.length)) < self.spec.length:
+            return self.vectors
+        vectors = self.vectors.copy()
+        vectors[len(self.batch.vectors)] = vectors[0]
+        return vectors
+
     def indices(self, chunk: int) -> Iterator[tuple[slice, NDArray]]:
         """Slices of the batch, with the column numbers of their sequences: [chunk, columns]."""
         for part in _parts(self.batch, chunk):

@@ -53,9 +53,7 @@ def evaluate(network: Network, batch: Batch, observe: Observer | None = None) ->
     seen = columns(network.input, batch)
     if _bits_bound(network, seen.vectors, seen.exponent) > LONGEST:
         observe = _guarded(observe)
-    stream = {
-        i: Lane(_objects(seen.vectors[:, i]), -seen.exponent) for i in range(seen.vectors.shape[1])
-    }
+    stream = {i: Lane(_objects(x), -seen.exponent) for i, x in enumerate(seen.inputs.T)}
     first = network.attentions[0] if network.attentions else len(network.layers)
     for index in range(first):
         stream = apply(network.layers[index], stream, len(seen.vectors))

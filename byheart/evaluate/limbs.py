@@ -87,7 +87,7 @@ def _inputs(layer: Layer, seen: Columns) -> tuple[Limbs, int]:
     if not isinstance(layer, Embedding):
         return _integers(seen.vectors), seen.exponent
     coordinates = {
-        i: exact.Lane(x.astype(object), -seen.exponent) for i, x in enumerate(seen.vectors.T)
+        i: exact.Lane(x.astype(object), -seen.exponent) for i, x in enumerate(seen.inputs.T)
     }
     stream = exact.apply(layer, coordinates, len(seen.vectors))
     scale = max((lane.scale for lane in stream.values()), default=0)

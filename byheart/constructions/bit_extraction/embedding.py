@@ -38,7 +38,8 @@ def faithful_embedding(
     spec = input_of(dataset, positions=False)
     seen = known_columns(dataset, contexts, spec, options)
     ids = _ids(seen)
-    random, N, n, omega = Random(options.seed), len(contexts), spec.length, max(ids) + 1
+    random, N, n = Random(options.seed), len(contexts), spec.length
+    omega = max(*ids, *(int(x.fraction) for x in spec.padding or ())) + 1  # padding is an id too
     _, phi = identified(seen.rows, largest_value(N, min(omega, N)), random)
     same = Projection((Fraction(1),), 0, np.array(ids, dtype=object), 0, 0)  # F(x) = x
     places = project(*context_points(seen, same, phi), N, Fraction(1), random)
