@@ -241,10 +241,16 @@ class Sum:
         return {}
 
 
+def divides(count: int, weights: Matrix) -> bool:
+    """Whether weights / count is dyadic."""
+    odd = count // (count & -count)
+    return all(e.value.mantissa % odd == 0 for e in weights.entries)
+
+
 def divided(weights: Matrix, count: int) -> Matrix:
     """weights / count, exactly."""
+    assert divides(count, weights), "W_O / n is not dyadic"
     odd = count >> (twos := (count & -count).bit_length() - 1)
-    assert all(e.value.mantissa % odd == 0 for e in weights.entries), "W_O / n is not dyadic"
     return matrix(
         weights.rows,
         weights.columns,

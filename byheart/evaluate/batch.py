@@ -46,8 +46,9 @@ class Columns:
     @property
     def inputs(self) -> NDArray:
         """The vectors; a padding vector that no sequence needs may be anything, here a token."""
-        lengths = np.diff(self.batch.starts)
-        if self.numbers is not None or int(lengths.min(initial=self.spec.length)) < self.spec.length:
+        length = self.spec.length
+        padded = int(np.diff(self.batch.starts).min(initial=length)) < length
+        if padded or self.numbers is not None:
             return self.vectors
         vectors = self.vectors.copy()
         vectors[len(self.batch.vectors)] = vectors[0]

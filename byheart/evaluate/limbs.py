@@ -29,8 +29,9 @@ from ..network import Embedding, Layer, Network, SparseAttention
 from . import exact, kernels
 from .arithmetic import attend, connect
 from .batch import Batch, Columns, columns
-from .program import Program, translate
+from .program import translate
 from .stack import LimbsError, Stack, stacks
+from .writer import Program
 
 Limbs = NDArray[np.uint64]
 CHUNK = 8192

@@ -1,157 +1,16 @@
 """Translate a stack of layers into the flat arrays that kernels.run interprets."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..network import Dyadic, FeedForward, Linear, Relu
 from . import kernels
-from .arithmetic import LIMBS
 from .kernels import FOLDS, GATHER, GENERAL, LINEAR, POWERS, RELU, SHIFTS, STEP, TABLE
 from .runs import Finder, Folds, Gather, Powers, Run, Shifts
 from .shortcuts import Table, bias, gated_lanes, scaled, step_of, table_of
 from .stack import Stack, fraction_bits
-
-MAX_DIGITS = 3  # a weight with at most so many signed binary digits is applied by shifts
-
-
-@dataclass(frozen=True, eq=False)
-class Program:
-    """What kernels.run interprets, before the frame is chosen.
-
-    base     the limb of an input's lowest limb
-    whole    the limb that holds the units of a number
-    header   values of the header of kernels.py; tables and limbs as they are laid out behind it
-    """
-
-    base: int
-    whole: int
-    slots: int
-    outputs: int
-    header: dict[int, int]
-    tables: dict[int, NDArray[np.int64]]
-    limbs: NDArray[np.uint64]
-
-    def memory(self, frame: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Fresh arrays M and I for one thread and a frame of so many limbs."""
-        numbers = np.zeros(self.slots * frame + len(self.limbs), dtype=np.uint64)
-        numbers[self.slots * frame :] = self.limbs
-        header = {**self.header, kernels.FRAME: frame, LIMBS: self.slots * frame}
-        place = kernels.STATE + 3 * self.slots
-        for name, table in self.tables.items():
-            header[name] = place
-            place += table.size
-        integers = np.zeros(place, dtype=np.int64)
-        for name, value in header.items():
-            integers[name] = value
-        for name, table in self.tables.items():
-            integers[header[name] : header[name] + table.size] = table.ravel()
-        return numbers, integers
-
-
-class _Writer:
-    """Collects the arrays. Slots: inputs, lanes, outputs, hidden units, one spare."""
-
-    def __init__(self, inputs: int, fraction_limbs: int):
-        self.lane = inputs
-        self.zero = fraction_limbs
-        self.ops: list[tuple[int, ...]] = []
-        self.units: list[tuple[int, ...]] = []
-        self.terms: list[tuple[int, int]] = []
-        self.writes: list[tuple[int, int, int]] = []
-        self.adds: list[tuple[int, int]] = []
-        self.weights: list[tuple[int, ...]] = []
-        self.digits: list[tuple[int, int]] = []
-        self.consts: list[tuple[int, ...]] = []
-        self.extras: list[int] = []
-        self.limbs = bytearray()
-        self.taken: dict[int, int] = {}  # where the unit of a lane that Folds takes from is
-        self._weights: dict[Dyadic, int] = {}
-        self._consts: dict[int, int] = {}
-
-    @property
-    def point(self) -> int:
-        """Bits of the frame below the units."""
-        return 64 * self.zero
-
-    def tables(self, bounds: Sequence[int]) -> dict[int, NDArray[np.int64]]:
-        """The tables by the name of their place in the header."""
-        rows: dict[int, Sequence[tuple[int, ...]]] = {
-            kernels.OPS: self.ops,
-            kernels.UNITS: self.units,
-            kernels.TERMS: self.terms,
-            kernels.WRITES: self.writes,
-            kernels.ADDS: self.adds,
-            kernels.WEIGHTS: self.weights,
-            kernels.DIGITS: self.digits,
-            kernels.CONSTS: self.consts,
-            kernels.BOUNDS: [(bound,) for bound in bounds],
-            kernels.EXTRAS: [(number,) for number in self.extras],
-        }
-        return {
-            name: np.array(table, dtype=np.int64).reshape(len(table), kernels.SIZES[name])
-            for name, table in rows.items()
-        }
-
-    def weight(self, value: Dyadic) -> int:
-        """The number of a weight, stored once.
-
-        A row is (digits, start, stop, negative, exponent): signed digits, or limbs of the mantissa
-        if digits is 0.
-        """
-        if value not in self._weights:
-            digits = _signed_digits(value.mantissa)
-            if len(digits) <= MAX_DIGITS:
-                start = len(self.digits)
-                self.digits += [(place + value.exponent, int(sign < 0)) for place, sign in digits]
-                row = (len(digits), start, len(self.digits), 0, 0)
-            else:
-                mantissa = abs(value.mantissa)
-                size = -(-mantissa.bit_length() // 64)
-                start = self.store([mantissa], size)
-                row = (0, start, start + size, int(value.mantissa < 0), value.exponent)
-            self._weights[value] = len(self.weights)
-            self.weights.append(row)
-        return self._weights[value]
-
-    def const(self, value: int) -> int:
-        """The number of a constant, in units of the frame's lowest bit, stored once."""
-        if value not in self._consts:
-            self._consts[value] = self.fresh([value])
-        return self._consts[value]
-
-    def fresh(self, values: Iterable[int]) -> int:
-        """The number of the first of some constants, stored one after another.
-
-        A row is (offset, low, high, negative): limbs low..high - 1 of the frame, two's complement,
-        at limbs[offset + i].
-        """
-        first = len(self.consts)
-        for value in values:
-            low = ((value & -value).bit_length() - 1) // 64 if value else 0
-            high = max(low, -(-(~value if value < 0 else value).bit_length() // 64))
-            place = self.store([value >> (64 * low)], high - low)
-            self.consts.append((place - low, low, high, int(value < 0)))
-        return first
-
-    def store(self, values: Sequence[int], size: int) -> int:
-        """The place of the first of some numbers, so many limbs each, two's complement."""
-        place = len(self.limbs) // 8
-        mask = (1 << (64 * size)) - 1
-        for value in values:
-            self.limbs += (value & mask).to_bytes(8 * size, "little")
-        return place
-
-    def extra(self, numbers: Iterable[int]) -> int:
-        """The place of a list of numbers."""
-        place = len(self.extras)
-        self.extras += numbers
-        return place
-
-    def op(self, *numbers: int) -> None:
-        self.ops.append((*numbers, *[0] * (kernels.SIZES[kernels.OPS] - len(numbers))))
+from .writer import Program, Writer
 
 
 def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
@@ -164,7 +23,7 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
     bits, trace = fraction_bits(stack, -exponent)
     fraction = -(-bits // 64) + 1
     inputs, outputs = stack.entry.weight.columns, stack.exit.weight.rows
-    writer = _Writer(inputs, fraction)
+    writer = Writer(inputs, fraction)
     first_output = inputs + stack.width
     hidden = first_output + outputs
     base, odd = divmod(exponent + 64 * fraction, 64)  # where the inputs' unit is in the frame
@@ -190,7 +49,7 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
 
 
 def _program(
-    writer: _Writer,
+    writer: Writer,
     base: int,
     first_output: int,
     outputs: int,
@@ -210,7 +69,7 @@ def _program(
     return Program(base, writer.zero, len(bounds), outputs, header, tables, limbs)
 
 
-def _plain(writer: _Writer, stack: Stack, base: int, odd: int) -> Program:
+def _plain(writer: Writer, stack: Stack, base: int, odd: int) -> Program:
     """Layers without skip connection. A lane that is only carried on stays in its slot."""
     inputs, outputs = stack.entry.weight.columns, stack.exit.weight.rows
     widest = max(stack.width, *(layer.weight.rows for layer in stack.relus))
@@ -223,7 +82,7 @@ def _plain(writer: _Writer, stack: Stack, base: int, odd: int) -> Program:
     return _program(writer, base, first_output, outputs, True, [-1] * (first_output + outputs + 1))
 
 
-def _relu(writer: _Writer, layer: Relu, slots: Sequence[int], pool: range) -> list[int]:
+def _relu(writer: Writer, layer: Relu, slots: Sequence[int], pool: range) -> list[int]:
     """RELU: units in slots of their own, then carried slots cut at 0. The slots of the rows."""
     one = Dyadic(1, 0)
     first_unit, first_write, first_add = len(writer.units), len(writer.writes), len(writer.adds)
@@ -249,7 +108,7 @@ def _relu(writer: _Writer, layer: Relu, slots: Sequence[int], pool: range) -> li
     return found
 
 
-def _fused(writer: _Writer, run: Run, bits: Mapping[int, int]) -> dict[int, tuple[Table, int]]:
+def _fused(writer: Writer, run: Run, bits: Mapping[int, int]) -> dict[int, tuple[Table, int]]:
     """The operation of a run. Returns tables that were stored, by the number of their block."""
     lane = writer.lane
     if isinstance(run, Folds):
@@ -265,7 +124,7 @@ def _fused(writer: _Writer, run: Run, bits: Mapping[int, int]) -> dict[int, tupl
     return {}
 
 
-def _folds(writer: _Writer, run: Folds, low: int) -> None:
+def _folds(writer: Writer, run: Folds, low: int) -> None:
     """FOLDS (lane, unit, slack, folds, end, low, room, lists, closes, takes, counts)."""
     lane, unit, count = writer.lane, run.unit, run.blocks
     slack = 2 * count + 2 if run.slope == 2 else 0
@@ -295,7 +154,7 @@ def _folds(writer: _Writer, run: Folds, low: int) -> None:
     writer.op(FOLDS, count, lane + run.lane, unit, slack, first, last, low, room, lists, *sizes)
 
 
-def _gather(writer: _Writer, run: Gather) -> dict[int, tuple[Table, int]]:
+def _gather(writer: Writer, run: Gather) -> dict[int, tuple[Table, int]]:
     """GATHER (target, ways, room for flags, tables, room for places, low, size)."""
     low, size = run.window
     number = {lane: i for i, lane in enumerate(run.way)}
@@ -323,7 +182,7 @@ def _row_by_row(table: Table) -> list[int]:
     return [column[j] for j in range(table.size) for column in table.columns.values()]
 
 
-def _linear(writer: _Writer, layer: Linear, sources: Sequence[int], target: int, odd: int) -> None:
+def _linear(writer: Writer, layer: Linear, sources: Sequence[int], target: int, odd: int) -> None:
     """target slots = weight * source slots + bias; the sources' unit is off by 2**odd."""
     first_write, first_add = len(writer.writes), len(writer.adds)
     for row, column, value in layer.weight.entries:
@@ -334,7 +193,7 @@ def _linear(writer: _Writer, layer: Linear, sources: Sequence[int], target: int,
     writer.op(LINEAR, 0, 0, first_write, len(writer.writes), first_add, len(writer.adds))
 
 
-def _feed_forward(writer: _Writer, layer: FeedForward, hidden: int) -> None:
+def _feed_forward(writer: Writer, layer: FeedForward, hidden: int) -> None:
     """A block on its own: TABLE, STEP (lane, constants, first addition, last) or GENERAL."""
     kind, extra = GENERAL, tuple[int, ...]()
     table = table_of(layer, writer.point)
@@ -378,27 +237,10 @@ def _feed_forward(writer: _Writer, layer: FeedForward, hidden: int) -> None:
 
 
 def _table(
-    writer: _Writer, table: Table, first: int, general: Sequence[int] = (0, 0, 0, 0, 0, 0)
+    writer: Writer, table: Table, first: int, general: Sequence[int] = (0, 0, 0, 0, 0, 0)
 ) -> None:
     """TABLE (lane, size, first constant, lanes, first target)."""
     targets = len(writer.adds)
     writer.adds += [(writer.lane + row, 0) for row in table.columns]
     lanes = len(table.columns)
     writer.op(TABLE, *general, writer.lane + table.lane, table.size, first, lanes, targets)
-
-
-def _signed_digits(mantissa: int) -> list[tuple[int, int]]:
-    """(place, sign) of the non-adjacent form, the sum of the fewest signed powers of two.
-
-    Stops after MAX_DIGITS + 1 terms: such a mantissa is multiplied instead.
-    """
-    digits: list[tuple[int, int]] = []
-    place = 0
-    while mantissa and len(digits) <= MAX_DIGITS:
-        zeros = (mantissa & -mantissa).bit_length() - 1
-        mantissa >>= zeros
-        place += zeros
-        sign = 2 - (mantissa % 4)
-        digits.append((place, sign))
-        mantissa -= sign
-    return digits

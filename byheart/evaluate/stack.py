@@ -19,6 +19,7 @@ from ..network import (
     SparseAttention,
     Sum,
     divided,
+    divides,
     matrix,
     vector,
 )
@@ -102,8 +103,7 @@ def _plain(layer: Mixing, columns: int) -> Mixing:
     """The layer without scores, if they are all 0 and W_O / n is dyadic."""
     if not isinstance(layer, HardAttention):
         return layer
-    odd = columns // (columns & -columns)
-    if layer.uniform is None or any(e.value.mantissa % odd for e in layer.W_O.entries):
+    if layer.uniform is None or not divides(columns, layer.W_O):
         raise LimbsError("hard attention that compares scores needs the exact engine")
     return layer.uniform
 

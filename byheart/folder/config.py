@@ -22,6 +22,7 @@ from ..network import (
     Relu,
     SparseAttention,
     UniformAttention,
+    divides,
 )
 from .strict import SIZE_LIMIT, Object, integer, shown
 
@@ -88,9 +89,10 @@ class Config:
         ]
         for layer in layers:
             for number in _averaged(layer, self.input.columns):
-                odd = number // (number & -number)
-                if any(entry.value.mantissa % odd for entry in layer.tensors["W_O"].entries):
-                    raise ByheartError(f"an entry of W_O is not divisible by {odd}.")
+                if not divides(number, layer.tensors["W_O"]):
+                    raise ByheartError(
+                        f"an entry of W_O is not divisible by the odd part of {number}."
+                    )
         return Network(self.input, tuple(layers), self.every)
 
 
