@@ -7,6 +7,7 @@ import typer
 
 from .output import finish
 from .progress import watching
+from .reading import Loading, reading
 
 app = typer.Typer(
     name="byheart",
@@ -17,7 +18,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-LOADING = "How the file is read"
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of every random choice.")]
@@ -34,26 +34,6 @@ OnConflict = Annotated[
     str, typer.Option(help="Two labels for one context: refuse, majority or drop.")
 ]
 Picture = Annotated[Path | None, typer.Option("-o", "--output", help="A picture: .svg or .png.")]
-
-
-def _loading(name: str, help: str):  # noqa: ANN202  typer's own type
-    return typer.Option(f"--{name}", help=help, rich_help_panel=LOADING)
-
-
-Input = Annotated[
-    list[str] | None, _loading("input", "Tables: a column of words; may be repeated.")
-]
-Label = Annotated[str | None, _loading("label", "Tables: the column of labels.")]
-Unit = Annotated[str, _loading("unit", "Text: word or char.")]
-Tokenizer = Annotated[Path | None, _loading("tokenizer", "Text: a tokenizer.json.")]
-Documents = Annotated[str, _loading("documents", "Text: auto, separator, blank, line or whole.")]
-Length = Annotated[int | None, _loading("length", "Cut documents to so many tokens.")]
-Window = Annotated[
-    str | None,
-    _loading("window", "Look back so many tokens; auto: as few as leave no conflict."),
-]
-Dtype = Annotated[str, _loading("dtype", ".bin: uint16 or uint32.")]
-Separator = Annotated[int | None, _loading("separator", ".bin: the id that ends a document.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -114,34 +94,26 @@ def generate(
 
 
 @app.command()
+@reading
 def stats(
     data: Data,
-    input: Input = None,
-    label: Label = None,
-    unit: Unit = "word",
-    tokenizer: Tokenizer = None,
-    documents: Documents = "auto",
-    length: Length = None,
-    window: Window = None,
-    dtype: Dtype = "uint16",
-    separator: Separator = None,
+    loading: Loading,
     json: Json = False,
 ) -> None:
     """What a dataset asks of a model: contexts, conflicts, entropy, separation."""
     from ..commands import data as command
 
-    loading = dict(input=tuple(input or ()), label=label, unit=unit, tokenizer=tokenizer,
-                   documents=documents, length=length, window=window, dtype=dtype,
-                   separator=separator)  # fmt: skip
     with watching(json) as watch:
         answer = command.stats(data, loading=loading, watch=watch)
     finish(answer, json, "statistics")
 
 
 @app.command()
+@reading
 def compile(
     data: Data,
     output: Annotated[Path, typer.Option("-o", "--output", help="The model folder to write.")],
+    loading: Loading,
     method: Annotated[str | None, typer.Option(help="See byheart methods.")] = None,
     form: Annotated[
         str | None, typer.Option(help="Of a method: small (ours) or faithful (the paper's).")
@@ -175,23 +147,11 @@ def compile(
     write_data: Annotated[
         bool, typer.Option("--write-data", help="Put data.jsonl beside the weights.")
     ] = False,
-    input: Input = None,
-    label: Label = None,
-    unit: Unit = "word",
-    tokenizer: Tokenizer = None,
-    documents: Documents = "auto",
-    length: Length = None,
-    window: Window = None,
-    dtype: Dtype = "uint16",
-    separator: Separator = None,
     json: Json = False,
 ) -> None:
     """Dataset to model folder, verified before it is written."""
     from ..commands import models
 
-    loading = dict(input=tuple(input or ()), label=label, unit=unit, tokenizer=tokenizer,
-                   documents=documents, length=length, window=window, dtype=dtype,
-                   separator=separator)  # fmt: skip
     with watching(json) as watch:
         answer = models.compile(
             data, output, loading=loading, force=force, write_data=write_data, watch=watch,
@@ -250,9 +210,11 @@ def recall(
 
 
 @app.command()
+@reading
 def explain(
     method: Annotated[str, typer.Argument(metavar="METHOD", help="See byheart methods.")],
     data: Data,
+    loading: Loading,
     form: Form = None,
     positions: Positions = None,
     on_conflict: OnConflict = "refuse",
@@ -262,24 +224,12 @@ def explain(
     seed: Seed = 0,
     output: Picture = None,
     force: Force = False,
-    input: Input = None,
-    label: Label = None,
-    unit: Unit = "word",
-    tokenizer: Tokenizer = None,
-    documents: Documents = "auto",
-    length: Length = None,
-    window: Window = None,
-    dtype: Dtype = "uint16",
-    separator: Separator = None,
     json: Json = False,
 ) -> None:
     """The network of a method for a dataset: its stages and what each costs."""
     from ..commands import explain as command
     from .networks import explained
 
-    loading = dict(input=tuple(input or ()), label=label, unit=unit, tokenizer=tokenizer,
-                   documents=documents, length=length, window=window, dtype=dtype,
-                   separator=separator)  # fmt: skip
     with watching(json) as watch:
         answer = command.explain(
             method, data, loading=loading, output=output, force=force, watch=watch, form=form,
@@ -289,8 +239,10 @@ def explain(
 
 
 @app.command()
+@reading
 def tradeoff(
     data: Data,
+    loading: Loading,
     bits: Annotated[
         str | None, typer.Option(metavar="B,B,...", help="Limits (default: smallest to 64).")
     ] = None,
@@ -300,24 +252,12 @@ def tradeoff(
     seed: Seed = 0,
     output: Picture = None,
     force: Force = False,
-    input: Input = None,
-    label: Label = None,
-    unit: Unit = "word",
-    tokenizer: Tokenizer = None,
-    documents: Documents = "auto",
-    length: Length = None,
-    window: Window = None,
-    dtype: Dtype = "uint16",
-    separator: Separator = None,
     json: Json = False,
 ) -> None:
     """Parameters against bits a parameter, for one dataset."""
     from ..commands import tradeoff as command
     from .networks import traded
 
-    loading = dict(input=tuple(input or ()), label=label, unit=unit, tokenizer=tokenizer,
-                   documents=documents, length=length, window=window, dtype=dtype,
-                   separator=separator)  # fmt: skip
     with watching(json) as watch:
         answer = command.tradeoff(
             data, loading=loading, bits=bits, form=form, output=output, force=force, watch=watch,
