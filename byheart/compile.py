@@ -82,9 +82,7 @@ def compile(
 
 def _default(dataset: Dataset) -> str:
     """The smallest method for this kind of data."""
-    if dataset.every:
-        return "seq2seq"
-    return "hash-fold-retrieve" if dataset.lengths.all() else "deep-sets"
+    return "seq2seq" if dataset.every else "hash-fold-retrieve"
 
 
 def find(method: str, form: str | None = None) -> Construction:
@@ -131,7 +129,8 @@ def _check_data(construction: Construction, dataset: Dataset) -> None:
     if not construction.empty and not dataset.lengths.all():
         first = int(np.argmin(dataset.lengths))
         raise AssumptionError(
-            f"sequence {first + 1} is empty; only the method deep-sets knows empty sequences"
+            f"sequence {first + 1} is empty; leave it out, or use --method deep-sets, "
+            "where order counts for nothing"
         )
 
 

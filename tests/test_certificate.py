@@ -99,7 +99,7 @@ def test_empty_sequences_are_read_by_deep_sets_only(model):
         verify(model, from_rows(rows))
     with pytest.raises(ByheartError, match="1 to 2 tokens"):
         model.recall([])
-    sets = compile(from_rows(rows))
+    sets = compile(from_rows(rows), method="deep-sets")
     assert verify(sets, from_rows(rows)).evidence == "proved"
     found = verify(sets, from_rows([([], "y"), *rows[1:]]))
     assert (found.evidence, found.correct) == ("refuted", 2)

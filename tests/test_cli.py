@@ -311,7 +311,8 @@ def test_a_sample_is_shown_as_a_sample(run, tmp_path):
     [
         ("plain", ("--form", "nonsense"), "hash-fold-retrieve has one form"),
         ("tagged", ("--form", "nonsense"), "not 'nonsense'"),
-        ("sets", ("--form", "nonsense"), "not 'nonsense'"),
+        ("sets", ("--method", "deep-sets", "--form", "nonsense"), "not 'nonsense'"),
+        ("sets", (), "sequence 1 is empty; leave it out, or use --method deep-sets"),
         ("plain", ("--method", "embedding", "--form", "nonsense"), "not 'nonsense'"),
         ("tagged", ("--method", "hash-fold-retrieve"), "every token has a label"),
         ("tagged", ("--method", "embedding"), "every token has a label"),
@@ -319,7 +320,6 @@ def test_a_sample_is_shown_as_a_sample(run, tmp_path):
         ("plain", ("--method", "seq2seq"), "a sequence has one label"),
         ("sets", ("--method", "hash-fold-retrieve"), "sequence 1 is empty"),
         ("sets", ("--method", "sparse-attention"), "sequence 1 is empty"),
-        ("sets", ("--positions",), "deep-sets in its small form does not take --positions"),
         ("plain", ("--method", "deep-sets", "--positions"), "does not take --positions"),
         ("plain", ("--method", "deep-sets", "--attention", "hard"), "not take --attention"),
         ("plain", ("--method", "sparse-attention", "--attention", "hard"), "not take --attention"),

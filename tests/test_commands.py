@@ -149,7 +149,10 @@ def test_label_lists_and_empty_sequences(tmp_path):
             assert found["verified"]["evidence"] == "proved"
     assert recall(tmp_path / "m", ["a", "b"])["answers"][0]["label"] == ["z", "y"]
     sets = write(tmp_path / "sets.jsonl", [([], 1), (["a"], 2), (["a", "b"], 1), (["b", "a"], 2)])
-    answer = models.compile(sets, tmp_path / "s", on_conflict="drop", write_data=True)
+    with pytest.raises(AssumptionError, match="use --method deep-sets"):
+        models.compile(sets, tmp_path / "s")
+    options = {"method": "deep-sets", "on_conflict": "drop", "write_data": True}
+    answer = models.compile(sets, tmp_path / "s", **options)
     assert (answer["method"], answer["verified"]["checked"]) == ("deep-sets", 2)
     assert models.verify(tmp_path / "s", sets)["verified"]["evidence"] == "proved"
     (tmp_path / "q.jsonl").write_text('{"input": []}\n{"input": ["a"]}\n')

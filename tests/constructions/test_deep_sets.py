@@ -96,8 +96,9 @@ def test_every_multiset_has_its_label(data):
 
 def test_by_hand():
     rows = [([], "none"), (["a"], "one"), (["a", "a"], "two"), (["b", "a"], "both")]
-    model = compile(from_rows(rows))  # the default, since one of them is empty
-    assert model.about["method"] == "deep-sets"
+    with pytest.raises(AssumptionError, match="sequence 1 is empty.*--method deep-sets"):
+        compile(from_rows(rows))  # an empty sequence by mistake must not make order count nothing
+    model = compile(from_rows(rows), method="deep-sets")
     assert [model.recall(x) for x, _ in rows] == ["none", "one", "two", "both"]
     assert model.recall(["a", "b"]) == "both"
     (place,) = model.network.attentions
@@ -118,7 +119,8 @@ def test_equal_multisets_with_two_labels_are_refused():
     rows = [(["a", "b"], 1), (["b", "a"], 2), ([], 1)]
     with pytest.raises(AssumptionError, match="A1 fails"):
         compile(from_rows(rows), method="deep-sets")
-    majority = compile(from_rows([*rows, (["b", "a"], 2)]), on_conflict="majority")
+    rows += [(["b", "a"], 2)]
+    majority = compile(from_rows(rows), method="deep-sets", on_conflict="majority")
     assert majority.recall(["a", "b"]) == 2
 
 
@@ -141,8 +143,7 @@ def test_predicted_counts_are_the_built_ones(name, minimise, reject, memorised, 
 
 
 def test_no_larger_than_hash_fold_retrieve():  # G2
-    data = multisets(1000)
-    found = compile(data)
+    found = compile(multisets(1000), method="deep-sets")
     contexts = found.about["data"]["contexts"]
     plain = compile(sequences(int(contexts * 1.18), seed=1))
     assert abs(plain.about["data"]["contexts"] - contexts) < 0.05 * contexts
