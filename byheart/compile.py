@@ -50,6 +50,8 @@ def compile(
     attention       "uniform", or "hard" with scores that are all 0
     sample          verify so many sequences only: the evidence is then "sampled"
     """
+    if not isinstance(dataset, Dataset):
+        raise ByheartError("compile takes a Dataset; byheart.load(path) reads one from a file")
     construction = find(method or _default(dataset), form)
     if sample is not None and sample < 1:
         raise ByheartError(f"sample is an integer of 1 or more, not {sample}")
@@ -60,10 +62,12 @@ def compile(
     options = Options(positions, reject_unknown, minimise, seed, bits, separation, attention)
     _check(construction, options)
     _check_data(construction, dataset)
+    given = dataset
     dataset, grouped = _agreeing(dataset, construction, positions, on_conflict)
     built = construction.build(dataset, grouped, options, report)
     seconds = {"build": time.perf_counter() - started}
     about = _about(dataset, construction, built, options, len(grouped), on_conflict)
+    about["conflicts"] = _settled(given, dataset)
     model = _model(dataset, built, about)
     if sample is None and len(grouped) > (construction.provable or math.inf):
         sample = SAMPLE
@@ -95,10 +99,10 @@ def find(method: str, form: str | None = None) -> Construction:
         if form is None or construction.form == form:
             return construction
     forms = [c.form for c in named if c.form]
-    raise ByheartError(
-        f"the method {method} has "
-        + (f"the forms {' and '.join(forms)}, not {form!r}" if forms else "one form only")
-    )
+    has = f"the forms {' and '.join(forms)}, not {form!r}" if forms else "one form only"
+    both = dict.fromkeys(c.name for c in ALL if c.form == form)
+    others = f"; these have a {form} form: {', '.join(both)}" if both and not forms else ""
+    raise ByheartError(f"the method {method} has {has}{others}")
 
 
 def _check(construction: Construction, options: Options) -> None:
@@ -116,8 +120,10 @@ def _check(construction: Construction, options: Options) -> None:
     for name, default in vars(Options()).items():
         if name != "seed" and getattr(options, name) != default and name not in construction.takes:
             form = f" in its {construction.form} form" if construction.form else ""
+            others = dict.fromkeys(c.name for c in ALL if name in c.takes)
             raise ByheartError(
-                f"the method {construction.name}{form} does not take --{name.replace('_', '-')}"
+                f"the method {construction.name}{form} does not take --{name.replace('_', '-')}; "
+                f"these do: {', '.join(others)}"
             )
 
 
@@ -142,6 +148,15 @@ def _agreeing(
     grouped = contexts(dataset, positions, last)
     resolved = resolve(dataset, grouped, on_conflict)
     return resolved, grouped if resolved is dataset else contexts(resolved, positions, last)
+
+
+def _settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
+    """What --on-conflict did: labels that were changed, or sequences that were left out."""
+    if len(given) != len(dataset):
+        return {"relabelled": 0, "dropped": len(given) - len(dataset)}
+    before, after = np.array(given.label_names), np.array(dataset.label_names)
+    changed = before[given.labels] != after[dataset.labels]
+    return {"relabelled": int(changed.sum()), "dropped": 0}
 
 
 def _model(dataset: Dataset, built: Built, about: dict[str, Any]) -> Model:

@@ -29,8 +29,12 @@ class ContextualMapping(NamedTuple):
     separation: Fraction
 
 
-def context_ids(model: Model, sequences: Sequence[Sequence[Token]]) -> list[list[Fraction]]:
+def context_ids(
+    model: Model, sequences: Dataset | Sequence[Sequence[Token]]
+) -> list[list[Fraction]]:
     """For each sequence the ids of its tokens, exactly; a deep set gives one id a multiset."""
+    if isinstance(sequences, Dataset):
+        sequences = [sequences.sequence(i) for i in range(len(sequences))]
     rows = []
     for tokens in sequences:
         row = model.numbers(tokens)

@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 TokenKind = str  # "string", "number" or "vector"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """N sequences over V distinct tokens, with one label each or one label a token.
 
@@ -44,6 +44,10 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    def __repr__(self) -> str:
+        labels = f"{len(self.label_names)} labels" + (", one a token" if self.every else "")
+        return f"<Dataset: {len(self)} sequences of {self.kind} tokens, {labels}>"
 
     @property
     def owner(self) -> Ints:

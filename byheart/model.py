@@ -42,7 +42,7 @@ class Answer:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A network and its vocabulary.
 
@@ -60,6 +60,10 @@ class Model:
     unknown: int | None
     about: dict[str, Any] = field(default_factory=dict)
     number: str = "dyadic"
+
+    def __repr__(self) -> str:
+        nonzero = self.network.counts()[0]["nonzero"]
+        return f"<Model: {self.about.get('method')}, {nonzero} nonzero parameters>"
 
     def save(
         self, path: str | PathLike[str], *, force: bool = False, data: Dataset | None = None

@@ -105,7 +105,8 @@ class Trace:
         if self.holders:
             rows.append(f"held by      {_places(self.holders)}")
         outputs = ", ".join(map(show, self.outputs))
-        rows.append(f"output       {outputs}, which means {self.answer.label!r}")
+        label = "unknown" if self.answer.known is False else repr(self.answer.label)
+        rows.append(f"output       {outputs}, which means {label}")
         return rows
 
     def _ids(self) -> list[str]:

@@ -1,6 +1,6 @@
 """Write docs/methods.md from the headers of the theorem files.
 
-    python docs/make_methods.py
+python docs/make_methods.py
 """
 
 import re
@@ -12,9 +12,10 @@ from byheart.constructions import ALL
 PAGE = Path(__file__).parent / "methods.md"
 INTRODUCTION = """# The methods
 
-What `byheart methods` lists, in full. This page is written by `docs/make_methods.py` from the first lines of the files in
-`byheart/constructions/`; the codes A1, G1, D1 come back in error messages, comments and tests. *Departures* says what is
-not literally the theorem, and which errors of the paper had to be repaired.
+What `byheart methods` lists, in full. This page is written by `docs/make_methods.py` from the first
+lines of the files in `byheart/constructions/`; the codes A1, G1, D1 come back in error messages,
+comments and tests. *Departures* says what is not literally the theorem, and which errors of the
+paper had to be repaired.
 """
 
 

@@ -27,7 +27,7 @@ CAPITALS = [
 ]
 KEYS = {
     "method", "form", "dataset", "parameters", "bits", "depth", "width", "seconds", "search",
-    "verified", "notes", "failures",
+    "verified", "conflicts", "notes", "failures",
 }  # fmt: skip
 
 
@@ -442,3 +442,15 @@ def test_the_paper_s_construction_at_larger_sizes():
     for sequences, nonzero in ((10**7, 6.12e6), (10**9, 67.9e6)):
         found = bit_extraction_parameters(sequences, 4, 2, 2, 2 * math.sqrt(2 * sequences))
         assert found == pytest.approx(nonzero, rel=1e-3)
+
+
+def test_compile_says_what_became_of_conflicts(tmp_path):
+    rows = [(["a"], 1), (["a"], 1), (["a"], 2), (["b"], 2), (["c"], 1)]
+    path = write(tmp_path / "d.jsonl", rows)
+    majority = models.compile(path, tmp_path / "m", on_conflict="majority")
+    assert majority["conflicts"] == {"relabelled": 1, "dropped": 0}
+    assert models.verify(tmp_path / "m", path)["conflicts"] == {"relabelled": 1, "dropped": 0}
+    dropped = models.compile(path, tmp_path / "n", on_conflict="drop")
+    assert dropped["conflicts"] == {"relabelled": 0, "dropped": 3}
+    whole = models.compile(write(tmp_path / "e.jsonl", rows[3:]), tmp_path / "o")
+    assert whole["conflicts"] == {"relabelled": 0, "dropped": 0}

@@ -105,9 +105,15 @@ def _timed(answer: dict) -> Text:
 
 
 def compiled(answer: dict) -> Group:
-    return Group(
-        rows([*size_rows(answer), _search(answer)]), Text(), verdict(answer), _timed(answer)
-    )
+    shown = [*size_rows(answer), *_settled(answer), _search(answer)]
+    return Group(rows(shown), Text(), verdict(answer), _timed(answer))
+
+
+def _settled(answer: dict) -> list[Row]:
+    """What --on-conflict did to the data: the proof is about what it left."""
+    words = {"relabelled": "labels changed to the majority's", "dropped": "sequences left out"}
+    found = answer["conflicts"]
+    return [("conflicts", number(found[key]), words[key]) for key in words if found.get(key)]
 
 
 def _search(answer: dict) -> Row:

@@ -26,6 +26,7 @@ def answer(
         "seconds": {key: seconds.get(key) for key in ("load", "build", "verify")},
         "search": dict(about.get("search") or {"seed": None, "tries": None}),
         "verified": verified.json() if verified else NOT_CHECKED,
+        "conflicts": dict(about.get("conflicts") or {}),
         "notes": list(about.get("notes") or ()),
         "failures": list(failures),
     }

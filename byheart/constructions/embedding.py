@@ -6,7 +6,7 @@ Statement    With an embedding matrix for the omega token ids, no token-wise net
              about sqrt(N) parameters up to logarithms.
 Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
                  token (with positions: the sequence).
-             A2  Tokens are ids: words, or integers from 0 below 2^20.
+             A2  Tokens are ids: words, or integers from 0 to 2^20 - 2.
              A3  Sequences are no longer than the network's length; shorter ones are padded at the
                  front with an id of its own.
 Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only

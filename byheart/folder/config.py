@@ -31,7 +31,7 @@ CONNECTION_LIMIT = 1 << 24
 NUMBERS = ("dyadic", "float64")
 KINDS = ("string", "number", "vector")
 NAMES = ("method", "form", "paper", "item")  # strings or null
-RECORDS = ("options", "loading", "data", "parameters", "bits", "search")  # objects
+RECORDS = ("options", "conflicts", "loading", "data", "parameters", "bits", "search")  # objects
 
 Shape = tuple[int, int]
 Pairs = tuple[tuple[int, int], ...]

@@ -9,6 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from byheart import generate
+from byheart.compile import compile
 from byheart.construction import Options
 from byheart.constructions.float64 import Float64
 from byheart.contexts import contexts
@@ -208,3 +209,15 @@ def test_a_hundred_thousand():
     assert (np.array(built.order)[outputs] == dataset.labels).all()
     exactly = np.array(evaluate(built.network, batch_of(dataset), "limbs"), dtype=np.int64)
     assert (exactly == outputs).all()
+
+
+def test_another_seed_is_tried_where_a_sum_would_round():
+    """With seed 0 the first network for this data rounds; the construction looks further."""
+    dataset = generate.random(20_000)
+    assert compile(dataset, method="float64").about["verification"].evidence == "proved"
+
+
+def test_no_larger_than_the_plain_network_of_a_few_words():
+    rows = [(["a", "b", "c"], "x"), (["b", "c"], "y"), (["c", "a", "a"], "z")]
+    model = compile(from_rows(rows), method="float64")
+    assert model.about["parameters"]["nonzero"] <= 80

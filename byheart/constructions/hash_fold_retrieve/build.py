@@ -29,13 +29,16 @@ def build(
     *,
     mixing: str = "uniform",
     embedding: bool = False,
+    length: int | None = None,
 ) -> Built:
     """The small network for any setting of the family.
 
     mixing     where columns meet: "uniform", "hard", "sparse" or "sum"
     embedding  whether tokens are ids of an embedding matrix
+    length     of the network, if not that of the longest sequence
     """
     spec = input_of(dataset, options.positions)
+    spec = replace(spec, length=length or spec.length)
     if mixing == "sum":
         spec = replace(spec, padding=None)
     if mixing == "sparse":

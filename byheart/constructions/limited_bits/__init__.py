@@ -1,7 +1,7 @@
 """A transformer whose every parameter is short: at most B bits in plain binary notation.
 
-Paper        kajitsuka2025, Theorem F.1: the same statement and architecture, eq. (3), (39), (146);
-             another construction.
+Paper        kajitsuka2025, Theorem F.1 (Lemma F.1): in the faithful form as it is proved; in the
+             small form the same statement and architecture, eq. (3), (39), (146).
 Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one
              uniform attention layer, a second feed-forward part and E_out whose parameters have at
              most B bits each, B <= sqrt(N), with about N / B parameters up to logarithms.
@@ -9,17 +9,18 @@ Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of
                  token (with positions: the sequence).
              A2  Sequences are no longer than the network's length; shorter ones are padded at the
                  front.
-             A3  B is at least what the hash of the contexts takes, about 2 log2(N) bits; a smaller
-                 B is refused, and the refusal names the smallest that works.
+             A3  B is at least what the hash (the keys) of the contexts takes, about 2 log2(N)
+                 bits; a smaller B is refused, and the refusal names the smallest that works.
 Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence
                  (checked, not only argued).
              G2  Every parameter, E_in and E_out included, has at most B bits.
-             G3  The counts of cost.py: about 1.1 I / (B - 1) nonzero parameters and a few hundred
-                 more, I = contexts x log2(labels); from B of about sqrt(I) on, as many as
-                 hash-fold-retrieve takes.
-Departures   D1  Not the paper's proof. Instead of N / B**2 networks for B**2 items each, one
-                 network: a table cell of B - 1 bits serves many contexts, each of which reads one
-                 bit position of a sum of cells (linear systems over GF(2)).
+             G3  Small form: the counts of cost.py, about 1.1 I / (B - 1) nonzero parameters and a
+                 few hundred more, I = contexts x log2(labels); from B of about sqrt(I) on, as many
+                 as hash-fold-retrieve takes. Faithful form: limited_bits_size of
+                 bounds/kajitsuka2025.py, about N / B times logarithms.
+Departures   D1  Small form: not the paper's proof. Instead of N / B**2 networks for B**2 items
+                 each, one network: a table cell of B - 1 bits serves many contexts, each of which
+                 reads one bit position of a sum of cells (linear systems over GF(2)).
              D2  The bound is on B itself, not up to the factors of eq. (145); the smallest B is
                  about 2 log2(N), and B may exceed sqrt(N).
              D3  The hash is found by a bounded search over seeds; there is no worst-case theorem

@@ -17,6 +17,7 @@ from .assemble import assemble
 from .limits import Limits, Short
 from .search import search
 
+FEW = 4000  # contexts of a problem that is cheap to solve again
 MOST_BITS = 1 << 13  # no coordinate of a double needs more
 
 
@@ -70,31 +71,47 @@ def build(
 ) -> Built:
     """A network whose parameters have at most `bits` bits; AssumptionError if there is none."""
     prepared = case(dataset, contexts, input_of(dataset, options.positions))
-    built = prepared.build(Short(bits), options, report)
-    if built is None:
+    found = [prepared.build(Short(limit), options, report) for limit in _limits(prepared, bits)]
+    if found[0] is None:
         least = least_bits(prepared, options, bits + 1)
         raise AssumptionError(
             f"A3 fails: parameters of {bits} bits are too short for this data; "
-            f"this construction needs at least {least} bits"
+            f"with --seed {options.seed} this construction needs at least {least} bits"
         )
-    other = alternative(prepared, dataset, contexts, options, report, bits)
-    if other is not None and other.network.counts()[1]["largest"] <= bits:
-        return min(other, built, key=lambda x: size(x, options.minimise))
-    return built
+    found += alternatives(prepared, dataset, contexts, options, report, bits)
+    short = [x for x in found if x is not None and x.network.counts()[1]["largest"] <= bits]
+    return min(short, key=lambda x: size(x, options.minimise))
 
 
-def alternative(
+def _limits(prepared: Case, bits: int) -> list[int]:
+    """The limit, and for a small problem some below it: the first success need not be the best."""
+    small = prepared.problem is not None and prepared.problem.task.contexts <= FEW
+    return [bits, bits * 3 // 4, bits // 2] if small else [bits]
+
+
+def alternatives(
     prepared: Case,
     dataset: Dataset,
     contexts: Contexts,
     options: Options,
     report: Report,
     bits: int,
-) -> Built | None:
-    """The network of hash-fold-retrieve, if its longest parameter is likely to fit."""
-    if prepared.problem is None or not _may_fit(prepared.problem, options.minimise, bits):
-        return None
-    return plain.build(dataset, contexts, replace(options, bits=None), report)
+) -> list[Built]:
+    """The networks of hash-fold-retrieve, if their longest parameters are likely to fit."""
+    if prepared.problem is None:
+        return []
+    length = prepared.spec.length
+    return [
+        plain.build(
+            dataset,
+            contexts,
+            replace(options, bits=None, minimise=objective),
+            report,
+            length=length,
+        )
+        for objective in dict.fromkeys([options.minimise, "nonzero"])
+        if _may_fit(prepared.problem, objective, bits)
+    ]
 
 
 def least_bits(prepared: Case, options: Options, bits: int = 1) -> int:
