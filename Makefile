@@ -24,6 +24,7 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/statistics.py
 	$(BIN)/python benchmarks/family.py
 
 picture: $(READY)

@@ -1,15 +1,27 @@
 """Files to datasets: which reader a file needs, and which options apply to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from .dataset import Dataset
+from .documents import Documents
 from .errors import ByheartError
 from .formats import archive, corpus, jsonl, table
 from .formats.jsonl import write as write_jsonl
 from .rows import from_rows
 
-__all__ = ["OPTIONS", "applicable", "from_rows", "load", "write_jsonl"]
+__all__ = [
+    "OPTIONS",
+    "applicable",
+    "from_rows",
+    "is_corpus",
+    "load",
+    "load_documents",
+    "write_jsonl",
+]
+
+Read = TypeVar("Read")
 
 DEFAULTS: dict[str, object] = {
     "input": (),
@@ -29,6 +41,10 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     ".tsv": ("input", "label", "length"),
     ".npz": (),
     ".bin": ("dtype", "separator", "length", "window"),
+}
+CORPORA: dict[str, Callable[..., Documents]] = {
+    ".txt": corpus.text_documents,
+    ".bin": corpus.id_documents,
 }
 CHOICES = {
     "unit": ("word", "char"),
@@ -63,10 +79,24 @@ def load(
         "dtype": dtype,
         "separator": separator,
     }
+    return _checked(path, given, _read)
+
+
+def is_corpus(path: str | Path) -> bool:
+    """Whether the file holds documents, whose tokens are predicted, rather than labels."""
+    return Path(path).suffix.lower() in CORPORA
+
+
+def load_documents(path: str | Path, **options: object) -> Documents:
+    """The documents of a corpus, as they are stored; the options are those of `load`."""
+    return _checked(Path(path), DEFAULTS | options, _read_documents)
+
+
+def _checked(path: Path, given: dict, read: Callable[[Path, dict], Read]) -> Read:
     try:
         _check_file(path)
         _check_options(path, given)
-        return _read(path, given)
+        return read(path, given)
     except OSError as error:
         raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
 
@@ -131,3 +161,8 @@ def _read(path: Path, given: dict) -> Dataset:
             return corpus.read_ids(path, **options)
         case _:
             return table.read(path, **options)
+
+
+def _read_documents(path: Path, given: dict) -> Documents:
+    extension = path.suffix.lower()
+    return CORPORA[extension](path, **{name: given[name] for name in OPTIONS[extension]})

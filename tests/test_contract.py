@@ -346,10 +346,13 @@ ALLOWED = {
     | ARRAYS
     | {"architecture", "gadgets", "evaluate", "construction", "bounds"},
     "bounds": CORE | {"architecture"},
-    "formats": CORE | ARRAYS,
-    "load": CORE | ARRAYS | {"formats"},
+    "documents": CORE,
+    "memory": CORE,
+    "formats": CORE | ARRAYS | {"documents", "memory"},
+    "load": CORE | ARRAYS | {"documents", "formats"},
     "generate": CORE | ARRAYS | {"formats"},
-    "statistics": CORE | ARRAYS,
+    "corpora": CORE | {"documents", "formats"},
+    "statistics": CORE | ARRAYS | {"documents", "memory"},
     # model.save is a short way to folder.save: the one edge that points up, inside a function
     "model": CORE | {"evaluate", "folder"},
     "certificate": CORE | {"contexts", "evaluate", "model"},

@@ -1,5 +1,6 @@
 """The commands and their options."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -64,33 +65,58 @@ def demo(
 
 @app.command()
 def generate(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="random, tokens or multisets")],
-    output: Annotated[Path, typer.Option("-o", "--output", help=".jsonl or .npz")],
+    kind: Annotated[
+        str,
+        typer.Argument(metavar="KIND", help="random, tokens, multisets, zipf or prefix-tree"),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help=".jsonl or .npz; zipf, prefix-tree: .bin or .txt"),
+    ],
     sequences: Annotated[int, typer.Option(help="How many.")] = 1000,
     length: Annotated[
-        int | None, typer.Option(help="Tokens a sequence [4; multisets: at most 7].")
+        int | None,
+        typer.Option(help="Tokens a sequence [4; multisets: at most 7; zipf, prefix-tree: 10]."),
     ] = None,
     dimension: Annotated[int | None, typer.Option(help="Coordinates a token [2].")] = None,
     labels: Annotated[int | None, typer.Option(help="Different labels [2].")] = None,
-    vocabulary: Annotated[int | None, typer.Option(help="Tokens to draw from.")] = None,
+    vocabulary: Annotated[
+        int | None, typer.Option(help="Tokens to draw from [zipf, prefix-tree: 50000].")
+    ] = None,
     skew: Annotated[
         str | None, typer.Option(help="Of the labels: uniform, zipf or geometric.")
+    ] = None,
+    exponent: Annotated[
+        float | None,
+        typer.Option(help="Chances fall as 1 / rank^EXPONENT [zipf: 1; prefix-tree: 2]."),
+    ] = None,
+    branching: Annotated[
+        int | None, typer.Option(help="prefix-tree: tokens that may follow a beginning [16].")
     ] = None,
     seed: Seed = 0,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Write a dataset to try methods on: random sequences with traps.
+    """Write a dataset to try methods on, or a corpus to count.
 
-    random: a label a sequence; tokens: a label a token; multisets: of different size, even empty.
+    Random sequences with traps. random: a label a sequence; tokens: a label a token; multisets: of
+    different size, even empty.
+
+    Documents of token ids, for stats. zipf: independent tokens, the t-th with a chance as 1 / t;
+    prefix-tree: paths through a random tree, so that most beginnings are seen many times.
     """
     from ..commands import data
 
     options = {"sequences": sequences, "length": length, "dimension": dimension}
-    options |= {"labels": labels, "vocabulary": vocabulary, "seed": seed}
+    options |= {"labels": labels, "vocabulary": vocabulary, "seed": seed, "branching": branching}
     with watching(json) as watch:
-        answer = data.generate(kind, output, force=force, watch=watch, skew=skew, **options)
+        answer = data.generate(
+            kind, output, force=force, watch=watch, skew=skew, exponent=exponent, **options
+        )
     finish(answer, json, "generated")
+    if "loading" in answer and not json:
+        how = " ".join(f"--{name} {value}" for name, value in answer["loading"].items())
+        print(f"\ncount it: byheart stats {shlex.quote(str(output))} {how}")
 
 
 @app.command()
@@ -100,7 +126,10 @@ def stats(
     loading: Loading,
     json: Json = False,
 ) -> None:
-    """What a dataset asks of a model: contexts, conflicts, entropy, separation."""
+    """What a dataset asks of a model: contexts, conflicts, entropy, separation.
+
+    Documents (.txt, .bin) are counted where they lie, so 200 million tokens of a .bin are fine.
+    """
     from ..commands import data as command
 
     with watching(json) as watch:

@@ -1,7 +1,7 @@
 """generate and stats: datasets made, and datasets looked at."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ..errors import ByheartError
@@ -14,42 +14,86 @@ def generate(
     *,
     force: bool = False,
     watch: Watch = SILENT,
-    **options: int | str | None,
+    **options: int | float | str | None,
 ) -> dict:
     """Write a dataset of one of the papers' kinds; options left None keep their defaults."""
-    from ..generate import KINDS, WRITERS, save
+    from ..corpora import CORPORA, EXTENSIONS
+    from ..generate import KINDS, WRITERS
 
-    if kind not in KINDS:
-        raise ByheartError(f"there is no kind {kind!r}; there are: {', '.join(KINDS)}.")
+    if kind not in KINDS and kind not in CORPORA:
+        raise ByheartError(
+            f"there is no kind {kind!r}; there are: {', '.join([*KINDS, *CORPORA])}."
+        )
     output = Path(output)
-    if output.suffix.lower() not in WRITERS:
-        raise ByheartError(f"{output}: the name must end in one of {' '.join(WRITERS)}.")
+    _check_name(output, WRITERS if kind in KINDS else EXTENSIONS)
     refuse_existing(output, force)
     given = {name: value for name, value in options.items() if value is not None}
+    used = _options(kind, KINDS[kind] if kind in KINDS else CORPORA[kind], given)
     watch.stage("generating")
+    about = (_dataset if kind in KINDS else _corpus)(kind, output, given, watch)
+    return {"kind": kind, "file": str(output), "options": used, **about}
+
+
+def _check_name(output: Path, extensions: Iterable[str]) -> None:
+    if output.suffix.lower() not in extensions:
+        raise ByheartError(f"{output}: the name must end in one of {' '.join(extensions)}.")
+
+
+def _options(kind: str, make: Callable, given: Mapping) -> dict:
+    """All options with which the data is made; ByheartError if one means nothing for this kind."""
+    takes = inspect.signature(make)
+    for name in given:
+        if name not in takes.parameters:
+            names = ", ".join(f"--{name}" for name in takes.parameters)
+            raise ByheartError(f"{kind} takes no --{name}; it takes {names}.")
+    used = takes.bind(**given)
+    used.apply_defaults()
+    return dict(used.arguments)
+
+
+def _dataset(kind: str, output: Path, given: Mapping, watch: Watch) -> dict:
+    from ..generate import KINDS, save
+
     dataset = KINDS[kind](**given)
     watch.stage("writing")
     save(dataset, output)
-    used = inspect.signature(KINDS[kind]).bind(**given)
-    used.apply_defaults()
     return {
-        "kind": kind,
-        "file": str(output),
         "sequences": len(dataset),
         "length": dataset.length,
         "vocabulary": len(dataset.tokens),
         "labels": len(dataset.label_names),
-        "options": dict(used.arguments),
         "sha256": dataset.sha256(),
     }
 
 
+def _corpus(kind: str, output: Path, given: Mapping, watch: Watch) -> dict:
+    from ..corpora import CORPORA, distinct, save, sha256
+
+    documents = CORPORA[kind](**given)
+    watch.stage("writing")
+    save(documents, output)
+    rows = documents.ids.reshape(given["sequences"], -1)
+    stored = {"dtype": str(rows.dtype), "separator": documents.separator}
+    return {
+        "sequences": len(rows),
+        "length": rows.shape[1] - 1,
+        "vocabulary": distinct(rows[:, :-2]),
+        "labels": distinct(rows[:, 1:-1]),
+        "loading": stored if output.suffix.lower() == ".bin" else {"documents": "line"},
+        "sha256": sha256(documents),
+    }
+
+
 def stats(data: str | Path, *, loading: Mapping | None = None, watch: Watch = SILENT) -> dict:
-    """What the dataset asks of a model."""
-    from ..load import load
-    from ..statistics import statistics
+    """What the data asks of a model; documents are counted without writing their contexts out."""
+    from ..load import is_corpus, load, load_documents
+    from ..statistics import corpus_statistics, statistics
 
     watch.stage("loading")
+    if is_corpus(data):
+        documents = load_documents(data, **(loading or {}))
+        watch.stage("counting")
+        return corpus_statistics(documents)
     dataset = load(data, **(loading or {}))
     watch.stage("counting")
     return statistics(dataset)

@@ -1,4 +1,4 @@
-"""Ordered contexts of a corpus, told apart one token at a time.
+"""Ordered contexts of a corpus, told apart one token at a time: the compiled part.
 
 Rows are stretches of the corpus: row r begins at rows[r], and its context of k tokens is followed
 by the token k places further on. All rows with the same first k tokens are a group, and the context
@@ -15,150 +15,221 @@ Splitting is counting: a table of the vocabulary's size holds how often each tok
 is hashed and none is rounded, so the groups are exact.
 """
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
-compiled = njit(cache=True, nogil=True)
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dataset import Ints
+from .pairs import add, compiled, inlined
 
 LAST = np.uint32(1 << 31)  # marks the last member of a group
-NUMBER = np.uint32((1 << 31) - 1)  # the row without the mark
-PREDICTIONS, CONTEXTS, RIGHT, CONFLICTS, IN_CONFLICT = range(5)  # of contexts seen twice or more
-TOTALS = 5
+NUMBER = np.uint32((1 << 31) - 1)  # the member without the mark
+STRETCH = 8  # tokens of a row that are copied at once to where the cache keeps them
+# Sums over contexts that were seen twice or more.
+PREDICTIONS, CONTEXTS, RIGHT, CONFLICTS, IN_CONFLICT, SUMS = range(6)
+
+
+class Rows(NamedTuple):
+    """Where the rows are, and which contexts of them count.
+
+    starts  the place of each row's first token.
+    apart   the fewest tokens that tell a row from all rows before it; what it was, if none do.
+    least   the fewest and
+    most    the most tokens of a context.
+    """
+
+    ids: NDArray
+    separator: int
+    starts: NDArray
+    apart: NDArray
+    least: int
+    most: int
+
+
+class Room(NamedTuple):
+    """Arrays to work in.
+
+    members  numbers of a batch's rows, group after group, and a place for what is dropped.
+    tokens   the next token of each member.
+    names    the members of one group that go on.
+    firsts   the places in that group where a token stands for the first time.
+    counts   zeros between groups: how often each token of the vocabulary follows.
+    near     the next STRETCH tokens of each row of a batch.
+    sums     see PREDICTIONS and on.
+    """
+
+    members: NDArray[np.uint32]
+    tokens: NDArray
+    names: NDArray[np.uint32]
+    firsts: NDArray[np.uint32]
+    counts: NDArray[np.int32]
+    near: NDArray
+    sums: Ints
 
 
 @compiled
-def by_first_token(ids, rows, ends, order, apart):
-    """Put the rows in the order of their first tokens: order[ends[t - 1] : ends[t]] begin with t.
-
-    The last row of each group is marked; the first is apart from all rows before it by one token.
-    """
-    for row in range(len(rows)):
-        ends[ids[rows[row]]] += 1
+def by_first_token(rows, ends, order):
+    """Sort the row numbers by first token into groups; ends holds a zero for each token."""
+    ids, starts = rows.ids, rows.starts
+    for row in range(len(starts)):
+        ends[ids[starts[row]]] += 1
     total = 0
     for token in range(len(ends)):
         size = ends[token]
         ends[token] = total
         total += size
-    for row in range(len(rows)):
-        token = ids[rows[row]]
+    for row in range(len(starts)):
+        token = ids[starts[row]]
         order[ends[token]] = row
         ends[token] += 1
     begin = 0
     for token in range(len(ends)):
         if ends[token] > begin:
-            apart[order[begin]] = 1
+            rows.apart[order[begin]] = 1
             order[ends[token] - 1] |= LAST
         begin = ends[token]
 
 
 @compiled
-def slot_of(keys, key):
-    """Where the key is in the table, or the free place where it belongs."""
-    mask = len(keys) - 1
-    slot = (key * 0x9E3779B97F4A7C15 >> 20) & mask
-    while keys[slot] != 0 and keys[slot] != key:
-        slot = (slot + 1) & mask
-    return slot
+def number(batch, room):
+    """Make the rows of a batch the members, numbered from 0; how many there are."""
+    for i in range(len(batch)):
+        room.members[i] = i | (batch[i] & LAST)
+    return len(batch)
 
 
 @compiled
-def roomy(keys, times, used, more):
-    """The table, enlarged so that `more` new keys leave half of it free."""
-    size = len(keys)
-    while 2 * (used + more) > size:
-        size *= 2
-    if size == len(keys):
-        return keys, times
-    larger, moved = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    for old in range(len(keys)):
-        if keys[old] != 0:
-            slot = slot_of(larger, keys[old])
-            larger[slot], moved[slot] = keys[old], times[old]
-    return larger, moved
+def refine(rows, batch, alive, depth, room, pairs):
+    """Count the contexts of `depth` tokens and more of a batch whose groups share `depth` tokens.
 
-
-@compiled
-def add(keys, times, key):
-    """Count the key once more; 1 if it is new, else 0."""
-    slot = slot_of(keys, key)
-    new = keys[slot] == 0
-    keys[slot] = key
-    times[slot] += 1
-    return 1 if new else 0
-
-
-@compiled
-def refine(
-    ids, separator, rows, members, apart, least, most, count, touched, who, what, totals, keys, times
-):
-    """Count the contexts of `least` to `most` tokens of the groups in `members`.
-
-    members  rows whose first token is the same, group after group; used up.
-    apart    is set, for a row that is the first to begin with some k tokens, to the least such k.
-    count    zeros, one for each token of the vocabulary, and zeros again in the end.
-    keys     the table of counted pairs, with `times`: n << 32 | m for a context seen n times and m
-             times with some label, n << 32 for the context itself. Returned, since it may grow.
+    Returns (members left, depth reached): some are left if `pairs` has no room for one more level,
+    which adds at most a key for each member.
     """
-    used = 0
-    for slot in range(len(keys)):
-        used += keys[slot] != 0
-    alive, depth = len(members), 1
-    while alive and depth <= most:
-        place, kept = 0, 0
-        while place < alive:
-            head = members[place] & NUMBER
-            size, distinct = 0, 0
-            last = False
-            while not last:
-                row = members[place] & NUMBER
-                last = members[place] >= LAST
-                place += 1
-                at = rows[row] + depth
-                if at >= len(ids) or ids[at] == separator:
-                    continue
-                token = ids[at]
-                who[size], what[size] = row, token
-                size += 1
-                if count[token] == 0:
-                    touched[distinct] = token
-                    distinct += 1
-                    if row != head:
-                        apart[row] = depth + 1
-                count[token] += 1
-            if size >= 2 and depth >= least:
-                keys, times = roomy(keys, times, used, distinct + 1)
-                used += add(keys, times, size << 32)
-                best = 0
-                for i in range(distinct):
-                    seen = count[touched[i]]
-                    best = max(best, seen)
-                    if distinct > 1:
-                        used += add(keys, times, size << 32 | seen)
-                totals[PREDICTIONS] += size
-                totals[CONTEXTS] += 1
-                totals[RIGHT] += best
-                totals[CONFLICTS] += distinct > 1
-                totals[IN_CONFLICT] += size if distinct > 1 else 0
-            kept = _split(members, kept, who, what, size, count, touched, distinct)
-        alive = kept
+    offset = STRETCH
+    while alive and depth <= rows.most and 2 * (pairs.used[0] + alive) <= len(pairs.keys):
+        if offset == STRETCH:
+            _come_near(rows, batch, alive, depth, room)
+            offset = 0
+        for i in range(alive):
+            room.tokens[i] = room.near[(room.members[i] & NUMBER) * STRETCH + offset]
+        alive = _level(rows, batch, alive, depth, room, pairs)
+        offset += 1
         depth += 1
-    return keys, times
+    return alive, depth
 
 
 @compiled
-def _split(members, kept, who, what, size, count, touched, distinct):
-    """Write the groups of two or more that the tokens make to members[kept:]; count is cleared."""
+def split(rows, batch, depth, room, pairs):
+    """Count the one context of `depth` tokens that a batch shares; how many rows are left.
+
+    The groups that they make replace the batch. At most 2 + sqrt(2 len(batch)) keys are added: one
+    for each different count of a label, and the counts sum to no more than the batch has.
+    """
+    ids = rows.ids
+    for i in range(number(batch, room)):
+        at = rows.starts[batch[i] & NUMBER] + depth
+        room.tokens[i] = ids[at] if at < len(ids) else rows.separator
+    kept = _level(rows, batch, len(batch), depth, room, pairs)
+    for i in range(kept):
+        member = room.members[i]
+        room.names[i] = (batch[member & NUMBER] & NUMBER) | (member & LAST)
+    for i in range(kept):
+        batch[i] = room.names[i]
+    return kept
+
+
+@inlined
+def _come_near(rows, batch, alive, depth, room):
+    """Copy the next tokens of the rows that are left; beyond the end there are separators."""
+    ids, near = rows.ids, room.near
+    for i in range(alive):
+        member = room.members[i] & NUMBER
+        to, at = member * STRETCH, rows.starts[batch[member] & NUMBER] + depth
+        if at + STRETCH <= len(ids):
+            for j in range(STRETCH):
+                near[to + j] = ids[at + j]
+        else:
+            for j in range(STRETCH):
+                near[to + j] = ids[at + j] if at + j < len(ids) else rows.separator
+
+
+@inlined
+def _level(rows, batch, alive, depth, room, pairs):
+    """Split each group by its next tokens; the groups of two and more that are left come first."""
+    place, kept = 0, 0
+    while place < alive:
+        begin, head = place, room.members[place] & NUMBER
+        place, size, distinct = _read_group(rows.separator, place, room)
+        for i in range(distinct):
+            name = room.names[room.firsts[i]]
+            if name != head:
+                rows.apart[batch[name] & NUMBER] = depth + 1
+        if size >= 2 and depth >= rows.least:
+            _tally(begin, size, distinct, room, pairs)
+        kept = _regroup(begin, size, distinct, kept, room)
+    return kept
+
+
+@inlined
+def _read_group(separator, place, room):
+    """Count the tokens that follow in the group from `place` on, rows that end left out."""
+    begin, size, distinct, last = place, 0, 0, False
+    while not last:
+        member, token = room.members[place], room.tokens[place]
+        last = member >= LAST
+        place += 1
+        if token == separator:
+            continue
+        room.names[size] = member & NUMBER
+        room.tokens[begin + size] = token
+        seen = room.counts[token]
+        room.counts[token] = seen + 1
+        room.firsts[distinct] = size
+        distinct += seen == 0
+        size += 1
+    return place, size, distinct
+
+
+@inlined
+def _tally(begin, size, distinct, room, pairs):
+    """Enter a context that was seen `size` times."""
+    best, once = 0, 0
     for i in range(distinct):
-        seen = count[touched[i]]
-        count[touched[i]] = kept if seen > 1 else -1
+        seen = room.counts[room.tokens[begin + room.firsts[i]]]
+        best = max(best, seen)
+        once += seen == 1
+        if seen > 1 and distinct > 1:
+            add(pairs, size, seen, 1)
+    add(pairs, size, 0, 1)
+    if once:
+        add(pairs, size, 1, once)
+    room.sums[PREDICTIONS] += size
+    room.sums[CONTEXTS] += 1
+    room.sums[RIGHT] += best
+    room.sums[CONFLICTS] += distinct > 1
+    room.sums[IN_CONFLICT] += size if distinct > 1 else 0
+
+
+@inlined
+def _regroup(begin, size, distinct, kept, room):
+    """Write the new groups of two or more to members[kept:]; counts is all zeros again.
+
+    A row that is alone goes to the last place of members, where nobody reads it.
+    """
+    members, counts = room.members, room.counts
+    for i in range(distinct):
+        token = room.tokens[begin + room.firsts[i]]
+        seen = counts[token]
+        counts[token] = kept if seen > 1 else len(members) - 1
         kept += seen if seen > 1 else 0
     for i in range(size):
-        place = count[what[i]]
-        if place >= 0:
-            members[place] = who[i]
-            count[what[i]] = place + 1
+        token = room.tokens[begin + i]
+        place = counts[token]
+        members[place] = room.names[i]
+        counts[token] = place + 1
     for i in range(distinct):
-        if count[touched[i]] > 0:
-            members[count[touched[i]] - 1] |= LAST
-        count[touched[i]] = 0
+        token = room.tokens[begin + room.firsts[i]]
+        members[counts[token] - 1] |= LAST
+        counts[token] = 0
     return kept

@@ -1,0 +1,95 @@
+"""Ordered contexts of a corpus: batches that suit the cache, a thread a core."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dataset import Ints
+from . import refine as kernels
+from .pairs import Pairs, empty, merged, with_room
+from .refine import LAST, STRETCH, SUMS, Room, Rows
+
+BATCH = 1 << 17  # rows
+Batch = tuple[int, int, int]  # members from here to there, which share so many tokens
+Members = NDArray[np.uint32]
+
+
+def ordered(rows: Rows, vocabulary: int, pairs: Pairs) -> tuple[Ints, Pairs]:
+    """The sums of refine.py, and the pairs with all contexts of the rows entered.
+
+    A group larger than a batch is split by itself: its rows stand in the order of the corpus, so
+    they are read nearly one after another. The rows of smaller groups are scattered; they are
+    copied to one place first. Either way memory is read in an order that suits the machine.
+    """
+    order, ends = np.empty(len(rows.starts), np.uint32), np.zeros(vocabulary, np.int64)
+    kernels.by_first_token(rows, ends, order)
+    largest = int(np.diff(ends, prepend=0).max())
+    batches, sums, pairs = _without_large(rows, order, largest, vocabulary, pairs)
+    threads = min(os.cpu_count() or 1, len(batches)) or 1
+    with ThreadPoolExecutor(threads) as pool:
+        shares = [batches[i::threads] for i in range(threads)]
+        for more, found in pool.map(lambda mine: _counted(rows, order, mine, vocabulary), shares):
+            sums, pairs = sums + more, merged(pairs, found)
+    return sums, pairs
+
+
+def _without_large(
+    rows: Rows, order: Members, largest: int, vocabulary: int, pairs: Pairs
+) -> tuple[list[Batch], Ints, Pairs]:
+    """Batches of what is left after large groups were split, and what that has counted."""
+    room = _room(rows, largest if largest > BATCH else 0, vocabulary)
+    batches: list[Batch] = []
+    todo = [(0, len(order), 1)]
+    while todo:
+        begin, end, depth = todo.pop()
+        for a, b in _batches(order[begin:end], begin):
+            if b - a <= BATCH:
+                batches.append((a, b, depth))
+            elif depth <= rows.most:
+                pairs = with_room(pairs, 2 + int((2 * (b - a)) ** 0.5))
+                kept = kernels.split(rows, order[a:b], depth, room, pairs)
+                todo.append((a, a + kept, depth + 1))
+    return batches, room.sums, pairs
+
+
+def _counted(
+    rows: Rows, order: Members, batches: list[Batch], vocabulary: int
+) -> tuple[Ints, Pairs]:
+    """The sums and pairs of some batches."""
+    room = _room(rows, min(BATCH, len(order)), vocabulary)
+    pairs = empty()
+    for begin, end, depth in batches:
+        batch = order[begin:end]
+        alive = kernels.number(batch, room)
+        while alive and depth <= rows.most:
+            pairs = with_room(pairs, alive)
+            alive, depth = kernels.refine(rows, batch, alive, depth, room, pairs)
+    return room.sums, pairs
+
+
+def _room(rows: Rows, size: int, vocabulary: int) -> Room:
+    """Room for so many members; near is for one batch."""
+    return Room(
+        members=np.empty(size + 1, np.uint32),
+        tokens=np.empty(size, rows.ids.dtype),
+        names=np.empty(size, np.uint32),
+        firsts=np.empty(min(size, vocabulary) + 1, np.uint32),
+        counts=np.zeros(vocabulary, np.int32),
+        near=np.empty(min(size, BATCH) * STRETCH, rows.ids.dtype),
+        sums=np.zeros(SUMS, np.int64),
+    )
+
+
+def _batches(members: Members, begin: int) -> Iterator[tuple[int, int]]:
+    """Ranges of whole groups that hold at most BATCH members, or one larger group."""
+    ends = np.flatnonzero(members >= LAST) + 1
+    a = 0
+    while a < len(members):
+        last = int(np.searchsorted(ends, a + BATCH, side="right")) - 1
+        if last < 0 or ends[last] <= a:
+            last += 1
+        yield begin + a, begin + int(ends[last])
+        a = int(ends[last])
