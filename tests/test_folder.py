@@ -764,7 +764,18 @@ def test_changed_doubles_are_refused_or_disagree(saved):
 
 NUMBERS_TO_TRY = (True, -1, 0, 1, 2, 3, 2**20, 2**20 + 1, 2**70, 1.0, 1.5)
 VALUES = (*NUMBERS_TO_TRY, None, "", "1", [], [[]], {}, [1, 0])
-STRICTER = {"method", "form", "paper", "item", "loading", "options", "search", "stage", "engine"}
+STRICTER = {
+    "method",
+    "form",
+    "paper",
+    "item",
+    "conflicts",
+    "loading",
+    "options",
+    "search",
+    "stage",
+    "engine",
+}
 
 
 def mutate(value, chance):
