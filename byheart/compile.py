@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .certificate import verify
+from .certificate import Verification, verify
 from .construction import Built, Construction, Options, Report
 from .constructions import ALL
 from .contexts import Contexts, contexts, resolve
@@ -38,7 +38,8 @@ def compile(
 ) -> Model:
     """A model that returns the label of every sequence.
 
-    It is verified on all of them before it is returned.
+    It is verified on all of them before it is returned; a construction may say beyond how many
+    contexts that takes too long (`provable`), then on a sample, and the evidence says so.
 
     method, form    see constructions.ALL (default: the smallest that fits the data)
     positions       whether order counts (default: for text)
@@ -72,16 +73,27 @@ def compile(
     if sample is None and len(grouped) > (construction.provable or math.inf):
         sample = SAMPLE
         report(f"all of {len(dataset)} sequences take too long: verifying {sample} of them")
-    verification = verify(model, dataset, sample=sample, seed=seed, progress=progress)
-    if not verification.holds:
-        raise ByheartError(
-            f"the network gives {verification.correct} of {verification.checked} labels and is "
-            "not returned: this is an error in byheart, please report it with the data and the seed"
-        )
+    model.about["verification"] = _verified(model, dataset, sample, seed, progress)
     seconds["verify"] = time.perf_counter() - started - seconds["build"]
     model.about["seconds"] = seconds
-    model.about["verification"] = verification
     return model
+
+
+def _verified(
+    model: Model,
+    dataset: Dataset,
+    sample: int | None,
+    seed: int,
+    progress: Callable[[int], None] | None,
+) -> Verification:
+    """The verification; a network that fails it is not returned."""
+    found = verify(model, dataset, sample=sample, seed=seed, progress=progress)
+    if not found.holds:
+        raise ByheartError(
+            f"the network gives {found.correct} of {found.checked} labels and is "
+            "not returned: this is an error in byheart, please report it with the data and the seed"
+        )
+    return found
 
 
 def _default(dataset: Dataset) -> str:

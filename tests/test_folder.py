@@ -22,7 +22,6 @@ import byheart.folder as folder
 from byheart.certificate import Verification, verify
 from byheart.commands import models
 from byheart.compile import compile
-from byheart.constructions import ALL
 from byheart.errors import ByheartError, DisagreementError
 from byheart.folder import config, swap, weights, write
 from byheart.folder.strict import integer
@@ -85,9 +84,8 @@ CASES = {
     "one label, sets": ([([], 1), ([4, 5], 1)], {"method": "deep-sets"}),
     "one label, embedding": ([([3], 1), ([4, 5], 1)], {"method": "embedding"}),
     "sampled": (NUMBERS, {"sample": 3}),
+    "floats": (WORDS, {"method": "float64"}),
 }
-if "float64" in {construction.name for construction in ALL}:
-    CASES["floats"] = WORDS, {"method": "float64"}
 
 
 class Compiled(dict):
@@ -115,7 +113,7 @@ def saved(compiled, tmp_path, request):
 
 kinds = pytest.mark.parametrize(
     "saved",
-    [n for n in ("strings", "sparse tags", "sets", "embedding", "hard", "floats") if n in CASES],
+    ["strings", "sparse tags", "sets", "embedding", "hard", "floats"],
     indirect=True,
 )
 
@@ -738,7 +736,6 @@ def test_connections_are_there_if_and_only_if_some_layer_is_sparse(saved, compil
     assert outcome(tmp_path / "plain") == checker_outcome(tmp_path / "plain") == 2
 
 
-@pytest.mark.skipif("floats" not in CASES, reason="no float64 construction yet")
 @pytest.mark.parametrize("saved", ["floats"], indirect=True)
 def test_changed_doubles_are_refused_or_disagree(saved):
     chance, file, before = random.Random(3), saved / "weights.safetensors", contents(saved)

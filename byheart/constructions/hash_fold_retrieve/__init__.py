@@ -29,7 +29,7 @@ Notation     N sequences, n length, C labels, I information, H the context's num
              positions.
 """
 
-from ...construction import Built, Construction, Options, Report, input_of  # noqa: F401
+from ...construction import Built, Construction, Options, Report
 from ...contexts import Contexts
 from ...dataset import Dataset
 
