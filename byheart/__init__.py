@@ -10,6 +10,7 @@ from .errors import AssumptionError as AssumptionError
 from .errors import ByheartError as ByheartError
 from .errors import DisagreementError as DisagreementError
 from .folder import open as open
+from .language_model import LanguageModel as LanguageModel
 from .load import from_rows as from_rows
 from .load import load as load
 from .model import Model as Model

@@ -7,15 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from .certificate import Verification, verify
-from .construction import Built, Construction, Options, Report
+from . import decoder_code
+from .certificate import PROVE_LIMIT, Verification, verify
+from .construction import Built, Construction, Interpolant, Options, Report
 from .constructions import ALL
 from .contexts import Contexts, contexts, resolve
 from .dataset import Dataset
+from .decoder import ACTIVATIONS, Decoder
 from .encoding import encoded_bits
 from .errors import AssumptionError, ByheartError
+from .language_model import LanguageModel
 from .model import Model
+from .network import Network
+from .targets import has_vocabulary
 
+DECODER_OPTIONS = (
+    "dimension", "heads", "head_dimension", "skip", "activation", "gap", "neurons", "tight",
+    "encoder", "epsilon",
+)  # fmt: skip
+SIZE_LIMIT = 1 << 20  # of checker/FORMAT.md
+SMALLEST_GAP, LARGEST_GAP = 1e-15, 10.0  # nats
 SAMPLE = 100  # sequences verified where all of them would take too long
 
 
@@ -31,12 +42,23 @@ def compile(
     bits: int | None = None,
     separation: float | None = None,
     attention: str = "uniform",
+    dimension: int | None = None,
+    heads: int | None = None,
+    head_dimension: int | None = None,
+    skip: bool = False,
+    activation: str | None = None,
+    gap: float | None = None,
+    neurons: int | None = None,
+    tight: bool = False,
+    encoder: str | None = None,
+    epsilon: float | None = None,
+    prove_limit: float = PROVE_LIMIT,
     sample: int | None = None,
     seed: int = 0,
     report: Report = lambda sentence: None,
     progress: Callable[[int], None] | None = None,
-) -> Model:
-    """A model that returns the label of every sequence.
+) -> Model | LanguageModel:
+    """A model that returns the label of every sequence, or the distribution of labels.
 
     It is verified on all of them before it is returned; a construction may say beyond how many
     contexts that takes too long (`provable`), then on a sample, and the evidence says so.
@@ -49,6 +71,17 @@ def compile(
     bits            of the longest parameter (limited-bits)
     separation      refuse tokens that are closer (the faithful constructions)
     attention       "uniform", or "hard" with scores that are all 0
+    dimension       of embedded tokens (methods that store distributions, here and below)
+    heads           of softmax attention
+    head_dimension  of its queries, keys and values
+    skip            whether it adds the last token's vector
+    activation      logistic, tanh, erf, arctan or gelu
+    gap             the divergence from its target that no context may pass, in nats
+    neurons         how many
+    tight           count the skip connection as a head (attention-only)
+    encoder         the target sequence encoder: circle, look-up or optimal (attention-only)
+    epsilon         share of the least likely contexts to leave out (attention-only-approximate)
+    prove_limit     seconds; where proving distributions takes longer, they are observed
     sample          verify so many sequences only: the evidence is then "sampled"
     """
     if not isinstance(dataset, Dataset):
@@ -60,7 +93,10 @@ def compile(
     if positions is None:
         text = bool({"documents", "separator"} & set(dataset.loading))
         positions = text and "positions" in construction.takes
-    options = Options(positions, reject_unknown, minimise, seed, bits, separation, attention)
+    options = Options(
+        positions, reject_unknown, minimise, seed, bits, separation, attention,
+        dimension, heads, head_dimension, skip, activation, gap, neurons, tight, encoder, epsilon,
+    )  # fmt: skip
     _check(construction, options)
     _check_data(construction, dataset)
     given = dataset
@@ -73,24 +109,21 @@ def compile(
     if sample is None and len(grouped) > (construction.provable or math.inf):
         sample = SAMPLE
         report(f"all of {len(dataset)} sequences take too long: verifying {sample} of them")
-    model.about["verification"] = _verified(model, dataset, sample, seed, progress)
+    found = verify(
+        model, dataset, sample=sample, seed=seed, progress=progress, prove_limit=prove_limit
+    )
+    model.about["verification"] = _held(found)
     seconds["verify"] = time.perf_counter() - started - seconds["build"]
     model.about["seconds"] = seconds
     return model
 
 
-def _verified(
-    model: Model,
-    dataset: Dataset,
-    sample: int | None,
-    seed: int,
-    progress: Callable[[int], None] | None,
-) -> Verification:
+def _held(found: Verification) -> Verification:
     """The verification; a network that fails it is not returned."""
-    found = verify(model, dataset, sample=sample, seed=seed, progress=progress)
     if not found.holds:
+        what = "labels" if found.fit is None else "distributions within the gap"
         raise ByheartError(
-            f"the network gives {found.correct} of {found.checked} labels and is "
+            f"the network gives {found.correct} of {found.checked} {what} and is "
             "not returned: this is an error in byheart, please report it with the data and the seed"
         )
     return found
@@ -129,6 +162,7 @@ def _check(construction: Construction, options: Options) -> None:
         raise ByheartError(f"bits is an integer of 1 or more, not {options.bits}")
     if options.separation is not None and not 0 < options.separation < math.inf:
         raise ByheartError(f"separation is a number above 0, not {options.separation}")
+    _check_decoder(options)
     for name, default in vars(Options()).items():
         if name != "seed" and getattr(options, name) != default and name not in construction.takes:
             form = f" in its {construction.form} form" if construction.form else ""
@@ -139,11 +173,39 @@ def _check(construction: Construction, options: Options) -> None:
             )
 
 
+def _check_decoder(options: Options) -> None:
+    """The same for the options of decoders."""
+    for name in ("dimension", "heads", "head_dimension", "neurons"):
+        size = getattr(options, name)
+        if size is not None and not 1 <= size <= SIZE_LIMIT:
+            raise ByheartError(
+                f"{name.replace('_', '-')} is an integer from 1 to {SIZE_LIMIT:,}, not {size}"
+            )
+    if options.activation not in (None, *ACTIVATIONS):
+        raise ByheartError(
+            f"activation is one of {', '.join(ACTIVATIONS)}, not {options.activation!r}"
+        )
+    if options.encoder not in (None, "circle", "look-up", "optimal"):
+        raise ByheartError(f"encoder is circle, look-up or optimal, not {options.encoder!r}")
+    if options.epsilon is not None and not 0 <= options.epsilon < 1:
+        raise ByheartError(f"epsilon is a number from 0, below 1, not {options.epsilon:g}")
+    if options.gap is not None and not SMALLEST_GAP <= options.gap <= LARGEST_GAP:
+        raise ByheartError(
+            f"gap is a number of nats from {SMALLEST_GAP:g} to {LARGEST_GAP:g}, not "
+            f"{options.gap:g}; float64 cannot reach a smaller one"
+        )
+
+
 def _check_data(construction: Construction, dataset: Dataset) -> None:
     if construction.every is not None and construction.every != dataset.every:
         has = "every token has a label" if dataset.every else "a sequence has one label"
         other = "seq2seq or sparse-attention" if dataset.every else "another method"
         raise AssumptionError(f"{construction.name}: in this data {has}; use {other}")
+    if construction.stores == "distributions" and not has_vocabulary(dataset):
+        raise AssumptionError(
+            f"A1 fails: {construction.name} reads words or integers, and this data has tokens that "
+            "are neither; use one of the methods that store labels"
+        )
     if not construction.empty and not dataset.lengths.all():
         first = int(np.argmin(dataset.lengths))
         raise AssumptionError(
@@ -155,7 +217,14 @@ def _check_data(construction: Construction, dataset: Dataset) -> None:
 def _agreeing(
     dataset: Dataset, construction: Construction, positions: bool, on_conflict: str
 ) -> tuple[Dataset, Contexts]:
-    """The dataset with one label a context, and its contexts."""
+    """The dataset with one label a context, or distributions, and its contexts."""
+    if construction.stores == "distributions":
+        if on_conflict != "refuse":
+            raise ByheartError(
+                f"{construction.name} stores distributions, where two labels are no conflict; "
+                "leave out --on-conflict"
+            )
+        return dataset, contexts(dataset, positions=True)
     last = construction.last
     grouped = contexts(dataset, positions, last)
     resolved = resolve(dataset, grouped, on_conflict)
@@ -171,16 +240,26 @@ def _settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
     return {"relabelled": int(changed.sum()), "dropped": 0}
 
 
-def _model(dataset: Dataset, built: Built, about: dict[str, Any]) -> Model:
+def _model(
+    dataset: Dataset, built: Built | Interpolant, about: dict[str, Any]
+) -> Model | LanguageModel:
+    if isinstance(built, Interpolant):
+        return LanguageModel(built.network, dataset.kind, built.vocabulary, built.gap, about)
     tokens = dataset.tokens if isinstance(dataset.tokens, tuple) else None
     names = tuple(dataset.label_names[i] for i in built.order)
     return Model(built.network, dataset.kind, tokens, names, built.unknown, about, built.number)
 
 
+def _encoded(network: Network | Decoder) -> int:
+    if isinstance(network, Network):
+        return encoded_bits(network)
+    return decoder_code.encoded_bits(network)
+
+
 def _about(
     dataset: Dataset,
     construction: Construction,
-    built: Built,
+    built: Built | Interpolant,
     options: Options,
     grouped: int,
     on_conflict: str,
@@ -202,6 +281,7 @@ def _about(
             "bits": options.bits,
             "separation": options.separation,
             "attention": options.attention,
+            **{name: getattr(options, name) for name in DECODER_OPTIONS},
         },
         "loading": dict(dataset.loading),
         "data": {
@@ -215,7 +295,7 @@ def _about(
         "parameters": parameters,
         "bits": {
             **bits,
-            "encoded": encoded_bits(built.network),
+            "encoded": _encoded(built.network),
             "information": grouped * math.log2(labels),
         },
         "search": {"seed": options.seed, "tries": built.tries},

@@ -11,7 +11,9 @@ from typing import ClassVar
 
 from .contexts import Contexts
 from .dataset import Dataset
+from .decoder import Decoder
 from .network import Input, Network, dyadic
+from .targets import Targets, Word, targets
 
 Report = Callable[[str], None]  # progress and fallbacks, a sentence each
 
@@ -27,6 +29,16 @@ class Options:
     bits            of the longest parameter, in plain binary notation
     separation      tokens must be so far apart
     attention       "uniform", or "hard": hard attention whose scores are all 0
+    dimension       of embedded tokens (None: the method's own choice, here and below)
+    heads           of softmax attention
+    head_dimension  of queries, keys and values
+    skip            whether attention adds the last token's vector
+    activation      of the neurons, one of decoder.ACTIVATIONS
+    gap             the divergence from its target that no context may pass, in nats
+    neurons         how many
+    tight           whether the skip connection counts as a head (attention-only)
+    encoder         the target sequence encoder: "circle", "look-up" or "optimal"
+    epsilon         the share of the least likely contexts that may be left out
     """
 
     positions: bool = False
@@ -36,6 +48,16 @@ class Options:
     bits: int | None = None
     separation: float | None = None
     attention: str = "uniform"
+    dimension: int | None = None
+    heads: int | None = None
+    head_dimension: int | None = None
+    skip: bool = False
+    activation: str | None = None
+    gap: float | None = None
+    neurons: int | None = None
+    tight: bool = False
+    encoder: str | None = None
+    epsilon: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +76,17 @@ class Built:
     number: str = "dyadic"
 
 
+@dataclass(frozen=True, eq=False)
+class Interpolant:
+    """A decoder for distributions; token i is vocabulary[i], and `gap` is what it must keep."""
+
+    network: Decoder
+    vocabulary: tuple[Word, ...]
+    gap: float
+    tries: int
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Header:
     """The contract with the paper, read from the docstring of the file that holds the theorem."""
@@ -70,6 +103,7 @@ class Header:
 class Construction(ABC):
     """One theorem that gives weights. `name` is what a user types after --method.
 
+    stores     "labels" or "distributions"
     form       "small" (ours) or "faithful" (the paper's), where there are both
     takes      the options beyond the seed that it knows, by their names in Options
     last       whether the last token of a sequence counts apart from the multiset
@@ -79,6 +113,7 @@ class Construction(ABC):
     """
 
     name: ClassVar[str]
+    stores: ClassVar[str] = "labels"
     form: ClassVar[str | None] = None
     takes: ClassVar[frozenset[str]] = frozenset({"positions"})
     last: ClassVar[bool] = True
@@ -89,12 +124,27 @@ class Construction(ABC):
     @abstractmethod
     def build(
         self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
-        """A network for a dataset in which every context has one label (A1)."""
+    ) -> "Built | Interpolant":
+        """A network for a dataset; where it stores labels, every context has one (A1)."""
 
     @property
     def header(self) -> Header:
         return parse_header(inspect.getdoc(sys.modules[type(self).__module__]) or "")
+
+
+class Interpolation(Construction):
+    """One theorem that gives a decoder which stores distributions: two labels are no conflict."""
+
+    stores = "distributions"
+
+    def build(
+        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    ) -> Interpolant:
+        return self.interpolate(targets(dataset, contexts), options, report)
+
+    @abstractmethod
+    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+        """A decoder whose distributions are within the gap of these."""
 
 
 def input_of(dataset: Dataset, positions: bool) -> Input:

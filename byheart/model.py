@@ -26,19 +26,21 @@ Label = str | int | None
 class Answer:
     """What the model says: its label, and whether it knows the input (None if it cannot tell).
 
-    A model that answers every token gives a list of labels.
+    A model that answers every token gives a list of labels; one that stores distributions also
+    gives the likeliest tokens with their probabilities.
     """
 
     input: Sequence[Token]
     label: Label | list[Label]
     known: bool | None
+    probabilities: list[tuple[str | int, float]] | None = None
 
     def json(self) -> dict:
         return {
             "input": self.input,
             "label": self.label,
             "known": self.known,
-            "probabilities": None,
+            "probabilities": self.probabilities and [list(pair) for pair in self.probabilities],
         }
 
 
@@ -64,6 +66,16 @@ class Model:
     def __repr__(self) -> str:
         nonzero = self.network.counts()[0]["nonzero"]
         return f"<Model: {self.about.get('method')}, {nonzero} nonzero parameters>"
+
+    @property
+    def length(self) -> int:
+        """The longest input."""
+        return self.network.input.length
+
+    @property
+    def every(self) -> bool:
+        """Whether it answers every token."""
+        return self.network.every
 
     def save(
         self, path: str | PathLike[str], *, force: bool = False, data: Dataset | None = None
