@@ -10,8 +10,13 @@ from .embedding import FaithfulEmbedding, SmallEmbedding
 from .float64 import Float64
 from .hash_fold_retrieve import HashFoldRetrieve
 from .limited_bits import FaithfulLimitedBits, SmallLimitedBits
+from .one_layer import OneLayer
+from .one_layer_literal import OneLayerLiteral
+from .one_layer_narrow import OneLayerNarrow
+from .one_layer_smooth import OneLayerSmooth
 from .seq2seq import FaithfulSeq2Seq, SmallSeq2Seq
 from .sparse_attention import SparseAttentionSmall
+from .token_averaging import TokenAveraging
 
 ALL: tuple[Construction, ...] = (
     HashFoldRetrieve(),
@@ -26,4 +31,9 @@ ALL: tuple[Construction, ...] = (
     SmallLimitedBits(),
     FaithfulLimitedBits(),
     Float64(),
+    OneLayer(),
+    TokenAveraging(),
+    OneLayerSmooth(),
+    OneLayerNarrow(),
+    OneLayerLiteral(),
 )

@@ -1,0 +1,148 @@
+"""A decoder of one layer whose next-token distributions are those of a text.
+
+Paper        madden2024, Theorem 5; Theorem 4 for the injection, Lemma 2 for the loss.
+Statement    A transformer of one layer (embedding, positions, softmax attention, m neurons with an
+             analytic activation that is no polynomial, output matrix) can give any m contexts any
+             distributions of the next token. Its loss on a text with m contexts can be as close to
+             the entropy of the text as one likes.
+Assumptions  A1  Tokens are words or integers, at least two different ones.
+             A2  Minimal gap: attention takes contexts to numbers that doubles can tell apart (the
+                 best of 8 draws; two contexts at least 1000 roundings apart).
+             A3  z, u > 0: token and position values are positive (drawn from 0.2 to 2).
+             A4  Attention scale: two scores differ by less than 16, so that softmax does not
+                 saturate (which would bring contexts together; it follows from the draw).
+Guarantee    G1  For every context, the divergence of the decoder's distribution from the empirical
+                 one is at most the gap (nats), over the real numbers.
+             G2  As many neurons as contexts: m = n.
+             G3  omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d parameters.
+Departures   D1  The proof sets all biases to one eta and draws the slopes, which gives matrices of
+                 numerical rank below 20, whatever n is. Here slopes and biases are free: neuron k
+                 switches between the contexts k - 1 and k in the order of f. The matrix of
+                 activations is then all but triangular and V has a closed form, in O(n log n + n
+                 omega). arctan and GELU need corrections (staircase.py, ramps.py).
+             D2  Theorem 3 is false for points of both signs (tanh(a b) with b = (1, -1) has rank
+                 1); with z, u > 0 attention gives positive numbers and the theorem stands.
+             D3  Empirical distributions have zeros, so the infimum of Lemma 2 is not attained: the
+                 gap says how near (logits.py).
+             D4  1 / sqrt(d) is rounded, the same in every coordinate: all vectors stay multiples of
+                 the vector of ones, exactly.
+Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0 and d_1 their
+             dimensions, m neurons, V output matrix.
+"""
+
+
+import numpy as np
+
+from ..construction import Interpolant, Interpolation, Options, Report
+from ..decoder import ATTENTION, Decoder, Shape
+from ..errors import AssumptionError
+from ..gadgets.line import Line, draw
+from ..gadgets.logits import Logits, reordered, wanted
+from ..gadgets.staircase import STEPS, Neurons, corrected, staircase
+from ..memory import require
+from ..targets import Targets
+
+GAP = 1e-9
+CORRECTIONS = 2  # of arctan
+DIGITS = 160  # binary, of the contexts' numbers that GELU needs
+
+
+class OneLayer(Interpolation):
+    name = "one-layer"
+    takes = frozenset({"dimension", "heads", "head_dimension", "skip", "activation", "gap"})
+    mixing = ATTENTION
+
+    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+        check_vocabulary(self.name, targets)
+        shape = _shape(self.mixing, targets, options)
+        check_memory(self.name, shape)
+        line = draw(shape, targets, np.random.default_rng(options.seed))
+        report(f"contexts are {line.distance:.1e} apart in the best of {line.tries} draws")
+        gap = options.gap or GAP
+        network = _decoder(shape, line, wanted(targets, gap), targets)
+        notes = (f"distance of the two nearest contexts, relative: {line.distance:.3g}",)
+        return Interpolant(network, targets.vocabulary, gap, line.tries, notes)
+
+
+def check_vocabulary(name: str, targets: Targets) -> None:
+    """Refuse a vocabulary that has nothing to choose from (A1)."""
+    if len(targets.vocabulary) < 2:
+        raise AssumptionError(
+            f"A1 fails: {name} needs two different tokens, and this data has one; "
+            "its next token is always the same"
+        )
+
+
+def check_memory(name: str, shape: Shape) -> None:
+    """Refuse before starting what does not fit: the tensors twice, and their code."""
+    needed = 8 * 3 * shape.parameters
+    require(
+        needed,
+        name,
+        f"a decoder for {shape.neurons:,} contexts and {shape.vocabulary:,} tokens",
+    )
+
+
+def _shape(mixing: str, targets: Targets, options: Options) -> Shape:
+    d = options.dimension or 1
+    head = options.head_dimension or d
+    heads = (options.heads or 1, head, head) if mixing == ATTENTION else (0, 0, 0)
+    return Shape(
+        len(targets.vocabulary), targets.length, d, mixing, *heads, options.skip,
+        len(targets), options.activation or "logistic",
+    )  # fmt: skip
+
+
+def _decoder(shape: Shape, line: Line, logits: Logits, targets: Targets) -> Decoder:
+    order = np.argsort(line.x, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    ranked = reordered(logits, rank)
+    if shape.activation == "gelu":
+        return _assemble(shape, line, _ramps(shape, line, ranked, targets, order))
+    neurons = staircase(line.x[order], ranked, shape.vocabulary, shape.activation)
+    if shape.activation == "arctan":
+        neurons = _corrected(neurons, line.x[order], ranked)
+    return _assemble(shape, line, neurons)
+
+
+def _ramps(
+    shape: Shape, line: Line, logits: Logits, targets: Targets, order: np.ndarray
+) -> Neurons:
+    from ..enclose.scalar import enclosures, reduce  # numba and flint are slow to import
+    from ..gadgets.ramps import ramps
+
+    scalars = reduce(shape, line.tensors)
+    assert scalars is not None, "the vectors are not on a line"
+    balls = enclosures(scalars, targets, DIGITS)
+    x = np.array([float(ball) for ball in balls])
+    rest = np.array([float(ball - value) for ball, value in zip(balls, x.tolist(), strict=True)])
+    return ramps(x[order], rest[order], logits, shape.vocabulary)
+
+
+def _corrected(neurons: Neurons, x: np.ndarray, logits: Logits) -> Neurons:
+    """The neurons with the tails of arctan taken into account."""
+
+    def missing(now: Neurons) -> np.ndarray:
+        result = np.empty((len(x), len(now.output)))
+        size = max(1, (1 << 24) // len(x))
+        for a in range(0, len(x), size):
+            active = np.arctan(np.outer(x[a : a + size], now.slope) + now.bias)
+            result[a : a + size] = -(active @ now.output.T)
+        result[logits.row, logits.token] += logits.value
+        return result
+
+    return corrected(neurons, STEPS["arctan"], missing, CORRECTIONS)
+
+
+def _assemble(shape: Shape, line: Line, neurons: Neurons) -> Decoder:
+    slopes = np.repeat(neurons.slope[:, None], shape.dimension, axis=1)
+    return Decoder(
+        shape,
+        {
+            **line.tensors,
+            "hidden.weight": slopes,
+            "hidden.bias": neurons.bias,
+            "output.weight": neurons.output,
+        },
+    )

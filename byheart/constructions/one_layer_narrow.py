@@ -1,0 +1,191 @@
+"""A decoder of one layer for next-token distributions with fewer neurons than contexts.
+
+Paper        madden2024, beyond Theorem 5: it is not in the paper.
+Statement    Theorem 5 needs m = n neurons for arbitrary distributions. Where most contexts are
+             followed by few tokens, fewer can do: for neurons that are fixed the divergences are
+             convex in the output matrix V, and V is found by optimisation.
+Assumptions  A1  Tokens are words or integers, at least two different ones.
+             A2  Dimension: d is at least 16, and so is m_0 d_0 where there is no skip connection.
+             A3  At most as many neurons as contexts.
+             A4  The optimisation reaches the gap at every context, with the neurons that are named
+                 or at least with m = n, in 300 steps.
+Guarantee    G1  For every context, the divergence of the decoder's distribution from the empirical
+                 one is at most the gap (nats; 1e-3 if none is named), over the real numbers.
+             G2  m neurons, as many as named; otherwise the fewest that 8 steps of bisection find,
+                 which is an upper bound on the neurons that are needed.
+             G3  omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d parameters.
+Departures   D1  Nothing here is claimed by the paper. That the upper bound for arbitrary targets is
+                 about m = n says nothing about the targets of a text.
+             D2  The mean divergence is not what counts: its power 3/2 is minimised, which is
+                 convex as well and weighs the contexts that are worst, until all are within the
+                 gap.
+Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0 and d_1 their
+             dimensions, m neurons, V output matrix.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..construction import Interpolant, Interpolation, Options, Report
+from ..decoder import Decoder, Shape
+from ..errors import AssumptionError
+from ..evaluate.softmax import activation, divergences
+from ..memory import require
+from ..targets import Targets
+from .one_layer import check_vocabulary
+from .one_layer_smooth.draw import Points, Tensors, check_dimension, neurons, points, shape_of
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+GAP = 1e-3
+SOLVES, STEPS = 8, 300
+POWER = 1.5  # of a divergence, in what is minimised
+SHARE = 0.99  # of the gap that the optimisation aims at
+MEMORY = 10  # earlier steps that the optimisation remembers
+
+
+class OneLayerNarrow(Interpolation):
+    name = "one-layer-narrow"
+    takes = frozenset(
+        {"dimension", "heads", "head_dimension", "skip", "activation", "gap", "neurons"}
+    )
+
+    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+        check_vocabulary(self.name, targets)
+        shape = shape_of(targets, options, options.neurons or len(targets))
+        check_dimension(shape)
+        _check_neurons(shape, targets)
+        _check_memory(self.name, shape, len(targets))
+        search = Search(targets, shape, options.gap or GAP, np.random.default_rng(options.seed))
+        if options.neurons is not None:
+            return _named(search, options.neurons)
+        return _fewest(search, report)
+
+
+def _check_neurons(shape: Shape, targets: Targets) -> None:
+    if shape.neurons > len(targets):
+        raise AssumptionError(
+            f"A3 fails: {shape.neurons} neurons for {len(targets)} contexts; one-layer-narrow "
+            "needs no more neurons than contexts, and one-layer-smooth takes more"
+        )
+
+
+def _check_memory(name: str, shape: Shape, contexts: int) -> None:
+    """Activations, logits, and the output matrices that the optimisation keeps."""
+    matrices = 3 * contexts * shape.neurons + 6 * contexts * shape.vocabulary
+    kept = (2 * MEMORY + 10) * shape.neurons * shape.vocabulary
+    what = f"fitting {contexts:,} contexts with up to {shape.neurons:,} neurons"
+    require(8 * (matrices + kept + 3 * shape.parameters), name, what)
+
+
+class Search:
+    """One draw of neurons, and fits that use the first of them."""
+
+    def __init__(
+        self, targets: Targets, shape: Shape, gap: float, random: np.random.Generator
+    ) -> None:
+        self.targets, self.shape, self.gap = targets, shape, gap
+        self.found: Points = points(shape, targets, random)
+        through = random.permutation(len(targets))[: shape.neurons]
+        self.weight, self.bias = neurons(self.found, through, random)
+        arguments = self.found.mixed @ self.weight.T + self.bias
+        self.active = activation(shape.activation)(arguments)
+
+    def fit(self, count: int) -> tuple[Decoder, float]:
+        """The decoder with so many neurons, and its largest divergence in a run in doubles."""
+        output = _optimised(self.active[:, :count], self.targets, SHARE * self.gap)
+        tensors: Tensors = {
+            **self.found.tensors,
+            "hidden.weight": self.weight[:count].copy(),
+            "hidden.bias": self.bias[:count].copy(),
+            "output.weight": output,
+        }
+        decoder = Decoder(self.shape._replace(neurons=count), tensors)
+        return decoder, float(divergences(decoder, self.targets).values.max())
+
+
+def _named(search: Search, count: int) -> Interpolant:
+    decoder, worst = search.fit(count)
+    if not worst <= search.gap:
+        raise AssumptionError(
+            f"A4 fails: with {count} neurons the largest divergence reached is {worst:.2g} nats, "
+            f"above the gap of {search.gap:g}; use more --neurons, a larger --gap or --method "
+            "one-layer-smooth"
+        )
+    return _result(search, decoder, 1, f"largest divergence reached: {worst:.2g} nats")
+
+
+def _fewest(search: Search, report: Report) -> Interpolant:
+    """Bisection: `low` neurons were too few, `high` were enough (or are all there are)."""
+    low, high, best, solves = 0, len(search.targets), None, 0
+    while high - low > 1 and solves < SOLVES:
+        middle, solves = (low + high) // 2, solves + 1
+        decoder, worst = search.fit(middle)
+        enough = worst <= search.gap
+        report(
+            f"{middle} neurons are {'enough' if enough else 'too few'}: the largest divergence "
+            f"is {worst:.2g} nats"
+        )
+        low, high, best = (low, middle, decoder) if enough else (middle, high, best)
+    note = (
+        f"smallest m found: {high} for {len(search.targets)} contexts, an upper bound on the "
+        f"neurons needed ({low} were too few for this draw in {STEPS} steps)"
+    )
+    best = best or _named(search, high).network
+    return _result(search, best, max(1, solves), note)
+
+
+def _result(search: Search, decoder: Decoder, tries: int, note: str) -> Interpolant:
+    return Interpolant(decoder, search.targets.vocabulary, search.gap, tries, (note,))
+
+
+def _optimised(active: Matrix, targets: Targets, aim: float) -> Matrix:
+    """The output matrix [omega, m] that L-BFGS reaches when no divergence is above the aim.
+
+    In the coordinates of active = Q R the features are orthonormal, which is why few steps do.
+    """
+    from scipy import linalg, optimize  # slow to import
+
+    features, triangle = linalg.qr(active, mode="economic")
+    features *= len(active) ** 0.5
+    objective = _Objective(features, targets)
+
+    def reached(_: Vector) -> None:
+        if objective.worst <= aim:
+            raise StopIteration
+
+    size = active.shape[1] * len(targets.vocabulary)
+    options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": 0, "gtol": 0, "maxfun": 2 * STEPS}
+    optimize.minimize(
+        objective, np.zeros(size), jac=True, method="L-BFGS-B", callback=reached, options=options
+    )
+    found = objective.best.reshape(active.shape[1], -1) * len(active) ** 0.5
+    return linalg.solve_triangular(triangle, found).T + 0.0  # no -0.0
+
+
+class _Objective:
+    """The mean power of the divergences and its gradient; keeps the best point so far."""
+
+    def __init__(self, features: Matrix, targets: Targets) -> None:
+        self.features, self.targets = features, targets
+        rows = np.repeat(np.arange(len(targets)), targets.support)
+        self.places = rows, targets.following
+        p = targets.probabilities
+        self.entropies = -np.add.reduceat(p * np.log(p), targets.ends[:-1])
+        self.best, self.worst = np.zeros(0), np.inf
+
+    def __call__(self, point: Vector) -> tuple[float, Vector]:
+        logits = self.features @ point.reshape(self.features.shape[1], -1)
+        logits -= logits.max(axis=1, keepdims=True)
+        terms = self.targets.probabilities * logits[self.places]
+        crossed = np.add.reduceat(terms, self.targets.ends[:-1])
+        powers = np.exp(logits, out=logits)
+        totals = powers.sum(axis=1)
+        divergence = np.maximum(0, np.log(totals) - crossed - self.entropies)
+        if divergence.max() < self.worst:
+            self.best, self.worst = point.copy(), float(divergence.max())
+        weights = POWER * divergence ** (POWER - 1) / len(divergence)
+        powers /= totals[:, None]
+        powers[self.places] -= self.targets.probabilities
+        powers *= weights[:, None]
+        return float((divergence**POWER).mean()), (self.features.T @ powers).ravel()

@@ -1,0 +1,64 @@
+"""The floor that a gap names, and logits on their grid."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byheart.contexts import contexts
+from byheart.evaluate.softmax import divergence
+from byheart.gadgets.logits import GRID, floor, reordered, wanted
+from byheart.load import from_rows
+from byheart.targets import targets
+
+FEW = [(["a"], "b"), (["a"], "b"), (["a"], "c"), (["b"], "a")]
+
+
+def wanted_of(rows, gap):
+    dataset = from_rows(rows)
+    found = targets(dataset, contexts(dataset, positions=True))
+    return found, wanted(found, gap)
+
+
+def dense(found, logits):
+    matrix = np.zeros((len(found), len(found.vocabulary)))
+    matrix[logits.row, logits.token] = logits.value
+    return matrix
+
+
+def test_by_hand():
+    """Three tokens: a gap of log 3 needs L = log(2 / 2) = 0."""
+    assert floor(math.log(3), 3) == pytest.approx(0, abs=1e-5)
+    _, logits = wanted_of(FEW, math.log(3))
+    assert logits.row.tolist() == [0, 0, 1]
+    assert logits.token.tolist() == [1, 2, 0]
+    assert logits.value == pytest.approx([math.log(2 / 3), math.log(1 / 3), 0], abs=1e-5)
+
+
+@given(
+    st.lists(st.tuples(st.lists(st.sampled_from("abcd"), min_size=1, max_size=3),
+                       st.sampled_from("abcdefg")), min_size=1, max_size=30),
+    st.floats(-14, 0.5),
+)  # fmt: skip
+def test_the_gap_is_kept_and_nearly_used(rows, exponent):
+    gap = 10**exponent
+    found, logits = wanted_of([*rows, (["a"], "z")], gap)
+    values = divergence(dense(found, logits), found)
+    assert (values <= gap).all()
+    alone = found.support == 1  # one token follows, all others are off the support
+    assert (values[alone] >= gap * (1 - 2e-6)).all()
+
+
+def test_sums_of_differences_are_exact():
+    _, logits = wanted_of(FEW, 1e-9)
+    whole = logits.value / GRID
+    assert (whole == np.rint(whole)).all() and (whole < 2**53).all()
+
+
+def test_reordered():
+    found, logits = wanted_of(FEW, 1e-9)
+    turned = reordered(logits, np.array([1, 0]))
+    assert (dense(found, turned) == dense(found, logits)[::-1]).all()
+    assert (np.diff(turned.row) >= 0).all()
