@@ -35,22 +35,22 @@ def card(model: Model, verified: Verification, with_data: bool) -> str:
     data = about.get("data", {})
     where = "`data.jsonl` in this folder" if with_data else "the data, as `.jsonl` or `.npz`"
     return f"""{HEAD}
-# A transformer that knows {_plain(data.get("sequences"))} sequences by heart
+# A transformer that knows {plain(data.get("sequences"))} sequences by heart
 
 Its weights were not trained: they were computed from a dataset, as exact numbers
-({_number(model)}), by the method `{_plain(about.get("method"))}`.
+({_number(model)}), by the method `{plain(about.get("method"))}`.
 
-- Theorem: {_plain(about.get("paper"))}, {_plain(about.get("item"))}
+- Theorem: {plain(about.get("paper"))}, {plain(about.get("item"))}
 - Evidence: **{verified.evidence}**. {verified.correct} of {verified.checked} labels are right, \
-{_evaluated(verified)} evaluated in exact integers (engine `{_plain(verified.engine)}`).
-- SHA-256 of the data: `{_plain(data.get("sha256"))}`
+{_evaluated(verified)} evaluated in exact integers (engine `{plain(verified.engine)}`).
+- SHA-256 of the data: `{plain(data.get("sha256"))}`
 
 | count | value |
 | --- | --- |
-{_rows(data, {name: name for name in DATA_ROWS})}\
+{rows(data, {name: name for name in DATA_ROWS})}\
 | layers between embedding and output | {model.network.depth} |
 | width | {model.network.width} |
-{_rows(about.get("parameters", {}), PARAMETER_ROWS)}{_rows(about.get("bits", {}), BIT_ROWS)}
+{rows(about.get("parameters", {}), PARAMETER_ROWS)}{rows(about.get("bits", {}), BIT_ROWS)}
 ## Ask it
 
 ```
@@ -72,9 +72,9 @@ with the program that wrote this folder.
 """
 
 
-def _rows(counts: Mapping, names: Mapping[str, str]) -> str:
+def rows(counts: Mapping, names: Mapping[str, str]) -> str:
     return "".join(
-        f"| {title} | {_plain(counts[name])} |\n" for name, title in names.items() if name in counts
+        f"| {title} | {plain(counts[name])} |\n" for name, title in names.items() if name in counts
     )
 
 
@@ -97,7 +97,7 @@ def _unknown(model: Model) -> str:
     return "Most other inputs it answers as unknown."
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
     """One line without markup: what a stranger's model says about itself is only text."""
     if value is None:
         return "not recorded"

@@ -107,20 +107,28 @@ def _averaged(layer: Layer, columns: int) -> set[int]:
 
 def read(content: bytes, where: str) -> Config:
     given = Object.parse(content, where)
-    given.expect("format", "byheart-model")
-    given.expect("version", 1)
-    number = given.get("number", str)
-    if number not in NUMBERS:
-        given.refuse(f"the number {shown(number)} is not known")
+    number = read_number(given)
     kind, reads = _input(given.object("input"))
     labels, unknown = _output(given.object("output"))
     output = given.object("output")
     every = bool(output.optional("every", bool))
     plans = _plans(given, reads)
     _check_sum(given, plans, reads, every)
-    about: dict[str, Any] = {name: given.optional(name, str) for name in NAMES}
-    about |= {name: given.optional(name, dict, {}) for name in RECORDS}
+    about = read_about(given)
     return Config(kind, reads, labels, unknown, plans, every, number, about)
+
+
+def read_number(given: Object) -> str:
+    """How the weights are stored, in a config.json that this version knows."""
+    given.expect("format", "byheart-model")
+    given.expect("version", 1)
+    return given.choice("number", NUMBERS)
+
+
+def read_about(given: Object) -> dict[str, Any]:
+    """What config.json records of how the model was made."""
+    about: dict[str, Any] = {name: given.optional(name, str) for name in NAMES}
+    return about | {name: given.optional(name, dict, {}) for name in RECORDS}
 
 
 def _check_sum(given: Object, plans: tuple[Plan, ...], reads: Input, every: bool) -> None:
@@ -133,9 +141,7 @@ def _check_sum(given: Object, plans: tuple[Plan, ...], reads: Input, every: bool
 
 
 def _input(given: Object) -> tuple[str, Input]:
-    kind = given.get("kind", str)
-    if kind not in KINDS:
-        given.refuse(f"the kind {shown(kind)} is not known")
+    kind = given.choice("kind", KINDS)
     dimension, length = given.size("dimension"), given.size("length")
     if kind != "vector" and dimension != 1:
         given.refuse(f"a {kind} has one coordinate, not {dimension}")
@@ -254,12 +260,8 @@ def _plan(layer: Object, width: int, last: bool) -> Plan:
 
 def describe(model: Model) -> dict[str, Any]:
     """The content of config.json."""
-    reads, about = model.network.input, model.about
-    return {
-        "format": "byheart-model",
-        "version": 1,
-        "number": model.number,
-        **{name: about.get(name) for name in NAMES},
+    reads = model.network.input
+    structure = {
         "input": {
             "kind": model.kind,
             "dimension": reads.dimension,
@@ -275,6 +277,18 @@ def describe(model: Model) -> dict[str, Any]:
         },
         "width": model.network.width,
         "layers": [_describe_layer(layer) for layer in model.network.layers],
+    }
+    return described(model.number, structure, model.about)
+
+
+def described(number: str, structure: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """The content of config.json, with these keys for what the network is."""
+    return {
+        "format": "byheart-model",
+        "version": 1,
+        "number": number,
+        **{name: about.get(name) for name in NAMES},
+        **structure,
         **{name: about.get(name, {}) for name in RECORDS},
     }
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ..certificate import PROVED, SAMPLED, Verification
+from ..decoder import Decoder
 from ..errors import ByheartError, DisagreementError
+from ..language_model import LanguageModel
 from ..model import Model
 from ..network import Network
-from . import config, weights
+from . import config, decoder, weights
 from .strict import Object, read_text_file, shown
 from .swap import is_unfinished
 
@@ -19,7 +21,7 @@ RETRIES = 5  # a folder that is replaced while it is read is read again
 Labels = tuple[str, ...] | tuple[int, ...]
 
 
-def open(path: str | os.PathLike[str]) -> Model:
+def open(path: str | os.PathLike[str]) -> Model | LanguageModel:
     """The model of a folder whose format, hashes and counts all hold.
 
     ByheartError if it is not readable as a model, DisagreementError if it is, but a hash or a
@@ -47,7 +49,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_ino, status.st_ctime_ns
 
 
-def read(path: Path) -> Model:
+def read(path: Path) -> Model | LanguageModel:
     try:
         if not path.is_dir():
             raise ByheartError(f"{path} is no folder; give the folder of a model.")
@@ -62,28 +64,39 @@ def read(path: Path) -> Model:
         raise ByheartError(f"{path!a} cannot be read: {error}.") from None
 
 
-def _read(path: Path) -> Model:
-    certificate = _certificate(read_text_file(path / "certificate.json"), path)
+def _read(path: Path) -> Model | LanguageModel:
     text = {name: read_text_file(path / name) for name in FILES if name.endswith(".json")}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in text.items()}
-    settings = config.read(text["config.json"], f"{path}/config.json")
-    network, hashes["weights.safetensors"] = weights.read(path / "weights.safetensors", settings)
-    tokens, labels = _vocabulary(text["vocabulary.json"], path, settings)
-    recorded = Object(settings.about, f"{path}/config.json")
-    found = [*_wrong_hashes(certificate, hashes), *_wrong_counts(recorded, network)]
-    found += _wrong_claims(certificate, recorded, network.every)
+    certificate = _certificate(read_text_file(path / "certificate.json"), path)
+    model: Model | LanguageModel
+    if "decoder" in Object.parse(text["config.json"], f"{path}/config.json").values:
+        model, hashes["weights.safetensors"] = decoder.read(path, text, certificate)
+    else:
+        model, hashes["weights.safetensors"] = _exact(path, text, certificate)
+    recorded = Object(model.about, f"{path}/config.json")
+    found = [*_wrong_hashes(certificate, hashes), *_wrong_counts(recorded, model.network)]
+    found += _wrong_claims(certificate, recorded, model)
     if found:
         more = f" (and {len(found) - 1} more disagreements)" if len(found) > 1 else ""
         raise DisagreementError(f"{path}: {found[0]}{more}.")
-    about = {**settings.about, "verification": _verification(certificate)}
-    return Model(network, settings.kind, tokens, labels, settings.unknown, about, settings.number)
+    model.about["verification"] = _verification(certificate)
+    return model
+
+
+def _exact(path: Path, text: dict[str, bytes], certificate: Object) -> tuple[Model, str]:
+    """The model of an exact network, and the sha256 of its weights."""
+    certificate.expect("claim", "labels")
+    settings = config.read(text["config.json"], f"{path}/config.json")
+    network, digest = weights.read(path / "weights.safetensors", settings)
+    tokens, labels = _vocabulary(text["vocabulary.json"], path, settings)
+    about, number = settings.about, settings.number
+    return Model(network, settings.kind, tokens, labels, settings.unknown, about, number), digest
 
 
 def _certificate(content: bytes, path: Path) -> Object:
     given = Object.parse(content, f"{path}/certificate.json")
     given.expect("format", "byheart-certificate")
     given.expect("version", 1)
-    given.expect("claim", "labels")
     files = given.object("files")
     if files.values.keys() != set(FILES):
         files.refuse(f"it must name {', '.join(FILES)} and nothing else")
@@ -98,7 +111,8 @@ def _verification(certificate: Object) -> Verification:
     given = certificate.object("verified")
     checked, correct = given.get("checked", int), given.get("correct", int)
     engine = given.optional("engine", str, "unknown") or "unknown"
-    return Verification(checked, correct, given.get("evidence", str), engine)
+    fit = decoder.read_fit(certificate) if decoder.claimed(certificate) else None
+    return Verification(checked, correct, given.get("evidence", str), engine, fit=fit)
 
 
 def _claim(given: Object) -> tuple[str, int]:
@@ -139,7 +153,7 @@ def _wrong_hashes(certificate: Object, hashes: dict[str, str]) -> Iterator[str]:
             yield f"the sha256 of {name} is not the one in certificate.json"
 
 
-def _wrong_counts(recorded: Object, network: Network) -> Iterator[str]:
+def _wrong_counts(recorded: Object, network: Network | Decoder) -> Iterator[str]:
     for group, counts in zip(("parameters", "bits"), network.counts(), strict=True):
         given = recorded.object(group)
         for name, count in counts.items():
@@ -147,11 +161,17 @@ def _wrong_counts(recorded: Object, network: Network) -> Iterator[str]:
                 yield f"config.json says {group}.{name} is {shown(said)}, it is {count}"
 
 
-def _wrong_claims(certificate: Object, recorded: Object, every: bool) -> Iterator[str]:
-    claim = _claim(certificate)
+def _wrong_claims(
+    certificate: Object, recorded: Object, model: Model | LanguageModel
+) -> Iterator[str]:
+    claim, verified = _claim(certificate), _verification(certificate)
     if _claim(recorded) != claim:
         yield "config.json and certificate.json name different data"
-    if not claims(_verification(certificate), claim[1], every):
+    if isinstance(model, LanguageModel):
+        contexts = recorded.object("data").get("contexts", int)
+        if not decoder.claims(verified, contexts):
+            yield f"certificate.json does not speak of the {shown(contexts)} contexts of its data"
+    elif not claims(verified, claim[1], model.every):
         yield f"certificate.json does not claim that all {shown(claim[1])} sequences are proved"
 
 

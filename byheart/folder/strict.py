@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
@@ -128,6 +129,11 @@ class Object:
         if not 1 <= size <= SIZE_LIMIT:
             self.refuse(f"{key} is {shown(size)}, not between 1 and 2^20")
         return size
+
+    def choice(self, key: str, known: Sequence[str]) -> str:
+        if (value := self.get(key, str)) not in known:
+            self.refuse(f"the {key} {shown(value)} is not known")
+        return value
 
     def expect(self, key: str, wanted: str | int) -> None:
         if (value := self.get(key, type(wanted))) != wanted:

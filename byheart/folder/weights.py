@@ -13,7 +13,7 @@ from safetensors.numpy import save
 
 from ..errors import ByheartError
 from ..network import Dyadic, Entry, Matrix, Network, SparseAttention, dyadic
-from . import container
+from . import container, plain
 from .config import DYADIC_LIMIT, Config, Pairs, Shape
 from .container import DTYPES, Arrays
 
@@ -37,11 +37,21 @@ def encode(network: Network, number: str = "dyadic") -> bytes:
         from ..evaluate.float64 import float_tensors
 
         return save(float_tensors(network))
-    tensors = [tensor for layer in network.layers for tensor in layer.tensors.values()]
+    arrays = limbs([tensor for layer in network.layers for tensor in layer.tensors.values()])
+    sparse = [layer for layer in network.layers if isinstance(layer, SparseAttention)]
+    if sparse:
+        pairs = [pair for layer in sparse for pair in layer.connections]
+        columns = np.array(pairs, DTYPES["I32"]).reshape(-1, 2).T
+        arrays |= zip(CONNECTIONS, map(np.ascontiguousarray, columns), strict=True)
+    return save(arrays)
+
+
+def limbs(tensors: Sequence[Matrix]) -> Arrays:
+    """The arrays of TYPES that hold these parameter tensors."""
     entries = [(number, *entry) for number, t in enumerate(tensors) for entry in t.entries]
     mantissas = [abs(value.mantissa) for *_, value in entries]
     sizes = [-(-mantissa.bit_length() // 64) for mantissa in mantissas]
-    limbs = b"".join(
+    content = b"".join(
         mantissa.to_bytes(8 * size, "little")
         for mantissa, size in zip(mantissas, sizes, strict=True)
     )
@@ -52,13 +62,9 @@ def encode(network: Network, number: str = "dyadic") -> bytes:
         "exponent": [value.exponent for *_, value in entries],
         "negative": [value.mantissa < 0 for *_, value in entries],
         "start": np.cumsum([0, *sizes]),
-        "limbs": np.frombuffer(limbs, "<u8"),
+        "limbs": np.frombuffer(content, "<u8"),
     }
-    sparse = [layer for layer in network.layers if isinstance(layer, SparseAttention)]
-    types = TYPES | CONNECTIONS if sparse else TYPES
-    columns["target"] = [target for layer in sparse for target, _ in layer.connections]
-    columns["source"] = [source for layer in sparse for _, source in layer.connections]
-    return save({name: np.array(columns[name], DTYPES[types[name]]) for name in types})
+    return {name: np.array(columns[name], DTYPES[type]) for name, type in TYPES.items()}
 
 
 def read(path: Path, settings: Config) -> tuple[Network, str]:
@@ -66,47 +72,52 @@ def read(path: Path, settings: Config) -> tuple[Network, str]:
     if settings.number == "float64":
         return _read_plain(path, settings)
     sparse = [plan.connections for plan in settings.plans if plan.kind == "sparse_attention"]
-    arrays, digest = container.read(path, TYPES | CONNECTIONS if sparse else TYPES, 1)
+    arrays, digest = container.read(path, TYPES | CONNECTIONS if sparse else TYPES)
+    matrices = checked(arrays, settings.shapes, path)
+    pairs = _connections(arrays, sparse, settings.input.columns, path) if sparse else ()
+    return settings.network(matrices, pairs), digest
+
+
+def checked(arrays: Arrays, shapes: list[Shape], path: Path) -> list[Matrix]:
+    """The parameter tensors of these shapes that the arrays of TYPES hold."""
     try:
         _check_lengths(arrays)
-        _check_places(arrays, settings.shapes)
+        _check_places(arrays, shapes)
         _check_numbers(arrays)
-        connections = _connections(arrays, sparse, settings.input.columns) if sparse else ()
     except ByheartError as error:
         raise ByheartError(f"{path}: {error}.") from None
-    return settings.network(_matrices(arrays, settings.shapes), connections), digest
+    return _matrices(arrays, shapes)
 
 
 def _read_plain(path: Path, settings: Config) -> tuple[Network, str]:
     """Plain float64 tensors: matrices [rows, columns], vectors [rows]."""
-    arrays, digest = container.read(path, dict.fromkeys(settings.names, "F64"))
+    named = dict(zip(settings.names, settings.shapes, strict=True))
+    files = {
+        name: shape[:1] if name.rpartition(".")[2] in VECTORS else shape
+        for name, shape in named.items()
+    }
+    arrays, digest = plain.read(path, files)
     matrices = []
-    for name, (rows, columns) in zip(settings.names, settings.shapes, strict=True):
-        tensor = arrays[name]
-        vector = name.rpartition(".")[2] in VECTORS
-        if tensor.shape != ((rows,) if vector else (rows, columns)):
-            raise ByheartError(f"{path}: {name} has a shape that its layer does not have.")
-        tensor = tensor.reshape(rows, columns)
-        if not np.isfinite(tensor).all() or (np.signbit(tensor) & (tensor == 0)).any():
-            raise ByheartError(f"{path}: {name} holds a number that is infinite, none or -0.")
+    for name, (rows, columns) in named.items():
+        tensor = arrays[name].reshape(rows, columns)
         places = zip(*(axis.tolist() for axis in np.nonzero(tensor)), strict=True)
         entries = (Entry(r, c, dyadic(float(tensor[r, c]))) for r, c in places)
         matrices.append(Matrix(rows, columns, tuple(entries)))
     return settings.network(matrices, ()), digest
 
 
-def _connections(arrays: Arrays, counts: Sequence[int], columns: int) -> Pairs:
+def _connections(arrays: Arrays, counts: Sequence[int], columns: int, path: Path) -> Pairs:
     """All pairs (target, source), sorted within each layer."""
     pairs = np.stack([arrays["target"], arrays["source"]], axis=1).astype(np.int64)
     if len(pairs) != sum(counts):
-        _fail(f"there are {len(pairs)} connections, config.json says {sum(counts)}")
+        _fail(f"{path}: there are {len(pairs)} connections, config.json says {sum(counts)}.")
     if len(pairs) and not (0 <= pairs.min() and pairs.max() < columns):
-        _fail("a connection leads outside the columns")
+        _fail(f"{path}: a connection leads outside the columns.")
     start = 0
     for count in counts:
         order = pairs[start : start + count] @ np.array([columns, 1])
         if (np.diff(order) <= 0).any():
-            _fail("the connections are not in order")
+            _fail(f"{path}: the connections are not in order.")
         start += count
     return tuple(map(tuple, pairs.tolist()))  # type: ignore[arg-type]
 

@@ -9,17 +9,19 @@ from typing import Any
 from ..certificate import Verification
 from ..dataset import Dataset
 from ..errors import ByheartError
+from ..language_model import LanguageModel
 from ..load import write_jsonl
 from ..model import Model
-from . import weights
+from . import config, decoder, weights
 from .card import card
-from .config import describe
+from .decoder_card import card as decoder_card
+from .plain import Piece
 from .read import FILES, claims, read
 from .swap import appearing, sync
 
 
 def save(
-    model: Model,
+    model: Model | LanguageModel,
     path: str | os.PathLike[str],
     *,
     force: bool = False,
@@ -51,35 +53,65 @@ def _unwritable(path: Path, error: OSError) -> ByheartError:
     return ByheartError(f"{path} cannot be written: {error.strerror or error}.")
 
 
-def _verified(model: Model) -> Verification:
-    """The verification that the certificate will claim, in exact arithmetic."""
+def _verified(model: Model | LanguageModel) -> Verification:
+    """The verification that the certificate will claim."""
     found = model.about.get("verification")
     data = model.about.get("data", {})
     if not isinstance(found, Verification) or not found.holds or "sha256" not in data:
         raise ByheartError("the model has not been verified and is not saved; verify it first.")
-    if not claims(found, data.get("sequences", -1), model.network.every):
+    if isinstance(model, LanguageModel):
+        if not decoder.claims(found, data.get("contexts", -1)):
+            raise ByheartError(
+                f"the model was {found.evidence} on {found.checked} of {data.get('contexts')} "
+                "contexts, which no certificate can say, and is not saved."
+            )
+    elif not claims(found, data.get("sequences", -1), model.every):
         raise ByheartError("the model is not proved on all of its data and is not saved.")
     return found
 
 
-def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str, bytes]:
-    """The files of the folder, but for the data."""
-    files = {
-        "config.json": _json(describe(model)),
-        "weights.safetensors": weights.encode(model.network, model.number),
-        "vocabulary.json": _json({"tokens": model.tokens, "labels": model.labels}),
+def _contents(
+    model: Model | LanguageModel, verified: Verification, with_data: bool
+) -> dict[str, list[Piece]]:
+    """The files of the folder, but for the data, in pieces: weights may fill half the memory."""
+    described, weights, claim, text = _parts(model, verified, with_data)
+    labels = None if isinstance(model, LanguageModel) else model.labels
+    files: dict[str, list[Piece]] = {
+        "config.json": [_json(described)],
+        "weights.safetensors": weights,
+        "vocabulary.json": [_json({"tokens": model.tokens, "labels": labels})],
     }
-    hashes = {name: hashlib.sha256(files[name]).hexdigest() for name in FILES}
     certificate = {
         "format": "byheart-certificate",
         "version": 1,
-        "claim": "labels",
-        "files": hashes,
+        **claim,
+        "files": {name: _sha256(files[name]) for name in FILES},
         "data": {name: model.about["data"][name] for name in ("sha256", "sequences")},
         "verified": {**verified.json(), "engine": verified.engine},
+        **decoder.describe_fit(verified.fit),
     }
-    files["README.md"] = card(model, verified, with_data).encode("ascii", "backslashreplace")
-    return {**files, "certificate.json": _json(certificate)}
+    files["README.md"] = [text.encode("ascii", "backslashreplace")]
+    return {**files, "certificate.json": [_json(certificate)]}
+
+
+def _parts(
+    model: Model | LanguageModel, verified: Verification, with_data: bool
+) -> tuple[dict[str, Any], list[Piece], dict[str, Any], str]:
+    """The content of config.json, the weights, the claim and the model card."""
+    if isinstance(model, LanguageModel):
+        text = decoder_card(model, verified, with_data)
+        pieces = decoder.encode(model.network)
+        return decoder.describe(model), pieces, decoder.claim(model), text
+    content = weights.encode(model.network, model.number)
+    text = card(model, verified, with_data)
+    return config.describe(model), [content], {"claim": "labels"}, text
+
+
+def _sha256(pieces: list[Piece]) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _json(value: dict[str, Any]) -> bytes:
@@ -90,10 +122,11 @@ def _json(value: dict[str, Any]) -> bytes:
     return (text + "\n").encode("ascii")
 
 
-def _fill(folder: Path, files: dict[str, bytes], data: Dataset | None) -> None:
-    for name, content in files.items():
+def _fill(folder: Path, files: dict[str, list[Piece]], data: Dataset | None) -> None:
+    for name, pieces in files.items():
         with open(folder / name, "xb") as file:
-            file.write(content)
+            for piece in pieces:
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
     if data is not None:
@@ -101,7 +134,7 @@ def _fill(folder: Path, files: dict[str, bytes], data: Dataset | None) -> None:
         sync(folder / "data.jsonl")
 
 
-def _read_back(folder: Path, place: Path, model: Model) -> None:
+def _read_back(folder: Path, place: Path, model: Model | LanguageModel) -> None:
     """A folder that does not open, because a limit of the format is passed, must not appear."""
     try:
         found = read(folder)
