@@ -76,6 +76,8 @@ def contextual_mapping(
 
 def up_to_id(network: Network) -> Network:
     """The network cut off where the ids are; it returns them, one a token (a deep set: one)."""
+    if not isinstance(network, Network):
+        raise ByheartError("context ids are numbers in networks that store labels, not in others.")
     if not network.attentions:
         raise ByheartError("the network has no layer where columns meet, so there are no ids.")
     layers = network.layers[: id_layer(network) + 1]

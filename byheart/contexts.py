@@ -198,8 +198,17 @@ def _advice(dataset: Dataset, own: Contexts) -> str:
     if not own.positions and not contexts(dataset, positions=True).conflicts(dataset).any():
         method = "" if own.last else "another method with "
         return f"order tells all of them apart, so use {method}--positions"
-    drop = "" if dataset.every else " or drop"
-    return f"use --on-conflict majority{drop}, or a method that stores distributions"
+    if dataset.every:
+        return "use --on-conflict majority"
+    other = ", or --method one-layer, which stores distributions" if _countable(dataset) else ""
+    return f"use --on-conflict majority or drop{other}"
+
+
+def _countable(dataset: Dataset) -> bool:
+    """Whether tokens are words or integers, as methods that store distributions want them."""
+    return dataset.kind == "string" or (
+        dataset.kind == "number" and bool((dataset.vectors == np.floor(dataset.vectors)).all())
+    )
 
 
 def _majority(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) -> Dataset:
@@ -217,7 +226,8 @@ def _drop(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) ->
     if not dataset.lengths[kept].any():
         raise AssumptionError(
             "A1 fails: every context with a token has two labels or more, so --on-conflict drop "
-            "leaves nothing; use --on-conflict majority or a method that stores distributions."
+            "leaves nothing; use --on-conflict majority, or --method one-layer, which stores "
+            "distributions."
         )
     return occurring(subset(dataset, kept))
 

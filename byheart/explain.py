@@ -5,7 +5,7 @@ column on its own, where columns meet, what is done after that, E_out. Every num
 the weights, so the stages add up to the network.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -92,6 +92,21 @@ def explain(model: Model, header: Header) -> dict:
     parts = stages(network)
     nonzero = sum(stage.nonzero for stage in parts)
     return {
+        **described(about, header),
+        "input": _input(model),
+        "output": {
+            "labels": len(model.labels),
+            "unknown": model.unknown is not None,
+            "every": network.every,
+        },
+        "stages": [stage.json(nonzero) for stage in parts],
+        "totals": _totals(network, parts),
+    }
+
+
+def described(about: Mapping, header: Header) -> dict:
+    """The method, the data and the theorem."""
+    return {
         "method": about["method"],
         "form": about["form"],
         "paper": header.paper,
@@ -102,14 +117,6 @@ def explain(model: Model, header: Header) -> dict:
         "guarantee": header.guarantee,
         "departures": header.departures,
         "dataset": {key: value for key, value in about["data"].items() if key != "sha256"},
-        "input": _input(model),
-        "output": {
-            "labels": len(model.labels),
-            "unknown": model.unknown is not None,
-            "every": network.every,
-        },
-        "stages": [stage.json(nonzero) for stage in parts],
-        "totals": _totals(network, parts),
     }
 
 

@@ -31,7 +31,9 @@ def tradeoff(
     """
 
     def build(**more: object) -> Model:
-        return compile(dataset, **options, **more)  # type: ignore[arg-type]
+        model = compile(dataset, **options, **more)  # type: ignore[arg-type]
+        assert isinstance(model, Model)  # both methods store labels
+        return model
 
     for form in forms:
         find(METHOD, form)

@@ -185,7 +185,7 @@ def test_refusal_names_the_token():
     )
     assert resolve(data, contexts(data, True)) is data
     data = from_rows([(["a"], ["x"]), (["a"], ["y"])])
-    with pytest.raises(AssumptionError, match="use --on-conflict majority, or a method"):
+    with pytest.raises(AssumptionError, match="use --on-conflict majority.$"):
         resolve(data, contexts(data, True))
 
 
@@ -221,9 +221,17 @@ def test_refusal_counts_and_shows():
         resolve(data, contexts(data, True), "refuse")
     assert str(caught.value) == (
         "A1 fails: 1 context (3 sequences) with two labels or more, for example ('a') with the "
-        "labels 'x' and 'y'; use --on-conflict majority or drop, or a method that stores "
-        "distributions."
+        "labels 'x' and 'y'; use --on-conflict majority or drop, or --method one-layer, which "
+        "stores distributions."
     )
+
+
+def test_distributions_are_offered_where_they_can_be_stored():
+    for tokens, offered in (([1], True), ([1.5], False), ([[1, 2]], False)):
+        data = from_rows([(tokens, 1), (tokens, 2)])
+        with pytest.raises(AssumptionError) as caught:
+            resolve(data, contexts(data, True))
+        assert ("--method one-layer" in str(caught.value)) == offered
 
 
 def test_refusal_offers_positions_where_order_helps():

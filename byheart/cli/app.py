@@ -8,7 +8,7 @@ import typer
 
 from .output import finish
 from .progress import watching
-from .reading import Loading, reading
+from .reading import Building, Loading, building, reading
 
 app = typer.Typer(
     name="byheart",
@@ -139,10 +139,12 @@ def stats(
 
 @app.command()
 @reading
+@building
 def compile(
     data: Data,
     output: Annotated[Path, typer.Option("-o", "--output", help="The model folder to write.")],
     loading: Loading,
+    decoder: Building,
     method: Annotated[str | None, typer.Option(help="See byheart methods.")] = None,
     form: Annotated[
         str | None, typer.Option(help="Of a method: small (ours) or faithful (the paper's).")
@@ -186,7 +188,7 @@ def compile(
             data, output, loading=loading, force=force, write_data=write_data, watch=watch,
             method=method, form=form, positions=positions, on_conflict=on_conflict,
             reject_unknown=reject_unknown, minimise=minimise, bits=bits, separation=separation,
-            attention=attention, sample=sample, seed=seed,
+            attention=attention, sample=sample, seed=seed, **decoder,
         )  # fmt: skip
     finish(answer, json, "compiled", output=output)
 
@@ -205,15 +207,23 @@ def verify(
         int | None, typer.Option(metavar="K", help="Only K random sequences: no proof.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Which K sequences.")] = 0,
+    prove_limit: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="Distributions: prove if that takes less."),
+    ] = 60.0,
     json: Json = False,
 ) -> None:
-    """Check a model folder; with DATA, every label in exact arithmetic."""
+    """Check a model folder; with DATA, every label in exact arithmetic.
+
+    A model that stores distributions: every context's divergence from the data, by rigorous bounds.
+    """
     from ..commands import models
 
     with watching(json) as watch:
         answer = models.verify(
-            directory, data, checker=checker, engine=engine, sample=sample, seed=seed, watch=watch
-        )
+            directory, data, checker=checker, engine=engine, sample=sample, seed=seed,
+            prove_limit=prove_limit, watch=watch,
+        )  # fmt: skip
     finish(answer, json, "verified")
     if answer["failures"]:
         raise typer.Exit(1)
@@ -229,21 +239,28 @@ def recall(
         Path | None, typer.Option(metavar="FILE", help='.jsonl, lines like {"input": ["a"]}.')
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="K", help="Go on for K tokens.")] = None,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Draw from the distribution, not the likeliest token.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of what --draw draws.")] = 0,
     trace: Annotated[bool, typer.Option("--trace", help="Show how it is answered.")] = False,
     json: Json = False,
 ) -> None:
     """Ask a model. Without tokens, a line of standard input is a question."""
     from . import prompt
 
-    prompt.run(directory, tokens or [], file, steps, trace, json)
+    asking = prompt.Asking(steps, trace, draw, seed)
+    prompt.run(directory, tokens or [], file, asking, json)
 
 
 @app.command()
 @reading
+@building
 def explain(
     method: Annotated[str, typer.Argument(metavar="METHOD", help="See byheart methods.")],
     data: Data,
     loading: Loading,
+    decoder: Building,
     form: Form = None,
     positions: Positions = None,
     on_conflict: OnConflict = "refuse",
@@ -262,7 +279,7 @@ def explain(
     with watching(json) as watch:
         answer = command.explain(
             method, data, loading=loading, output=output, force=force, watch=watch, form=form,
-            positions=positions, on_conflict=on_conflict, bits=bits, seed=seed,
+            positions=positions, on_conflict=on_conflict, bits=bits, seed=seed, **decoder,
         )  # fmt: skip
     finish(answer, json, explained)
 
@@ -301,3 +318,35 @@ def methods(json: Json = False) -> None:
     from ..commands import models
 
     finish(models.methods(), json, "methods")
+
+
+@app.command()
+@reading
+def encoder(
+    data: Data,
+    loading: Loading,
+    dimensions: Annotated[
+        str | None, typer.Option(metavar="D,D,...", help="Default: from 2 to where it is 0.")
+    ] = None,
+    gap: Annotated[
+        float, typer.Option(metavar="NATS", help="What counts as 0 where the data has zeros.")
+    ] = 1e-9,
+    seed: Seed = 0,
+    output: Picture = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """How near to a dataset any model of dimension D can come.
+
+    The least divergence of a matrix times any vector of the context. A closed form where there is
+    one, otherwise the best that is found: an upper bound.
+    """
+    from ..commands import encoder as command
+    from .encoders import encoded
+
+    with watching(json) as watch:
+        answer = command.encoder(
+            data, loading=loading, dimensions=dimensions, gap=gap, seed=seed, output=output,
+            force=force, watch=watch,
+        )  # fmt: skip
+    finish(answer, json, encoded)

@@ -6,7 +6,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from .output import STYLES, codes, number
+from .distributions import STYLES
+from .output import codes, number, stores_distributions
 
 
 def explained(answer: dict) -> Group:
@@ -15,8 +16,9 @@ def explained(answer: dict) -> Group:
     keys = ("statement", "assumptions", "guarantee", "departures")
     header = _grid((key, codes(answer[key])) for key in keys)
     found = answer["verified"]
+    what = "contexts within the gap" if stores_distributions(answer) else "labels"
     checked = (
-        f"{found['evidence']}  {number(found['correct'])} of {number(found['checked'])} labels"
+        f"{found['evidence']}  {number(found['correct'])} of {number(found['checked'])} {what}"
     )
     return Group(
         Text(_named(answer), style="bold"), _ends(answer), Text(), _costs(answer), Text(),
@@ -68,11 +70,29 @@ def _layers(runs: list) -> str:
 
 def _counted(answer: dict) -> str:
     totals = answer["totals"]
+    if stores_distributions(answer):
+        return _formula(answer)
     first = "the embedding" if answer["stages"][0]["kind"] == "embedding" else "E_in"
     return (
         f"the theorem counts {number(totals['counted'])} of the nonzero parameters; "
         f"{number(totals['outside'])} are outside: {first} and E_out"
     )
+
+
+def _formula(answer: dict) -> str:
+    """The parameters that the paper counts, and how far they are from the fewest (eq. (3))."""
+    shape = answer["shape"]
+    names = {"omega": "vocabulary", "T": "length", "d": "dimension"}
+    names |= {"m": "neurons"} if shape["neurons"] else {}
+    if shape["heads"]:
+        names |= {"m_0": "heads", "d_0": "value_dimension", "d_1": "key_dimension"}
+    sizes = ", ".join(f"{letter} = {number(shape[name])}" for letter, name in names.items())
+    ratio = (
+        f"\nratio (3): {number(answer['ratio'])} times (omega - 1) m, the fewest with which a "
+        "model can give m contexts any distributions"
+    )
+    counted = f"parameters: {answer['formula']} = {number(answer['totals']['dense'])}"
+    return f"{counted}\nwith {sizes}" + (ratio if answer["ratio"] is not None else "")
 
 
 def _ends(answer: dict) -> Text:
@@ -82,6 +102,9 @@ def _ends(answer: dict) -> Text:
 
 def _reads(answer: dict) -> str:
     reads = answer["input"]
+    if stores_distributions(answer):
+        kind = {"string": "words", "number": "integers"}[reads["tokens"]]
+        return f"1 to {number(reads['length'])} tokens ({kind}), order counts"
     size = f"{reads['dimension']} coordinate" + ("s" if reads["dimension"] > 1 else "")
     parts = [f"{number(reads['columns'])} columns of {size}"]
     if reads["positions"]:
@@ -96,6 +119,8 @@ def _reads(answer: dict) -> str:
 
 def _gives(answer: dict) -> str:
     gives = answer["output"]
+    if stores_distributions(answer):
+        return f"the chance of each of {number(gives['labels'])} tokens to come next"
     where = "every token's column" if gives["every"] else "the last column"
     if any(stage["kind"] == "sum" for stage in answer["stages"]):
         where = "the sum"

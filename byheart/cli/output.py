@@ -11,8 +11,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-Row = tuple[str, str, str]
-STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "refuted": "bold red"}
+from . import distributions
+from .distributions import STYLES, Row
 
 
 def console() -> Console:
@@ -65,6 +65,8 @@ def _ratio(part: object, whole: object) -> str:
 
 
 def size_rows(answer: dict) -> list[Row]:
+    if stores_distributions(answer):
+        return [*distributions.size_rows(answer), *distributions.fit_rows(answer)]
     data = {key: number(value) for key, value in answer["dataset"].items()}
     parameters = {key: number(value) for key, value in answer["parameters"].items()}
     bits, limit = answer["bits"], answer["bits"]["information"]
@@ -80,8 +82,14 @@ def size_rows(answer: dict) -> list[Row]:
     ]
 
 
+def stores_distributions(answer: dict) -> bool:
+    return "gap" in answer
+
+
 def verdict(answer: dict) -> Text:
     """One line: on what evidence the model is right."""
+    if stores_distributions(answer):
+        return distributions.verdict(answer)
     found = answer["verified"]
     if found["evidence"] is None and not answer["failures"]:
         return Text("format, hashes and structure hold; no label was checked: name the data file")
@@ -106,7 +114,9 @@ def _timed(answer: dict) -> Text:
 
 def compiled(answer: dict) -> Group:
     shown = [*size_rows(answer), *_settled(answer), _search(answer)]
-    return Group(rows(shown), Text(), verdict(answer), _timed(answer))
+    notes = answer["notes"] if stores_distributions(answer) else ()
+    told = [Text(note, style="dim") for note in notes]
+    return Group(rows(shown), *told, Text(), verdict(answer), _timed(answer))
 
 
 def _settled(answer: dict) -> list[Row]:
@@ -117,6 +127,8 @@ def _settled(answer: dict) -> list[Row]:
 
 
 def _search(answer: dict) -> Row:
+    if stores_distributions(answer):
+        return "tried", number(answer["search"].get("tries")), "draws or solutions"
     fallbacks = len(answer["notes"])
     noun = "fallback" if fallbacks == 1 else "fallbacks"
     remark = f"hashes; {number(fallbacks)} {noun}, listed by --json" if fallbacks else "hashes"
@@ -128,10 +140,12 @@ def verified(answer: dict) -> Group:
     said = [Text(f"the independent checker says {checker}")] if checker else []
     failures = [Text(f"  {sentence}") for sentence in answer["failures"]]
     data, parameters = answer["dataset"], answer["parameters"]
-    about = Text(
+    about: RenderableType = Text(
         f"{answer['method']}: {number(data['sequences'])} sequences, "
         f"{number(parameters['nonzero'])} nonzero parameters, depth {number(answer['depth'])}"
     )
+    if stores_distributions(answer):
+        about = rows(size_rows(answer))
     return Group(*said, verdict(answer), *failures, about, _timed(answer))
 
 

@@ -1,6 +1,7 @@
 """recall: questions from the command line, a file, a pipe or a person."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,19 +11,23 @@ from .output import print_json, spaced
 from .progress import watching
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ..commands.loading import AnyModel
+    from ..commands.recall import Choose
 
-Questions = list[list]
+CANDIDATES, LEAST = 8, 0.001  # tokens that are shown with their chances, and the least of these
 
 
-def run(
-    directory: Path,
-    words: list[str],
-    file: Path | None,
-    steps: int | None,
-    trace: bool,
-    json: bool,
-) -> None:
+@dataclass(frozen=True)
+class Asking:
+    """How questions are asked: going on for some steps, with a trace, by drawing."""
+
+    steps: int | None
+    trace: bool
+    draw: bool
+    seed: int
+
+
+def run(directory: Path, words: list[str], file: Path | None, asking: Asking, json: bool) -> None:
     """Answer what is asked; without tokens and file, every line of standard input."""
     from ..commands.recall import recall
 
@@ -31,31 +36,41 @@ def run(
             raise ByheartError(f"recall has no option {word}; ask about such a token with --file.")
     if words or file is not None:
         with watching(json) as watch:
-            found = recall(directory, words, file=file, steps=steps, trace=trace, watch=watch)
-        show(found["answers"], steps, json)
-        return
+            found = recall(directory, words, file=file, watch=watch, **vars(asking))
+        show(found["answers"], asking, json)
+    else:
+        _listen(directory, asking, json)
+
+
+def _listen(directory: Path, asking: Asking, json: bool) -> None:
+    """Answer standard input, line by line; a program gets all answers at once."""
     from .. import folder
+    from ..commands.recall import drawing
 
     model = folder.open(directory)
+    choose = drawing(model, asking.seed) if asking.draw else None
     if json:
-        print_json({"answers": _asked(model, sys.stdin.read().splitlines(), steps, trace)})
+        lines = sys.stdin.read().splitlines()
+        show(_asked(model, lines, asking, choose), asking, json)
     elif sys.stdin.isatty():
-        _converse(model, steps, trace)
+        _converse(model, asking, choose)
     else:
         for line in sys.stdin:
-            show(_asked(model, [line], steps, trace), steps, json)
+            show(_asked(model, [line], asking, choose), asking, json)
             sys.stdout.flush()
 
 
-def _asked(model: "Model", lines: list[str], steps: int | None, trace: bool) -> list[dict]:
+def _asked(
+    model: "AnyModel", lines: list[str], asking: Asking, choose: "Choose | None"
+) -> list[dict]:
     from ..commands.questions import from_line
     from ..commands.recall import ask
 
     questions = [from_line(model, line) for line in lines if line.strip()]
-    return ask(model, questions, steps=steps, trace=trace)
+    return ask(model, questions, steps=asking.steps, trace=asking.trace, choose=choose)
 
 
-def _converse(model: "Model", steps: int | None, trace: bool) -> None:
+def _converse(model: "AnyModel", asking: Asking, choose: "Choose | None") -> None:
     """A prompt until the end of input; an unreadable question is answered with the reason."""
     print(_greeting(model))
     while True:
@@ -65,12 +80,12 @@ def _converse(model: "Model", steps: int | None, trace: bool) -> None:
             print()
             return
         try:
-            show(_asked(model, [line], steps, trace), steps, json=False)
+            show(_asked(model, [line], asking, choose), asking, json=False)
         except ByheartError as error:
             print(error)
 
 
-def _greeting(model: "Model") -> str:
+def _greeting(model: "AnyModel") -> str:
     reads = {"string": "words", "number": "numbers", "vector": "vectors, as [1, 2] [3, 4]"}
     if model.unknown is not None:
         other = "It says unknown to most other inputs."
@@ -79,14 +94,16 @@ def _greeting(model: "Model") -> str:
     if "window" in stored(model):
         other += " Give it a beginning, or as many words as that."
     about = model.about.get("data") or {}
+    known = f"{about.get('sequences')} sequences"
+    if hasattr(model, "gap"):  # it stores distributions
+        known = f"what follows {about.get('contexts')} contexts"
     return (
-        f"This model knows {about.get('sequences')} sequences of at most "
-        f"{model.network.input.length} tokens ({reads[model.kind]}).\n"
+        f"This model knows {known} of at most {model.length} tokens ({reads[model.kind]}).\n"
         f"{other} An empty line asks nothing; Ctrl-D ends."
     )
 
 
-def show(answers: list[dict], steps: int | None, json: bool) -> None:
+def show(answers: list[dict], asking: Asking, json: bool) -> None:
     """The answers for a program, or for a person: a line each, or one running text."""
     if json:
         print_json({"answers": [_without_lines(answer) for answer in answers]})
@@ -94,11 +111,21 @@ def show(answers: list[dict], steps: int | None, json: bool) -> None:
     for answer in answers:
         for line in answer.get("lines", ()):
             print(line)
-    if steps is None:
+    if asking.steps is None:
         for answer in answers:
-            print(_said(answer))
+            print(_said(answer) if asking.draw else _likely(answer))
     elif answers:
         print(_continuation(answers))
+
+
+def _likely(answer: dict) -> str:
+    """The label; of a distribution its likeliest tokens, if there are several or people watch."""
+    chances = answer["probabilities"] or ()
+    shown = [(token, chance) for token, chance in chances if chance >= LEAST][:CANDIDATES]
+    if not shown or (len(shown) == 1 and not sys.stdout.isatty()):
+        return _said(answer)
+    more = "  ..." if len(chances) > len(shown) else ""
+    return "  ".join(f"{token} {chance:.1%}" for token, chance in shown) + more
 
 
 def _without_lines(answer: dict) -> dict:

@@ -1,4 +1,4 @@
-"""The options that say how a file is read, for every command that reads one."""
+"""Groups of options that several commands take: how a file is read, how a decoder is built."""
 
 import functools
 import inspect
@@ -9,33 +9,73 @@ from typing import Annotated, Any
 import typer
 
 Loading = dict[str, Any]  # what byheart.load takes beside the path
+Building = dict[str, Any]  # what byheart.compile takes for methods that store distributions
+Command = Callable[..., None]
 
 
-def _option(kind: Any, name: str, help: str, default: object = None) -> inspect.Parameter:
-    panel = typer.Option(f"--{name}", help=help, rich_help_panel="How the file is read")
+def _option(
+    panel: str, kind: Any, name: str, help: str, default: object = None, metavar: str | None = None
+) -> inspect.Parameter:
+    flag = f"--{name}/--no-{name}" if kind is bool else f"--{name}"
     return inspect.Parameter(
-        name,
+        name.replace("-", "_"),
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
         default=default,
-        annotation=Annotated[kind, panel],
+        annotation=Annotated[
+            kind, typer.Option(flag, help=help, metavar=metavar, rich_help_panel=panel)
+        ],
     )
 
 
-OPTIONS = (
-    _option(list[str] | None, "input", "Tables: a column of words; may be repeated."),
-    _option(str | None, "label", "Tables: the column of labels."),
-    _option(str, "unit", "Text: word or char.", "word"),
-    _option(Path | None, "tokenizer", "Text: a tokenizer.json."),
-    _option(str, "documents", "Text: auto, separator, blank, line or whole.", "auto"),
-    _option(int | None, "length", "Cut documents to so many tokens."),
-    _option(str | None, "window", "Look back so many tokens; auto: as few as leave no conflict."),
-    _option(str, "dtype", ".bin: uint16 or uint32.", "uint16"),
-    _option(int | None, "separator", ".bin: the id that ends a document."),
+_reads = functools.partial(_option, "How the file is read")
+_builds = functools.partial(_option, "Methods that store distributions")
+LOADING = (
+    _reads(list[str] | None, "input", "Tables: a column of words; may be repeated."),
+    _reads(str | None, "label", "Tables: the column of labels."),
+    _reads(str, "unit", "Text: word or char.", "word"),
+    _reads(Path | None, "tokenizer", "Text: a tokenizer.json."),
+    _reads(str, "documents", "Text: auto, separator, blank, line or whole.", "auto"),
+    _reads(int | None, "length", "Cut documents to so many tokens."),
+    _reads(str | None, "window", "Look back so many tokens; auto: as few as leave no conflict."),
+    _reads(str, "dtype", ".bin: uint16 or uint32.", "uint16"),
+    _reads(int | None, "separator", ".bin: the id that ends a document."),
+)
+BUILDING = (
+    _builds(float | None, "gap", "Divergence that no context may pass.", metavar="NATS"),
+    _builds(str | None, "activation", "logistic, tanh, erf, arctan or gelu."),
+    _builds(int | None, "dimension", "Of embedded tokens.", metavar="D"),
+    _builds(int | None, "heads", "Of softmax attention.", metavar="H"),
+    _builds(int | None, "head-dimension", "Of queries, keys and values.", metavar="D"),
+    _builds(bool, "skip", "Attention adds the last token's vector.", False),
+    _builds(int | None, "neurons", "How many, where the method leaves a choice.", metavar="M"),
+    _builds(bool, "tight", "attention-only: the skip connection counts as a head.", False),
+    _builds(str | None, "encoder", "attention-only: circle, look-up or optimal."),
+    _builds(float | None, "epsilon", "Share of contexts to leave out.", metavar="SHARE"),
+    _builds(float, "prove-limit", "Prove if that takes less; else observe.", 60.0, "SECONDS"),
 )
 
 
-def reading(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with these options in the place of its parameter `loading`, which gets them.
+def reading(command: Command) -> Command:
+    """The command with the options of a file in the place of its parameter `loading`."""
+
+    def filled(given: dict[str, Any]) -> Loading:
+        return {**given, "input": tuple(given["input"] or ())}
+
+    return _spread(command, "loading", LOADING, filled)
+
+
+def building(command: Command) -> Command:
+    """The command with the options of decoders in the place of its parameter `decoder`."""
+    return _spread(command, "decoder", BUILDING, lambda given: given)
+
+
+def _spread(
+    command: Command,
+    place: str,
+    options: tuple[inspect.Parameter, ...],
+    filled: Callable[[dict[str, Any]], dict[str, Any]],
+) -> Command:
+    """The command with these options in the place of one parameter, which gets them.
 
     typer reads a command's options from its signature, so they are written into it.
     """
@@ -43,12 +83,11 @@ def reading(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        loading = {option.name: given.pop(option.name) for option in OPTIONS}
-        loading["input"] = tuple(loading["input"] or ())
-        command(**given, loading=loading)
+        group = {option.name: given.pop(option.name) for option in options}
+        command(**given, **{place: filled(group)})
 
     parameters: list[inspect.Parameter] = []
     for parameter in own.parameters.values():
-        parameters += OPTIONS if parameter.name == "loading" else (parameter,)
+        parameters += options if parameter.name == place else (parameter,)
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run

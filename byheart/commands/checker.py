@@ -6,10 +6,13 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
-from ..model import Model
 from .loading import load_for, on_conflict
+
+if TYPE_CHECKING:
+    from .loading import AnyModel
 
 READS = (".jsonl", ".npz")
 
@@ -33,7 +36,7 @@ def script() -> Path:
 
 
 def check(
-    model: Model, directory: Path, data: str | Path | None, sample: int | None, seed: int
+    model: "AnyModel", directory: Path, data: str | Path | None, sample: int | None, seed: int
 ) -> Checked:
     """The checker's verdict; data that it does not read is handed over in canonical form."""
     if data is None:
@@ -45,12 +48,12 @@ def check(
         return _run(directory, [str(_canonical(model, data, Path(folder))), *options])
 
 
-def _readable(model: Model, data: Path) -> bool:
+def _readable(model: "AnyModel", data: Path) -> bool:
     """Whether the checker reads the file itself, and finds in it what the model was compiled on."""
     return data.suffix.lower() in READS and on_conflict(model) == "refuse" and data.is_file()
 
 
-def _canonical(model: Model, data: str | Path, folder: Path) -> Path:
+def _canonical(model: "AnyModel", data: str | Path, folder: Path) -> Path:
     from ..load import write_jsonl
 
     path = folder / "data.jsonl"

@@ -11,7 +11,7 @@ from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
     from ..dataset import Dataset
-    from ..model import Model
+    from .loading import AnyModel
 
 BOOK = Path(__file__).resolve().parents[1] / "demo" / "book.txt"
 SEED = 0
@@ -22,7 +22,7 @@ LONGEST = 10_000  # words; a recitation that loops is stopped
 class Prepared:
     """The book's model, proved, and what is known about it."""
 
-    model: "Model"
+    model: "AnyModel"
     book: "Dataset"
     answer: dict
 
@@ -60,7 +60,7 @@ def perform(prepared: Prepared, listen: Callable[[str], None] = lambda word: Non
     return {**prepared.answer, "recited": words == _words(prepared.book), "words": len(words)}
 
 
-def recite(model: "Model", first: str, listen: Callable[[str], None]) -> list[str]:
+def recite(model: "AnyModel", first: str, listen: Callable[[str], None]) -> list[str]:
     """The words that the model says by itself after the first one: weights and vocabulary only."""
     from .recall import continued
 

@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .data import refuse_existing
 from .models import build
 from .watch import SILENT, Watch
+
+if TYPE_CHECKING:
+    from ..construction import Header
+    from .loading import AnyModel
 
 
 def explain(
@@ -19,7 +24,6 @@ def explain(
     **options: object,
 ) -> dict:
     """Build and verify the network as compile does, and take it apart; options as there."""
-    from .. import explain as parts
     from ..compile import find
     from ..figures.picture import write
     from ..figures.pipeline import draw
@@ -29,7 +33,7 @@ def explain(
     picture = checked_picture(output, force)
     watch.stage("loading")
     model = build(load(data, **(loading or {})), watch, method=method, **options)
-    answer = parts.explain(model, header)
+    answer = _parts(model, header)
     answer["dataset"]["name"] = Path(data).name
     answer["verified"] = model.about["verification"].json()
     answer["picture"] = None if picture is None else str(picture)
@@ -37,6 +41,15 @@ def explain(
         watch.stage("drawing")
         write(draw, answer, picture)
     return answer
+
+
+def _parts(model: "AnyModel", header: "Header") -> dict:
+    from .. import decoder_stages, explain
+    from ..language_model import LanguageModel
+
+    if isinstance(model, LanguageModel):
+        return decoder_stages.explain(model, header)
+    return explain.explain(model, header)
 
 
 def checked_picture(output: str | Path | None, force: bool) -> Path | None:

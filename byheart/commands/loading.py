@@ -8,7 +8,10 @@ from ..errors import ByheartError
 
 if TYPE_CHECKING:
     from ..dataset import Dataset
+    from ..language_model import LanguageModel
     from ..model import Model
+
+    AnyModel = Model | LanguageModel
 
 TYPES: dict[str, tuple[type, ...]] = {
     "input": (list, tuple, str),
@@ -23,7 +26,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def stored(model: "Model") -> dict:
+def stored(model: "AnyModel") -> dict:
     """How the model's data was loaded; ByheartError if an option is not what an option can be."""
     loading: Mapping = model.about.get("loading") or {}
     for name, value in loading.items():
@@ -32,23 +35,24 @@ def stored(model: "Model") -> dict:
     return {name: value for name, value in loading.items() if name in TYPES}
 
 
-def load_for(model: "Model", data: str | Path) -> "Dataset":
+def load_for(model: "AnyModel", data: str | Path) -> "Dataset":
     """The data as the model was compiled on it: same loading options, conflicts resolved alike."""
     from ..load import applicable, load
 
     return resolved(model, load(data, **applicable(data, stored(model))))  # type: ignore[arg-type]
 
 
-def on_conflict(model: "Model") -> str:
+def on_conflict(model: "AnyModel") -> str:
     return str((model.about.get("options") or {}).get("on_conflict", "refuse"))
 
 
-def resolved(model: "Model", dataset: "Dataset") -> "Dataset":
+def resolved(model: "AnyModel", dataset: "Dataset") -> "Dataset":
     """One label a context, as --on-conflict said; after refuse, verifying finds conflicts."""
     from ..contexts import contexts, resolve
+    from ..language_model import LanguageModel
 
     rule = on_conflict(model)
-    if rule == "refuse":
+    if rule == "refuse" or isinstance(model, LanguageModel):
         return dataset
     reads = model.network.input
     return resolve(dataset, contexts(dataset, reads.positions, reads.padding is not None), rule)

@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
+from .comparing import differences, unfitting
 from .data import refuse_existing
 from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
     from ..certificate import Verification
     from ..dataset import Dataset
-    from ..model import Model
+    from .loading import AnyModel
 
 ENGINES = ("auto", "exact", "limbs")
+PROVE_LIMIT = 60.0  # seconds
 
 
 def compile(
@@ -52,15 +54,16 @@ def check_output(output: Path, force: bool) -> None:
         raise ByheartError(f"{output} is no model folder, so --force does not replace it.")
 
 
-def build(dataset: "Dataset", watch: Watch, **options: object) -> "Model":
+def build(dataset: "Dataset", watch: Watch, **options: object) -> "AnyModel":
     """byheart.compile, watched."""
     from ..compile import compile
 
+    check_limit(options.get("prove_limit", PROVE_LIMIT))
     watch.stage("building", len(dataset))
     return compile(dataset, report=watch.note, progress=watch.advance, **options)  # type: ignore[arg-type]
 
 
-def save(model: "Model", output: Path, force: bool, dataset: "Dataset | None") -> None:
+def save(model: "AnyModel", output: Path, force: bool, dataset: "Dataset | None") -> None:
     """Write the folder; data.jsonl holds the data the model was compiled on, conflicts resolved."""
     from .. import folder
     from .loading import resolved
@@ -70,7 +73,7 @@ def save(model: "Model", output: Path, force: bool, dataset: "Dataset | None") -
     folder.save(model, output, force=force, data=dataset)
 
 
-def built_answer(model: "Model", loaded: float) -> dict:
+def built_answer(model: "AnyModel", loaded: float) -> dict:
     from .answer import answer
 
     return answer(model, model.about["verification"], {"load": loaded, **model.about["seconds"]})
@@ -84,6 +87,7 @@ def verify(
     engine: str = "auto",
     sample: int | None = None,
     seed: int = 0,
+    prove_limit: float = PROVE_LIMIT,
     watch: Watch = SILENT,
 ) -> dict:
     """Check a model folder; without data only its format, hashes and structure."""
@@ -92,9 +96,11 @@ def verify(
     from .loading import load_for
 
     _check_choices(engine, sample, data)
+    check_limit(prove_limit)
     started = time.perf_counter()
     watch.stage("opening")
     model = folder.open(directory)
+    _check_engine(model, engine)
     if checker:
         return _verify_apart(model, directory, data, sample, seed, watch)
     if data is None:
@@ -102,9 +108,15 @@ def verify(
     watch.stage("loading")
     dataset = load_for(model, data)
     loaded = time.perf_counter() - started
-    verification = _evaluated(model, dataset, engine, sample, seed, watch)
+    verification = _evaluated(model, dataset, engine, sample, seed, prove_limit, watch)
     seconds = {"load": loaded, "verify": time.perf_counter() - started - loaded}
     return answer(model, verification, seconds, verification.failures)
+
+
+def check_limit(seconds: object) -> None:
+    """ByheartError if proving cannot be limited to so many seconds."""
+    if not isinstance(seconds, int | float) or not seconds >= 0:  # nan is no limit
+        raise ByheartError(f"--prove-limit is a number of seconds, 0 or more, not {seconds}.")
 
 
 def _check_choices(engine: str, sample: int | None, data: str | Path | None) -> None:
@@ -116,59 +128,32 @@ def _check_choices(engine: str, sample: int | None, data: str | Path | None) -> 
         raise ByheartError("--sample needs the data; name its file after the model folder.")
 
 
+def _check_engine(model: "AnyModel", engine: str) -> None:
+    from ..language_model import LanguageModel
+
+    if engine != "auto" and isinstance(model, LanguageModel):
+        raise ByheartError("--engine is for models that store labels; leave it out.")
+
+
 def _evaluated(
-    model: "Model",
+    model: "AnyModel",
     dataset: "Dataset",
     engine: str,
     sample: int | None,
     seed: int,
+    prove_limit: float,
     watch: Watch,
 ) -> "Verification":
     """The network's answers, and whether this is the data that the folder names."""
     from ..certificate import REFUTED, Verification, verify
 
-    unfit = _unfit(model, dataset)
+    unfit = unfitting(model, dataset)
     if unfit:
         return Verification(0, 0, REFUTED, engine, (unfit,))
     watch.stage("verifying", min(len(dataset), sample or len(dataset)))
-    found = verify(model, dataset, engine, watch.advance, sample, seed)
-    failures = (*_differences(model, dataset), *_placed(found.failures, sample))
+    found = verify(model, dataset, engine, watch.advance, sample, seed, prove_limit)
+    failures = (*differences(model, dataset), *_placed(found.failures, sample))
     return replace(found, evidence=REFUTED, failures=failures) if failures else found
-
-
-def _unfit(model: "Model", dataset: "Dataset") -> str | None:
-    """Why the network cannot even read this data."""
-    reads, dimension = model.network.input, dataset.vectors.shape[1]
-    if (dataset.kind, dimension) != (model.kind, reads.dimension):
-        return (
-            f"the model reads {model.kind} tokens with {reads.dimension} coordinates, "
-            f"the data holds {dataset.kind} tokens with {dimension}"
-        )
-    if dataset.every != model.network.every:
-        each, other = ("every token", "the sequence")[:: 1 if model.network.every else -1]
-        return f"the model gives a label for {each}, the data has one for {other}"
-    if reads.padding is not None and not dataset.lengths.all():
-        return "the model reads 1 token or more, the data has a sequence without any"
-    if dataset.length > reads.length:
-        return (
-            f"the model reads at most {reads.length} tokens, the data has a sequence with "
-            f"{dataset.length}"
-        )
-    return None
-
-
-def _differences(model: "Model", dataset: "Dataset") -> list[str]:
-    from ..certificate import PROVED
-
-    named = model.about["data"]
-    if len(dataset) != named["sequences"]:
-        return [f"the data has {len(dataset)} sequences, the model names {named['sequences']}"]
-    if dataset.sha256() != named["sha256"]:
-        return ["the data is not the data that the model names: its hash differs"]
-    claimed, labels = model.about["verification"], len(dataset.labels)
-    if claimed.evidence == PROVED and claimed.checked != labels:
-        return [f"certificate.json claims {claimed.checked} labels, the data has {labels}"]
-    return []
 
 
 def _placed(failures: tuple[str, ...], sample: int | None) -> list[str]:
@@ -176,7 +161,7 @@ def _placed(failures: tuple[str, ...], sample: int | None) -> list[str]:
 
 
 def _verify_apart(
-    model: "Model",
+    model: "AnyModel",
     directory: str | Path,
     data: str | Path | None,
     sample: int | None,

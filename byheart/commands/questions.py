@@ -11,13 +11,13 @@ from ..formats import text
 from .loading import stored
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from .loading import AnyModel
 
 EXAMPLE = '{"input": ["a", "b"]}'
 LARGEST = 2**63
 
 
-def from_words(model: "Model", words: Sequence[str]) -> list:
+def from_words(model: "AnyModel", words: Sequence[str]) -> list:
     """The arguments of a command line."""
     if model.kind != "string" or _cut(model) is not None:
         return from_line(model, " ".join(words))
@@ -25,7 +25,7 @@ def from_words(model: "Model", words: Sequence[str]) -> list:
     return [token for word in words for token in ([word] if word in known else word.split())]
 
 
-def from_line(model: "Model", line: str) -> list:
+def from_line(model: "AnyModel", line: str) -> list:
     """One line: text as the model's data was cut, or tokens apart, or JSON lists."""
     cut = _cut(model)
     if model.kind == "string" and cut is not None:
@@ -37,7 +37,7 @@ def from_line(model: "Model", line: str) -> list:
     return checked(model, tokens)
 
 
-def _cut(model: "Model") -> text.Tokenize | None:
+def _cut(model: "AnyModel") -> text.Tokenize | None:
     """How the model's text was cut into tokens; None if it came from a file of tokens."""
     loading = stored(model)
     if "unit" in loading or "tokenizer" in loading:
@@ -70,7 +70,7 @@ def _number(word: str) -> int | float:
     raise ByheartError(f"this model reads numbers, and {word!r} is none.")
 
 
-def checked(model: "Model", tokens: object) -> list:
+def checked(model: "AnyModel", tokens: object) -> list:
     """The tokens, if they are of the kind that the model reads."""
     if not isinstance(tokens, list):
         raise ByheartError(f"an input is a list of tokens, not {_short(tokens)}.")
@@ -96,7 +96,7 @@ def _short(value: object) -> str:
     return shown if len(shown) <= 40 else f"{shown[:37]}..."
 
 
-def from_file(model: "Model", path: str | Path) -> list[list]:
+def from_file(model: "AnyModel", path: str | Path) -> list[list]:
     """The inputs of a .jsonl file: objects with the key "input", or bare lists."""
     try:
         with open(path, encoding="utf-8-sig") as file:
@@ -107,7 +107,7 @@ def from_file(model: "Model", path: str | Path) -> list[list]:
         raise ByheartError(f"{path} is not UTF-8; save it as UTF-8.") from None
 
 
-def _inputs(model: "Model", path: str | Path, lines: Iterator[str]) -> Iterator[list]:
+def _inputs(model: "AnyModel", path: str | Path, lines: Iterator[str]) -> Iterator[list]:
     for place, line in enumerate(lines, 1):
         if not line.strip():
             continue

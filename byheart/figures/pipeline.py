@@ -52,7 +52,7 @@ def _title(axes: "Axes", answer: dict) -> None:
     title = f"{answer['method']}{form}"
     lines = (
         f"{name}: {data['sequences']:,} sequences of up to {data['length']:,} tokens, "
-        f"{data['labels']:,} labels",
+        f"{data['labels']:,} {'next tokens' if 'formula' in answer else 'labels'}",
         f"{totals['nonzero']:,} nonzero parameters, {totals['bits']:,} bits, "
         f"depth {totals['depth']:,}, width {totals['width']:,}",
     )
@@ -180,6 +180,10 @@ def _outside(answer: dict) -> str:
     totals = answer["totals"]
     first = "the embedding" if answer["stages"][0]["kind"] == "embedding" else "E_in"
     item = re.split("[:;]", answer["item"])[0].rstrip(".")
+    if "formula" in answer:
+        ratio = f", {answer['ratio']:.4g} times the fewest (3)" if answer["ratio"] else ""
+        counted = f"The theorem counts zeros too: {totals['dense']:,} parameters{ratio}."
+        return f"{counted}  {answer['paper']}, {item}."
     return (
         f"The theorem counts {totals['counted']:,} of them; {totals['outside']:,} are outside: "
         f"{first} and E_out.  {answer['paper']}, {item}."

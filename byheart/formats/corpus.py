@@ -145,7 +145,8 @@ def _smallest(path: str, names: Sequence, corpus: Corpus) -> int:
     raise ByheartError(
         f"{path}: no window is without conflicts, since even the whole beginning {shown} of a "
         f"document is followed by {names[corpus.ids[one]]!r} and by {names[corpus.ids[other]]!r}; "
-        "give --window a number and use --on-conflict or a method that stores distributions."
+        "give --window a number and use --on-conflict, or --method one-layer, which stores "
+        "distributions."
     )
 
 
