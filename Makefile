@@ -26,6 +26,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/statistics.py
 	$(BIN)/python benchmarks/family.py
+	$(BIN)/python benchmarks/distributions.py
+	$(BIN)/python benchmarks/distributions.py
 
 picture: $(READY)
 	$(BIN)/python docs/make_demo_picture.py

@@ -1,19 +1,25 @@
-"""Check a byheart model folder against its data, in exact integers.
+"""Check a byheart model folder against its data, in integers.
 
     python checker/check.py DIR DATA [--sample K] [--seed S] [--json]
 
 Standard library only, and no code shared with the package that writes the folders: `FORMAT.md`
-beside this file is all it was written from. The order here is the order there.
+beside this file is all it was written from. The order here is the order there. Labels are compared
+in exact arithmetic; divergences are bounded from above with integers that are rounded outwards.
 
-Exit codes: 0 the claim holds; 1 readable, but a label, a count or a hash disagrees; 2 refused.
+Exit codes: 0 the claim holds; 1 readable, but a label, a divergence, a count or a hash disagrees;
+2 refused.
 """
 
 import argparse
 import ast
+import bisect
+import dataclasses
+import functools
 import hashlib
 import io
 import json
 import math
+import operator
 import os
 import random
 import re
@@ -26,7 +32,8 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from fractions import Fraction
+from itertools import chain, compress, pairwise
 from typing import Any, NoReturn
 
 FILES = ("config.json", "weights.safetensors", "vocabulary.json")
@@ -106,14 +113,14 @@ def no_constant(text: str) -> NoReturn:
     refuse(f"{text} is not a JSON number")
 
 
-DECODER = json.JSONDecoder(
+READER = json.JSONDecoder(
     object_pairs_hook=distinct_keys, parse_int=decimal, parse_constant=no_constant
 )
 
 
 def parse_object(content: bytes, name: str) -> dict[str, Any]:
     try:
-        found = DECODER.decode(content.decode("utf-8"))
+        found = READER.decode(content.decode("utf-8"))
     except UnicodeDecodeError:
         refuse(f"{name} is not UTF-8")
     except RecursionError:
@@ -244,13 +251,22 @@ class Config:
         return [layer.kind for layer in self.layers if layer.kind in MIXING]
 
 
-def read_config(content: bytes) -> Config:
+def read_raw_config(content: bytes) -> dict[str, Any]:
     raw = parse_object(content, "config.json")
     expect(raw, "format", "byheart-model", "config.json")
     expect(raw, "version", 1, "config.json")
+    return raw
+
+
+def read_number_kind(raw: dict[str, Any]) -> str:
     number = get(raw, "number", str, "config.json")
     if number not in ("dyadic", "float64"):
         refuse(f"config.json: the number {show(number)} is not known")
+    return number
+
+
+def read_config(raw: dict[str, Any]) -> Config:
+    number = read_number_kind(raw)
     given = read_input(get(raw, "input", dict, "config.json"))
     layers = read_layers(get(raw, "layers", list, "config.json"), given)
     output = read_output(get(raw, "output", dict, "config.json"))
@@ -552,10 +568,7 @@ def read_doubles(content: bytes, config: Config) -> list[list[Parameter]]:
     }
     arrays = read_safetensors(content, dict.fromkeys(shapes, "F64"), shapes)
     for name, values in arrays.items():
-        if not all(map(math.isfinite, values)):
-            refuse(f"weights.safetensors, {name}: a number is not finite")
-        if any(x == 0 and math.copysign(1, x) < 0 for x in values):
-            refuse(f"weights.safetensors, {name}: a number is -0.0")
+        check_doubles(values, name)
     return [
         [
             (*divmod(place, math.prod(shape[1:])), *exact(value))
@@ -564,6 +577,13 @@ def read_doubles(content: bytes, config: Config) -> list[list[Parameter]]:
         ]
         for name, shape in shapes.items()
     ]
+
+
+def check_doubles(values: array, name: str) -> None:
+    if not all(map(math.isfinite, values)):
+        refuse(f"weights.safetensors, {name}: a number is not finite")
+    if -(2**63) in array("q", values.tobytes()):  # the bits of -0.0
+        refuse(f"weights.safetensors, {name}: a number is -0.0")
 
 
 def exact(value: float) -> Dyadic:
@@ -575,9 +595,6 @@ def count(tensors: list[list[Parameter]], config: Config) -> dict:
     """The counts of section 4."""
     sizes = [len(entries) for entries in tensors]
     outside = sum(sizes[:2]) + sum(sizes[-2:])  # the first and the last layer have two tensors
-    numbers = [(m.bit_length(), e) for entries in tensors for _, _, m, e in entries]
-    fixed = [fixed_bits(digits, e) for digits, e in numbers]
-    total = sum(1 + digits + (1 + abs(e).bit_length() if e else 0) for digits, e in numbers)
     return {
         "parameters": {
             "nonzero": sum(sizes),
@@ -587,8 +604,19 @@ def count(tensors: list[list[Parameter]], config: Config) -> dict:
                 rows * columns for layer in config.layers for rows, columns in layer.shapes
             ),
         },
-        "bits": {"total": total, "fixed": sum(fixed), "largest": max(fixed, default=0)},
+        "bits": count_bits((m.bit_length(), e) for entries in tensors for _, _, m, e in entries),
     }
+
+
+def count_bits(numbers: Iterable[tuple[int, int]]) -> dict[str, int]:
+    """`bits` of parameters of so many digits and with these exponents."""
+    total = fixed = largest = 0
+    for digits, exponent in numbers:
+        plain = fixed_bits(digits, exponent)
+        total += 1 + digits + (1 + abs(exponent).bit_length() if exponent else 0)
+        fixed += plain
+        largest = max(largest, plain)
+    return {"total": total, "fixed": fixed, "largest": largest}
 
 
 # ---------------------------------------------------------------- vocabulary and certificate
@@ -618,12 +646,12 @@ def one_type(labels: Iterable[Any]) -> bool:
     return {type(label) for label in labels} in ({str}, {int})
 
 
-def read_certificate(content: bytes) -> dict[str, Any]:
+def read_certificate(content: bytes, claim: str) -> dict[str, Any]:
     name = "certificate.json"
     raw = parse_object(content, name)
     expect(raw, "format", "byheart-certificate", name)
     expect(raw, "version", 1, name)
-    expect(raw, "claim", "labels", name)
+    expect(raw, "claim", claim, name)
     files = get(raw, "files", dict, name)
     for key in files:
         if key not in FILES:
@@ -1366,6 +1394,1278 @@ def is_normal(value: Dyadic) -> bool:
     return not mantissa or (mantissa < 2**53 and in_range)
 
 
+# ---------------------------------------------------------------- decoders (section 9)
+
+ACTIVATIONS = ("logistic", "tanh", "erf", "arctan", "gelu")
+DIGITS_LIMIT = 2**33  # binary digits of one tensor, its numbers written with a common exponent
+SECONDS = 45.0  # what bounding the divergences may take, as estimated beforehand
+
+
+@dataclass
+class Shape:
+    """The sizes of a decoder. keys and values are d1 and d0 of section 9. There may be no neurons:
+    then the activation is "none". padding is a token that fills up shorter contexts, or None."""
+
+    number: str
+    kind: str
+    vocabulary: int
+    length: int
+    dimension: int
+    attention: bool
+    heads: int
+    keys: int
+    values: int
+    skip: bool
+    neurons: int
+    activation: str
+    padding: int | None
+
+    @property
+    def tensors(self) -> dict[str, list[int]]:
+        """The sides of each tensor, in the order of section 9."""
+        d, keys, values = self.dimension, self.heads * self.keys, self.heads * self.values
+        mixing = {
+            "positions.weight": [self.length, d],
+            "attention.query.weight": [keys, d],
+            "attention.key.weight": [keys, d],
+            "attention.value.weight": [values, d],
+            "attention.out.weight": [d, values],
+        }
+        hidden = {"hidden.weight": [self.neurons, d], "hidden.bias": [self.neurons]}
+        return {
+            "embedding.weight": [self.vocabulary, d],
+            **(mixing if self.attention else {"token_sum.weight": [self.length]}),
+            **(hidden if self.neurons else {}),
+            "output.weight": [self.vocabulary, self.neurons or d],
+        }
+
+
+def read_shape(raw: dict[str, Any]) -> Shape:
+    for key in ("input", "output", "width", "layers"):
+        if key in raw:
+            refuse(f"config.json has both decoder and {key}")
+    where, given = "config.json, decoder", get(raw, "decoder", dict, "config.json")
+    attention = read_choice(given, "mixing", ("attention", "token_sum"), where) == "attention"
+    heads, keys, values = read_heads(given, attention, where)
+    shape = Shape(
+        read_number_kind(raw),
+        read_choice(given, "kind", ("string", "number"), where),
+        get_size(given, "vocabulary", where),
+        get_size(given, "length", where),
+        get_size(given, "dimension", where),
+        attention,
+        heads,
+        keys,
+        values,
+        get(given, "skip", bool, where),
+        *read_neurons(given, attention, where),
+        get(given, "padding", int, where) if given.get("padding") is not None else None,
+    )
+    if shape.vocabulary < 2:
+        refuse(f"{where}: a vocabulary of 1")
+    if shape.padding is not None and not 0 <= shape.padding < shape.vocabulary:
+        refuse(f"{where}: the padding {show(shape.padding)} is the number of no token")
+    return shape
+
+
+def read_neurons(given: dict[str, Any], attention: bool, where: str) -> tuple[int, str]:
+    """The number of neurons, and their activation; both, or none of both."""
+    activation = read_choice(given, "activation", (*ACTIVATIONS, "none"), where)
+    if activation != "none":
+        return get_size(given, "neurons", where), activation
+    expect(given, "neurons", 0, where)
+    if not attention:
+        refuse(f"{where}: a token sum without neurons")
+    return 0, activation
+
+
+def read_heads(given: dict[str, Any], attention: bool, where: str) -> list[int]:
+    """The number of heads and the dimensions of their keys and values."""
+    names = ("heads", "key_dimension", "value_dimension")
+    if not attention:
+        for name in names:
+            expect(given, name, 0, where)
+        expect(given, "skip", False, where)
+        return [0, 0, 0]
+    heads, keys, values = (get_size(given, name, where) for name in names)
+    if heads * max(keys, values) > SIZE_LIMIT:
+        refuse(f"{where}: the heads have more than 2^20 rows together")
+    return [heads, keys, values]
+
+
+def read_choice(given: dict[str, Any], key: str, known: Sequence[str], where: str) -> str:
+    found = get(given, key, str, where)
+    if found not in known:
+        refuse(f"{where}: the {key} {show(found)} is not known")
+    return found
+
+
+SparseRow = tuple[list[int], list[int]]  # columns, and the integers that stand there
+NO_ROW: SparseRow = ([], [])
+
+
+@dataclass
+class Matrix:
+    """A tensor as integers times 2**exponent: of each row that is not all 0 the columns where it
+    is not 0, and the integers that stand there."""
+
+    rows: dict[int, SparseRow]
+    exponent: int
+    sides: tuple[int, int]
+
+    @property
+    def size(self) -> int:
+        """How many entries are not 0."""
+        return sum(len(numbers) for _, numbers in self.rows.values())
+
+    @property
+    def digits(self) -> int:
+        """The binary digits of the longest integer."""
+        return max((x.bit_length() for _, row in self.rows.values() for x in row), default=0)
+
+    @property
+    def norm(self) -> int:
+        """An exponent b such that the absolute values of every row add up to at most 2**b."""
+        sums = (sum(map(abs, row)).bit_length() for _, row in self.rows.values())
+        return max((total + self.exponent for total in sums), default=0)
+
+    def sums(self) -> dict[int, int]:
+        """The sum of every row that is not all 0."""
+        return {row: sum(numbers) for row, (_, numbers) in self.rows.items()}
+
+    def row(self, row: int) -> list[int]:
+        """All integers of a row, zeros as well."""
+        found = [0] * self.sides[1]
+        for column, number in zip(*self.rows.get(row, NO_ROW), strict=True):
+            found[column] = number
+        return found
+
+    def times(self, vector: Sequence[int]) -> list[int]:
+        """The product with a vector, in units of 2**exponent times those of the vector."""
+        found = [0] * self.sides[0]
+        for row, (columns, numbers) in self.rows.items():
+            found[row] = dot(numbers, chosen_from(vector, columns))
+        return found
+
+
+def chosen_from(vector: Sequence[int], columns: Sequence[int]) -> Sequence[int]:
+    return vector if len(columns) == len(vector) else [vector[column] for column in columns]
+
+
+def dot(numbers: Iterable[int], others: Iterable[int]) -> int:
+    return sum(map(operator.mul, numbers, others))
+
+
+def shifted(number: int, places: int) -> int:
+    """number * 2**places, rounded down."""
+    return number << places if places >= 0 else number >> -places
+
+
+@dataclass
+class Decoder:
+    shape: Shape
+    matrices: dict[str, Matrix]
+    counts: dict[str, dict[str, int]]
+
+    def __getitem__(self, name: str) -> Matrix:
+        """The tensor of that name; ".weight" may be left out."""
+        return self.matrices[name if name in self.matrices else f"{name}.weight"]
+
+
+def read_decoder(content: bytes, shape: Shape) -> Decoder:
+    sides = {name: (side[0], math.prod(side[1:])) for name, side in shape.tensors.items()}
+    if shape.number == "float64":
+        arrays = read_safetensors(content, dict.fromkeys(sides, "F64"), shape.tensors)
+        for name, values in arrays.items():
+            check_doubles(values, name)
+        bits = count_bits(chain(*(double_sizes(values) for values in arrays.values())))
+        matrices = {name: double_matrix(arrays[name], name, side) for name, side in sides.items()}
+    else:
+        tensors = read_dyadics(read_safetensors(content, DYADIC_ARRAYS, {}), list(sides.values()))
+        bits = count_bits((m.bit_length(), e) for entries in tensors for _, _, m, e in entries)
+        named = zip(sides.items(), tensors, strict=True)
+        matrices = {name: dyadic_matrix(entries, name, side) for (name, side), entries in named}
+    dense = sum(map(math.prod, sides.values()))
+    nonzero = sum(matrix.size for matrix in matrices.values())
+    parameters = {"nonzero": nonzero, "counted": dense, "outside": 0, "dense": dense}
+    return Decoder(shape, matrices, {"parameters": parameters, "bits": bits})
+
+
+def double_sizes(values: array) -> Iterator[Dyadic]:
+    """The binary digits of the odd mantissa, and the exponent, of every nonzero number."""
+    for value in filter(None, values):
+        numerator, denominator = value.as_integer_ratio()  # in lowest terms
+        twos = 1 - denominator.bit_length() or (numerator & -numerator).bit_length() - 1
+        yield numerator.bit_length() - max(twos, 0), twos
+
+
+def double_matrix(values: array, name: str, sides: tuple[int, int]) -> Matrix:
+    size = sum(map(bool, values))
+    top = math.frexp(max(map(abs, values)))[1]
+    low = max((x.as_integer_ratio()[1] for x in filter(None, values)), default=1).bit_length()
+    check_digits(size, low + max(top, 0), name)
+    rows: dict[int, SparseRow] = {}
+    for row in range(sides[0]):
+        part = values[row * sides[1] : (row + 1) * sides[1]]
+        columns = list(compress(range(sides[1]), part))
+        ratios = (x.as_integer_ratio() for x in filter(None, part))
+        if columns:
+            rows[row] = columns, [n << (low - over.bit_length()) for n, over in ratios]
+    return Matrix(rows, 1 - low, sides)
+
+
+def dyadic_matrix(entries: list[Parameter], name: str, sides: tuple[int, int]) -> Matrix:
+    low = min((e for *_, e in entries), default=0)
+    span = max((m.bit_length() + e for _, _, m, e in entries), default=0) - low
+    check_digits(len(entries), span, name)
+    rows: dict[int, SparseRow] = {}
+    for row, column, mantissa, exponent in entries:
+        columns, numbers = rows.setdefault(row, ([], []))
+        columns.append(column)
+        numbers.append(mantissa << (exponent - low))
+    return Matrix(rows, low, sides)
+
+
+def check_digits(numbers: int, digits: int, name: str) -> None:
+    if numbers * digits > DIGITS_LIMIT:
+        refuse(f"weights.safetensors, {name}: {numbers} numbers of {digits} binary digits each")
+
+
+def read_words(content: bytes, shape: Shape) -> list[str | int]:
+    """The vocabulary of a decoder."""
+    name = "vocabulary.json"
+    raw = parse_object(content, name)
+    words = get(raw, "tokens", list, name)
+    if not all(type(word) in (str, int) for word in words):
+        refuse(f"{name}: a token is neither a string nor an integer")
+    if len(words) != shape.vocabulary or len(set(words)) != len(words):
+        refuse(f"{name} has {len(set(words))} distinct tokens, not {shape.vocabulary}")
+    if "labels" not in raw or raw["labels"] is not None:
+        refuse(f"{name}: labels must be null for a decoder")
+    return words
+
+
+def read_gap(certificate: dict[str, Any]) -> Fraction:
+    name = "certificate.json"
+    text = get(certificate, "gap", str, name)
+    if len(text) > 100 or not re.fullmatch(r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,3})?", text):
+        refuse(f"{name}: the gap {show(text)} is not a decimal number")
+    gap = Fraction(text)
+    if not Fraction(1, 10**300) <= gap <= 10**300:
+        refuse(f"{name}: the gap {show(text)} is not between 1e-300 and 1e300")
+    return gap
+
+
+# ---------------------------------------------------------------- functions in integers
+
+# A fixed-point number is an integer x that stands for x / 2**bits; its unit, or ulp, is 2**-bits.
+# Every function says how far its answer is from the true value. >> and // round down.
+
+
+def log_two(bits: int) -> int:
+    """log 2, within 1 ulp: 18 artanh(1/26) - 2 artanh(1/4801) + 8 artanh(1/8749).
+
+    Each artanh(1/n) = sum of n^-(2i + 1) / (2i + 1) is within 2 ulp a term and a tail below 1; with
+    less than `guard` terms, so all of it is within 28 * 3 * guard < 2^32 ulp of the inner unit.
+    """
+    guard = bits + 32
+    total = 0
+    for factor, n in ((18, 26), (-2, 4801), (8, 8749)):
+        power, place = (1 << guard) // n, 1
+        while power:
+            total += factor * (power // place)
+            power //= n * n
+            place += 2
+    return total >> 32
+
+
+def pi(bits: int) -> int:
+    """pi, within 1 ulp: 16 arctan(1/5) - 4 arctan(1/239), by the same count."""
+    guard = bits + 32
+    return sum(f * arctan_of_one_over(n, guard) for f, n in ((16, 5), (-4, 239))) >> 32
+
+
+def arctan_of_one_over(n: int, bits: int) -> int:
+    """arctan(1/n) for n > 1, within 3 ulp a term: at most 3 * bits ulp."""
+    power, place, total = (1 << bits) // n, 1, 0
+    while power:
+        total += power // place if place % 4 == 1 else -(power // place)
+        power //= n * n
+        place += 2
+    return total
+
+
+class Exponential:
+    """e^x of fixed-point numbers with `bits` bits.
+
+    x = (k + j/256) log 2 + r with integers k and 0 <= j < 256 and |r| < 2^-9, so that
+    e^x = 2^k 2^(j/256) e^r; the root is from a table and e^r is Taylor's polynomial.
+    The mantissa 2^(j/256) e^r, between 0.99 and 2, is found within ERROR ulp:
+    r is within 2 ulp (one rounding, and the step log 2 / 256, of which there are less than 2^50, is
+    known to 64 bits more): 2.01 in e^r. Horner's rule rounds twice a step, which adds less than
+    2 / (1 - 2^-9) < 2.01; the terms left out are below 1.01. That makes 5.1 in e^r < 1.002. The
+    root is below 2 and within 2 ulp: 5.1 * 2 + 2 * 1.002 + 1 < 14.
+    """
+
+    ERROR = 16
+
+    def __init__(self, bits: int) -> None:
+        self.bits, self.one = bits, 1 << bits
+        self.step = log_two(bits + 72) >> 16  # log 2 / 256 in units of 2^-(bits + 64)
+        self.rate = int(256 / math.log(2) * 2**32)  # only a hint: r is looked at
+        self.roots = self.powers_of_two()
+        terms = 1
+        while 9 * terms + math.lgamma(terms + 1) / math.log(2) < bits:
+            terms += 1
+        self.coefficients = [self.one // math.factorial(i) for i in range(terms, -1, -1)]
+        self.logarithms: dict[int, tuple[int, int]] = {}
+
+    def powers_of_two(self) -> list[int]:
+        """2^(j/256), within 2 ulp. With 16 bits more, each square root is within 2 ulp (that of a
+        number within 2 is within 1, and rounded), and a product within twice the error of the one
+        before it, plus 5: at most 5 * 255 in the last one, which is less than 1 ulp in the end."""
+        guard = self.bits + 16
+        root, found = 2 << guard, [1 << guard]
+        for _ in range(8):
+            root = math.isqrt(root << guard)
+            found = [x for whole in found for x in (whole, whole * root >> guard)]
+        return [x >> 16 for x in found]
+
+    def parts(self, x: int) -> tuple[int, int]:
+        """(mantissa, k): e^x is mantissa * 2^k ulp, the mantissa within ERROR."""
+        i = (shifted(x, 32 - self.bits) * self.rate + 2**63) >> 64
+        r = x - (i * self.step >> 64)
+        assert abs(r) << 9 < self.one and abs(i) < 2**50
+        total = 0
+        for coefficient in self.coefficients:
+            total = coefficient + (r * total >> self.bits)
+        return self.roots[i & 255] * total >> self.bits, i >> 8
+
+    def up(self, x: int) -> int:
+        """At least e^x, by at most 2 ERROR 2^k + 1 ulp."""
+        if x < -self.bits << self.bits:
+            return 1
+        mantissa, k = self.parts(x)
+        return shifted(mantissa + self.ERROR, k) + 1
+
+    def near(self, x: int) -> int:
+        """e^x for x <= 0, within ERROR + 2 ulp."""
+        if x < -self.bits << self.bits:
+            return 0
+        return shifted(*self.parts(x))
+
+    def log_up(self, x: int) -> int:
+        """At least log x for a fixed-point x > 0: log x <= y + x e^-y - 1 for every y, and with y
+        within u of log x that is too much by less than u^2; y is improved until u is small."""
+        y = self.hint(x)
+        while True:
+            mantissa, k = self.parts(-y)
+            rest = shifted(x * (mantissa + self.ERROR), k - self.bits) + 1 - self.one
+            if abs(rest) << self.bits // 2 - 4 < self.one:
+                return y + rest
+            y += rest
+
+    def log_down(self, x: int) -> int:
+        """At most log x: log x >= y + 1 - e^y / x for every y."""
+        y = self.log_up(x)
+        mantissa, k = self.parts(y)
+        return y + self.one - shifted(mantissa + self.ERROR, k + self.bits) // x - 2
+
+    def hint(self, x: int) -> int:
+        guess = math.log(x) - self.bits * math.log(2)
+        return shifted(int(guess * 2**50), self.bits - 50)
+
+    def log_of_count(self, number: int) -> tuple[int, int]:
+        """Bounds of log(number), remembered."""
+        if number not in self.logarithms:
+            x = number << self.bits
+            self.logarithms[number] = self.log_down(x), self.log_up(x)
+        return self.logarithms[number]
+
+
+@functools.lru_cache(maxsize=8)
+def exponential(bits: int) -> Exponential:
+    return Exponential(bits)
+
+
+class Activation:
+    """The five functions, on fixed-point numbers with self.bits bits.
+
+    Each answer is within 2^-precision of the function of the very argument (`reach`: arguments of
+    gelu are at most 2^reach). All have slopes between -2 and 2. There are 32 spare bits: an error
+    of 2^31 ulp is allowed, that of every function below is at most 8 N + 64 with N < 2^20 terms.
+    """
+
+    SPARE = 32
+
+    def __init__(self, name: str, precision: int, reach: int) -> None:
+        spare = self.SPARE + (max(reach, 0) + 1 if name == "gelu" else 0)
+        self.bits = bits = precision + spare
+        self.one = 1 << bits
+        self.exponential = exponential(bits)
+        self.apply: Callable[[int], int] = getattr(self, name)
+        if name == "arctan":
+            self.pi, self.angles = pi(bits), self.angle_table()
+        if name in ("erf", "gelu"):
+            parts = 4 if name == "erf" else Fraction(1, 2)  # 2 / sqrt(pi), 1 / sqrt(2 pi)
+            self.factor = math.isqrt(int(parts * (1 << 3 * bits)) // pi(bits))
+
+    def logistic(self, x: int) -> int:
+        """1 / (1 + e), e = e^-|x|, for x >= 0; both change by less than e does."""
+        found = (self.one << self.bits) // (self.one + self.exponential.near(-abs(x)))
+        return found if x >= 0 else self.one - found
+
+    def tanh(self, x: int) -> int:
+        """(1 - e) / (1 + e), e = e^-2|x|, for x >= 0: it changes by less than twice what e does."""
+        power = self.exponential.near(-2 * abs(x))
+        found = ((self.one - power) << self.bits) // (self.one + power)
+        return found if x >= 0 else -found
+
+    def erf(self, x: int) -> int:
+        """2 / sqrt(pi) e^-x^2 times the sum of x (2 x^2)^n / (2n + 1)!!"""
+        found = self.bell(abs(x), 2 * x * x >> self.bits)
+        return found if x >= 0 else -found
+
+    def gelu(self, x: int) -> int:
+        """x (1/2 + F), F = e^(-x^2/2) / sqrt(2 pi) times the sum of x x^2n / (2n + 1)!!: an error
+        in F counts |x| times, for which there are the bits of `reach`."""
+        half, found = self.one >> 1, self.bell(abs(x), x * x >> self.bits, half=True)
+        return x * (half + (found if x >= 0 else -found)) >> self.bits
+
+    def bell(self, x: int, y: int, half: bool = False) -> int:
+        """factor e^(-y/2) times the sum of x h_n, h_n = y^n / (2n + 1)!!, for x >= 0; y is rounded
+        down by less than 1 ulp.
+
+        Let e_n be the error of term n. Two roundings, and that of y, give
+        e_(n+1) <= e_n y / (2n + 3) + x h_n / (2n + 3) + 2. With h_(i+j) / h_i <= h_j and
+        H = sum of h_n <= e^(y/2) the twos add up to at most 2 N H in all terms, and the middle
+        parts to x / y times the sum of n h_n <= x H / 2, because n h_n <= y h_(n-1) / 2. It ends
+        when a term is rounded to 0 and y / (2n + 3) <= 1/2: the rest is at most twice that term,
+        which is its error. So the sum's error is at most 3 (x H / 2 + 2 N H); e^(-y/2) makes it
+        3 (0.7 + 2 N), and the exponential's own 18 ulp add 1.3 * 18; the factor is at most 1.13.
+        Where y / 2 >= 0.7 bits the answer is the limit, within e^(-y/2) < 1 ulp.
+        """
+        if 5 * y > 7 * (self.bits + 2) << self.bits:
+            return self.one >> half
+        term, total, place = x, x, 3
+        while term or place * self.one < 2 * y:
+            term = (term * y >> self.bits) // place
+            total += term
+            place += 2
+        assert place < 2**21
+        mantissa, k = self.exponential.parts(-(y >> 1))
+        return (total * mantissa >> (self.bits - k)) * self.factor >> self.bits
+
+    def arctan(self, x: int) -> int:
+        """For 0 <= x <= 1, arctan(j/64) + arctan((x - j/64) / (1 + x j/64)), the last below 1/100
+        in absolute value, by its series: 3 ulp a term. For x > 1, pi/2 - arctan(1/x)."""
+        size = abs(x)
+        small = size if size <= self.one else (self.one << self.bits) // size
+        j = (small * 64 + self.one // 2) >> self.bits
+        rest = ((64 * small - j * self.one) << self.bits) // (64 * self.one + j * small)
+        found = self.angles[j] + self.small_arctan(rest)
+        found = found if size <= self.one else (self.pi >> 1) - found
+        return found if x >= 0 else -found
+
+    def small_arctan(self, x: int) -> int:
+        power, square, place, total = abs(x), x * x >> self.bits, 1, 0
+        while power:
+            total += power // place if place % 4 == 1 else -(power // place)
+            power = power * square >> self.bits
+            place += 2
+        return total if x >= 0 else -total
+
+    def angle_table(self) -> list[int]:
+        """arctan(j/64), j = 0 ... 64, within 1 ulp: arctan(j/64) - arctan((j - 1)/64) is
+        arctan(64 / (4096 + j (j - 1))), and 32 more bits hold the errors of 64 such sums."""
+        guard = self.bits + 32
+        total, found = 0, [0]
+        for j in range(1, 65):
+            power, place = (64 << guard) // (4096 + j * (j - 1)), 1
+            square = power * power >> guard
+            while power:
+                total += power // place if place % 4 == 1 else -(power // place)
+                power = power * square >> guard
+                place += 2
+            found.append(total >> 32)
+        return found
+
+
+# ---------------------------------------------------------------- divergences
+
+
+@dataclass
+class Context:
+    """Sequences with the same tokens; tokens and labels as numbers of the vocabulary."""
+
+    first: int  # place of the first of these sequences
+    tokens: list[int]
+    counts: dict[int, int]  # of each label
+    failure: str | None = None  # why the decoder has no distribution, or none to compare with
+
+
+class Divergence:
+    """Bounds from above of the divergence between targets and the softmax of logits.
+
+    precision  2^-precision is at most 2^-32 times the gap (and times 1)
+    bits       of logits and exponentials
+    """
+
+    def __init__(self, gap: Fraction, vocabulary: int, more: int = 0) -> None:
+        self.precision = max(0, -floor_log(gap)) + 32
+        self.bits = self.precision + vocabulary.bit_length() + 32 + more
+        self.exponential = exponential(self.bits)
+
+    def bound(
+        self, total: int, logits: list[int], powers: list[int], counts: list[int], radius: int
+    ) -> Fraction:
+        """At least the divergence, if each true logit is within `radius` of logits c with these
+        properties: those of the labels that occur are `logits`, of which `powers` are at least the
+        exponentials (as Exponential.up gives them), and `total` is the sum of those and of
+        all the other exponentials. Logits of labels that do not occur may be too high.
+
+        The divergence D is log(sum e^c) - sum p_j c_j + sum p_j log p_j, convex in c, with gradient
+        q - p and as second derivative the covariance under q. A change of the logits by at most r
+        each therefore adds at most r sum |q_j - p_j| + r^2 / 2, a variance being at most r^2.
+        D grows with logits off the support, which may so be too high. With counts c_j and their sum
+        N, p_j log p_j = (c_j log c_j) / N - p_j log N.
+        """
+        exp, times = self.exponential, sum(counts)
+        logs = (exp.log_of_count(count)[1] for count in counts)
+        mean = sum(n * (log - c) for n, log, c in zip(counts, logs, logits, strict=True))
+        exact = exp.log_up(total) - exp.log_of_count(times)[0] - (-mean // times)
+        change = radius * self.distance(total, powers, counts, times) >> self.bits
+        return Fraction(exact + change + (radius * radius >> self.bits + 1) + 2, exp.one)
+
+    def distance(self, total: int, powers: list[int], counts: list[int], times: int) -> int:
+        """At least sum |q_j - p_j|. With powers that are too large by s in all, every q_j computed
+        here is off by what adds up to at most 2 s / total; s is at most 64 ulp of the total and 2
+        for each power. Roundings add 2 a label."""
+        one, size = self.exponential.one, len(powers)
+        shares = ((power << self.bits) // total for power in powers)
+        pairs = zip(shares, counts, strict=True)
+        found = sum(abs(share - (count << self.bits) // times) for share, count in pairs)
+        rest = ((total - sum(powers)) << self.bits) // total
+        return found + rest + 2 * size + 1 + 128 + 4 * size * one // total + 1
+
+
+def floor_log(value: Fraction) -> int:
+    """An integer at most log2(value), by less than 2."""
+    return value.numerator.bit_length() - value.denominator.bit_length() - 1
+
+
+# ---------------------------------------------------------------- any decoder
+
+
+def price(first: int, second: int) -> float:
+    """Seconds that multiplying, adding and shifting integers of so many binary digits take."""
+    return 2e-7 + 1.7e-12 * max(first, 0) * max(second, 0)
+
+
+def exponential_price(bits: int) -> float:
+    terms = bits / (9 + math.log2(max(bits, 32)) / 2)
+    return 1e-6 + terms * price(bits, bits)
+
+
+class Dense:
+    """Every divergence by evaluating every neuron, with precisions chosen beforehand.
+
+    Let t be Divergence.precision and 2^v, 2^w, 2^h, 2^x be bounds of the row sums of |output|, of
+    |hidden.weight| and of |out| |value|, and of the |x_t|. Read upwards, each step's error is what
+    the next one can take (p, g, a, e: bits of the values, of g, of the averages, of the powers):
+    logits  within 2^-t: activations within 1.25 * 2^-p, p = t + v + 2, and one rounding
+    values  within 1.25 * 2^-p: Activation within 2^-p, arguments within 2^-(p + 3), slopes below 2
+    argument  2^w times the error of g, and two roundings of 2^-(p + 31)
+    g       within 2^-(p + 4 + w): two roundings at g = p + 6 + w bits, and averages within
+            2^-(p + 5 + w + h)
+    average of the x_t, each coordinate: with weights E_t in place of e_t, each within d, it is off
+            by the sum of E_t (x_t - average) / sum E_t = sum (E_t - e_t) (x_t - average) / sum E_t,
+            at most 2 T d 2^(x + 1) because the largest weight is 1; d = 20 ulp (Exponential.near,
+            and the argument's rounding); then two roundings at a = p + 8 + w + h bits
+    """
+
+    def __init__(self, decoder: Decoder, gap: Fraction) -> None:
+        self.decoder, shape = decoder, decoder.shape
+        self.shape = shape
+        self.divergence = Divergence(gap, shape.vocabulary)
+        self.output, self.hidden = decoder["output"], decoder["hidden"]
+        names = ("embedding", "positions") if shape.attention else ("embedding",)
+        self.reach = max(decoder[name].norm for name in names) + 1
+        if shape.attention:
+            heard = decoder["attention.out"].norm + decoder["attention.value"].norm
+        else:
+            heard = decoder["token_sum"].norm + shape.length.bit_length()
+        self.precision = max(self.divergence.precision + self.output.norm + 2, 32)
+        inner = self.precision + max(self.hidden.norm, 0)
+        self.bits = inner + 6
+        self.average_bits = inner + 8 + max(heard, 0)
+        self.weight_bits = (
+            self.average_bits + max(self.reach, 0) + 1 + (40 * shape.length).bit_length()
+        )
+        steps = max(heard, 0) + self.reach + 1 + self.hidden.norm
+        self.argument = max(steps, decoder["hidden.bias"].norm, 0) + 1
+        self.used = sorted(set(chain(*(columns for columns, _ in self.output.rows.values()))))
+
+    def seconds(self, contexts: list[Context]) -> float:
+        """About how long `bounds` of these contexts will take."""
+        shape, activation = self.shape, self.shape.activation
+        d, heads = shape.dimension, shape.heads
+        tokens = sum(len(context.tokens) for context in contexts)
+        x = max(self.reach, 0) - self.decoder["embedding"].exponent
+        values = self.precision + Activation.SPARE + (self.argument if activation == "gelu" else 0)
+        f = exponential_price(values)
+        if activation in ("erf", "gelu"):
+            f += 0.5 * values * price(2 * values, values)
+        one = self.hidden.size * price(self.bits, self.hidden.digits)
+        one += len(self.used) * (f + price(values, values))
+        one += self.output.size * price(values, self.output.digits)
+        one += len(self.output.rows) * exponential_price(self.divergence.bits)
+        if not shape.attention:
+            return one * len(contexts) + tokens * d * price(x, x)
+        one += heads * (d + 2 * shape.values * d) * price(self.average_bits, 64)
+        pairs = len({pair for context in contexts for pair in enumerate(context.tokens)})
+        pairs += len(contexts)
+        key = self.decoder["attention.key"]
+        some = heads * (shape.keys * price(2 * x, x) + exponential_price(self.weight_bits))
+        some += heads * d * price(self.weight_bits, x)
+        return one * len(contexts) + some * tokens + pairs * key.size * price(x, key.digits)
+
+    def prepare(self) -> None:
+        """What is worth computing only when it is affordable."""
+        shape, decoder = self.shape, self.decoder
+        self.activation = Activation(shape.activation, self.precision, self.argument)
+        bits, bias = self.activation.bits, decoder["hidden.bias"]
+        rows = bias.rows
+        self.bias = [
+            shifted(rows[k][1][0], bias.exponent + bits) if k in rows else 0 for k in self.used
+        ]
+        place = {k: i for i, k in enumerate(self.used)}
+        self.logit_rows = [
+            (token, [place[column] for column in columns], numbers)
+            for token, (columns, numbers) in self.output.rows.items()
+        ]
+        self.known: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+        if shape.attention:
+            exponents = [decoder[name].exponent for name in ("embedding", "positions")]
+            self.exponent = min(exponents)
+            self.exponential = exponential(self.weight_bits)
+
+    def bounds(self, contexts: list[Context]) -> list[Fraction]:
+        self.prepare()
+        return [self.bound(context) for context in contexts]
+
+    def bound(self, context: Context) -> Fraction:
+        logits = self.logits(self.values(self.mixed(context.tokens)))
+        exp = self.divergence.exponential
+        spare = self.shape.vocabulary - len(logits)  # tokens whose logit is 0
+        top = max(logits.values(), default=0)
+        top = max(top, 0) if spare else top
+        powers = {token: exp.up(logit - top) for token, logit in logits.items()}
+        zero = exp.up(-top) if spare else 0
+        total = sum(powers.values()) + spare * zero
+        return self.divergence.bound(
+            total,
+            [logits.get(label, 0) - top for label in context.counts],
+            [powers.get(label, zero) for label in context.counts],
+            list(context.counts.values()),
+            1 << self.divergence.bits - self.divergence.precision,
+        )
+
+    def logits(self, values: list[int]) -> dict[int, int]:
+        """Of the tokens whose row of the output is not all 0."""
+        places = self.output.exponent - self.activation.bits + self.divergence.bits
+        return {
+            token: shifted(dot(numbers, chosen_from(values, columns)), places)
+            for token, columns, numbers in self.logit_rows
+        }
+
+    def values(self, mixed: list[int]) -> list[int]:
+        """Of the neurons in use."""
+        places = self.hidden.exponent - self.bits + self.activation.bits
+        found, rows = [], self.hidden.rows
+        for k, bias in zip(self.used, self.bias, strict=True):
+            columns, numbers = rows.get(k, NO_ROW)
+            argument = dot(numbers, chosen_from(mixed, columns)) if numbers else 0
+            found.append(self.activation.apply(shifted(argument, places) + bias))
+        return found
+
+    def mixed(self, tokens: list[int]) -> list[int]:
+        """g, with self.bits bits."""
+        shape = self.shape
+        if not shape.attention:
+            return self.token_sum(tokens)
+        seen = [self.seen(token, place) for place, token in enumerate(tokens)]
+        vectors, last = [vector for vector, _ in seen], seen[-1][0]
+        query = self.decoder["attention.query"].times(last)
+        columns = list(zip(*vectors, strict=True))
+        heard: list[int] = []
+        for head in range(shape.heads):
+            rows = slice(head * shape.keys, (head + 1) * shape.keys)
+            average = self.average([dot(query[rows], key[rows]) for _, key in seen], columns)
+            heard += self.spoken(head, average)
+        out, value = self.decoder["attention.out"], self.decoder["attention.value"]
+        places = out.exponent + value.exponent - self.average_bits + self.bits
+        found = [shifted(x, places) for x in out.times(heard)]
+        if shape.skip:
+            shift = self.exponent + self.bits
+            return [x + shifted(y, shift) for x, y in zip(found, last, strict=True)]
+        return found
+
+    def token_sum(self, tokens: list[int]) -> list[int]:
+        embedding, weights = self.decoder["embedding"], self.decoder["token_sum"]
+        total = [0] * self.shape.dimension
+        for place, token in enumerate(tokens):
+            weight = sum(weights.rows.get(place, NO_ROW)[1])
+            for column, x in zip(*embedding.rows.get(token, NO_ROW), strict=True):
+                total[column] += weight * x
+        shift = embedding.exponent + weights.exponent + self.bits
+        return [shifted(x, shift) for x in total]
+
+    def seen(self, token: int, place: int) -> tuple[list[int], list[int]]:
+        """x_t and the keys of all heads, exactly."""
+        found = self.known.get((token, place))
+        if found is None:
+            size = self.shape.dimension + self.shape.heads * self.shape.keys
+            if len(self.known) * size > 2**22:
+                self.known.clear()
+            embedding, positions = self.decoder["embedding"], self.decoder["positions"]
+            shifts = embedding.exponent - self.exponent, positions.exponent - self.exponent
+            rows = zip(embedding.row(token), positions.row(place), strict=True)
+            vector = [(x << shifts[0]) + (y << shifts[1]) for x, y in rows]
+            found = vector, self.decoder["attention.key"].times(vector)
+            self.known[token, place] = found
+        return found
+
+    def weights(self, scores: list[int]) -> list[int]:
+        """The exponentials of the scores less the largest."""
+        query, key = self.decoder["attention.query"], self.decoder["attention.key"]
+        shift = query.exponent + key.exponent + 2 * self.exponent + self.weight_bits
+        best, near = max(scores), self.exponential.near
+        return [near(shifted(score - best, shift)) for score in scores]
+
+    def average(self, scores: list[int], columns: list[tuple[int, ...]]) -> list[int]:
+        """The mean of the x_t under the softmax of the scores, with average_bits bits."""
+        weights = self.weights(scores)
+        total, places = sum(weights), self.exponent + self.average_bits
+        return [shifted(dot(weights, column), places) // total for column in columns]
+
+    def spoken(self, head: int, average: list[int]) -> list[int]:
+        """value_r times the average, exactly."""
+        size, rows = self.shape.values, self.decoder["attention.value"].rows
+        found = []
+        for row in range(head * size, (head + 1) * size):
+            columns, numbers = rows.get(row, NO_ROW)
+            found.append(dot(numbers, chosen_from(average, columns)) if numbers else 0)
+        return found
+
+
+@dataclass
+class Seen:
+    """What the heads make of a token at a place, exactly: its vector x, and of each head key x and
+    query x, and out value x, whose unit is 2**(out.exponent + value.exponent) times that of x."""
+
+    vector: list[int]
+    keys: list[list[int]]
+    queries: list[list[int]]
+    said: list[list[int]]
+
+
+class Heads(Dense):
+    """Every divergence of a decoder without neurons.
+
+    A head adds the mean of what it makes of the tokens, f_t = out value x_t, an exact integer. Let
+    t, 2^v, 2^h, 2^x be as in Dense and H the number of heads.
+    logits  within 2^-t: 2^v times the error of g, and one rounding
+    g       within 2^-(t + v + 2), by two errors of half of that:
+            the weights, each within 20 ulp, put the mean of one head off by at most 2 T 20 ulp
+            times twice the largest |f_t|, as in Dense, and these largest of the heads add up to at
+            most 2^(h + x); two roundings a head, and one of the last x_t
+    """
+
+    def __init__(self, decoder: Decoder, gap: Fraction) -> None:
+        self.decoder, self.shape, self.output = decoder, decoder.shape, decoder["output"]
+        self.divergence = Divergence(gap, self.shape.vocabulary)
+        self.out, self.value = decoder["attention.out"], decoder["attention.value"]
+        self.reach = max(decoder[name].norm for name in ("embedding", "positions")) + 1
+        said = self.out.norm + self.value.norm + self.reach
+        precision = max(self.divergence.precision + self.output.norm + 3, 32)
+        self.bits = precision + (2 * self.shape.heads + 1).bit_length()
+        spare = (40 * self.shape.length).bit_length() + 1
+        self.weight_bits = precision + max(said, 0) + spare
+        self.exponent = min(decoder[name].exponent for name in ("embedding", "positions"))
+
+    def seconds(self, contexts: list[Context]) -> float:
+        """About how long `bounds` of these contexts will take."""
+        shape, d = self.shape, self.shape.dimension
+        key, query = self.decoder["attention.key"], self.decoder["attention.query"]
+        x = max(self.reach - self.exponent, 0)
+        said = x + self.value.digits + self.out.digits
+        tokens = sum(len(context.tokens) for context in contexts)
+        pairs = len({pair for context in contexts for pair in enumerate(context.tokens)})
+        one = self.output.size * price(self.bits, self.output.digits)
+        one += len(self.output.rows) * exponential_price(self.divergence.bits)
+        one += shape.heads * (1e-6 + d * price(self.weight_bits + said, self.weight_bits))
+        some = 1e-6 + shape.keys * price(x + key.digits, x + query.digits)
+        some += exponential_price(self.weight_bits) + d * price(self.weight_bits, said)
+        new = (key.size + query.size + self.value.size) * price(x, key.digits)
+        new += self.out.size * price(x + self.value.digits, self.out.digits)
+        return one * len(contexts) + some * tokens * shape.heads + new * pairs
+
+    def prepare(self) -> None:
+        self.logit_rows = [(token, *row) for token, row in self.output.rows.items()]
+        self.tokens: dict[tuple[int, int], Seen] = {}
+        self.exponential = exponential(self.weight_bits)
+
+    def values(self, mixed: list[int]) -> list[int]:
+        return mixed
+
+    def logits(self, values: list[int]) -> dict[int, int]:
+        places = self.output.exponent - self.bits + self.divergence.bits
+        return {
+            token: shifted(dot(numbers, chosen_from(values, columns)), places)
+            for token, columns, numbers in self.logit_rows
+        }
+
+    def mixed(self, tokens: list[int]) -> list[int]:
+        """g, with self.bits bits."""
+        seen = [self.met(token, place) for place, token in enumerate(tokens)]
+        last = seen[-1]
+        skipped = last.vector if self.shape.skip else [0] * self.shape.dimension
+        found = [shifted(x, self.exponent + self.bits) for x in skipped]
+        places = self.out.exponent + self.value.exponent + self.exponent + self.bits
+        for head, query in enumerate(last.queries):
+            weights = self.weights([dot(query, one.keys[head]) for one in seen])
+            total = sum(weights)
+            for i, column in enumerate(zip(*(one.said[head] for one in seen), strict=True)):
+                found[i] += shifted(dot(weights, column), places) // total
+        return found
+
+    def met(self, token: int, place: int) -> Seen:
+        """What the heads make of a token, remembered."""
+        found = self.tokens.get((token, place))
+        if found is None:
+            shape = self.shape
+            size = shape.heads * (2 * shape.keys + shape.dimension) + shape.dimension
+            if len(self.tokens) * size > 2**22:
+                self.tokens.clear()
+            found = self.tokens[token, place] = self.read(token, place)
+        return found
+
+    def read(self, token: int, place: int) -> Seen:
+        decoder, shape = self.decoder, self.shape
+        embedding, positions = decoder["embedding"], decoder["positions"]
+        shifts = embedding.exponent - self.exponent, positions.exponent - self.exponent
+        rows = zip(embedding.row(token), positions.row(place), strict=True)
+        vector = [(x << shifts[0]) + (y << shifts[1]) for x, y in rows]
+        keys, queries = (decoder[f"attention.{name}"].times(vector) for name in ("key", "query"))
+        value, said = self.value.times(vector), [[0] * shape.dimension for _ in range(shape.heads)]
+        for i, (columns, numbers) in self.out.rows.items():
+            for column, number in zip(columns, numbers, strict=True):
+                said[column // shape.values][i] += number * value[column]
+        return Seen(vector, parts(keys, shape.keys), parts(queries, shape.keys), said)
+
+
+def parts(numbers: list[int], size: int) -> list[list[int]]:
+    return [numbers[first : first + size] for first in range(0, len(numbers), size)]
+
+
+# ---------------------------------------------------------------- sorted steep decoders
+
+
+class NotSteep(Exception):
+    """The decoder does not have the form that the short proof needs; the message says why."""
+
+
+@dataclass
+class Scalars:
+    """A decoder whose embedding, positions and hidden weights have rows of equal coordinates is one
+    of scalars: with x_t = x 1, x real, every score of head r is kappa_r x_t x_k, where kappa_r is
+    the sum over its rows of (sum of key)(sum of query), and s, the sum of the coordinates of g,
+    is the sum over r of nu_r times the average of the x_t, plus d x_k with skip; nu_r is the sum
+    over its rows of (sum of value)(sum of out's column). Neuron k has the argument w_k s + b_k.
+
+    tokens, positions  the scalars, in units of 2**exponent
+    heads              {kappa: nu}, in units of 2**kappa_exponent and 2**nu_exponent
+    weights, biases    w_k and b_k of the neurons in use, in the units of their matrices
+    """
+
+    tokens: list[int]
+    positions: list[int]
+    exponent: int
+    heads: dict[int, int]
+    kappa_exponent: int
+    nu_exponent: int
+    weights: dict[int, int]
+    biases: dict[int, int]
+
+
+STEEP = ("logistic", "tanh", "erf", "gelu")
+STEEP_DIGITS = 2**12  # more than doubles ever need
+
+
+def scalars(decoder: Decoder) -> Scalars:
+    shape = decoder.shape
+    if shape.activation not in STEEP:
+        raise NotSteep(f"{shape.activation} has no steep form")
+    for name, matrix in decoder.matrices.items():
+        if max(abs(matrix.exponent), matrix.digits) > STEEP_DIGITS:
+            raise NotSteep(f"{name} has numbers of more than {STEEP_DIGITS} binary digits")
+    embedding, hidden, bias = (decoder[name] for name in ("embedding", "hidden", "hidden.bias"))
+    tokens, weights = equal_rows(embedding, "embedding.weight"), equal_rows(hidden, "hidden.weight")
+    used = set(chain(*(columns for columns, _ in decoder["output"].rows.values())))
+    if not all(weights.get(k, 0) > 0 for k in used):
+        raise NotSteep("a hidden weight is not positive")
+    found = Scalars(
+        [tokens.get(token, 0) for token in range(shape.vocabulary)],
+        [0] * shape.length,
+        embedding.exponent,
+        {},
+        0,
+        0,
+        {k: weights[k] for k in used},
+        {k: bias.rows[k][1][0] if k in bias.rows else 0 for k in used},
+    )
+    return with_heads(found, decoder) if shape.attention else found
+
+
+def equal_rows(matrix: Matrix, name: str) -> dict[int, int]:
+    """The one number of each row that is not 0."""
+    for columns, numbers in matrix.rows.values():
+        if len(columns) < matrix.sides[1] or any(x != numbers[0] for x in numbers):
+            raise NotSteep(f"a row of {name} has coordinates that differ")
+    return {row: numbers[0] for row, (_, numbers) in matrix.rows.items()}
+
+
+def with_heads(found: Scalars, decoder: Decoder) -> Scalars:
+    positions, value, out = (
+        decoder[name] for name in ("positions", "attention.value", "attention.out")
+    )
+    low = min(found.exponent, positions.exponent)
+    places = equal_rows(positions, "positions.weight")
+    lift = positions.exponent - low
+    return dataclasses.replace(
+        found,
+        tokens=[x << found.exponent - low for x in found.tokens],
+        positions=[places.get(place, 0) << lift for place in range(decoder.shape.length)],
+        exponent=low,
+        heads=head_scalars(decoder),
+        kappa_exponent=decoder["attention.query"].exponent + decoder["attention.key"].exponent,
+        nu_exponent=value.exponent + out.exponent,
+    )
+
+
+def head_scalars(decoder: Decoder) -> dict[int, int]:
+    """{kappa: nu}; heads with equal kappa have equal averages, so their nu add up."""
+    shape = decoder.shape
+    found: dict[int, int] = {}
+    queries, keys, values = (
+        decoder[f"attention.{name}"].sums() for name in ("query", "key", "value")
+    )
+    outs: Counter[int] = Counter()
+    for columns, numbers in decoder["attention.out"].rows.values():
+        for column, number in zip(columns, numbers, strict=True):
+            outs[column] += number
+    for head in range(shape.heads):
+        rows = range(head * shape.keys, (head + 1) * shape.keys)
+        kappa = sum(queries.get(row, 0) * keys.get(row, 0) for row in rows)
+        rows = range(head * shape.values, (head + 1) * shape.values)
+        nu = sum(values.get(row, 0) * outs[row] for row in rows)
+        found[kappa] = found.get(kappa, 0) + nu
+    return found
+
+
+@dataclass
+class Line:
+    """The s of all contexts, sorted: true values are within `radius` of these integers, all in
+    units of 2**exponent. `order` has the contexts' places in that order."""
+
+    values: list[int]
+    order: list[int]
+    radius: int
+    exponent: int
+
+
+def line(given: Scalars, decoder: Decoder, contexts: list[Context], bits: int) -> Line:
+    if decoder.shape.attention:
+        found, radius, exponent = attended(given, decoder, contexts, bits)
+    else:
+        weights, radius = decoder["token_sum"], 0
+        sums, d = weights.sums(), decoder.shape.dimension
+        exponent = given.exponent + weights.exponent
+        found = [
+            d * sum(sums.get(t, 0) * given.tokens[a] for t, a in enumerate(context.tokens))
+            for context in contexts
+        ]
+    order = sorted(range(len(found)), key=found.__getitem__)
+    return Line([found[i] for i in order], order, radius, exponent)
+
+
+def attended(
+    given: Scalars, decoder: Decoder, contexts: list[Context], bits: int
+) -> tuple[list[int], int, int]:
+    """s of each context. The softmax average is off by at most 2 T 20 ulp times the spread of the
+    x_t, as `Dense` has it, and one rounding."""
+    exp, skip = exponential(bits), decoder.shape.dimension * decoder.shape.skip
+    shift = given.kappa_exponent + 2 * given.exponent + bits
+    exponent = min(given.exponent, given.exponent - bits + given.nu_exponent)
+    lift, last = given.exponent - bits + given.nu_exponent - exponent, given.exponent - exponent
+    found, radius = [], 0
+    for context in contexts:
+        x = [given.tokens[a] + given.positions[t] for t, a in enumerate(context.tokens)]
+        total, error, spread = 0, 0, max(x) - min(x)
+        for kappa, nu in given.heads.items():
+            scores = [kappa * x[-1] * y for y in x]
+            best = max(scores)
+            weights = [exp.near(shifted(score - best, shift)) for score in scores]
+            total += nu * ((dot(weights, x) << bits) // sum(weights))
+            error += abs(nu) * (40 * len(x) * spread + 1)
+        found.append((total << lift) + (skip * x[-1] << last))
+        radius = max(radius, error << lift)
+    return found, radius, exponent
+
+
+class Steep:
+    """Divergences of a decoder of scalars whose neurons are saturated at every context.
+
+    All w_k > 0, so w_k s + b_k grows with s. If it is at most -A at sorted context p - 1 and at
+    least A at context p, then so it is at all contexts before and after: neuron k is "off" before
+    p and "on" from p on, and its value is within tail(A) of that of a step (0 and 1), of a sign (-1
+    and 1) or, for gelu, of max(0, w_k s + b_k). The logit of a token is therefore, up to the sum of
+    tails times |V|, constant between two switches of its own neurons (linear in s for gelu): a
+    segment. All such sums are exact integers.
+    """
+
+    def __init__(self, decoder: Decoder, contexts: list[Context], gap: Fraction) -> None:
+        self.decoder, self.contexts, self.gap = decoder, contexts, gap
+        self.ramps = decoder.shape.activation == "gelu"
+        self.given = scalars(decoder)
+        self.output, self.hidden = decoder["output"], decoder["hidden"]
+        self.check_seconds()
+        precision = Divergence(gap, decoder.shape.vocabulary).bits
+        bits = precision + max(self.hidden.norm, 0) + max(self.output.norm, 0) + 64
+        self.line = line(self.given, decoder, contexts, bits)
+        self.exponent = self.line.exponent + self.hidden.exponent  # of arguments
+        self.bias_shift = decoder["hidden.bias"].exponent - self.exponent
+        if self.bias_shift < 0:
+            self.exponent += self.bias_shift
+        self.switches = {k: self.switch(k) for k in self.given.weights}
+
+    def check_seconds(self) -> None:
+        tokens = sum(len(context.tokens) for context in self.contexts)
+        steps = 1e-5 * max(1, len(self.given.heads)) * tokens + 1.2e-5 * self.output.size
+        if steps > SECONDS:
+            raise NotSteep(f"even the short proof would take about {steps:.0f} seconds")
+
+    def argument(self, k: int, s: int) -> int:
+        """w_k s + b_k, in units of 2**self.exponent."""
+        lift = -min(self.bias_shift, 0)
+        product = self.given.weights[k] * s << lift
+        return product + (self.given.biases[k] << max(self.bias_shift, 0))
+
+    def switch(self, k: int) -> tuple[int, int]:
+        """The place p where neuron k switches on, and the tail of its values in units of
+        2**-TAIL. Whatever p is, the arguments on both sides of it are looked at."""
+        values, weight = self.line.values, self.given.weights[k]
+        lift = -min(self.bias_shift, 0)
+        root = -(self.given.biases[k] << max(self.bias_shift, 0)) // (weight << lift)
+        p = bisect.bisect_right(values, root)
+        radius = weight * self.line.radius << lift
+        sides = [-self.argument(k, values[p - 1])] if p else []
+        sides += [self.argument(k, values[p])] if p < len(values) else []
+        far = shifted(min(sides) - radius, self.exponent + 6)
+        if far <= 0:
+            raise NotSteep("a neuron is not saturated at a context")
+        return p, tail(self.decoder.shape.activation, min(far, FAR))
+
+    def segments(self) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
+        """Of every token whose row is not all 0: (first place, A, B) for each of its segments, at
+        which its logit is A s + B, in units of 2**(output.exponent + self.exponent) for gelu and
+        2**output.exponent otherwise."""
+        two = 1 if self.decoder.shape.activation == "logistic" else 2
+        for token, (columns, numbers) in self.output.rows.items():
+            changes: dict[int, list[int]] = {0: [0, 0]}
+            for k, number in zip(columns, numbers, strict=True):
+                change = changes.setdefault(self.switches[k][0], [0, 0])
+                if self.ramps:
+                    change[0] += number * self.argument(k, 1)
+                    change[1] += number * self.argument(k, 0)
+                else:
+                    change[1] += two * number
+            slope, height = 0, 0 if self.ramps or two == 1 else -sum(numbers)
+            found = []
+            for place, (more, higher) in sorted(changes.items()):
+                slope, height = slope + more, height + higher
+                found.append((place, slope - height if self.ramps else 0, height))
+            yield token, [part for part in found if part[0] < len(self.contexts)]
+
+    def bounds(self) -> list[Fraction]:
+        """Of each context, in the order given."""
+        segments = dict(self.segments())
+        self.shift = self.output.exponent + (self.exponent if self.ramps else 0)
+        support = [self.support(place, segments) for place in range(len(self.contexts))]
+        divergence = self.divergence(support)
+        bits, exp = divergence.bits, divergence.exponential
+        radius, steps, known = self.radius(segments, bits), [0] * (len(self.contexts) + 1), {}
+        highest: dict[int, tuple[list[int], list[int]]] = {}
+        for token, parts in segments.items():
+            starts = [place for place, _, _ in parts]
+            powers = []
+            for (begin, slope, height), end in zip(
+                parts, [*starts[1:], len(steps) - 1], strict=True
+            ):
+                logit = self.highest(begin, end, slope, height, bits)
+                if logit not in known:
+                    known[logit] = exp.up(logit)
+                powers.append(known[logit])
+                steps[begin] += powers[-1]
+                steps[end] -= powers[-1]
+            highest[token] = starts, powers
+        return self.sweep(divergence, support, steps, highest, radius)
+
+    def highest(self, begin: int, end: int, slope: int, height: int, bits: int) -> int:
+        """The largest logit at the contexts of a segment: one of its ends, since it is linear."""
+        values = self.line.values
+        top = max(slope * values[begin], slope * values[end - 1]) if slope else 0
+        return shifted(top + height, self.shift + bits)
+
+    def support(self, place: int, segments: dict) -> list[int]:
+        """The logits of the labels that occur, exactly, in units of 2**self.shift."""
+        s, found = self.line.values[place], []
+        for label in self.contexts[self.line.order[place]].counts:
+            parts = segments.get(label)
+            if parts is None:
+                found.append(0)
+                continue
+            _, slope, height = parts[bisect.bisect_right(parts, place, key=first_of) - 1]
+            found.append(slope * s + height)
+        return found
+
+    def divergence(self, support: list[list[int]]) -> Divergence:
+        """With bits enough for the context whose exponentials are the smallest."""
+        lows = shifted(min(map(max, support)), self.shift)
+        highs = shifted(max(map(max, support)), self.shift)
+        if max(-lows, highs) > STEEP_DIGITS:
+            raise NotSteep("the logits are far from 0")
+        more = 3 * max(0, -lows) // 2
+        return Divergence(self.gap, self.decoder.shape.vocabulary, more)
+
+    def radius(self, segments: dict, bits: int) -> int:
+        """How far logits can be from those of the segments: tails, the enclosure of s, rounding."""
+        tails = max(
+            (
+                sum(abs(v) * self.switches[k][1] for k, v in zip(columns, numbers, strict=True))
+                for columns, numbers in self.output.rows.values()
+            ),
+            default=0,
+        )
+        steepest = max((abs(a) for parts in segments.values() for _, a, _ in parts), default=0)
+        enclosed = shifted(steepest * self.line.radius, self.shift + bits)
+        return shifted(tails, self.output.exponent - TAIL + bits) + enclosed + 3
+
+    def sweep(
+        self,
+        divergence: Divergence,
+        support: list[list[int]],
+        steps: list[int],
+        highest: dict[int, tuple[list[int], list[int]]],
+        radius: int,
+    ) -> list[Fraction]:
+        """The bounds, with the sum of all exponentials kept from context to context: `steps` are
+        its changes. A label that occurs counts with its own exponential, not its segment's."""
+        exp, found = divergence.exponential, [Fraction(0)] * len(self.contexts)
+        idle = self.decoder.shape.vocabulary - len(highest)  # tokens with logit 0
+        one = exp.up(0)
+        total = idle * one
+        for place, index in enumerate(self.line.order):
+            total += steps[place]
+            counts = self.contexts[index].counts
+            logits = [shifted(x, self.shift + divergence.bits) for x in support[place]]
+            powers = [exp.up(logit) for logit in logits]
+            others = total - sum(power_at(highest, label, place, one) for label in counts)
+            found[index] = divergence.bound(
+                others + sum(powers), logits, powers, list(counts.values()), radius
+            )
+        return found
+
+
+def first_of(part: tuple[int, int, int]) -> int:
+    return part[0]
+
+
+def power_at(highest: dict[int, tuple[list[int], list[int]]], token: int, at: int, one: int) -> int:
+    """What the token counts with in the sum of all exponentials at this place."""
+    if token not in highest:
+        return one
+    starts, powers = highest[token]
+    return powers[bisect.bisect_right(starts, at) - 1]
+
+
+TAIL = 512  # bits of tails
+FAR = 2**14  # arguments, in 64ths, beyond which a tail is not made smaller
+
+
+@functools.lru_cache(maxsize=2**15)
+def tail(activation: str, far: int) -> int:
+    """At least the distance between the activation and its limit where |x| >= A = far / 64, in
+    units of 2**-TAIL: logistic e^-A, as 1 / (1 + e^A) is less; tanh 2 e^-2A, as 2 / (1 + e^2A) is;
+    erf e^-A^2, as erfc(A) = 2 / sqrt(pi) times the integral of e^-(A + t)^2 from 0 is, which is at
+    most that of e^-A^2 e^-t^2; gelu e^(-A^2/2) / sqrt(2 pi), as x Phi(-x) is for x > 0 (Mills), and
+    0.4 > 1 / sqrt(2 pi)."""
+    exp = exponential(TAIL)
+    a = far << TAIL - 6
+    if activation == "logistic":
+        return exp.up(-a)
+    if activation == "tanh":
+        return 2 * exp.up(-2 * a)
+    square = far * far << TAIL - 12
+    return exp.up(-square) if activation == "erf" else 2 * exp.up(-square // 2) // 5 + 1
+
+
+# ---------------------------------------------------------------- all divergences
+
+
+@dataclass
+class Bound:
+    """A bound of a context's divergence; `sharp` if the divergence itself is not much smaller."""
+
+    value: Fraction
+    sharp: bool
+
+
+def divergence_bounds(decoder: Decoder, contexts: list[Context], gap: Fraction) -> list[Bound]:
+    """A bound for each context, by the short proof if the decoder is steep; what that leaves above
+    the gap is bounded neuron by neuron, as far as the time allows."""
+    reason = "the short proof does not reach the gap"
+    found: dict[int, Bound] = {}
+    try:
+        if not decoder.shape.neurons:
+            raise NotSteep("the short proof is for neurons")
+        short = Steep(decoder, contexts, gap).bounds()
+        found = {i: Bound(value, False) for i, value in enumerate(short)}
+    except NotSteep as why:
+        reason = str(why)
+    left = [i for i in range(len(contexts)) if i not in found or found[i].value > gap]
+    if not left:
+        return list(found.values())
+    dense = Dense(decoder, gap) if decoder.shape.neurons else Heads(decoder, gap)
+    seconds = dense.seconds([contexts[i] for i in left])
+    if seconds > SECONDS:
+        if not found:
+            refuse(
+                f"bounding {len(left)} divergences would take about {duration(seconds)} "
+                f"({reason}); --sample K checks K contexts"
+            )
+        left = left[: int(len(left) * SECONDS / seconds)]
+    values = dense.bounds([contexts[i] for i in left]) if left else []
+    for i, value in zip(left, values, strict=True):
+        found[i] = Bound(value, True)
+    return [found[i] for i in range(len(contexts))]
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.3g} minutes"
+
+
 # ---------------------------------------------------------------- the model and the verdict
 
 
@@ -1379,21 +2679,48 @@ class Model:
     certificate: dict[str, Any]
     hashes: dict[str, str]
 
+    @property
+    def raw(self) -> dict[str, Any]:
+        return self.config.raw
 
-def read_model(directory: str) -> Model:
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        return self.parameters.counts
+
+
+@dataclass
+class LanguageModel:
+    """A folder that holds a decoder."""
+
+    raw: dict[str, Any]
+    decoder: Decoder
+    words: list[str | int]
+    gap: Fraction
+    contexts: int  # as config.json says
+    certificate: dict[str, Any]
+    hashes: dict[str, str]
+
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        return self.decoder.counts
+
+
+def read_model(directory: str) -> Model | LanguageModel:
     """Everything in the folder, or a refusal."""
     if not os.path.isdir(directory):
         refuse(f"{show(directory)} is not a folder")
-    certificate = read_certificate(
-        read_bytes(os.path.join(directory, "certificate.json"), JSON_LIMIT)
-    )
     content = {
         name: read_bytes(
             os.path.join(directory, name), JSON_LIMIT if name.endswith(".json") else math.inf
         )
-        for name in FILES
+        for name in (*FILES, "certificate.json")
     }
-    config = read_config(content["config.json"])
+    raw = read_raw_config(content["config.json"])
+    hashes = {name: hashlib.sha256(content[name]).hexdigest() for name in FILES}
+    if "decoder" in raw:
+        return read_language_model(raw, content, hashes)
+    certificate = read_certificate(content["certificate.json"], "labels")
+    config = read_config(raw)
     parameters = read_parameters(content["weights.safetensors"], config)
     return Model(
         config,
@@ -1401,19 +2728,31 @@ def read_model(directory: str) -> Model:
         Network(config, parameters),
         *read_vocabulary(content["vocabulary.json"], config),
         certificate,
-        {name: hashlib.sha256(content[name]).hexdigest() for name in FILES},
+        hashes,
     )
 
 
-def structure_failures(model: Model) -> list[str]:
+def read_language_model(
+    raw: dict[str, Any], content: dict[str, bytes], hashes: dict[str, str]
+) -> LanguageModel:
+    certificate = read_certificate(content["certificate.json"], "distributions")
+    gap, shape = read_gap(certificate), read_shape(raw)
+    data = get(raw, "data", dict, "config.json")
+    contexts = get(data, "contexts", int, "config.json, data")
+    words = read_words(content["vocabulary.json"], shape)
+    decoder = read_decoder(content["weights.safetensors"], shape)
+    return LanguageModel(raw, decoder, words, gap, contexts, certificate, hashes)
+
+
+def structure_failures(model: Model | LanguageModel) -> list[str]:
     """Where the certificate and the config disagree with the files and with each other."""
-    certificate, raw = model.certificate, model.config.raw
+    certificate, raw = model.certificate, model.raw
     found = [
         f"the sha256 of {name} is not the one in certificate.json"
         for name in FILES
         if certificate["files"][name] != model.hashes[name]
     ]
-    for group, counts in model.parameters.counts.items():
+    for group, counts in model.counts.items():
         given = get(raw, group, dict, "config.json")
         for key, number in counts.items():
             if get(given, key, int, f"config.json, {group}") != number:
@@ -1421,7 +2760,23 @@ def structure_failures(model: Model) -> list[str]:
     claim = read_data_claim(certificate, "certificate.json")
     if read_data_claim(raw, "config.json") != claim:
         found.append("config.json and certificate.json name different data")
+    if isinstance(model, LanguageModel):
+        return found + context_evidence_failures(certificate, model.contexts)
     return found + evidence_failures(certificate, None if model.config.every else claim[1])
+
+
+def context_evidence_failures(certificate: dict[str, Any], contexts: int) -> list[str]:
+    """Whether the certificate claims that all contexts are proved or observed, or that some were
+    sampled."""
+    verified = certificate["verified"]
+    checked, correct, evidence = (verified[key] for key in ("checked", "correct", "evidence"))
+    whole = evidence in ("proved", "observed") and checked == contexts
+    if 1 <= checked == correct and (whole or (evidence == "sampled" and checked < contexts)):
+        return []
+    return [
+        "certificate.json does not claim that all contexts are proved or observed, or that some "
+        "are sampled"
+    ]
 
 
 def evidence_failures(certificate: dict[str, Any], labels: int | None) -> list[str]:
@@ -1437,9 +2792,9 @@ def evidence_failures(certificate: dict[str, Any], labels: int | None) -> list[s
     return ["certificate.json does not claim that all labels are proved, or that some are sampled"]
 
 
-def data_failures(model: Model, data: Data) -> list[str]:
-    """Where the data is not what the certificate and the network speak of."""
-    sha256, sequences = read_data_claim(model.certificate, "certificate.json")
+def identity_failures(certificate: dict[str, Any], data: Data) -> list[str]:
+    """Where the data is not what the certificate speaks of."""
+    sha256, sequences = read_data_claim(certificate, "certificate.json")
     found = []
     if data.sha256 != sha256:
         found.append(f"the sha256 of the data is {data.sha256}, not the one in certificate.json")
@@ -1447,7 +2802,12 @@ def data_failures(model: Model, data: Data) -> list[str]:
         found.append(
             f"the data has {len(data.sequences)} sequences, certificate.json says {show(sequences)}"
         )
-    given = model.config.input
+    return found
+
+
+def data_failures(model: Model, data: Data) -> list[str]:
+    """Where the data is not what the certificate and the network speak of."""
+    found, given = identity_failures(model.certificate, data), model.config.input
     if (data.kind, data.dimension) != (given.kind, given.dimension):
         found.append(
             f"the data holds {data.kind}s of dimension {data.dimension}, the network "
@@ -1533,15 +2893,61 @@ def whole(output: Dyadic) -> int | None:
     return mantissa << exponent
 
 
+UNKNOWN = -1  # the number of a word that the vocabulary lacks
+
+
+def contexts_of(model: LanguageModel, data: Data) -> list[Context]:
+    """The distinct sequences, with what follows them and how often."""
+    shape = model.decoder.shape
+    number: dict[Any, int] = {word: place for place, word in enumerate(model.words)}
+    if shape.padding is not None:
+        del number[model.words[shape.padding]]  # it is no word
+    words = [token if data.kind == "string" else token[0] for token in data.tokens]
+    tokens = [number.get(word, UNKNOWN) for word in words]
+    labels = [number.get(label, UNKNOWN) for label in data.labels]
+    found: dict[tuple[int, ...], Context] = {}
+    for index, (sequence, (answer,)) in enumerate(zip(data.sequences, data.answers, strict=True)):
+        key, label = tuple(sequence), labels[answer]
+        if key not in found:
+            found[key] = Context(index, [tokens[place] for place in key], {})
+            found[key].failure = token_failure(model, [words[place] for place in key], found[key])
+            if shape.padding is not None:
+                found[key].tokens[:0] = [shape.padding] * (shape.length - len(key))
+        context = found[key]
+        if label == UNKNOWN and context.failure is None:
+            context.failure = f"{show(data.labels[answer])} is not in the vocabulary"
+        context.counts[label] = context.counts.get(label, 0) + data.counts[index]
+    return list(found.values())
+
+
+def token_failure(model: LanguageModel, words: list, context: Context) -> str | None:
+    """Why the decoder cannot read these words, or None if it can."""
+    if not 1 <= len(words) <= model.decoder.shape.length:
+        reads = f"the decoder reads 1 to {model.decoder.shape.length}"
+        return f"it has {len(words)} tokens, {reads}"
+    if UNKNOWN in context.tokens:
+        return f"{show(words[context.tokens.index(UNKNOWN)])} is not in the vocabulary"
+    return None
+
+
 @dataclass
 class Report:
+    """settled  whether the failures are facts, and not only what could not be shown
+    unit     what is checked: labels or contexts
+    largest  the largest bound of a divergence"""
+
     checked: int = 0
     correct: int = 0
     failures: list[str] = field(default_factory=list)
     verdict: str = "NOT VERIFIED"
+    settled: bool = True
+    unit: str = "labels"
+    largest: Fraction | None = None
 
     @property
     def evidence(self) -> str | None:
+        if self.verdict == "NOT VERIFIED" and not self.settled:
+            return None
         words = {"VERIFIED": "proved", "SAMPLED": "sampled", "NOT VERIFIED": "refuted"}
         return words.get(self.verdict)
 
@@ -1554,14 +2960,71 @@ def check(
     report = Report(failures=structure_failures(model))
     if path is not None:
         data = read_data(path)
-        report.failures += data_failures(model, data)
-        if fits(model, data):
-            evaluate(model, data, report, chosen(len(data.sequences), sample, seed))
+        if isinstance(model, LanguageModel):
+            report.unit = "contexts"
+            check_distributions(model, data, report, sample, seed)
+        else:
+            check_labels(model, data, report, sample, seed)
     if not report.failures:
         report.verdict = (
             "STRUCTURE OK" if path is None else "VERIFIED" if sample is None else "SAMPLED"
         )
     return report
+
+
+def check_labels(model: Model, data: Data, report: Report, sample: int | None, seed: int) -> None:
+    report.failures += data_failures(model, data)
+    if fits(model, data):
+        evaluate(model, data, report, chosen(len(data.sequences), sample, seed))
+
+
+def check_distributions(
+    model: LanguageModel, data: Data, report: Report, sample: int | None, seed: int
+) -> None:
+    report.failures += identity_failures(model.certificate, data)
+    kind = model.decoder.shape.kind
+    if data.every:
+        report.failures.append("the data has a label for every token, a decoder has one a sequence")
+        return
+    if data.kind != kind:
+        report.failures.append(f"the data holds {data.kind}s, the decoder reads {kind}s")
+        return
+    contexts = contexts_of(model, data)
+    if len(contexts) != model.contexts:
+        report.failures.append(
+            f"the data has {len(contexts)} contexts, config.json says {show(model.contexts)}"
+        )
+    bound_contexts(model, data, report, [contexts[i] for i in chosen(len(contexts), sample, seed)])
+
+
+def bound_contexts(
+    model: LanguageModel, data: Data, report: Report, contexts: list[Context]
+) -> None:
+    """Bound the divergences; a context without one counts as a failure."""
+    asked = [context for context in contexts if context.failure is None]
+    bounds = divergence_bounds(model.decoder, asked, model.gap) if asked else []
+    unsettled = 0
+    for context, bound in zip(asked, bounds, strict=True):
+        if bound.value > model.gap:
+            context.failure = divergence_failure(bound, model.certificate["gap"])
+            unsettled += not bound.sharp
+    wrong = [context for context in contexts if context.failure is not None]
+    report.checked, report.correct = len(contexts), len(contexts) - len(wrong)
+    report.largest = max((bound.value for bound in bounds), default=None)
+    report.settled = bool(report.failures) or len(wrong) > unsettled
+    for context in wrong[: SHOWN + 1]:
+        tokens = show(data.input(context.first))
+        report.failures.append(f"sequence {context.first} {tokens}: {context.failure}")
+
+
+def divergence_failure(bound: Bound, gap: str) -> str:
+    if bound.sharp:
+        return f"the divergence is {about(bound.value)}, the gap {gap}"
+    return f"the divergence cannot be shown to be at most {gap}, only {about(bound.value)}"
+
+
+def about(value: Fraction) -> str:
+    return f"{float(value):.6g}" if value < 10**300 else "more than 1e300"
 
 
 def chosen(size: int, sample: int | None, seed: int) -> Iterable[int]:
@@ -1596,32 +3059,50 @@ def failures(directory: str, path: str | None = None) -> list[str]:
 
 def print_report(report: Report, as_json: bool) -> None:
     if as_json:
-        print(
-            json.dumps(
-                {
-                    "verdict": report.verdict,
-                    "checked": report.checked,
-                    "correct": report.correct,
-                    "evidence": report.evidence,
-                    "failures": report.failures[:SHOWN],
-                }
-            )
-        )
+        answer = {
+            "verdict": report.verdict,
+            "checked": report.checked,
+            "correct": report.correct,
+            "evidence": report.evidence,
+            "failures": report.failures[:SHOWN],
+        }
+        if report.largest is not None:
+            answer["divergence"] = rounded_up(report.largest)
+        print(json.dumps(answer))
         return
-    labels = f": {report.correct} of {report.checked} labels are right"
-    print(
-        report.verdict
-        + {
-            "VERIFIED": f"{labels}, every sequence was evaluated in exact integers",
-            "SAMPLED": f"{labels}; the other sequences were not evaluated, this is no proof",
-            "STRUCTURE OK": ", no data checked",
-            "NOT VERIFIED": labels if report.checked else ": no label was checked",
-        }[report.verdict]
-    )
+    print(report.verdict + sentence(report))
     for failure in report.failures[:SHOWN]:
         print(f"  {failure}")
     if len(report.failures) > SHOWN:
         print("  and more")
+
+
+def sentence(report: Report) -> str:
+    if report.verdict == "STRUCTURE OK":
+        return ", no data checked"
+    if not report.checked:
+        return f": no {report.unit.removesuffix('s')} was checked"
+    if report.unit == "labels":
+        right, all_of_them = "labels are right", "every sequence was evaluated in exact integers"
+    else:
+        right = "contexts are within the gap"
+        largest = None if report.largest is None else rounded_up(report.largest)
+        all_of_them = f"every divergence was bounded in integers, the largest by {largest} nats"
+    rest = {
+        "VERIFIED": f", {all_of_them}",
+        "SAMPLED": f"; the other {report.unit.replace('labels', 'sequences')} were not evaluated, "
+        "this is no proof",
+        "NOT VERIFIED": "",
+    }
+    return f": {report.correct} of {report.checked} {right}{rest[report.verdict]}"
+
+
+def rounded_up(value: Fraction) -> float | None:
+    """A double that is at least the value; None if it is beyond them."""
+    try:
+        return math.nextafter(float(value), math.inf)
+    except OverflowError:
+        return None
 
 
 def positive(text: str) -> int:
@@ -1631,11 +3112,13 @@ def positive(text: str) -> int:
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Check a byheart model folder in exact integers.")
+    parser = argparse.ArgumentParser(description="Check a byheart model folder in integers.")
     parser.add_argument("directory", metavar="DIR", help="the model folder")
     parser.add_argument("data", metavar="DATA", nargs="?", help="its data, .jsonl or .npz")
-    parser.add_argument("--sample", metavar="K", type=positive, help="only K random sequences")
-    parser.add_argument("--seed", metavar="S", type=int, default=0, help="which K sequences")
+    parser.add_argument(
+        "--sample", metavar="K", type=positive, help="only K random sequences or contexts"
+    )
+    parser.add_argument("--seed", metavar="S", type=int, default=0, help="which K of them")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     given = parser.parse_args(argv)
     if given.sample and not given.data:

@@ -9,6 +9,7 @@ gives the same bytes.
 
 import hashlib
 import json
+import math
 import shutil
 import struct
 from fractions import Fraction
@@ -750,6 +751,258 @@ GOOD = {
 }
 
 
+# ---------------------------------------------------------------- decoders (section 9)
+
+
+def decoder_tensors(example: dict) -> list[list[list]]:
+    """The tensors as matrices; a vector is a column."""
+    tensors = example["tensors"].values()
+    return [[row if isinstance(row, list) else [row] for row in tensor] for tensor in tensors]
+
+
+def decoder_doubles(tensors: dict[str, list]) -> bytes:
+    header, data = {}, b""
+    for name, tensor in tensors.items():
+        vector = not isinstance(tensor[0], list)
+        shape = [len(tensor)] if vector else [len(tensor), len(tensor[0])]
+        numbers = [float(x) for row in tensor for x in ([row] if vector else row)]
+        data = append(header, data, name, "F64", shape, "d", numbers)
+    return container(header, data)
+
+
+def build_decoder(example: dict) -> Files:
+    """The files of an example: {decoder, tensors, words, rows, gap} and, where they are not the
+    usual ones, {number, sampled, evidence}."""
+    tensors, rows = decoder_tensors(example), example["rows"]
+    parameters = entries(tensors)
+    number = example.get("number", "float64")
+    contexts = len({tuple(row["input"]) for row in rows})
+    checked = example.get("sampled", contexts)
+    sizes = counts(parameters, tensors)
+    sizes["parameters"] |= {"counted": sizes["parameters"]["dense"], "outside": 0}
+    data = {
+        "sha256": data_hash(example["decoder"]["kind"], rows),
+        "sequences": len(rows),
+    }
+    config = {
+        "format": "byheart-model",
+        "version": 1,
+        "number": number,
+        "method": "by hand",
+        "form": None,
+        "paper": None,
+        "item": None,
+        "decoder": example["decoder"],
+        "loading": {},
+        "data": {**data, "contexts": contexts},
+        **sizes,
+    }
+    certificate = {
+        "format": "byheart-certificate",
+        "version": 1,
+        "claim": "distributions",
+        "gap": example["gap"],
+        "files": {},
+        "data": data,
+        "verified": {
+            "checked": checked,
+            "correct": checked,
+            "evidence": example.get("evidence", "sampled" if "sampled" in example else "proved"),
+            "engine": "by hand",
+        },
+    }
+    packed = decoder_doubles(example["tensors"]) if number == "float64" else weights(parameters)
+    return seal(
+        {
+            "config.json": encode(config),
+            "weights.safetensors": packed,
+            "vocabulary.json": encode({"tokens": example["words"], "labels": None}),
+            "certificate.json": encode(certificate),
+            "data.jsonl": lines(rows),
+        }
+    )
+
+
+def decoder_shape(kind: str, words: list, length: int, dimension: int, **others) -> dict:
+    """What stands under `decoder`: one head, unless `others` says otherwise."""
+    shape = {"kind": kind, "vocabulary": len(words), "length": length, "dimension": dimension}
+    heads = {"mixing": "attention", "heads": 1, "key_dimension": 1, "value_dimension": 1}
+    return {**shape, **heads, "skip": False, **others}
+
+
+TOKEN_SUM = {"mixing": "token_sum", "heads": 0, "key_dimension": 0, "value_dimension": 0}
+
+
+def targets(rows: list[dict]) -> dict[tuple, dict]:
+    """What follows each context, and how often."""
+    found: dict[tuple, dict] = {}
+    for row in rows:
+        following = found.setdefault(tuple(row["input"]), {})
+        following[row["label"]] = following.get(row["label"], 0) + row.get("count", 1)
+    return found
+
+
+def wanted_logits(following: dict, words: list, floor: float) -> list[float]:
+    """floor + log p on the support and 0 elsewhere, on a grid so that sums of them are exact."""
+    total = sum(following.values())
+    logs = {word: math.log(count / total) + floor for word, count in following.items()}
+    return [round(logs.get(word, 0) * 2**36) / 2**36 for word in words]
+
+
+def front(shape: dict, words: list) -> dict[str, list]:
+    """Embedding and mixing with rows of equal coordinates, so that everything is about scalars."""
+    d, rows = shape["dimension"], shape["heads"] * shape["key_dimension"]
+    columns, places = shape["heads"] * shape["value_dimension"], range(shape["length"])
+    found = {"embedding.weight": [[math.sqrt(3 * i + 2) % 1 + 0.25] * d for i in range(len(words))]}
+    if shape["mixing"] == "token_sum":
+        return found | {"token_sum.weight": [math.sqrt(7 * t + 3) % 1 + 0.5 for t in places]}
+    return found | {
+        "positions.weight": [[math.sqrt(7 * t + 3) % 1 + 0.25] * d for t in places],
+        "attention.query.weight": [[0.75] * d for _ in range(rows)],
+        "attention.key.weight": [[0.5] * d for _ in range(rows)],
+        "attention.value.weight": [[0.5] * d for _ in range(columns)],
+        "attention.out.weight": [[1.25] * columns for _ in range(d)],
+    }
+
+
+def coordinate_sum(shape: dict, tensors: dict[str, list], numbers: list[int]) -> float:
+    """s, the sum of the coordinates of g, in doubles."""
+    d, z = shape["dimension"], [tensors["embedding.weight"][i][0] for i in numbers]
+    if shape["mixing"] == "token_sum":
+        return d * sum(c * x for c, x in zip(tensors["token_sum.weight"], z, strict=False))
+    x = [a + b[0] for a, b in zip(z, tensors["positions.weight"], strict=False)]
+    score = 0.75 * 0.5 * d * d * shape["key_dimension"] * x[-1]
+    powers = [math.exp(score * (y - max(x))) for y in x]
+    mean = sum(p * y for p, y in zip(powers, x, strict=True)) / sum(powers)
+    heads = shape["heads"] * shape["value_dimension"] * 0.5 * 1.25 * d * d
+    return heads * mean + (d * x[-1] if shape["skip"] else 0)
+
+
+def steep(rows: list[dict], words: list, activation: str, gamma: float = 40, **others) -> dict:
+    """The sorted steep decoder: neuron k switches between the contexts k - 1 and k in the order of
+    s, with arguments -gamma and gamma there (gelu: -9 and 51), and the output rows are differences
+    of wanted logits."""
+    floor, dimension = others.pop("floor", 30), others.pop("dimension", 1)
+    found, length = targets(rows), max(len(row["input"]) for row in rows)
+    kind = "string" if isinstance(rows[0]["input"][0], str) else "number"
+    neurons = {"neurons": len(found), "activation": activation}
+    shape = decoder_shape(kind, words, length, dimension, **others, **neurons)
+    tensors = front(shape, words)
+    sums = {c: coordinate_sum(shape, tensors, [words.index(t) for t in c]) for c in found}
+    order = sorted(found, key=sums.__getitem__)
+    x = [sums[context] for context in order]
+    x = [x[0] - 0.5, *x]
+    y = [[0.0] * len(words), *(wanted_logits(found[c], words, floor) for c in order)]
+    parts = (ramps if activation == "gelu" else steps)(x, y, activation, gamma)
+    slopes, biases, output = parts
+    tensors["hidden.weight"] = [[w] * dimension for w in slopes]
+    tensors["hidden.bias"] = biases
+    tensors["output.weight"] = [list(row) for row in zip(*output, strict=True)]
+    return {"decoder": shape, "tensors": tensors, "words": words, "rows": rows, "gap": "1e-9"}
+
+
+def steps(x: list, y: list, activation: str, gamma: float) -> tuple[list, list, list]:
+    """Slopes, biases and output rows of neurons that switch halfway between x[k] and x[k + 1]."""
+    slopes = [2 * gamma / (b - a) for a, b in pairwise(x)]
+    biases = [-w * (a + b) / 2 for w, (a, b) in zip(slopes, pairwise(x), strict=True)]
+    rises = [[q - p for p, q in zip(a, b, strict=True)] for a, b in pairwise(y)]
+    if activation == "logistic":
+        return slopes, biases, rises
+    first = [(p + q) / 2 for p, q in zip(y[1], y[-1], strict=True)]
+    return slopes, biases, [first, *([v / 2 for v in row] for row in rises[1:])]
+
+
+def ramps(x: list, y: list, activation: str, gamma: float) -> tuple[list, list, list]:
+    """The same for gelu, with kinks just right of x[k]: the logits are piecewise linear in s."""
+    slopes = [60 / (b - a) for a, b in pairwise(x)]
+    kinks = [a + 9 / w for w, a in zip(slopes, x, strict=False)]
+    before, output = [0.0] * len(y[0]), []
+    for k, (w, c) in enumerate(zip(slopes, kinks, strict=True)):
+        pairs = zip(y[k], y[k + 1], before, strict=True)
+        after = [(q - p - s * (c - x[k])) / (x[k + 1] - c) for p, q, s in pairs]
+        after = [s if abs(s * (x[k + 1] - x[k])) > 1e-25 else 0.0 for s in after]
+        output.append([(q - p) / w + 0.0 for p, q in zip(before, after, strict=True)])
+        before = after
+    return slopes, [-w * c for w, c in zip(slopes, kinks, strict=True)], output
+
+
+def short(x: float) -> float:
+    """x on a grid that is coarse enough for every platform's exp and log to give the same."""
+    return round(x * 2**10) / 2**10
+
+
+def next_word() -> dict:
+    """A sorted steep decoder with attention: which word comes next, and how often."""
+    texts = ["a b c", "a b a", "a b c", "b c b", "c a b", "b a a", "c c c", "a a b"]
+    rows = []
+    for text in texts:
+        first, second, third = text.split()
+        rows += [{"input": [first], "label": second}, {"input": [first, second], "label": third}]
+    rows[0]["count"] = 3
+    words, others = ["c", "a", "b", "end", 7], {"dimension": 2, "heads": 2, "skip": True}
+    example = steep(rows, words, "logistic", **others)
+    tensors = example["tensors"]
+    tensors["hidden.weight"] = [[short(x) for x in row] for row in tensors["hidden.weight"]]
+    tensors["hidden.bias"] = [short(x) for x in tensors["hidden.bias"]]
+    return example
+
+
+def ramp() -> dict:
+    """gelu on a weighted sum of the tokens, which are numbers; 3.0 is the token 3."""
+    inputs = [([3], 1), ([3.0, 1], 2), ([1], 2), ([2, 2], 3), ([2], 1), ([2], 3), ([1, 3], 9)]
+    rows = [{"input": tokens, "label": label} for tokens, label in inputs]
+    return {**steep(rows, [1, 2, 3, 9], "gelu", **TOKEN_SUM), "evidence": "observed"}
+
+
+def heads() -> dict:
+    """Two heads of two keys in the plane, arctan, and no structure at all: the weights are eighths
+    and the distributions are not close to the targets, which a large gap allows."""
+    words, numbers = ["u", "v", "w"], iter(range(1, 1000))
+
+    def some(rows: int, columns: int) -> list[list[float]]:
+        return [[(37 * next(numbers) % 23 - 11) / 8 for _ in range(columns)] for _ in range(rows)]
+
+    shape = decoder_shape(
+        "string", words, 3, 2, neurons=4, activation="arctan", heads=2, key_dimension=2
+    )
+    sizes = {
+        "embedding.weight": (3, 2),
+        "positions.weight": (3, 2),
+        "attention.query.weight": (4, 2),
+        "attention.key.weight": (4, 2),
+        "attention.value.weight": (2, 2),
+        "attention.out.weight": (2, 2),
+        "hidden.weight": (4, 2),
+    }
+    tensors: dict = {name: some(*sides) for name, sides in sizes.items()}
+    tensors["hidden.bias"] = [row[0] for row in some(4, 1)]
+    tensors["output.weight"] = some(3, 4)
+    rows = [{"input": list(text), "label": text[-1]} for text in ("u", "vu", "uvw", "wwv", "vu")]
+    rows.append({"input": ["u"], "label": "w", "count": 5})
+    return {"decoder": shape, "tensors": tensors, "words": words, "rows": rows, "gap": "2.2"}
+
+
+def digits() -> dict:
+    """Dyadic weights of hundreds of digits that cancel: erf(x) / 3 to 100 digits times 2^300, and
+    the difference of two such neurons, is what tells the words apart."""
+    third, large = Fraction(2**333 // 3, 2**333), 2**300
+    output = [[large, -large], [0, 0], [-large * third, large * third]]
+    tensors = {
+        "embedding.weight": [[1], [-1], [third]],
+        "token_sum.weight": [1, Fraction(1, 2)],
+        "hidden.weight": [[1], [1]],
+        "hidden.bias": [0, Fraction(3, 2**300)],
+        "output.weight": output,
+    }
+    shape = decoder_shape("string", ["x", "y", "z"], 2, 1, neurons=2, activation="erf", **TOKEN_SUM)
+    rows = [{"input": list(text), "label": "z"} for text in ("x", "y", "zx", "z", "yy")]
+    example = {"decoder": shape, "tensors": tensors, "words": ["x", "y", "z"], "rows": rows}
+    return {**example, "gap": "0.93", "number": "dyadic", "sampled": 2}
+
+
+GOOD_DECODERS = {"next-word": next_word, "ramp": ramp, "heads": heads, "digits": digits}
+
+
 # ---------------------------------------------------------------- bad
 
 
@@ -1169,12 +1422,223 @@ def bad_folders() -> dict[str, tuple[Files, int, str]]:
     }
 
 
+def changed(make, name: str, *path) -> Files:
+    """The decoder with one number of a tensor changed; counts and hashes agree with it."""
+    example = make()
+    put(*path)(example["tensors"][name])
+    return build_decoder(example)
+
+
+def with_decoder(*path) -> Files:
+    """`next_word` with a change of what stands under `decoder`."""
+    return config(build_decoder(next_word()), put("decoder", *path))
+
+
+def swapped() -> Files:
+    example = next_word()
+    rows = example["tensors"]["embedding.weight"]
+    rows[0], rows[1] = rows[1], rows[0]
+    return build_decoder(example)
+
+
+def with_words(make, words: list, labels: list | None = None) -> Files:
+    value = encode({"tokens": words, "labels": labels})
+    return seal({**build_decoder(make()), "vocabulary.json": value})
+
+
+def with_sequences(change) -> Files:
+    """`next_word` with other data; hashes and the number of contexts agree."""
+    example = next_word()
+    change(example["rows"])
+    return build_decoder(example)
+
+
+def with_claim(*path) -> Files:
+    return certificate(build_decoder(next_word()), put(*path))
+
+
+def raw_double(make, name: str, *path) -> Files:
+    """A change that only the file of weights knows of: a number that is none has no digits."""
+    example = make()
+    put(*path)(example["tensors"][name])
+    return seal(
+        {**build_decoder(make()), "weights.safetensors": decoder_doubles(example["tensors"])}
+    )
+
+
+def bad_decoders() -> dict[str, tuple[Files, int, str]]:
+    """The same for section 9."""
+    example = next_word()
+    files, rows = build_decoder(example), example["rows"]
+    output = example["tensors"]["output.weight"]
+    token, neuron = next(
+        (j, k) for j, row in enumerate(output) for k, x in enumerate(row) if k and x
+    )
+    nudged = output[token][neuron] + 1e-3
+    slope = example["tensors"]["hidden.weight"][3][0]
+    long = next(row for row in rows if len(row["input"]) == 2)["input"] + ["a"]
+    tags = [{**row, "label": row["input"]} for row in rows]
+    return {
+        "next-label": (
+            with_sequences(lambda rows: rows[0].update(label="end")),
+            1,
+            "the divergence is",
+        ),
+        "next-count": (
+            with_sequences(lambda rows: rows[0].update(count=4)),
+            1,
+            "the divergence is",
+        ),
+        "next-data": (
+            {**files, "data.jsonl": lines([{**rows[0], "count": 4}, *rows[1:]])},
+            1,
+            "the sha256 of the data",
+        ),
+        "next-output": (
+            changed(next_word, "output.weight", token, neuron, nudged),
+            1,
+            "the divergence is",
+        ),
+        "next-swapped": (swapped(), 1, "the divergence is"),
+        "next-slope": (
+            changed(next_word, "hidden.weight", 3, [-slope] * 2),
+            1,
+            "the divergence is",
+        ),
+        "next-gap": (with_claim("gap", "1e-13"), 1, "the gap 1e-13"),
+        "next-contexts": (
+            certificate(
+                config(files, put("data", "contexts", 8)),
+                put("verified", {"checked": 8, "correct": 8, "evidence": "proved"}),
+            ),
+            1,
+            "9 contexts, config.json says 8",
+        ),
+        "next-checked": (with_claim("verified", "checked", 5), 1, "does not claim that all"),
+        "next-evidence": (
+            with_claim("verified", "evidence", "refuted"),
+            1,
+            "does not claim that all",
+        ),
+        "next-hash": (with_claim("files", "weights.safetensors", "0" * 64), 1, "the sha256 of"),
+        "next-counted": (
+            config(files, put("parameters", "counted", 1)),
+            1,
+            "parameters.counted is 1",
+        ),
+        "next-unknown-token": (
+            with_sequences(lambda rows: rows.append({"input": ["d"], "label": "a"})),
+            1,
+            '"d" is not in the vocabulary',
+        ),
+        "next-unknown-label": (
+            with_sequences(lambda rows: rows.append({"input": ["b"], "label": "d"})),
+            1,
+            '"d" is not in the vocabulary',
+        ),
+        "next-too-long": (
+            with_sequences(lambda rows: rows.append({"input": long, "label": "a"})),
+            1,
+            "it has 3 tokens, the decoder reads 1 to 2",
+        ),
+        "next-empty": (
+            with_sequences(lambda rows: rows.append({"input": [], "label": "a"})),
+            1,
+            "it has 0 tokens, the decoder reads 1 to 2",
+        ),
+        "next-every": ({**files, "data.jsonl": lines(tags)}, 1, "a label for every token"),
+        "next-kind": (with_decoder("kind", "number"), 1, "the decoder reads numbers"),
+        "next-claim": (with_claim("claim", "labels"), 2, '"claim" is "labels"'),
+        "words-claim": (
+            certificate(build(words()), put("claim", "distributions")),
+            2,
+            '"claim" is "distributions"',
+        ),
+        "next-gap-zero": (with_claim("gap", "0.0"), 2, "not between 1e-300 and 1e300"),
+        "next-gap-tiny": (with_claim("gap", "1e-999"), 2, "not between 1e-300 and 1e300"),
+        "next-gap-minus": (with_claim("gap", "-1e-9"), 2, "not a decimal number"),
+        "next-gap-nan": (with_claim("gap", "nan"), 2, "not a decimal number"),
+        "next-gap-number": (with_claim("gap", 1e-9), 2, '"gap" is'),
+        "next-nan": (
+            raw_double(next_word, "hidden.bias", 0, float("nan")),
+            2,
+            "hidden.bias: a number is not finite",
+        ),
+        "next-infinite": (
+            raw_double(next_word, "output.weight", 1, 1, float("inf")),
+            2,
+            "output.weight: a number is not finite",
+        ),
+        "next-minus-zero": (
+            raw_double(next_word, "output.weight", 3, 0, -0.0),
+            2,
+            "output.weight: a number is -0.0",
+        ),
+        "next-neurons": (with_decoder("neurons", 3), 2, "has shape"),
+        "next-huge": (with_decoder("neurons", 2**20 + 1), 2, '"neurons" is 1048577'),
+        "next-heads": (
+            config(with_decoder("heads", 2**11), put("decoder", "value_dimension", 2**10)),
+            2,
+            "more than 2^20 rows together",
+        ),
+        "next-one-word": (with_decoder("vocabulary", 1), 2, "a vocabulary of 1"),
+        "next-activation": (with_decoder("activation", "relu"), 2, '"relu" is not known'),
+        "next-mixing": (with_decoder("mixing", "mean"), 2, '"mean" is not known'),
+        "next-skip": (with_decoder("skip", 1), 2, '"skip" is 1'),
+        "next-layers": (config(files, put("layers", [])), 2, "both decoder and layers"),
+        "next-labels": (with_words(next_word, example["words"], []), 2, "labels must be null"),
+        "next-same-words": (
+            with_words(next_word, ["c", "a", "b", "end", "a"]),
+            2,
+            "4 distinct tokens, not 5",
+        ),
+        "next-true": (
+            with_words(next_word, ["c", "a", "b", "end", True]),
+            2,
+            "neither a string nor an integer",
+        ),
+        "ramp-heads": (
+            config(build_decoder(ramp()), put("decoder", "heads", 1)),
+            2,
+            '"heads" is 1',
+        ),
+        "ramp-skip": (
+            config(build_decoder(ramp()), put("decoder", "skip", True)),
+            2,
+            '"skip" is true',
+        ),
+        "ramp-output": (
+            changed(ramp, "output.weight", 0, 2, 1.0),
+            1,
+            "the divergence is",
+        ),
+        "ramp-half": (
+            build_decoder({**ramp(), "rows": [*ramp()["rows"], {"input": [2.5], "label": 1}]}),
+            1,
+            "2.5 is not in the vocabulary",
+        ),
+        "heads-query": (
+            changed(heads, "attention.query.weight", 1, 0, 9.0),
+            1,
+            "the divergence is",
+        ),
+        "digits-last": (
+            changed(digits, "hidden.bias", 1, Fraction(-3, 2**300)),
+            1,
+            "the divergence is",
+        ),
+    }
+
+
 def main() -> None:
     for name in ("good", "bad"):
         shutil.rmtree(HERE / name, ignore_errors=True)
     for name, make in GOOD.items():
         write(HERE / "good" / name, build(make()))
-    for name, (files, exit_code, message) in {**bad_folders(), **new_bad_folders()}.items():
+    for name, make in GOOD_DECODERS.items():
+        write(HERE / "good" / name, build_decoder(make()))
+    bad = {**bad_folders(), **new_bad_folders(), **bad_decoders()}
+    for name, (files, exit_code, message) in bad.items():
         expected = encode({"exit": exit_code, "message": message, "data": name in ONLY_WITH_DATA})
         write(HERE / "bad" / name, {**files, "EXPECT.json": expected})
 

@@ -18,7 +18,7 @@ import check
 import make_examples
 
 CHECKER = Path(__file__).resolve().parent.parent
-GOOD = sorted((CHECKER / "good").iterdir())
+GOOD = [CHECKER / "good" / name for name in sorted(make_examples.GOOD)]
 FILES = ("config.json", "weights.safetensors", "vocabulary.json", "certificate.json")
 
 

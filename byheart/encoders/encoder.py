@@ -1,0 +1,145 @@
+"""Sequence encoders: logits that are a matrix times a vector of the context.
+
+Paper        dana2024, Definition 1: f(t) = W E(t) with W in R^{N, d} (the paper prints R^{d, N})
+             and any function E from contexts to R^d. Every transformer of dimension d is one
+             (Proposition 1), so the least divergence of an encoder, d_KL(pi, L(N, S, d)), is a
+             limit for all of them.
+Notation     N vocabulary, S length, d dimension, pi targets, W unembedding, E embeddings.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from ..dataset import Ints
+from ..errors import AssumptionError
+from ..evaluate.softmax import divergence
+from ..ragged import take
+from ..targets import Floats, Targets
+
+BLOCK = 1 << 23  # logits computed at once
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """A sequence encoder for some targets, and how far from them it is.
+
+    name         "circle", "sphere", "look-up", "exact", "optimal", ...
+    unembedding  W [N, d]
+    embeddings   E [contexts, d]
+    divergence   the mean of the contexts' divergences, weighted by their counts, in doubles
+    largest      the largest of them
+    exact        a closed form: it attains d_KL(pi, L(N, S, d)), which is 0, up to the gap.
+                 Otherwise its divergence is a bound from above
+    """
+
+    name: str
+    unembedding: Floats
+    embeddings: Floats
+    divergence: float
+    largest: float
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """Targets without repetition: contexts with equal distributions are one context.
+
+    Given W, the best embedding of a context depends on its distribution alone, so an encoder loses
+    nothing if such contexts share theirs.
+
+    targets  one context for each distribution; its counts are those of all its contexts
+    group    the distribution of each of the contexts
+    """
+
+    targets: Targets
+    group: Ints
+
+    @cached_property
+    def share(self) -> Floats:
+        """How much of all that was seen has each distribution; they sum to 1."""
+        weight = self.targets.weight
+        return weight / weight.sum()
+
+    @property
+    def likeliest(self) -> Ints:
+        """The token that follows each context most often, g of Theorem 2; of several, the first."""
+        rows = np.repeat(np.arange(len(self.targets)), self.targets.support)
+        order = np.lexsort((self.targets.following, -self.targets.counts, rows))
+        return self.targets.following[order[self.targets.ends[:-1]]].astype(np.int64)
+
+
+def merged(targets: Targets) -> Merged:
+    """The distinct distributions of these targets, in the order of their first contexts."""
+    common = np.gcd.reduceat(targets.counts, targets.ends[:-1])
+    reduced = targets.counts // np.repeat(common, targets.support)
+    numbers: dict[bytes, int] = {}
+    group = np.empty(len(targets), np.int64)
+    first: list[int] = []
+    for i, (a, b) in enumerate(pairwise(targets.ends.tolist())):
+        key = targets.following[a:b].tobytes() + reduced[a:b].tobytes()
+        group[i] = numbers.setdefault(key, len(numbers))
+        if group[i] == len(first):
+            first.append(i)
+    return Merged(_summed(targets, np.array(first), group, common, reduced), group)
+
+
+def _summed(targets: Targets, first: Ints, group: Ints, common: Ints, reduced: Ints) -> Targets:
+    """The first contexts of the groups with the counts of all."""
+    part = targets.subset(first)
+    times = np.zeros(len(first), np.int64)
+    np.add.at(times, group, common)
+    counts = take(reduced, targets.ends[:-1][first], part.support) * np.repeat(times, part.support)
+    return Targets(part.vocabulary, part.tokens, part.starts, part.following, part.ends, counts)
+
+
+def measured(
+    name: str, unembedding: Floats, embeddings: Floats, rows: Merged, exact: bool
+) -> Encoder:
+    """The encoder that gives these embeddings to the distinct distributions."""
+    values = divergences(unembedding, embeddings, rows.targets)
+    mean = float(rows.share @ values)
+    return Encoder(name, unembedding, embeddings[rows.group], mean, float(values.max()), exact)
+
+
+def divergences(unembedding: Floats, embeddings: Floats, targets: Targets) -> Floats:
+    """The divergence of each context."""
+    parts = []
+    for a, b in blocks(targets):
+        logits, part = embeddings[a:b] @ unembedding.T, targets.subset(np.arange(a, b))
+        with np.errstate(over="ignore", divide="ignore"):
+            values = divergence(logits, part)
+        far = np.flatnonzero(np.isinf(values))  # beyond 700 nats a softmax is 0 in doubles
+        values[far] = _far(logits[far], part.subset(far))
+        parts.append(values)
+    return np.concatenate(parts)
+
+
+def _far(logits: Floats, targets: Targets) -> Floats:
+    """The same where it is large: the logarithm of the softmax's sum minus the target's mean."""
+    rows = np.repeat(np.arange(len(targets)), targets.support)
+    p = targets.probabilities
+    most = logits.max(axis=1)
+    total = np.log(np.exp(logits - most[:, None]).sum(axis=1))
+    heard = p * (logits[rows, targets.following] - most[rows] - np.log(p))
+    return total - np.bincount(rows, heard, len(targets))
+
+
+def blocks(targets: Targets) -> Iterator[tuple[int, int]]:
+    """Ranges of contexts with about BLOCK logits each."""
+    size = max(1, BLOCK // len(targets.vocabulary))
+    return pairwise([*range(0, len(targets), size), len(targets)])
+
+
+def check(name: str, targets: Targets, dimension: int) -> None:
+    """Refuse a dimension that is none, and a vocabulary that has nothing to choose from."""
+    if dimension < 1:
+        raise AssumptionError(f"the dimension of an encoder is 1 or more, not {dimension}")
+    if len(targets.vocabulary) < 2:
+        raise AssumptionError(
+            f"{name} needs two different tokens, and this data has one; "
+            "its next token is always the same"
+        )

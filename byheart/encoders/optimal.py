@@ -1,0 +1,89 @@
+"""The best encoder that an optimiser finds.
+
+Paper        dana2024, Definition 1 and Lemma 1: d_KL(pi, L(N, S, d)) is an infimum over W and E.
+Statement    Minimise the mean divergence over W and E, from several starting points.
+Assumptions  A1  At least two tokens, d >= 1.
+Guarantee    G1  The divergence is one that an encoder has: a bound on the infimum from above.
+Departures   D1  The problem is not convex and nothing is proved about the minimum. Associations at
+                 d = 2 are the warning: their order on the circle is combinatorial, and the
+                 optimiser stays at 0.2 nats (50 labels) where Proposition 3 has 0.
+             D2  Without zeros among the targets the minimum is attained (Lemma 1 under Assumption
+                 2); with zeros, W and E grow for as long as the iterations last.
+Notation     N vocabulary, d dimension, W unembedding, E embeddings, M distinct distributions.
+"""
+
+import numpy as np
+
+from ..memory import require
+from ..targets import Floats, Targets
+from .encoder import Encoder, Merged, check, measured, merged
+from .exact import centred
+from .objective import Objective
+
+Start = tuple[Floats, Floats]
+MOST, LEAST, WORK = 500, 30, 4e8  # iterations, and logits that are computed in all of them
+NOISE = 0.03  # relative
+EXTRA, ROUNDS = 10, 4  # of the randomised singular value decomposition
+
+
+def optimal(
+    targets: Targets,
+    dimension: int,
+    gap: float,
+    seed: int = 0,
+    restarts: int = 2,
+    iterations: int | None = None,
+) -> Encoder:
+    """The best of L-BFGS from the singular vectors of the logits and from random starts.
+
+    iterations  of each start (default: 500, fewer where there are many logits)
+    """
+    check("optimal", targets, dimension)
+    rows = merged(targets)
+    size = len(rows.targets) * len(targets.vocabulary)
+    require(8 * 4 * size, "optimal", f"{len(rows.targets):,} distributions")
+    steps = iterations or int(min(MOST, max(LEAST, WORK / size)))
+    random = np.random.default_rng(seed)
+    starts = [spectral(rows, dimension, gap, random)]
+    starts += [_drawn(rows, dimension, random) for _ in range(restarts)]
+    objective = Objective(rows)
+    found = [measured("optimal", *objective.minimised(*s, steps), rows, False) for s in starts]
+    return min(found, key=lambda encoder: encoder.divergence)
+
+
+def spectral(rows: Merged, dimension: int, gap: float, random: np.random.Generator) -> Start:
+    """W the leading directions of the centred logits, E the logits' coordinates in them.
+
+    Directions are those of the logits weighted with the contexts' shares, by a randomised singular
+    value decomposition (Halko, Martinsson and Tropp 2011, Algorithm 4.4): accurate enough to start.
+    The lengths of W and E are balanced.
+    """
+    logits = centred(rows, gap)
+    stretch = np.sqrt(len(logits) * rows.share)[:, None]
+    weighted = stretch * logits
+    sketch = random.standard_normal((len(logits), min(dimension + EXTRA, *logits.shape)))
+    basis = np.linalg.qr(weighted.T @ sketch)[0]
+    for _ in range(ROUNDS):
+        basis = np.linalg.qr(weighted.T @ (weighted @ basis))[0]
+    _, sizes, turn = np.linalg.svd(weighted @ basis, full_matrices=False)
+    directions = basis @ turn[:dimension].T
+    lengths = np.sqrt(np.maximum(sizes[:dimension], np.finfo(float).tiny))
+    return _shaken(directions * lengths, random), _shaken(logits @ directions / lengths, random)
+
+
+def _shaken(values: Floats, random: np.random.Generator) -> Floats:
+    """The values with some noise.
+
+    Rare tokens are often equal in the leading directions, and so are their contexts. Slopes that
+    are equal, too, would keep them together for ever.
+    """
+    size = NOISE * np.sqrt(np.mean(values**2))
+    return values + size * random.standard_normal(values.shape)
+
+
+def _drawn(rows: Merged, dimension: int, random: np.random.Generator) -> Start:
+    """Normal numbers, small enough that all tokens are about equally likely."""
+    size = dimension**-0.25
+    vocabulary, distinct = len(rows.targets.vocabulary), len(rows.targets)
+    unembedding = size * random.standard_normal((vocabulary, dimension))
+    return unembedding, size * random.standard_normal((distinct, dimension))

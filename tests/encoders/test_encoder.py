@@ -1,0 +1,187 @@
+"""What all encoders share: merging, measuring, the best of them, and the sweep."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from byheart.construction import parse_header
+from byheart.encoders import best, candidates, circle, exact, look_up, optimal
+from byheart.encoders.encoder import divergences, measured, merged
+from byheart.encoders.sweep import padded, steps, sweep
+from byheart.errors import AssumptionError
+
+GAP = 1e-9
+quick = settings(max_examples=50, deadline=None)
+MODULES = [sys.modules[f"byheart.encoders.{x}"] for x in ("circle", "exact", "look_up", "optimal")]
+
+
+@st.composite
+def counts(draw, tokens=6, contexts=8):
+    shape = draw(st.integers(1, contexts)), draw(st.integers(2, tokens))
+    rows = draw(
+        st.lists(
+            st.lists(st.integers(0, 5), min_size=shape[1], max_size=shape[1]).filter(any),
+            min_size=shape[0],
+            max_size=shape[0],
+        )
+    )
+    return np.array(rows)
+
+
+def test_equal_distributions_are_one(table):
+    rows = merged(table([[1, 3, 0], [0, 1, 0], [2, 6, 0], [0, 5, 0], [3, 1, 0]]))
+    assert rows.group.tolist() == [0, 1, 0, 1, 2]
+    assert rows.targets.counts.tolist() == [3, 9, 6, 3, 1]
+    assert rows.targets.tokens.tolist() == [0, 1, 1]
+    assert rows.likeliest.tolist() == [1, 1, 0]
+    assert rows.share.tolist() == pytest.approx([12 / 22, 6 / 22, 4 / 22])
+
+
+def test_of_equally_likely_tokens_the_first(table):
+    assert merged(table([[0, 2, 2], [1, 0, 1]])).likeliest.tolist() == [1, 0]
+
+
+@quick
+@given(counts())
+def test_merging_keeps_all_that_was_seen(table, values):
+    targets = table(values)
+    rows = merged(targets)
+    total = np.zeros((len(rows.targets), values.shape[1]), int)
+    np.add.at(total, rows.group, values)
+    assert (table(total).counts == rows.targets.counts).all()
+    assert len({tuple(row / row.sum()) for row in total}) == len(total)
+
+
+@quick
+@given(counts(), st.integers(0, 9))
+def test_divergences_are_those_of_the_definition(table, kullback, values, seed):
+    random = np.random.default_rng(seed)
+    targets = table(values)
+    rows = merged(targets)
+    w = random.normal(0, 2, (values.shape[1], 3))
+    e = random.normal(0, 2, (len(rows.targets), 3))
+    encoder = measured("any", w, e, rows, False)
+    found = kullback(values, encoder)
+    assert encoder.embeddings.shape == (len(targets), 3)
+    assert encoder.divergence == pytest.approx(np.average(found, weights=values.sum(1)), abs=1e-13)
+    assert encoder.largest == pytest.approx(found.max(), abs=1e-13)
+
+
+def test_a_divergence_beyond_the_softmax_is_a_number(table):
+    # logits 0 and 5000: KL = 0.5 log 0.5 + 0.5 (log 0.5 + 5000)
+    w, e = np.array([[0.0], [5000.0]]), np.ones((2, 1))
+    found = divergences(w, e, table([[1, 1], [3, 0]]))
+    assert found.tolist() == pytest.approx([2500 - np.log(2), 5000])
+
+
+# --- best
+
+
+@settings(max_examples=12, deadline=None)
+@given(counts(tokens=5, contexts=6), st.integers(1, 5))
+def test_best_is_at_least_as_good_as_its_parts(table, values, dimension):
+    targets = table(values)
+    found = best(targets, dimension, GAP)
+    for part in (circle, look_up, optimal):
+        try:
+            other = part(targets, dimension, GAP)
+        except AssumptionError:
+            continue
+        # a closed form is taken without asking the others: it is within the gap of 0
+        assert found.divergence <= other.divergence + (GAP if found.exact else 0)
+    assert not found.exact or found.largest <= GAP
+
+
+def test_closed_forms_come_first(table):
+    several, one = [[1, 2, 3], [3, 2, 1], [1, 1, 0]], [[1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 1]]
+    assert best(table(several), 2, GAP).name == "exact"
+    assert best(table(several), 1, GAP).name == "optimal"
+    assert best(table(one), 2, GAP).name == "circle"
+    five = table(np.eye(5, 6, dtype=int))
+    assert best(five, 3, GAP).name == "sphere" and best(five, 5, GAP).name == "exact"
+    assert [e.name for e in candidates(table(np.eye(4) + 1), 2, GAP)] == [
+        "look-up, eq. (6)", "look-up", "optimal",
+    ]  # fmt: skip
+
+
+def test_one_seed_one_encoder(table):
+    values = np.random.default_rng(3).integers(0, 4, (9, 7)) + np.eye(9, 7, dtype=int)
+    for part in (look_up, optimal, best):
+        one, two = part(table(values), 3, GAP, 5), part(table(values), 3, GAP, 5)
+        assert (one.embeddings == two.embeddings).all()
+        assert (one.unembedding == two.unembedding).all()
+    sphere = circle(table(np.eye(9, dtype=int)), 3, GAP, 5)
+    again = circle(table(np.eye(9, dtype=int)), 3, GAP, 5)
+    assert (sphere.unembedding == again.unembedding).all()
+    other = circle(table(np.eye(9, dtype=int)), 3, GAP, 6)
+    assert (sphere.unembedding != other.unembedding).any()
+
+
+# --- the sweep
+
+
+def test_more_dimensions_are_never_worse(table):
+    """By itself the optimiser may miss what it found with less room; a sweep keeps it."""
+    random = np.random.default_rng(1)
+    targets = table(random.integers(0, 6, (20, 8)) + np.eye(20, 8, dtype=int))
+    rows = list(sweep(targets, [7, 1, 3, 5], GAP))
+    assert [row["dimension"] for row in rows] == [1, 3, 5, 7]
+    values = [row["divergence"] for row in rows]
+    assert values == sorted(values, reverse=True)
+    alone = [best(targets, d, GAP).divergence for d in (1, 3, 5)]
+    assert all(b <= 1.05 * a for a, b in zip(alone, alone[1:], strict=False))  # what it may miss
+    assert [row["exact"] for row in rows] == [False] * 3 + [True] and values[-1] <= GAP
+    assert all(min(row["tried"].values()) == row["divergence"] for row in rows)
+
+
+def test_a_worse_find_gives_way_to_a_smaller_encoder(table, monkeypatch):
+    targets = table(np.random.default_rng(0).integers(1, 9, (9, 6)))
+    module = sys.modules["byheart.encoders.sweep"]
+    small = best(targets, 2, GAP)
+    monkeypatch.setattr(module, "candidates", lambda rows, d, *_: [look_up(rows, d, GAP)])
+    monkeypatch.setattr(module, "nearest", lambda tried: small if len(tried) == 1 else tried[1])
+    rows = list(sweep(targets, [2, 3], GAP))
+    assert rows[1]["encoder"] == f"{small.name}, dimension 2"
+    assert rows[1]["divergence"] == small.divergence
+
+
+def test_padding_changes_nothing(table):
+    targets = table([[1, 2, 3, 1], [3, 1, 1, 2], [2, 2, 1, 4]])
+    small = look_up(targets, 2, GAP)
+    large = padded(small, 5)
+    assert large.unembedding.shape == (4, 5) and large.embeddings.shape == (3, 5)
+    same = divergences(large.unembedding, large.embeddings, targets)
+    assert same.tolist() == pytest.approx(
+        divergences(small.unembedding, small.embeddings, targets).tolist(), rel=1e-12
+    )
+    assert padded(large, 6).name == large.name == "look-up, dimension 2"
+
+
+def test_steps_end_where_nothing_is_lost(table):
+    assert steps(table([[1, 2], [2, 1]])) == [1]
+    assert steps(table([[1, 2, 3], [2, 1, 1], [1, 1, 1]])) == [1, 2]
+    assert steps(table(np.eye(50, dtype=int) + 1)) == [2, 3, 6, 10, 17, 29, 49]
+    assert steps(table(np.eye(3, 50, dtype=int) + 1)) == [2, 3]  # three distributions
+    assert steps(table(np.eye(400, dtype=int) + 1))[-1] == 256
+
+
+# --- refusals and headers
+
+
+@pytest.mark.parametrize("part", [circle, look_up, optimal, best, exact])
+def test_bad_input(table, part):
+    with pytest.raises(AssumptionError, match="1 or more, not 0"):
+        part(table([[1, 0], [0, 1]]), 0, GAP)
+    with pytest.raises(AssumptionError, match="two different tokens"):
+        part(table([[1], [2]]), 2, GAP)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_headers_are_complete(module):
+    header = parse_header(module.__doc__)
+    assert header.paper == "dana2024" and header.summary.endswith(".")
+    assert header.assumptions.startswith("A1") and header.guarantee.startswith("G1")
+    assert header.departures.startswith("D1")

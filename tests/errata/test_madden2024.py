@@ -1,0 +1,193 @@
+"""madden2024: where its statements fail, with counterexamples that are computed and not quoted.
+
+Ranks and injections are those of byheart.checks, exact or in balls. Each docstring has a title and
+four parts.
+"""
+
+import math
+import random
+from fractions import Fraction
+
+import pytest
+from flint import arb, arb_mat, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from byheart.checks.balls import FUNCTIONS, ball
+from byheart.checks.madden2024 import theorem_2, theorem_3, theorem_6
+from byheart.decoder import ATTENTION, Shape
+from byheart.errors import AssumptionError
+
+some = settings(max_examples=40, deadline=None)
+generic = [Fraction(2, 3), Fraction(-7, 5), Fraction(11, 4)]
+
+
+@some
+@given(st.lists(st.fractions(-5, 5, max_denominator=9), min_size=3, max_size=3))
+def test_theorem_2_for_both_signs(a):
+    """Theorem 2 for b of both signs
+
+    Statement: for a polynomial psi with |K| terms and distinct b other than 0, psi(a b^T) has the
+    rank min(m, n, |K|) for generic a.
+    Counterexample: psi = 1 + x^2, b = (1, -1): rank 1 and not 2, for every a. psi = 1 + x + x^3,
+    b = (1, 2, -3): rank 2 and not 3. A Vandermonde determinant with powers left out may be zero.
+    Repair: b > 0: generalised Vandermonde determinants of positive numbers are not zero.
+    Still holds: with b > 0, and for K = {0, ..., k}.
+    """
+    assert not theorem_2({0: 1, 2: 1}, a, [1, -1]).holds
+    assert not theorem_2({0: 1, 1: 1, 3: 1}, a, [1, 2, -3]).holds
+    assert theorem_2({0: 1, 2: 1}, generic, [1, -1]).rank == 1
+    assert theorem_2({0: 1, 1: 1, 3: 1}, generic, [1, 2, -3]).rank == 2
+    assert theorem_2({0: 1, 1: 1, 3: 1}, generic, [1, 2, 3]).evidence == "proved"
+    assert theorem_2({0: 1, 1: 1, 2: 1}, generic, [1, 2, -3]).evidence == "proved"
+
+
+@pytest.mark.parametrize("psi", ["tanh", "arctan", "erf", "cos", "logistic", "gelu"])
+def test_theorem_3_for_both_signs(psi):
+    """Theorem 3 for b of both signs
+
+    Statement: for psi analytic at 0 and no polynomial, psi(a b^T) has the rank min(m, n) for
+    generic a, if the entries of b are distinct and not 0.
+    Counterexample: tanh, arctan, erf or cos with b = (1, -1): rank 1. Logistic or GELU with
+    b = (1, -1, 2, -2): rank 3, as psi(x) + psi(-x) = 1 or psi(x) - psi(-x) = x.
+    Repair: b > 0.
+    Still holds: with b > 0. Theorems 5 and 7 hold: with positive z and u, attention and the token
+    sum are positive.
+    """
+    pair, rank = ([1, -1], 1) if psi not in ("logistic", "gelu") else ([1, -1, 2, -2], 3)
+    a = [*generic, Fraction(1, 8)]
+    found = theorem_3(psi, a, pair)
+    assert (found.evidence, found.rank) == ("refuted", rank)
+    assert theorem_3(psi, a, [1, 2, 3, 4]).evidence == "proved"
+
+
+def test_the_algorithm_after_theorem_5():
+    """The algorithm after Theorem 5
+
+    Statement: (1) sample all weights, (2) choose epsilon such that epsilon W^T h + b is where psi
+    converges, (3) solve Y = V^T psi(W^T h + b).
+    Counterexample: psi(x) = e^x for |x| < 1 and 0 elsewhere, h = (1, 2), W = (10, 20). With b = 0
+    the matrix of (3) is zero; with epsilon in it, it is invertible. With b = (5, 5), which (1) may
+    sample, no epsilon helps.
+    Repair: solve with epsilon W^T h + b, and b = eta or near it.
+    Still holds: without epsilon for psi that is analytic on the whole line: logistic, tanh, erf,
+    arctan, GELU.
+    """
+
+    def matrix(epsilon, b):
+        arguments = [[epsilon * w * h + b for h in (1, 2)] for w in (10, 20)]
+        return arb_mat(
+            [[ball(x).exp() if abs(x) < 1 else arb(0) for x in row] for row in arguments]
+        )
+
+    small = Fraction(1, 100)
+    assert matrix(1, 0).tolist() == [[0, 0], [0, 0]] == matrix(small, 5).tolist()
+    assert matrix(small, 0).det() != 0
+    assert matrix(Fraction(1, 10**9), 5).tolist() == [[0, 0], [0, 0]]
+
+
+def test_the_reduction_to_one_dimension():
+    """The reduction of Theorems 5 and 7 to d = 1 and b = eta 1
+
+    Statement: with d = 1 and all biases the same, V can be solved for.
+    Counterexample: none, it is true; but twelve contexts with labels take weights above 10^15 for
+    logistic neurons: no double has the digits to make labels of their sums.
+    Repair: biases and slopes of their own: steps between sorted contexts, in closed form.
+    Still holds: as a theorem, and in numbers of many digits.
+    """
+    draw = random.Random(4)
+    w, x = ([Fraction(n, 1000) for n in draw.sample(range(200, 2000), 12)] for _ in range(2))
+    with ctx.workprec(600):
+        phi = arb_mat([[FUNCTIONS["logistic"](ball(a) * ball(b)) for a in w] for b in x])
+        V = phi.solve(arb_mat([[arb(i % 2)] for i in range(12)]))
+        assert max(abs(v).lower() for v in V.entries()) > 1e15
+
+
+def test_theorem_7_and_contexts_that_are_equal():
+    """Theorem 7 for contexts that are not distinct, and its averages
+
+    Statement: m neurons interpolate any m contexts after "token averaging".
+    Counterexample: a context that occurs twice with two targets. And the mechanism is no average:
+    with u = (1, 1) and z = 3 the context (a, a) has 6.
+    Repair: distinct contexts, as in Theorem 5; a weighted sum that nothing normalises.
+    Still holds: for distinct contexts.
+    """
+    with pytest.raises(AssumptionError, match="A2"):
+        theorem_6([3], [1, 1], [(0, 0), (0, 0)])
+    assert theorem_6([3, 6], [1, 1], [(0, 0), (1,)]).pair == ((0, 0), (1,))  # 3 + 3 = 6
+    assert theorem_6([1, 2, 3], [1, 4, 16]).evidence == "proved"
+
+
+def least_length(k, omega):
+    """T of Theorem 1: the least with omega^T >= n'."""
+    wanted, length = k // (omega - 1) + 1, 0
+    while omega**length < wanted:
+        length += 1
+    return length
+
+
+def test_theorem_1_and_its_number_of_contexts():
+    """Theorem 1: the number of contexts, and T
+
+    Statement: n = n' + the sum of omega^t for t < T is the number of contexts, with T from n', and
+    n' from the number k of parameters.
+    Counterexample: omega = 3, k = 6: n' = 4, T = 2, and n = 7; but the documents (0, 0), (0, 1),
+    (0, 2), (1, 0) have six contexts. And k has T d parameters of positions: with omega = 2, d = 1
+    and m = 1, the k of T = 1 wants T = 4.
+    Repair: at most n; take T as a fixed point, the least T whose k wants no more than T.
+    Still holds: the upper bound (2 + 1 / (omega - 1)) k / (omega - 1) + 1. The targets must be
+    outside the closure of what the model reaches; empirical ones come near them, for large N.
+    """
+    contexts = [(0, 0), (0, 1), (0, 2), (1, 0)]
+    prefixes = {c[:t] for c in contexts for t in (1, 2)}
+    assert least_length(6, 3) == 2 and 6 // 2 + 1 == len(contexts)
+    assert len(prefixes) == 6 < len(contexts) + 3 == 7 <= (2 + 1 / 2) * 6 / 2 + 1
+
+    def parameters(T):
+        return Shape(2, T, 1, ATTENTION, 1, 1, 1, False, 1, "tanh").parameters
+
+    assert (parameters(1), least_length(parameters(1), 2)) == (11, 4)
+    fixed = next(T for T in range(1, 9) if least_length(parameters(T), 2) <= T)
+    assert (fixed, parameters(fixed), least_length(parameters(fixed), 2)) == (4, 14, 4)
+
+
+@some
+@given(st.lists(st.floats(-300, 300), min_size=2, max_size=5))
+def test_lemma_2_and_distributions_with_zeros(logits):
+    """Definition 1 and Lemma 2 for targets with zeros
+
+    Statement: a model that interpolates reaches the entropy bound, where memory capacity is about
+    distributions of full support.
+    Counterexample: a certain token: every softmax of finite logits has a positive divergence.
+    Repair: a gap: logits L + log p for tokens that follow and 0 for the others leave exactly
+    log(1 + (omega - s) e^-L), with s tokens that follow.
+    Still holds: Lemma 2 as it stands, with an infimum.
+    """
+    with ctx.workprec(2000):
+        values = [ball(x) for x in logits]
+        total = sum((x.exp() for x in values), arb(0))
+        assert (total.log() - values[0]) > 0
+        gap = (1 + ball(len(logits) - 1) * (-values[0]).exp()).log()
+        floor = [values[0], *(arb(0) for _ in logits[1:])]
+        found = sum((x.exp() for x in floor), arb(0)).log() - values[0]
+        assert abs(found - gap) < arb(10) ** -100
+
+
+def test_the_ratio_after_theorem_5():
+    """The ratio of eq. (3)
+
+    Statement: the ratio of the bounds reduces to O(m_0 d^2 / (omega m)).
+    Counterexample: the ratio is above 1 always, and m_0 d^2 / (omega m) tends to 0 as m grows.
+    Repair: O(1 + m_0 d^2 / (omega m)).
+    Still holds: that it is O(1) in practice.
+    """
+
+    def ratio(omega, m, d, heads, T):
+        rest = Fraction(4 * heads * d * d + (omega + T) * d, (omega - 1) * m)
+        return 1 + Fraction(d + 2, omega - 1) + rest
+
+    m = 10**9
+    assert ratio(1000, m, 16, 1, 10) > 1 > 10**9 * Fraction(16**2, 1000 * m)
+    shape = Shape(1000, 10, 16, ATTENTION, 1, 16, 16, False, m, "gelu")
+    assert ratio(1000, m, 16, 1, 10) == Fraction(shape.parameters, 999 * m)
+    assert math.isclose(ratio(1000, m, 16, 1, 10), 1 + 18 / 999, rel_tol=1e-6)
