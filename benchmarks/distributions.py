@@ -2,10 +2,11 @@
 
     python benchmarks/distributions.py [--largest 100000] [--write]
 
-Contexts are the beginnings (1 to 10 tokens) of documents of 11 tokens drawn from Zipf's law, as many
-documents as it takes for n different contexts. Every row is measured in a process of its own: build
-and proof warm (the same work was done before on 200 contexts, so that nothing is being compiled),
-peak memory above the state after imports, and the independent checker from the saved folder.
+Contexts are the beginnings (1 to 10 tokens) of documents of 11 tokens drawn from Zipf's law, as
+many documents as it takes for n different contexts. Every row is measured in a process of its own:
+build and proof warm (the same work was done before on 200 contexts, so that nothing is being
+compiled), peak memory above the state after that, and the independent checker from the saved
+folder.
 
 Baselines, on the same contexts in the same process: "solve" is the paper's algorithm after Theorem
 5 with numpy.linalg.solve (tanh, d = 64, m = n), "balls" the dense proof in arb (no structure used).
@@ -161,7 +162,9 @@ def line(row: dict) -> str:
     more = "".join(f" --{k.replace('_', '-')} {v}" for k, v in shown.items() if v is not True)
     more += "".join(f" --{k}" for k, v in shown.items() if v is True)
     checker = row["checker"]
-    said = f"{checker['said'].lower()}, {checker['seconds']:.1f}" if checker else "-"
+    said = (
+        f"{checker['said'].partition(':')[0].lower()}, {checker['seconds']:.1f}" if checker else "-"
+    )
     return (
         f"| {row['method']}{more} | {row['activation']} | {row['n']:,} | {row['omega']:,} "
         f"| {row['m']:,} | {row['dense']:,} | {row['max']:.2e} | {row['evidence']} "

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from .language_model import LanguageModel
 from .model import Model
 from .network import Network
 from .targets import has_vocabulary
+from .threads import single
 
 DECODER_OPTIONS = (
     "dimension", "heads", "head_dimension", "skip", "activation", "gap", "neurons", "tight",
@@ -90,18 +92,15 @@ def compile(
     if sample is not None and sample < 1:
         raise ByheartError(f"sample is an integer of 1 or more, not {sample}")
     started = time.perf_counter()
-    if positions is None:
-        text = bool({"documents", "separator"} & set(dataset.loading))
-        positions = text and "positions" in construction.takes
     options = Options(
-        positions, reject_unknown, minimise, seed, bits, separation, attention,
+        orders(construction, dataset, positions),
+        reject_unknown, minimise, seed, bits, separation, attention,
         dimension, heads, head_dimension, skip, activation, gap, neurons, tight, encoder, epsilon,
     )  # fmt: skip
-    _check(construction, options)
-    _check_data(construction, dataset)
     given = dataset
-    dataset, grouped = _agreeing(dataset, construction, positions, on_conflict)
-    built = construction.build(dataset, grouped, options, report)
+    dataset, grouped = prepare(construction, dataset, options, on_conflict)
+    with single() if construction.stores == "distributions" else nullcontext():
+        built = construction.build(dataset, grouped, options, report)
     seconds = {"build": time.perf_counter() - started}
     about = _about(dataset, construction, built, options, len(grouped), on_conflict)
     about["conflicts"] = _settled(given, dataset)
@@ -148,6 +147,23 @@ def find(method: str, form: str | None = None) -> Construction:
     both = dict.fromkeys(c.name for c in ALL if c.form == form)
     others = f"; these have a {form} form: {', '.join(both)}" if both and not forms else ""
     raise ByheartError(f"the method {method} has {has}{others}")
+
+
+def orders(construction: Construction, dataset: Dataset, positions: bool | None) -> bool:
+    """Whether order counts: as asked for, otherwise for text."""
+    if positions is not None:
+        return positions
+    text = bool({"documents", "separator"} & set(dataset.loading))
+    return text and "positions" in construction.takes
+
+
+def prepare(
+    construction: Construction, dataset: Dataset, options: Options, on_conflict: str
+) -> tuple[Dataset, Contexts]:
+    """What is to be built, a dataset and its contexts; refused if this construction cannot."""
+    _check(construction, options)
+    _check_data(construction, dataset)
+    return _agreeing(dataset, construction, options.positions, on_conflict)
 
 
 def _check(construction: Construction, options: Options) -> None:

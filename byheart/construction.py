@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from .contexts import Contexts
 from .dataset import Dataset
-from .decoder import Decoder
+from .decoder import Decoder, Shape
 from .network import Input, Network, dyadic
 from .targets import Targets, Word, targets
 
@@ -88,6 +88,18 @@ class Interpolant:
 
 
 @dataclass(frozen=True)
+class Predicted:
+    """What a network will take, known before it is built.
+
+    parameters  nonzero ones; of a decoder, all
+    depth       blocks between embedding and output
+    """
+
+    parameters: int
+    depth: int
+
+
+@dataclass(frozen=True)
 class Header:
     """The contract with the paper, read from the docstring of the file that holds the theorem."""
 
@@ -127,6 +139,10 @@ class Construction(ABC):
     ) -> "Built | Interpolant":
         """A network for a dataset; where it stores labels, every context has one (A1)."""
 
+    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> "Predicted | None":
+        """Its size without building it, refused as `build` would; None if a search finds it."""
+        return None
+
     @property
     def header(self) -> Header:
         return parse_header(inspect.getdoc(sys.modules[type(self).__module__]) or "")
@@ -141,6 +157,14 @@ class Interpolation(Construction):
         self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
     ) -> Interpolant:
         return self.interpolate(targets(dataset, contexts), options, report)
+
+    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> Predicted | None:
+        shape = self.shape(targets(dataset, contexts), options)
+        return None if shape is None else Predicted(shape.parameters, 1)
+
+    def shape(self, targets: Targets, options: Options) -> Shape | None:
+        """The sizes of the decoder, refused as `interpolate` would; None if a search finds them."""
+        return None
 
     @abstractmethod
     def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:

@@ -12,12 +12,13 @@ from .documents import Documents
 from .errors import ByheartError
 from .formats.atomic import replacing
 
+SEQUENCES = 1000
 BLOCK = 1 << 18  # documents made at once
 Draw = Callable[[NDArray[np.float64]], NDArray]  # random numbers [n, length] to token numbers
 
 
 def zipf(
-    sequences: int,
+    sequences: int = SEQUENCES,
     length: int = 10,
     vocabulary: int = 50_000,
     exponent: float = 1.0,
@@ -30,7 +31,7 @@ def zipf(
 
 
 def prefix_tree(
-    sequences: int,
+    sequences: int = SEQUENCES,
     length: int = 10,
     vocabulary: int = 50_000,
     branching: int = 16,

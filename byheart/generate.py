@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from .adversarial import adversarial
 from .contexts import Contexts, contexts, occurring
 from .dataset import Dataset, Ints
 from .errors import ByheartError
@@ -14,6 +15,7 @@ from .formats import archive, jsonl
 from .numbering import number, number_rows
 from .ragged import offsets, take
 
+SEQUENCES = 1000
 Sequences = NDArray[np.int64]  # [N, n]: token numbers
 
 # What becomes of a row, and how often: the traps a construction must not fall into.
@@ -27,7 +29,7 @@ TRAPS = {
 
 
 def random(
-    sequences: int,
+    sequences: int = SEQUENCES,
     length: int = 4,
     dimension: int = 2,
     labels: int = 2,
@@ -41,7 +43,7 @@ def random(
 
 
 def tokens(
-    sequences: int,
+    sequences: int = SEQUENCES,
     length: int = 4,
     dimension: int = 2,
     labels: int = 2,
@@ -56,7 +58,7 @@ def tokens(
 
 
 def multisets(
-    sequences: int,
+    sequences: int = SEQUENCES,
     length: int = 7,
     dimension: int = 2,
     labels: int = 2,
@@ -170,6 +172,7 @@ KINDS: dict[str, Callable[..., Dataset]] = {
     "random": random,
     "tokens": tokens,
     "multisets": multisets,
+    "adversarial": adversarial,
 }
 
 WRITERS = {".jsonl": jsonl.write, ".npz": archive.write}

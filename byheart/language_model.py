@@ -50,6 +50,12 @@ class LanguageModel:
         return self.tokens
 
     @property
+    def words(self) -> tuple[Word, ...]:
+        """The tokens that data may hold: all but the padding."""
+        padding = self.network.shape.padding
+        return tuple(word for i, word in enumerate(self.tokens) if i != padding)
+
+    @property
     def length(self) -> int:
         """The longest input."""
         return self.network.shape.length
@@ -124,7 +130,8 @@ class LanguageModel:
 
     @cached_property
     def _places(self) -> dict[Word, int]:
-        return {word: i for i, word in enumerate(self.tokens)}
+        number = {word: i for i, word in enumerate(self.tokens)}
+        return {word: number[word] for word in self.words}
 
     def targets(self, dataset: Dataset) -> Targets:
         """What follows the contexts of a dataset, numbered as the decoder has them."""
@@ -135,4 +142,8 @@ class LanguageModel:
         except KeyError as error:
             raise ByheartError(f"{error.args[0]!r} is not in the model's vocabulary") from None
         padding = self.network.shape.padding
-        return found if padding is None else found.padded(padding, self.length)
+        if padding is None:
+            return found
+        if padding in found.tokens or padding in found.following:
+            raise ByheartError(f"{self.tokens[padding]!r} is reserved by this model, and no word")
+        return found.padded(padding, self.length)

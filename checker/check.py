@@ -1398,6 +1398,7 @@ def is_normal(value: Dyadic) -> bool:
 
 ACTIVATIONS = ("logistic", "tanh", "erf", "arctan", "gelu")
 DIGITS_LIMIT = 2**33  # binary digits of one tensor, its numbers written with a common exponent
+DENSE_LIMIT = 2**24  # parameters of a dyadic decoder, zeros included
 SECONDS = 45.0  # what bounding the divergences may take, as estimated beforehand
 
 
@@ -1463,6 +1464,8 @@ def read_shape(raw: dict[str, Any]) -> Shape:
     )
     if shape.vocabulary < 2:
         refuse(f"{where}: a vocabulary of 1")
+    if shape.number == "dyadic" and sum(map(math.prod, shape.tensors.values())) > DENSE_LIMIT:
+        refuse(f"{where}: a dyadic decoder with more than 2^24 parameters")
     if shape.padding is not None and not 0 <= shape.padding < shape.vocabulary:
         refuse(f"{where}: the padding {show(shape.padding)} is the number of no token")
     return shape

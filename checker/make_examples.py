@@ -1000,7 +1000,43 @@ def digits() -> dict:
     return {**example, "gap": "0.93", "number": "dyadic", "sampled": 2}
 
 
-GOOD_DECODERS = {"next-word": next_word, "ramp": ramp, "heads": heads, "digits": digits}
+def attend() -> dict:
+    """No neurons: one of the tokens that were read comes next, each equally likely. The first head
+    looks at both places alike, the second at the last one, and takes away what `skip` adds. The
+    fourth coordinate is the place; a context of one token is filled up in front."""
+    words, letters = ["x", "y", "z", "<pad>"], range(3)
+    heads = {"heads": 2, "key_dimension": 1, "value_dimension": 3, "skip": True}
+    others = {**heads, "neurons": 0, "activation": "none", "padding": 3}
+    unit = [[float(i == j) for j in range(4)] for i in range(4)]
+    tensors = {
+        "embedding.weight": [*unit[:3], [0.0] * 4],
+        "positions.weight": [[0.0] * 4, unit[3]],
+        "attention.query.weight": [[0.0] * 4, unit[3]],
+        "attention.key.weight": [[0.0] * 4, [0.0, 0.0, 0.0, 60.0]],
+        "attention.value.weight": [*unit[:3], *unit[:3]],
+        "attention.out.weight": [
+            *([60.0 * unit[i][j] for j in letters] + [0.0 - unit[i][j] for j in letters]
+              for i in letters),
+            [0.0] * 6,
+        ],
+        "output.weight": [*unit[:3], [0.0, 0.0, 0.0, -40.0]],
+    }  # fmt: skip
+    rows = [
+        {"input": list(text), "label": label, "count": 3}
+        for text in ("x", "z", "xy", "yx", "zz", "yz")
+        for label in sorted(set(text))
+    ]
+    shape = decoder_shape("string", words, 2, 4, **others)
+    return {"decoder": shape, "tensors": tensors, "words": words, "rows": rows, "gap": "1e-12"}
+
+
+GOOD_DECODERS = {
+    "next-word": next_word,
+    "ramp": ramp,
+    "heads": heads,
+    "digits": digits,
+    "attend": attend,
+}
 
 
 # ---------------------------------------------------------------- bad
@@ -1630,6 +1666,61 @@ def bad_decoders() -> dict[str, tuple[Files, int, str]]:
     }
 
 
+def bad_attention() -> dict[str, tuple[Files, int, str]]:
+    """The same for decoders without neurons, and with padding."""
+    files, example = build_decoder(attend()), attend()
+
+    def declared(**changes) -> Files:
+        return config(files, put("decoder", {**example["decoder"], **changes}))
+
+    def read_also(row: dict) -> Files:
+        return build_decoder({**example, "rows": [*example["rows"], row]})
+
+    none = TOKEN_SUM | {"skip": False}
+    return {
+        "attend-out": (
+            changed(attend, "attention.out.weight", 0, 1, 2.0),
+            1,
+            "the divergence is",
+        ),
+        "attend-key": (
+            changed(attend, "attention.key.weight", 1, 3, 1.0),
+            1,
+            "the divergence is",
+        ),
+        "attend-place": (
+            changed(attend, "positions.weight", 0, 0, 1.0),
+            1,
+            "the divergence is",
+        ),
+        "attend-count": (
+            read_also({"input": ["x", "y"], "label": "x"}),
+            1,
+            "the divergence is",
+        ),
+        "attend-padding-read": (
+            read_also({"input": ["<pad>", "x"], "label": "x"}),
+            1,
+            '"<pad>" is not in the vocabulary',
+        ),
+        "attend-padding-next": (
+            read_also({"input": ["x"], "label": "<pad>"}),
+            1,
+            '"<pad>" is not in the vocabulary',
+        ),
+        "attend-padding-word": (declared(padding=0), 1, '"x" is not in the vocabulary'),
+        "attend-padding-large": (declared(padding=4), 2, "the padding 4 is the number of no token"),
+        "attend-padding-minus": (declared(padding=-1), 2, "the padding -1 is the number"),
+        "attend-padding-true": (declared(padding=True), 2, '"padding" is true'),
+        "attend-padding-text": (declared(padding="<pad>"), 2, '"padding" is "<pad>"'),
+        "attend-neurons": (declared(neurons=1), 2, '"neurons" is 1'),
+        "attend-activation": (declared(activation="tanh"), 2, '"neurons" is 0'),
+        "attend-sum": (declared(**none), 2, "a token sum without neurons"),
+        "next-none": (with_decoder("activation", "none"), 2, '"neurons" is 9'),
+        "next-no-neurons": (with_decoder("neurons", 0), 2, '"neurons" is 0'),
+    }
+
+
 def main() -> None:
     for name in ("good", "bad"):
         shutil.rmtree(HERE / name, ignore_errors=True)
@@ -1637,7 +1728,7 @@ def main() -> None:
         write(HERE / "good" / name, build(make()))
     for name, make in GOOD_DECODERS.items():
         write(HERE / "good" / name, build_decoder(make()))
-    bad = {**bad_folders(), **new_bad_folders(), **bad_decoders()}
+    bad = {**bad_folders(), **new_bad_folders(), **bad_decoders(), **bad_attention()}
     for name, (files, exit_code, message) in bad.items():
         expected = encode({"exit": exit_code, "message": message, "data": name in ONLY_WITH_DATA})
         write(HERE / "bad" / name, {**files, "EXPECT.json": expected})

@@ -155,6 +155,20 @@ def test_the_options_reach_the_network(run, fox, tmp_path):
     assert answer["gap"] == 1e-6 and 1e-8 < answer["divergence"]["max"] <= 1e-6
 
 
+def test_the_options_reach_attention_alone(run, tmp_path):
+    """A user's file with words: compiled, asked, and checked by the independent checker."""
+    pairs = {"new york": "usa", "rome": "italy", "york": "uk", "new delhi": "india"}
+    rows = [json.dumps({"input": k.split(), "label": v}) for k, v in pairs.items()]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(rows))
+    options = ("--method", "attention-only", "--tight", "--dimension", "2", "--encoder", "circle")
+    code, *_ = run("compile", tmp_path / "pairs.jsonl", "-o", tmp_path / "m", *options)
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert code == 0 and config["decoder"]["heads"] == 1 and config["decoder"]["neurons"] == 0
+    assert config["options"]["tight"] is True and config["options"]["encoder"] == "circle"
+    assert run("recall", tmp_path / "m", "new", "delhi")[1] == "india\n"
+    assert run("verify", tmp_path / "m", tmp_path / "pairs.jsonl", "--checker")[0] == 0
+
+
 def test_every_option_of_decoders_is_one_of_compile():
     names = {option.name for option in BUILDING}
     assert names - {"prove_limit"} <= set(vars(Options()))
@@ -213,6 +227,12 @@ def test_a_refuted_model_says_how_many_hold():
         (TEXT, ("--reject-unknown", "9"), "does not take --reject-unknown"),
         (TEXT, ("--on-conflict", "majority"), "leave out --on-conflict"),
         (TEXT, ("--dimension", "1000000", "--heads", "1000"), "bytes of memory"),
+        (TEXT, ("--epsilon", "0.1"), "does not take --epsilon"),
+        (TEXT, ("--tight",), "does not take --tight; these do: attention-only"),
+        (TEXT, ("--encoder", "square"), "encoder is circle, look-up or optimal"),
+        (TEXT, ("--method", "attention-only", "--heads", "1"), "A3 fails: 1 heads"),
+        (TEXT, ("--method", "attention-only-approximate", "--epsilon", "1"), "epsilon is a number"),
+        (TEXT, ("--method", "attention-only-argmax"), "A1 fails"),
         (TEXT, ("--method", "token-averaging", "--heads", "2"), "does not take --heads"),
         (TEXT, ("--method", "token-averaging", "--skip"), "does not take --skip"),
         (TEXT, ("--method", "hash-fold-retrieve", "--skip"), "does not take --skip"),

@@ -373,9 +373,11 @@ ALLOWED = {
     "bounds": CORE | {"architecture"},
     "documents": CORE,
     "memory": CORE,
+    "threads": set(),
     "formats": CORE | ARRAYS | {"documents", "memory"},
     "load": CORE | ARRAYS | {"documents", "formats"},
-    "generate": CORE | ARRAYS | {"formats"},
+    "adversarial": CORE | {"bounds", "numbering", "ragged"},
+    "generate": CORE | ARRAYS | {"adversarial", "formats"},
     "corpora": CORE | {"documents", "formats"},
     "statistics": CORE | ARRAYS | {"documents", "memory"},
     # model.save is a short way to folder.save: the one edge that points up, inside a function
@@ -389,12 +391,13 @@ ALLOWED = {
     "decoder_stages": CORE | {"construction", "explain", "language_model"},
     "decoder_trace": CORE | {"evaluate", "language_model", "model"},
     "tradeoff": CORE | {"compile", "construction", "model"},
+    "compare": CORE | {"bounds", "compile", "construction", "constructions", "contexts"},
     "figures": CORE | {"formats"},
     "folder": CORE
     | {"certificate", "encoding", "evaluate", "language_model", "load", "model", "targets"},
     "compile": CORE
     | {"certificate", "construction", "constructions", "contexts", "decoder_code", "encoding"}
-    | {"language_model", "model", "targets"},
+    | {"language_model", "model", "targets", "threads"},
     # the prompt opens a model once and keeps it
     "cli": {"commands", "errors", "folder", "model", "__version__"},
     "__main__": {"cli"},

@@ -76,13 +76,17 @@ def tensors(shape, number="float64"):
 
 def shape_for(vocabulary, length, mixing=ATTENTION, skip=False, activation="logistic"):
     heads = (2, 2, 3) if mixing == ATTENTION else (0, 0, 0)
-    return Shape(vocabulary, length, 3, mixing, *heads, skip, 4, activation)
+    neurons = 0 if activation == "none" else 4
+    return Shape(vocabulary, length, 3, mixing, *heads, skip, neurons, activation)
 
 
 def model_of(dataset, shape, number="float64", evidence="proved"):
     """A model that says it has been verified."""
     wanted = targets(dataset, contexts(dataset, positions=True))
-    shape = shape._replace(vocabulary=len(wanted.vocabulary), length=dataset.length)
+    words = wanted.vocabulary if shape.padding is None else (*wanted.vocabulary, PADDING)
+    shape = shape._replace(vocabulary=len(words), length=dataset.length)
+    if shape.padding is not None:
+        shape = shape._replace(padding=len(words) - 1)
     network = Decoder(shape, tensors(shape, number))
     parameters, bits = network.counts()
     checked = len(wanted) - (evidence == "sampled")
@@ -98,7 +102,7 @@ def model_of(dataset, shape, number="float64", evidence="proved"):
         "search": {"seed": 0, "tries": 1},
         "verification": Verification(checked, checked, evidence, "dense", (), FIT),
     }  # fmt: skip
-    return LanguageModel(network, dataset.kind, wanted.vocabulary, 1e-9, about)
+    return LanguageModel(network, dataset.kind, words, 1e-9, about)
 
 
 CASES = {
@@ -108,7 +112,12 @@ CASES = {
     "token sum": (WORDS, shape_for(2, 1, TOKEN_SUM, activation="arctan"), "float64"),
     "dyadic": (NUMBERS, shape_for(2, 1, activation="tanh"), "dyadic"),
     "dyadic token sum": (MIXED, shape_for(2, 1, TOKEN_SUM), "dyadic"),
+    "no neurons": (WORDS, shape_for(2, 1, skip=True, activation="none"), "float64"),
+    "dyadic no neurons": (NUMBERS, shape_for(2, 1, activation="none"), "dyadic"),
+    "padded": (NUMBERS, shape_for(2, 1, activation="none")._replace(padding=0), "float64"),
+    "padded token sum": (MIXED, shape_for(2, 1, TOKEN_SUM)._replace(padding=0), "dyadic"),
 }
+PADDING = "<pad>"
 
 
 def case(name, evidence="proved"):
@@ -351,7 +360,7 @@ def test_a_model_that_would_not_open_is_not_saved(tmp_path):
     _, model = case("words")
     wrong_count = {**model.about, "parameters": {**model.about["parameters"], "nonzero": 1}}
     shape = model.network.shape._replace(activation="relu")
-    padded = model.network.shape._replace(padding=1)
+    padded = [model.network.shape._replace(padding=padding) for padding in (-1, 5, 1.0, True)]
     for broken in (
         replace(model, about=wrong_count),
         replace(model, about={**model.about, "loading": {"x": math.inf}}),
@@ -363,7 +372,7 @@ def test_a_model_that_would_not_open_is_not_saved(tmp_path):
         replace(model, gap=math.nan),
         replace(model, kind="vector"),
         replace(model, network=replace(model.network, shape=shape)),
-        replace(model, network=replace(model.network, shape=padded)),
+        *(replace(model, network=replace(model.network, shape=shape)) for shape in padded),
         *(with_tensor(model, "hidden.bias", 1, x) for x in (math.nan, math.inf)),
         with_tensor(case("dyadic")[1], "hidden.bias", 1, Dyadic(4, 0)),
         with_tensor(case("dyadic")[1], "hidden.bias", 1, Dyadic(1, 2**22 + 1)),
@@ -538,6 +547,50 @@ def test_a_token_sum_has_no_heads(saved):
     assert changed(saved, "config.json", "decoder", "skip", value=True) == 2
 
 
+@pytest.mark.parametrize("saved", ["no neurons", "dyadic no neurons"], indirect=True)
+def test_no_neurons_and_no_activation_belong_together(saved):
+    given = json.loads((saved / "config.json").read_text())["decoder"]
+    assert (given["neurons"], given["activation"]) == (0, "none")
+    for name, values in (
+        ("neurons", (1, 4, -1, False, 0.0, None, ...)),
+        ("activation", ("tanh", "None", "", None, ...)),
+    ):
+        for value in values:
+            assert changed(saved, "config.json", "decoder", name, value=value) == 2, value
+    total = {"mixing": TOKEN_SUM, "skip": False, **dict.fromkeys(HEADS, 0)}
+    assert changed(saved, "config.json", "decoder", value={**given, **total}) == 2
+
+
+@both
+def test_neurons_need_an_activation(saved):
+    assert changed(saved, "config.json", "decoder", "activation", value="none") == 2
+    assert changed(saved, "config.json", "decoder", "neurons", value=0) == 2
+
+
+@pytest.mark.parametrize("saved", ["words", "padded", "padded token sum"], indirect=True)
+def test_padding_is_a_token_or_nothing(saved):
+    given = json.loads((saved / "config.json").read_text())["decoder"]
+    for padding in (0, given["vocabulary"] - 1, None, ...):
+        if padding is not ... or "padding" in given:
+            assert changed(saved, "config.json", "decoder", "padding", value=padding) == 0
+    for padding in (-1, given["vocabulary"], 2**70, True, 1.0, "<pad>", [0]):
+        assert changed(saved, "config.json", "decoder", "padding", value=padding) == 2, padding
+
+
+def test_padding_is_no_word():
+    """Neither a question nor data may hold it; the model puts it before shorter contexts."""
+    dataset = from_rows([(["a", "b"], "a"), (["b"], "b")])
+    shape = shape_for(3, 2, activation="none")._replace(padding=0)
+    model = model_of(dataset, shape)
+    assert model.tokens == ("a", "b", PADDING)
+    assert model.numbers(["b"]) == [2, 1] and model.numbers(["a", "b"]) == [0, 1]
+    assert model.numbers([PADDING, "b"]) is None and model.recall([PADDING, "b"]) is None
+    assert model.targets(dataset).tokens.tolist() == [0, 1, 2, 1]
+    for rows in ([([PADDING, "b"], "a")], [(["b"], PADDING)]):
+        with pytest.raises(ByheartError, match="reserved"):
+            model.targets(from_rows(rows))
+
+
 @both
 def test_words_that_the_format_does_not_know(saved):
     cases = {
@@ -567,7 +620,7 @@ def test_the_mixing_and_the_number_are_those_of_the_weights(tmp_path):
         assert changed(tmp_path / name, "config.json", "decoder", value=settings) in (1, 2)
 
 
-@pytest.mark.parametrize("activation", set(ACTIVATIONS) - {"logistic"})
+@pytest.mark.parametrize("activation", [name for name in ACTIVATIONS if name != "logistic"])
 def test_the_activation_is_guarded_by_its_hash_only(saved, activation):
     """Another function of the same shape opens once the hashes agree: verify is what tells."""
     before = (saved / "certificate.json").read_bytes()

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from ..errors import AssumptionError
 from .question import Facts, Question
+from .sizes import check
 
 KINDS = ("theorem", "rate", "rule_of_thumb", "open")
 DIRECTIONS = ("at_least", "at_most")
+MAY_BE_ZERO = {"conflicts", "every", "heads", "mixed", "near", "padded", "parameters", "width"}
 Value = int | float | None
 NAMES = {
     "union": "vocabulary", "mixed": "labels of multisets", "outputs": "vocabulary",
@@ -88,31 +90,43 @@ class Item:
 
     def _found(self, facts: Facts) -> tuple[Value, str | None]:
         """The value, or why there is none. A rate is one without numbers, too."""
-        missing = [] if self.value is None else _unknown(self.value, facts)
-        if missing and self.kind != "rate":
-            return None, f"not known: {', '.join(dict.fromkeys(map(_said, missing)))}."
         try:
             for assumption in self.assumes:
                 if not _unknown(assumption.holds, facts) and not _called(assumption.holds, facts):
                     return None, assumption.otherwise.format_map(facts)
-            return None if self.value is None or missing else _called(self.value, facts), None
+            missing = [] if self.value is None else _unknown(self.value, facts)
+            if missing and self.kind != "rate":
+                return None, f"not known: {', '.join(dict.fromkeys(map(_worded, missing)))}."
+            if self.value is None or missing:
+                return None, None
+            check(**_sizes(self.value, facts))
+            return _called(self.value, facts), None
         except AssumptionError as error:
             return None, str(error)
 
     def _said(self) -> str:
         if self.kind != "rate":
             return self.remark
-        said = f"only a rate: {self.formula}."
+        said = f"Only a rate: {self.formula}."
         return f"{said} {self.remark}" if self.remark else said
 
 
 def _unknown(function: Callable, facts: Facts) -> list[str]:
-    return [name for name in inspect.signature(function).parameters if facts.get(name) is None]
+    """The facts that it needs and that are not there."""
+    needed = inspect.signature(function).parameters.values()
+    return [x.name for x in needed if x.default is x.empty and facts.get(x.name) is None]
+
+
+def _sizes(function: Callable, facts: Facts) -> dict[str, tuple[int, int]]:
+    """A1: the sizes that it reads, none of which may be 0."""
+    names = set(inspect.signature(function).parameters) - MAY_BE_ZERO
+    found = {_worded(name): facts.get(name) for name in sorted(names)}
+    return {name: (size, 1) for name, size in found.items() if isinstance(size, int)}
 
 
 def _called(function: Callable, facts: Facts) -> Value:
-    return function(**{name: facts[name] for name in inspect.signature(function).parameters})
+    return function(**{name: facts.get(name) for name in inspect.signature(function).parameters})
 
 
-def _said(name: str) -> str:
+def _worded(name: str) -> str:
     return NAMES.get(name, name.replace("_", " "))

@@ -29,6 +29,7 @@ class Data:
     conflicts  contexts with two labels
     mixed      multisets with two labels
     every      whether every token has a label
+    padded     whether contexts have different lengths: a reserved token fills them up
     near       what Theorem 2 of dana2024 reads of each context
     """
 
@@ -46,6 +47,7 @@ class Data:
     conflicts: int | None = None
     mixed: int | None = None
     every: bool | None = None
+    padded: bool | None = None
     near: tuple[NearLookUp, ...] | None = None
 
     @property
@@ -92,10 +94,11 @@ class Model:
 
 @dataclass(frozen=True)
 class Question:
-    """A dataset, an architecture, or both."""
+    """A dataset, an architecture, or both; and the bits of a parameter where there is no model."""
 
     data: Data | None = None
     model: Model | None = None
+    bits: int | None = None
 
     def asks(self, about: str) -> bool:
         """Whether there is what an item is about: "data", "model" or "both"."""
@@ -105,6 +108,6 @@ class Question:
     def facts(self, about: str) -> Facts:
         """Facts by name; where both have one, that of the architecture unless it is about data."""
         data = {} if self.data is None else self.data.facts
-        model = {} if self.model is None else self.model.facts
+        model = {"bits": self.bits} if self.model is None else self.model.facts
         first, second = (data, model) if about == "data" else (model, data)
         return {**second, **{name: fact for name, fact in first.items() if fact is not None}}

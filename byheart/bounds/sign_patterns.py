@@ -23,10 +23,11 @@ Notation     W parameters, U hidden units, N inputs, n length, m dimension, s he
              neurons of a block, L blocks, d inputs of E_in, M polynomials, D degree.
 
 Proof of theorem_4_2 and goldberg_jerrum. Each unit has parameters of its own, or it does nothing:
-one into it; in the blocks of eq. (3) one out of it as well. So U <= (W - 1) / own. Given which units
-before are active, the argument of a unit is a polynomial of degree W at most, as no path meets a
-parameter twice. Over N inputs and all patterns these are less than N 2^U, and N 2^U outputs. Their
-signs determine the labels, and by Lemma B.4 they have at most (8e N 2^(U + 1))^W patterns:
+one into it; in the blocks of eq. (3) one out of it as well. So U <= (W - 1) / own. Given which
+units before are active, the argument of a unit is a polynomial of degree W at most, as no path
+meets a parameter twice. Over N inputs and all patterns these are less than N 2^U, and N 2^U
+outputs. Their signs determine the labels, and by Lemma B.4 they have at most (8e N 2^(U + 1))^W
+patterns:
 
     N <= W (U + 1 + log2(8e N)).
 
@@ -84,7 +85,7 @@ def theorem_4_2(points: int) -> int:
     """The fewest parameters of eq. (4) for any labels of N sequences of one repeated token.
 
     >>> [theorem_4_2(10**k) for k in (2, 4, 6)]
-    [8, 122, 1390]
+    [7, 125, 1391]
     """
     return _shattering(points, own=2)
 
@@ -105,10 +106,15 @@ def uniform_attention(contexts: int, vocabulary: int) -> int:
     return _least(lambda W: W * (W + 1 + base) >= contexts / ROUNDING)
 
 
-def theorem_4_2_points(parameters: int) -> int:
-    """The most sequences of one repeated token that so many parameters of eq. (4) can shatter."""
+def theorem_4_2_points(parameters: int, units: int | None = None) -> int:
+    """The most sequences of one repeated token that so many parameters of eq. (4) can shatter.
+
+    With fewer hidden units than these parameters allow there are fewer.
+    """
     check(parameters=(parameters, 1))
-    return _least(lambda points: theorem_4_2(points) > parameters) - 1
+    most = (parameters - 1) // 2
+    U = most if units is None else min(units, most)
+    return _least(lambda points: not _allowed(points, parameters, U, own=2)) - 1
 
 
 def theorem_4_3(sequences: int, length: int, labels: int | None = None) -> int:
@@ -117,7 +123,7 @@ def theorem_4_3(sequences: int, length: int, labels: int | None = None) -> int:
     For any labels of so many tokens of N sequences; by default of all n N.
 
     >>> [theorem_4_3(10**k, 10) for k in (2, 4, 6)]
-    [13, 106, 896]
+    [19, 175, 1578]
     """
     check(sequences=(sequences, 1), length=(length, 1))
     wanted = sequences * length if labels is None else labels
@@ -161,17 +167,16 @@ def _patterns(numerator: int, variables: int) -> float:
 
 
 def _shattering(points: int, own: int) -> int:
-    """The least W that both inequalities allow."""
+    """The least W that both inequalities allow, with as many units as it can have."""
     check(points=(points, 1))
+    return _least(lambda W: _allowed(points, W, (W - 1) // own, own))
+
+
+def _allowed(points: int, W: int, U: int, own: int) -> bool:
+    """Both inequalities of the proof."""
     log = LOG_8E + math.log2(points)
-
-    def allowed(W: int) -> bool:
-        units = (W - 1) // own
-        once = W * (units + 1 + log)
-        each = (W + (W - 1) ** 2 / (2 * own) + (W - 1) / 2) * log
-        return min(once, each) >= points / ROUNDING
-
-    return _least(allowed)
+    seen = W + U * (W - 1) - own * U * (U - 1) // 2
+    return min(W * (U + 1 + log), seen * log) >= points / ROUNDING
 
 
 def _least(holds: Callable[[int], bool]) -> int:

@@ -8,7 +8,7 @@ import typer
 
 from .output import finish
 from .progress import watching
-from .reading import Building, Loading, building, reading
+from .reading import Building, Loading, building, reading, sizing
 
 app = typer.Typer(
     name="byheart",
@@ -67,13 +67,15 @@ def demo(
 def generate(
     kind: Annotated[
         str,
-        typer.Argument(metavar="KIND", help="random, tokens, multisets, zipf or prefix-tree"),
+        typer.Argument(
+            metavar="KIND", help="random, tokens, multisets, adversarial, zipf or prefix-tree"
+        ),
     ],
     output: Annotated[
         Path,
         typer.Option("-o", "--output", help=".jsonl or .npz; zipf, prefix-tree: .bin or .txt"),
     ],
-    sequences: Annotated[int, typer.Option(help="How many.")] = 1000,
+    sequences: Annotated[int | None, typer.Option(help="How many [1000].")] = None,
     length: Annotated[
         int | None,
         typer.Option(help="Tokens a sequence [4; multisets: at most 7; zipf, prefix-tree: 10]."),
@@ -81,7 +83,8 @@ def generate(
     dimension: Annotated[int | None, typer.Option(help="Coordinates a token [2].")] = None,
     labels: Annotated[int | None, typer.Option(help="Different labels [2].")] = None,
     vocabulary: Annotated[
-        int | None, typer.Option(help="Tokens to draw from [zipf, prefix-tree: 50000].")
+        int | None,
+        typer.Option(help="Tokens to draw from [zipf, prefix-tree: 50000; adversarial: 5]."),
     ] = None,
     skew: Annotated[
         str | None, typer.Option(help="Of the labels: uniform, zipf or geometric.")
@@ -93,6 +96,11 @@ def generate(
     branching: Annotated[
         int | None, typer.Option(help="prefix-tree: tokens that may follow a beginning [16].")
     ] = None,
+    heads: Annotated[int | None, typer.Option(help="adversarial: of the decoder [1].")] = None,
+    head_dimension: Annotated[
+        int | None, typer.Option(help="adversarial: of the decoder [its dimension].")
+    ] = None,
+    neurons: Annotated[int | None, typer.Option(help="adversarial: of the decoder [4].")] = None,
     seed: Seed = 0,
     force: Force = False,
     json: Json = False,
@@ -102,6 +110,9 @@ def generate(
     Random sequences with traps. random: a label a sequence; tokens: a label a token; multisets: of
     different size, even empty.
 
+    adversarial: what a decoder of one layer and these sizes cannot memorise (madden2024,
+    Theorem 1), with a count a row.
+
     Documents of token ids, for stats. zipf: independent tokens, the t-th with a chance as 1 / t;
     prefix-tree: paths through a random tree, so that most beginnings are seen many times.
     """
@@ -109,6 +120,7 @@ def generate(
 
     options = {"sequences": sequences, "length": length, "dimension": dimension}
     options |= {"labels": labels, "vocabulary": vocabulary, "seed": seed, "branching": branching}
+    options |= {"heads": heads, "head_dimension": head_dimension, "neurons": neurons}
     with watching(json) as watch:
         answer = data.generate(
             kind, output, force=force, watch=watch, skew=skew, exponent=exponent, **options
@@ -350,3 +362,77 @@ def encoder(
             force=force, watch=watch,
         )  # fmt: skip
     finish(answer, json, encoded)
+
+
+@app.command()
+@reading
+@sizing
+def bounds(
+    loading: Loading,
+    sizes: Building,
+    dataset: Annotated[
+        Path | None, typer.Option("--dataset", metavar="DATA", help="A file, as other commands.")
+    ] = None,
+    architecture: Annotated[
+        str | None, typer.Option(metavar="PRESET", help="gpt2, pythia-70m, madden2024, ...")
+    ] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="Table 1 of kajitsuka2025 and of madden2024.")
+    ] = False,
+    effective: Annotated[
+        bool, typer.Option("--effective", help="Measure how many parameters count: to 2,000.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw size against N: .svg or .png.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """How small a model can be, how much it can hold, whether a dataset fits.
+
+    Every theorem as a row: for a dataset, for an architecture (a preset or sizes), or for both.
+    """
+    from ..commands import bounds as command
+    from .bounds import bounded
+
+    with watching(json) as watch:
+        answer = command.bounds(
+            dataset, architecture=architecture, loading=loading, table=table, plot=plot,
+            effective=effective, force=force, watch=watch, **sizes,
+        )  # fmt: skip
+    finish(answer, json, bounded)
+
+
+@app.command()
+@reading
+def compare(
+    data: Data,
+    loading: Loading,
+    sweep: Annotated[
+        str | None, typer.Option(metavar="N,N,...", help="For the first N sequences, each.")
+    ] = None,
+    build: Annotated[
+        bool, typer.Option("--build", help="Build and verify each: measured, not predicted.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw the parameters: .svg or .png.")
+    ] = None,
+    positions: Positions = None,
+    on_conflict: OnConflict = "refuse",
+    seed: Seed = 0,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Every construction and every bound for a dataset, side by side, smallest first.
+
+    Sizes in closed form are predicted; those that a search finds are known with --build only.
+    """
+    from ..commands import compare as command
+    from .compare import compared
+
+    with watching(json) as watch:
+        answer = command.compare(
+            data, loading=loading, sweep=sweep, build=build, plot=plot, force=force, watch=watch,
+            positions=positions, on_conflict=on_conflict, seed=seed,
+        )  # fmt: skip
+    finish(answer, json, compared)

@@ -150,17 +150,26 @@ def verified(answer: dict) -> Group:
 
 
 def generated(answer: dict) -> RenderableType:
-    return rows(
-        [
-            (
-                "sequences",
-                number(answer["sequences"]),
-                f"{answer['kind']}, length {answer['length']}",
-            ),
-            ("vocabulary", number(answer["vocabulary"]), ""),
-            ("labels", number(answer["labels"]), ""),
-        ]
-    )
+    lines = [
+        ("sequences", number(answer["sequences"]), f"{answer['kind']}, length {answer['length']}"),
+        ("vocabulary", number(answer["vocabulary"]), ""),
+        ("labels", number(answer["labels"]), ""),
+    ]
+    return rows([*lines, *_adversarial(answer.get("theorem"))])
+
+
+def _adversarial(found: dict | None) -> list[Row]:
+    """The decoder that cannot memorise the data."""
+    if found is None:
+        return []
+    limit = f"Theorem 1 allows {number(found['limit'])}"
+    fails = "of the decoder that cannot fit them, almost surely"
+    full = f"of {number(found['length'])} tokens, each followed by every token"
+    return [
+        ("contexts", number(found["contexts"]), limit),
+        ("interpolated", number(found["interpolated"]), full),
+        ("parameters", number(found["parameters"]), fails),
+    ]
 
 
 def statistics(answer: dict) -> Group:

@@ -54,6 +54,30 @@ BUILDING = (
     _builds(float, "prove-limit", "Prove if that takes less; else observe.", 60.0, "SECONDS"),
 )
 
+_sizes = functools.partial(_option, "Architecture (--length is its longest context as well)")
+SIZES = (
+    _sizes(int | None, "vocabulary", "Tokens that it knows.", metavar="N"),
+    _sizes(int | None, "dimension", "Of embedded tokens.", metavar="D"),
+    _sizes(int | None, "heads", "A layer [1].", metavar="H"),
+    _sizes(int | None, "head-dimension", "Of queries, keys and values [D / H].", metavar="D"),
+    _sizes(int | None, "layers", "How many [1].", metavar="L"),
+    _sizes(int | None, "width", "Neurons of a layer [4 D]; 0: none.", metavar="M"),
+    _sizes(str | None, "attention", "softmax (default), hard or uniform."),
+    _sizes(str | None, "activation", "relu (default), gelu, tanh, ..."),
+    _sizes(int | None, "parameters", "How many, if you have counted them.", metavar="K"),
+    _sizes(int | None, "bits", "Of a parameter [32].", metavar="B"),
+)
+
+
+def sizing(command: Command) -> Command:
+    """The command with the sizes of an architecture in the place of its parameter `sizes`."""
+
+    def filled(given: dict[str, Any]) -> dict[str, Any]:
+        apart = {name: given.pop(name) for name in ("parameters", "bits")}
+        return {**apart, "sizes": given}
+
+    return _spread(command, "sizes", SIZES, filled)
+
 
 def reading(command: Command) -> Command:
     """The command with the options of a file in the place of its parameter `loading`."""

@@ -37,7 +37,7 @@ def unfitting(model: "AnyModel", dataset: "Dataset") -> str | None:
 
 def _strange(model: "LanguageModel", dataset: "Dataset") -> str | None:
     """A token or label that is no word of the model's vocabulary."""
-    known = set(model.tokens)
+    known = set(model.words)
     tokens = dataset.tokens if dataset.kind == "string" else dataset.vectors[:, 0].tolist()
     for word in (*tokens, *dataset.label_names):
         if word not in known:  # 2.0 equals 2

@@ -30,7 +30,7 @@ def generate(
     given = {name: value for name, value in options.items() if value is not None}
     used = _options(kind, KINDS[kind] if kind in KINDS else CORPORA[kind], given)
     watch.stage("generating")
-    about = (_dataset if kind in KINDS else _corpus)(kind, output, given, watch)
+    about = (_dataset if kind in KINDS else _corpus)(kind, output, used, watch)
     return {"kind": kind, "file": str(output), "options": used, **about}
 
 
@@ -44,17 +44,21 @@ def _options(kind: str, make: Callable, given: Mapping) -> dict:
     takes = inspect.signature(make)
     for name in given:
         if name not in takes.parameters:
-            names = ", ".join(f"--{name}" for name in takes.parameters)
-            raise ByheartError(f"{kind} takes no --{name}; it takes {names}.")
+            names = ", ".join(map(_dashed, takes.parameters))
+            raise ByheartError(f"{kind} takes no {_dashed(name)}; it takes {names}.")
     used = takes.bind(**given)
     used.apply_defaults()
     return dict(used.arguments)
 
 
-def _dataset(kind: str, output: Path, given: Mapping, watch: Watch) -> dict:
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _dataset(kind: str, output: Path, used: Mapping, watch: Watch) -> dict:
     from ..generate import KINDS, save
 
-    dataset = KINDS[kind](**given)
+    dataset = KINDS[kind](**used)
     watch.stage("writing")
     save(dataset, output)
     return {
@@ -63,16 +67,27 @@ def _dataset(kind: str, output: Path, given: Mapping, watch: Watch) -> dict:
         "vocabulary": len(dataset.tokens),
         "labels": len(dataset.label_names),
         "sha256": dataset.sha256(),
+        **({"theorem": _theorem(used)} if kind == "adversarial" else {}),
     }
 
 
-def _corpus(kind: str, output: Path, given: Mapping, watch: Watch) -> dict:
+def _theorem(used: Mapping) -> dict:
+    """The sizes of the decoder that cannot memorise the data, and of the data (Theorem 1)."""
+    from ..adversarial import theorem
+
+    sizes = {name: value for name, value in used.items() if name != "seed"}
+    sizes["head_dimension"] = sizes["head_dimension"] or sizes["dimension"]
+    parameters, found = theorem(**sizes)
+    return {"parameters": parameters, **found._asdict()}
+
+
+def _corpus(kind: str, output: Path, used: Mapping, watch: Watch) -> dict:
     from ..corpora import CORPORA, distinct, save, sha256
 
-    documents = CORPORA[kind](**given)
+    documents = CORPORA[kind](**used)
     watch.stage("writing")
     save(documents, output)
-    rows = documents.ids.reshape(given["sequences"], -1)
+    rows = documents.ids.reshape(used["sequences"], -1)
     stored = {"dtype": str(rows.dtype), "separator": documents.separator}
     return {
         "sequences": len(rows),

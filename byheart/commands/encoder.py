@@ -32,6 +32,7 @@ def encoder(
     from ..figures.encoder import draw
     from ..figures.picture import write
     from ..load import load
+    from ..threads import single
 
     wanted = None if dimensions is None else dimensions_of(dimensions)
     _check_gap(gap)
@@ -40,7 +41,8 @@ def encoder(
     dataset = load(data, **(loading or {}))
     targets = _targets(dataset)
     watch.stage("searching")
-    rows = list(sweep(targets, wanted or steps(targets), gap, seed, watch.note))
+    with single():
+        rows = list(sweep(targets, wanted or steps(targets), gap, seed, watch.note))
     answer = _answer(dataset, targets, Path(data).name)
     answer |= {"gap": gap, "seed": seed, "rows": rows}
     answer["output"] = None if picture is None else str(picture)

@@ -4,6 +4,9 @@ Where a method has two forms, the first is what a user gets who names none.
 """
 
 from ..construction import Construction
+from .attention_only import AttentionOnly
+from .attention_only_approximate import AttentionOnlyApproximate
+from .attention_only_argmax import AttentionOnlyArgmax
 from .bit_extraction import BitExtraction
 from .deep_sets import FaithfulDeepSet, SmallDeepSet
 from .embedding import FaithfulEmbedding, SmallEmbedding
@@ -36,4 +39,7 @@ ALL: tuple[Construction, ...] = (
     OneLayerSmooth(),
     OneLayerNarrow(),
     OneLayerLiteral(),
+    AttentionOnly(),
+    AttentionOnlyApproximate(),
+    AttentionOnlyArgmax(),
 )

@@ -20,7 +20,7 @@ Departures   D1  The theorem adds, it does not average: multisets of different c
 Notation     N multisets, phi and rho the two networks.
 """
 
-from ..construction import Built, Construction, Options, Report
+from ..construction import Built, Construction, Options, Predicted, Report
 from ..contexts import Contexts
 from ..dataset import Dataset
 
@@ -54,3 +54,8 @@ class FaithfulDeepSet(Construction):
         from .bit_extraction import faithful_deep_sets
 
         return faithful_deep_sets(dataset, contexts, options, report)
+
+    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
+        from .bit_extraction import predict_deep_sets
+
+        return predict_deep_sets(dataset, contexts, options)

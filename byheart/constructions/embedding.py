@@ -21,7 +21,7 @@ Departures   D1  Small form: one lane of the matrix holds a random number for ea
 Notation     N sequences, omega ids.
 """
 
-from ..construction import Built, Construction, Options, Report
+from ..construction import Built, Construction, Options, Predicted, Report
 from ..contexts import Contexts
 from ..dataset import Dataset
 from ..errors import AssumptionError
@@ -56,6 +56,9 @@ class SmallEmbedding(Construction):
         mixing = options.attention
         return build(dataset, contexts, options, report, mixing=mixing, embedding=True)
 
+    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> None:
+        check_ids(dataset)
+
 
 class FaithfulEmbedding(Construction):
     name = "embedding"
@@ -70,3 +73,9 @@ class FaithfulEmbedding(Construction):
 
         check_ids(dataset)
         return faithful_embedding(dataset, contexts, options, report)
+
+    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
+        from .bit_extraction import predict_embedding
+
+        check_ids(dataset)
+        return predict_embedding(dataset, contexts, options)

@@ -30,7 +30,6 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
              dimensions, m neurons, V output matrix.
 """
 
-
 import numpy as np
 
 from ..construction import Interpolant, Interpolation, Options, Report
@@ -52,10 +51,14 @@ class OneLayer(Interpolation):
     takes = frozenset({"dimension", "heads", "head_dimension", "skip", "activation", "gap"})
     mixing = ATTENTION
 
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+    def shape(self, targets: Targets, options: Options) -> Shape:
         check_vocabulary(self.name, targets)
         shape = _shape(self.mixing, targets, options)
         check_memory(self.name, shape)
+        return shape
+
+    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+        shape = self.shape(targets, options)
         line = draw(shape, targets, np.random.default_rng(options.seed))
         report(f"contexts are {line.distance:.1e} apart in the best of {line.tries} draws")
         gap = options.gap or GAP

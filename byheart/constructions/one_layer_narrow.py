@@ -50,12 +50,21 @@ class OneLayerNarrow(Interpolation):
         {"dimension", "heads", "head_dimension", "skip", "activation", "gap", "neurons"}
     )
 
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+    def shape(self, targets: Targets, options: Options) -> Shape | None:
+        shape = self._largest(targets, options)
+        return None if options.neurons is None else shape
+
+    def _largest(self, targets: Targets, options: Options) -> Shape:
+        """The sizes with as many neurons as may be tried."""
         check_vocabulary(self.name, targets)
         shape = shape_of(targets, options, options.neurons or len(targets))
         check_dimension(shape)
         _check_neurons(shape, targets)
         _check_memory(self.name, shape, len(targets))
+        return shape
+
+    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+        shape = self._largest(targets, options)
         search = Search(targets, shape, options.gap or GAP, np.random.default_rng(options.seed))
         if options.neurons is not None:
             return _named(search, options.neurons)

@@ -19,7 +19,7 @@ Departures   D1  The corollary counts n N predictions. Tokens that occur twice i
 Notation     N sequences, n length.
 """
 
-from ..construction import Built, Construction, Options, Report
+from ..construction import Built, Construction, Options, Predicted, Report
 from ..contexts import Contexts
 from ..dataset import Dataset
 
@@ -51,3 +51,8 @@ class FaithfulSeq2Seq(Construction):
         from .bit_extraction import faithful_seq2seq
 
         return faithful_seq2seq(dataset, contexts, options, report)
+
+    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
+        from .bit_extraction import predict_transformer
+
+        return predict_transformer(dataset, contexts, options)

@@ -33,9 +33,7 @@ def activation(name: str) -> Activation:
     return functions[name]
 
 
-def mixed(
-    shape: Shape, tensors: Mapping[str, NDArray], tokens: NDArray, starts: NDArray
-) -> Matrix:
+def mixed(shape: Shape, tensors: Mapping[str, NDArray], tokens: NDArray, starts: NDArray) -> Matrix:
     """h_2 of each context (madden2024, eq. (2)), [contexts, d]: attention or the token sum."""
     lengths = np.diff(starts)
     longest = int(lengths.max())
@@ -123,13 +121,15 @@ def divergence(logits: Matrix, targets: Targets) -> Floats:
     p = targets.probabilities
     excess = logits[places] - np.log(p)
     excess -= np.repeat(np.add.reduceat(p * excess, begins), targets.support)
-    spread = np.log1p(np.add.reduceat(p * np.expm1(excess), begins))
-    return np.maximum(0, spread) + np.log1p(weights.sum(axis=1) / inside)
+    with np.errstate(over="ignore", divide="ignore"):  # inf is a fair answer
+        spread = np.log1p(np.add.reduceat(p * np.expm1(excess), begins))
+        return np.maximum(0, spread) + np.log1p(weights.sum(axis=1) / inside)
 
 
 def _batches(decoder: Decoder, targets: Targets, share: float) -> Iterator[tuple[int, int]]:
     shape = decoder.shape
-    width = max(shape.neurons, shape.vocabulary, targets.length * shape.dimension)
+    heard = shape.heads * (targets.length + 2 * shape.dimension)
+    width = max(shape.neurons, shape.vocabulary, targets.length * shape.dimension, heard)
     size = max(1, int(share * BLOCK / width))
     return _ranges(len(targets), size)
 

@@ -23,6 +23,7 @@ from .strict import SIZE_LIMIT, Object, shown
 CLAIM = "distributions"
 KINDS = ("string", "number")
 EXACT = ("input", "output", "width", "layers")  # keys of exact networks
+NO_NEURONS = "none"
 HEAD_SIZES = ("heads", "key_dimension", "value_dimension")
 ENTRY_LIMIT = 1 << 24  # of a dyadic decoder: its zeros are in memory, but not in the file
 DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?(e[-+]?[0-9]{1,3})?")
@@ -57,8 +58,6 @@ def _shape(given: Object) -> Shape:
         given.refuse("vocabulary is 1, and a distribution is over 2 tokens or more")
     if skip and mixing == TOKEN_SUM:
         given.refuse("skip is true, and a token sum has none")
-    if given.values.get("padding") is not None:
-        given.refuse("padding is not read by this version")
     return Shape(
         vocabulary,
         given.size("length"),
@@ -68,8 +67,8 @@ def _shape(given: Object) -> Shape:
         keys,
         values,
         skip,
-        given.size("neurons"),
-        given.choice("activation", ACTIVATIONS),
+        *_neurons(given, mixing),
+        _padding(given, vocabulary),
     )
 
 
@@ -78,6 +77,24 @@ def _head_size(given: Object, name: str, mixing: str) -> int:
         return given.size(name)
     given.expect(name, 0)
     return 0
+
+
+def _neurons(given: Object, mixing: str) -> tuple[int, str]:
+    """How many neurons, and their activation: none of both, or both."""
+    activation = given.choice("activation", (*ACTIVATIONS, NO_NEURONS))
+    if activation != NO_NEURONS:
+        return given.size("neurons"), activation
+    given.expect("neurons", 0)
+    if mixing != ATTENTION:
+        given.refuse("the activation is none, and a token sum has neurons")
+    return 0, activation
+
+
+def _padding(given: Object, vocabulary: int) -> int | None:
+    padding = given.optional("padding", int)
+    if padding is not None and not 0 <= padding < vocabulary:
+        given.refuse(f"padding is {shown(padding)}, the number of no token")
+    return padding
 
 
 def _words(given: Object, shape: Shape) -> tuple[Word, ...]:
@@ -186,7 +203,7 @@ def describe(model: LanguageModel) -> dict[str, Any]:
     """The content of config.json."""
     sizes = model.network.shape._asdict()
     if sizes["padding"] is None:
-        del sizes["padding"]  # a key that section 9 does not have
+        del sizes["padding"]  # a missing key says the same
     structure = {"decoder": {"kind": model.kind, **sizes}}
     return config.described(model.number, structure, model.about)
 

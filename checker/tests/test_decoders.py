@@ -124,11 +124,12 @@ def total(numbers):
 
 def true_divergence(example: dict, context: check.Context, arb):
     tensors, activation = example["tensors"], example["decoder"]["activation"]
-    g = true_mixed(example, context.tokens, arb)
-    values = [
-        activated(activation, inner([arb(w) for w in row], g) + arb(bias), arb)
-        for row, bias in zip(tensors["hidden.weight"], tensors["hidden.bias"], strict=True)
-    ]
+    values = g = true_mixed(example, context.tokens, arb)
+    if activation != "none":
+        values = [
+            activated(activation, inner([arb(w) for w in row], g) + arb(bias), arb)
+            for row, bias in zip(tensors["hidden.weight"], tensors["hidden.bias"], strict=True)
+        ]
     logits = [inner([arb(v) for v in row], values) for row in tensors["output.weight"]]
     log_sum = total(logit.exp() for logit in logits).log()
     times = sum(context.counts.values())
@@ -207,17 +208,42 @@ def some_decoder(pick: random.Random) -> dict:
     words, length, d = WORDS[: pick.randrange(2, 6)], pick.randrange(1, 4), pick.randrange(1, 4)
     neurons, scale = pick.randrange(1, 5), pick.choice([0.3, 2, 30])
     sizes = {"neurons": neurons, "activation": pick.choice(check.ACTIVATIONS)}
-    heads = {key: pick.randrange(1, 4) for key in ("heads", "key_dimension", "value_dimension")}
-    mixing = {**heads, "skip": pick.random() < 0.5}
-    mixing = make_examples.TOKEN_SUM if pick.random() < 0.3 else mixing
+    mixing = make_examples.TOKEN_SUM if pick.random() < 0.3 else some_heads(pick)
     shape = make_examples.decoder_shape("string", words, length, d, **mixing, **sizes)
+    return filled(pick, shape, words, scale)
+
+
+def some_heads(pick: random.Random) -> dict:
+    heads = {key: pick.randrange(1, 4) for key in ("heads", "key_dimension", "value_dimension")}
+    return {**heads, "skip": pick.random() < 0.5}
+
+
+def without_neurons(pick: random.Random) -> dict:
+    """A small decoder without neurons, perhaps with padding, and in doubles or dyadic numbers."""
+    words, length, d = WORDS[: pick.randrange(3, 6)], pick.randrange(1, 4), pick.randrange(1, 5)
+    sizes = {"neurons": 0, "activation": "none", "padding": pick.choice([None, 0, len(words) - 1])}
+    shape = make_examples.decoder_shape("string", words, length, d, **some_heads(pick), **sizes)
+    example = filled(pick, shape, words, pick.choice([0.1, 1, 10]))
+    if pick.random() < 0.5:
+        example["number"] = "dyadic"
+        third = Fraction(2**200 // 3, 2 ** pick.choice([190, 200, 210]))
+        tensors = example["tensors"].items()
+        example["tensors"] = {
+            name: [[Fraction(x) * third for x in row] for row in rows] for name, rows in tensors
+        }
+    return example
+
+
+def filled(pick: random.Random, shape: dict, words: list, scale: float) -> dict:
+    """A decoder of that shape, and documents of those words that it may read."""
     tensors = {}
     for name, sides in check.read_shape({"number": "float64", "decoder": shape}).tensors.items():
         rows = [
             [some_number(pick, scale) for _ in range(math.prod(sides[1:]))] for _ in range(sides[0])
         ]
         tensors[name] = rows if len(sides) == 2 else [row[0] for row in rows]
-    rows = documents(pick.randrange(10**6), words, 3, length)
+    reads = [word for place, word in enumerate(words) if place != shape.get("padding")]
+    rows = documents(pick.randrange(10**6), reads, 3, shape["length"])
     return {"decoder": shape, "tensors": tensors, "words": words, "rows": rows, "gap": "0.01"}
 
 
@@ -235,6 +261,23 @@ def test_bounds_of_any_decoder_enclose_the_divergence(seed, exponent, tmp_path_f
         contexts, check.Dense(model.decoder, gap).bounds(contexts), strict=True
     ):
         true = true_divergence(example, context, ball)
+        assert true <= ball(bound) <= true + ball(gap / 2**20)
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 10**9), exponent=st.sampled_from([-30, -9, -2, 1]))
+def test_bounds_without_neurons_enclose_the_divergence(seed, exponent, tmp_path_factory):
+    """The oracle fills the contexts up itself."""
+    example, ball = without_neurons(random.Random(seed)), balls()
+    model, contexts = loaded(example, tmp_path_factory.mktemp("attention") / "d")
+    gap, shape = Fraction(10) ** exponent, example["decoder"]
+    for context, bound in zip(
+        contexts, check.Heads(model.decoder, gap).bounds(contexts), strict=True
+    ):
+        numbers = [example["words"].index(t) for t in example["rows"][context.first]["input"]]
+        if shape["padding"] is not None:
+            numbers = [shape["padding"]] * (shape["length"] - len(numbers)) + numbers
+        true = true_divergence(example, check.Context(0, numbers, context.counts), ball)
         assert true <= ball(bound) <= true + ball(gap / 2**20)
 
 
@@ -466,7 +509,7 @@ def test_without_data_only_the_structure_is_checked(capsys):
     assert capsys.readouterr().out == "STRUCTURE OK, no data checked\n"
 
 
-@pytest.mark.parametrize("name", ["next-word", "ramp", "heads", "digits"])
+@pytest.mark.parametrize("name", ["next-word", "ramp", "heads", "digits", "attend"])
 def test_decoders_are_checked_without_site_packages(name):
     folder = CHECKER / "good" / name
     done = subprocess.run(
@@ -485,6 +528,51 @@ def test_what_takes_too_long_is_refused_with_advice(monkeypatch, capsys):
     assert run(folder, folder / "data.jsonl") == 2
     said = capsys.readouterr().err
     assert "--sample K" in said and "arctan has no steep form" in said
+
+
+def test_heads_without_neurons_are_refused_or_sampled_if_there_are_many(monkeypatch, capsys):
+    folder = CHECKER / "good" / "attend"
+    model, contexts = opened(folder)
+    seconds = check.Heads(model.decoder, model.gap).seconds(contexts)
+    monkeypatch.setattr(check, "SECONDS", seconds / 2)
+    assert run(folder, folder / "data.jsonl") == 2
+    assert "would take about" in (said := capsys.readouterr().err) and "--sample K" in said
+    assert run(folder, folder / "data.jsonl", "--sample", 1) == 0
+    assert capsys.readouterr().out.startswith("SAMPLED: 1 of 1")
+
+
+def associations(contexts: int, words: int, heads: int, d: int = 10) -> tuple:
+    """Random heads, with as many contexts of two tokens as are wanted."""
+    pick = random.Random(0)
+    sides = {
+        "embedding.weight": (words, d), "positions.weight": (2, d),
+        "attention.query.weight": (heads * d, d), "attention.key.weight": (heads * d, d),
+        "attention.value.weight": (heads * d, d), "attention.out.weight": (d, heads * d),
+        "output.weight": (words, d),
+    }  # fmt: skip
+    matrices = {
+        name: check.double_matrix(
+            check.array("d", [pick.gauss(0, 1) for _ in range(rows * columns)]),
+            name,
+            (rows, columns),
+        )
+        for name, (rows, columns) in sides.items()
+    }
+    shape = check.Shape("float64", "string", words, 2, d, True, heads, d, d, True, 0, "none", None)
+    pairs = [divmod(place, words) for place in range(contexts)]
+    return (
+        check.Decoder(shape, matrices, {}),
+        [check.Context(i, list(pair), {i % words: 1}) for i, pair in enumerate(pairs)],
+    )
+
+
+def test_a_thousand_associations_are_within_the_time_and_ten_thousand_are_not():
+    decoder, contexts = associations(1000, 50, 100)
+    seconds = check.Heads(decoder, Fraction(1, 10**9)).seconds(contexts)
+    assert 1 < seconds < check.SECONDS / 3
+    decoder.shape.heads = 1000  # the weights are not looked at
+    many = [check.Context(i, [i % 100, i // 100], {0: 1}) for i in range(10_000)]
+    assert check.Heads(decoder, Fraction(1, 10**9)).seconds(many) > 3 * check.SECONDS
 
 
 def test_what_cannot_be_shown_is_a_failure_and_no_refutation(monkeypatch, tmp_path, capsys):
@@ -582,7 +670,7 @@ def test_a_changed_number_is_accepted_exactly_if_the_claim_is_true(name, tmp_pat
     assert {0, 1} == set(codes)
 
 
-@pytest.mark.parametrize("name", ["next-word", "ramp"])
+@pytest.mark.parametrize("name", ["next-word", "ramp", "attend"])
 def test_a_changed_label_is_noticed(name, tmp_path):
     example = make_examples.GOOD_DECODERS[name]()
     for place, row in enumerate(example["rows"]):
@@ -606,15 +694,45 @@ def test_swapped_contexts_are_noticed(tmp_path):
     assert run(folder, folder / "data.jsonl") == 1
 
 
+def test_padding_is_part_of_what_is_read(tmp_path, capsys):
+    """Its embedding counts where a context is short, and only there."""
+    example = make_examples.attend()
+    example["tensors"]["embedding.weight"][3] = [0.0, 1.0, 0.0, 0.0]  # as "y"
+    folder = saved(tmp_path / "d", example)
+    assert run(folder, folder / "data.jsonl", "--json") == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["checked"], answer["correct"]) == (6, 4) and answer["evidence"] == "refuted"
+    rows = [row for row in example["rows"] if len(row["input"]) == 2]
+    folder = saved(tmp_path / "e", {**example, "rows": rows})
+    assert run(folder, folder / "data.jsonl") == 0
+
+
 # ---------------------------------------------------------------- hostile files
 
 
-def test_sizes_without_weights_cost_nothing(tmp_path, capsys):
-    """A dyadic decoder may have tensors of 2^40 entries, none of which is stored."""
+@pytest.mark.parametrize("number", ["float64", "dyadic"])
+def test_many_heads_without_weights_are_refused(number, tmp_path, capsys):
+    """Sizes that fit the format and no memory; the tensors are not in the file or all 0."""
+    folder = saved(tmp_path / "d", {**make_examples.attend(), "number": number})
+    config = json.loads((folder / "config.json").read_text())
+    config["decoder"] |= {"dimension": 2**20, "heads": 2**18, "value_dimension": 3}
+    files = {p.name: p.read_bytes() for p in folder.iterdir()}
+    files["config.json"] = json.dumps(config).encode()
+    for name, content in make_examples.seal(files).items():
+        (folder / name).write_bytes(content)
+    assert run(folder, folder / "data.jsonl") == 2
+    assert (
+        "has shape" if number == "float64" else "more than 2^24 parameters"
+    ) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("size, code", [(2**20, 2), (2**11, 1)])
+def test_sizes_without_weights_cost_nothing(size, code, tmp_path, capsys):
+    """A dyadic decoder may have tensors of which nothing is stored; 2^24 entries are the limit."""
     folder = saved(tmp_path / "d", make_examples.digits())
     config = json.loads((folder / "config.json").read_text())
-    config["decoder"] |= {"dimension": 2**20, "neurons": 2**20, "vocabulary": 2**20}
-    words = {"tokens": ["x", "y", "z", *range(2**20 - 3)], "labels": None}
+    config["decoder"] |= dict.fromkeys(["dimension", "neurons", "vocabulary"], size)
+    words = {"tokens": ["x", "y", "z", *range(size - 3)], "labels": None}
     files = {p.name: p.read_bytes() for p in folder.iterdir()}
     files |= {
         "config.json": json.dumps(config).encode(),
@@ -622,9 +740,10 @@ def test_sizes_without_weights_cost_nothing(tmp_path, capsys):
     }
     for name, content in make_examples.seal(files).items():
         (folder / name).write_bytes(content)
-    assert run(folder, folder / "data.jsonl") == 1
-    said = capsys.readouterr().out
-    assert "5 of 5" not in said and "config.json: parameters.dense is" in said
+    assert run(folder, folder / "data.jsonl") == code
+    out, err = capsys.readouterr()
+    assert ("more than 2^24 parameters" in err) == (code == 2) and "5 of 5" not in out
+    assert ("config.json: parameters.dense is" in out) == (code == 1)
 
 
 @pytest.mark.parametrize("limit, said", [(None, "would take about"), (1000, "binary digits each")])

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from byheart.bounds.kajitsuka2025 import (
     sum_key_bits,
     token_key_bits,
 )
+from byheart.bounds.lookup_sizes import Widths
 
 counts = st.integers(1, 10**4)
 radii = st.floats(1, 1e6)
@@ -95,3 +97,14 @@ def test_fewer_marked_tokens_make_it_smaller(N):
     full = bit_extraction_size(N, 4, 2, 2, 10)
     assert bit_extraction_size(N, 4, 2, 2, 10, marked=N) == full
     assert bit_extraction_size(N, 4, 2, 2, 10, marked=max(1, N // 4)).parameters <= full.parameters
+
+
+@given(st.integers(1, 9), st.lists(st.integers(1, 9), min_size=1), st.integers(1, 6))
+def test_layers_that_come_again_are_counted_in_closed_form(before, lanes, times):
+    widths = [before, *lanes * times, 5]
+    found = Widths(before).then(lanes, times).then([5])
+    dense = sum(b * (a + 1) for a, b in pairwise(widths))
+    assert found == (5, dense, len(widths) - 1, max(widths[1:]))
+    size = Size(3, dense, 2, 4)
+    assert size.times(2) + size == size + size + size
+    assert size + size.times(0) == size

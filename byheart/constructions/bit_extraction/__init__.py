@@ -44,12 +44,13 @@ Notation     N contexts, n length, d dimension, C labels, r radius, delta separa
 
 from dataclasses import dataclass
 
-from ...construction import Built, Construction, Options, Report
+from ...construction import Built, Construction, Options, Predicted, Report
 from ...contexts import Contexts
 from ...dataset import Dataset
 from .deep_sets import faithful_deep_sets
 from .embedding import faithful_embedding
 from .limited_bits import faithful_limited_bits
+from .predict import predict_deep_sets, predict_embedding, predict_transformer
 from .transformer import transformer as faithful_seq2seq
 
 __all__ = [
@@ -58,6 +59,9 @@ __all__ = [
     "faithful_embedding",
     "faithful_limited_bits",
     "faithful_seq2seq",
+    "predict_deep_sets",
+    "predict_embedding",
+    "predict_transformer",
 ]
 
 
@@ -71,3 +75,6 @@ class BitExtraction(Construction):
         self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
     ) -> Built:
         return faithful_seq2seq(dataset, contexts, options, report)
+
+    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
+        return predict_transformer(dataset, contexts, options)

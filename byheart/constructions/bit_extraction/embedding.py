@@ -30,16 +30,9 @@ def faithful_embedding(
     dataset: Dataset, contexts: Contexts, options: Options, report: Report
 ) -> Built:
     """The network of Theorem E.1."""
-    if options.positions:
-        raise AssumptionError(
-            "an embedding of Theorem E.1 gives an id one column at every place; leave --positions "
-            "out, or take the other form of this method."
-        )
+    seen, ids, omega = embedded(dataset, contexts, options)
     spec = input_of(dataset, positions=False)
-    seen = known_columns(dataset, contexts, spec, options)
-    ids = _ids(seen)
     random, N, n = Random(options.seed), len(contexts), spec.length
-    omega = max(*ids, *(int(x.fraction) for x in spec.padding or ())) + 1  # padding is an id too
     _, phi = identified(seen.rows, largest_value(N, min(omega, N)), random)
     same = Projection((Fraction(1),), 0, np.array(ids, dtype=object), 0, 0)  # F(x) = x
     places = project(*context_points(seen, same, phi), N, Fraction(1), random)
@@ -49,6 +42,21 @@ def faithful_embedding(
     second = table(places.keys(), seen.labels, embedded_key_bits(N, n, omega), label_bits(dataset))
     layers = (embedding, *rest(n, options, places, lookup("x", second, "label")))
     return built(Network(spec, layers, dataset.every), dataset, places.tries)
+
+
+def embedded(
+    dataset: Dataset, contexts: Contexts, options: Options
+) -> tuple[Known, list[int], int]:
+    """The known points, their ids, and the columns of the matrix; padding is an id too."""
+    if options.positions:
+        raise AssumptionError(
+            "an embedding of Theorem E.1 gives an id one column at every place; leave --positions "
+            "out, or take the other form of this method."
+        )
+    spec = input_of(dataset, positions=False)
+    seen = known_columns(dataset, contexts, spec, options)
+    ids = _ids(seen)
+    return seen, ids, max(*ids, *(int(x.fraction) for x in spec.padding or ())) + 1
 
 
 def _ids(seen: Known) -> list[int]:

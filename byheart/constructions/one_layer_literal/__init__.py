@@ -34,6 +34,7 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
 """
 
 from ...construction import Interpolant, Interpolation, Options, Report
+from ...decoder import Shape
 from ...errors import AssumptionError
 from ...targets import Targets
 
@@ -44,12 +45,23 @@ class OneLayerLiteral(Interpolation):
     name = "one-layer-literal"
     takes = frozenset({"dimension", "heads", "head_dimension", "skip", "activation", "gap"})
 
+    def shape(self, targets: Targets, options: Options) -> Shape:
+        _check_contexts(targets)
+        from .build import shape_of  # flint is slow to import
+
+        return shape_of(targets, options)
+
     def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
-        if len(targets) > LIMIT:
-            raise AssumptionError(
-                f"A2 fails: one-layer-literal stores at most {LIMIT} contexts, and the data has "
-                f"{len(targets):,}; use --method one-layer, which has no such limit"
-            )
+        _check_contexts(targets)
         from .build import build  # flint is slow to import
 
         return build(targets, options, report)
+
+
+def _check_contexts(targets: Targets) -> None:
+    """A2."""
+    if len(targets) > LIMIT:
+        raise AssumptionError(
+            f"A2 fails: one-layer-literal stores at most {LIMIT} contexts, and the data has "
+            f"{len(targets):,}; use --method one-layer, which has no such limit"
+        )

@@ -32,9 +32,7 @@ class Scales(NamedTuple):
 
 def build(targets: Targets, options: Options, report: Report) -> Interpolant:
     """The decoder of the first draw for which the system is solved."""
-    check_vocabulary("one-layer-literal", targets)
-    shape = _shape(targets, options)
-    check_memory("one-layer-literal", shape)
+    shape = shape_of(targets, options)
     gap = options.gap or GAP
     logits = wanted(targets, gap)
     for tries in range(1, DRAWS + 1):
@@ -46,6 +44,14 @@ def build(targets: Targets, options: Options, report: Report) -> Interpolant:
             return Interpolant(decoder, targets.vocabulary, gap, tries, _notes(decoder, solution))
         report(f"draw {tries} of {DRAWS} brings two contexts or two neurons too close together")
     raise ByheartError(f"{DRAWS} draws failed; use another --seed")
+
+
+def shape_of(targets: Targets, options: Options) -> Shape:
+    """The decoder's sizes, refused if there is no choice of tokens or too little memory."""
+    check_vocabulary("one-layer-literal", targets)
+    shape = _shape(targets, options)
+    check_memory("one-layer-literal", shape)
+    return shape
 
 
 def _shape(targets: Targets, options: Options) -> Shape:

@@ -7,7 +7,7 @@ Assumptions  A1  Tokens are words or integers, at least two different ones.
              A2  Dimension: d is at least 16, and so is m_0 d_0 where there is no skip connection.
              A3  At least as many neurons as contexts.
              A4  Minimal distance and attention scale: no two contexts are nearer than 1e-6 of what
-                 is usual (draws of 4 at most; attention scores are drawn with a standard deviation
+                 is usual (4 draws at most; attention scores are drawn with a standard deviation
                  of 1, as larger ones bring contexts together).
              A5  Conditioning: the matrix of activations has a condition number below 1e11, as
                  estimated, and a run in doubles keeps the gap (the same draws).
@@ -56,12 +56,16 @@ class OneLayerSmooth(Interpolation):
         {"dimension", "heads", "head_dimension", "skip", "activation", "gap", "neurons"}
     )
 
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+    def shape(self, targets: Targets, options: Options) -> Shape:
         check_vocabulary(self.name, targets)
         shape = shape_of(targets, options, options.neurons or math.ceil(WIDTH * len(targets)))
         check_dimension(shape)
         _check_neurons(shape, targets)
         _check_memory(self.name, shape, len(targets))
+        return shape
+
+    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+        shape = self.shape(targets, options)
         gap, reason = options.gap or GAP, ""
         for draw in range(DRAWS):
             found, reason = _drawn(shape, targets, gap, np.random.default_rng([options.seed, draw]))

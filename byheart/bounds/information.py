@@ -1,0 +1,57 @@
+"""Bits: what labels need, what parameters hold, and two rules of thumb that are no theorems.
+
+Paper        kajitsuka2025, Remarks 4.4 and 4.6. The rules are from allenzhu2024 (about 2 bits a
+             parameter of a trained language model) and morris2025 (about 3.6).
+Statement    n contexts have C^n labellings: some of them take n log2 C bits. A model of k
+             parameters of b bits has 2^(k b) states.
+Assumptions  A1  Sizes are at least 1.
+Guarantee    G1  The limits hold for every way of storing and for every architecture, but for the
+                 worst labels: data that has a pattern may take less.
+             G2  Rules of thumb were measured on trained models. They prove nothing.
+"""
+
+import math
+
+from .sizes import check
+
+ALLENZHU_2024 = 2.0
+MORRIS_2025 = 3.6
+
+
+def bits_needed(contexts: int, labels: int) -> float:
+    """log2 of the number of labellings.
+
+    >>> bits_needed(contexts=1000, labels=4)
+    2000.0
+    """
+    check(contexts=(contexts, 1), labels=(labels, 1))
+    return contexts * math.log2(labels)
+
+
+def bits_held(parameters: int, bits: int) -> int:
+    """log2 of the number of states."""
+    check(parameters=(parameters, 0), bits=(bits, 1))
+    return parameters * bits
+
+
+def contexts_held(parameters: int, bits: int, outputs: int) -> int:
+    """The most contexts all labellings of which are among the states."""
+    check(outputs=(outputs, 2))
+    return math.floor(bits_held(parameters, bits) / math.log2(outputs))
+
+
+def parameters_of_bits(contexts: int, labels: int, bits: int) -> int:
+    """The fewest parameters of so many bits that have as many states as there are labellings."""
+    check(bits=(bits, 1))
+    return math.ceil(bits_needed(contexts, labels) / bits)
+
+
+def parameters_for(contexts: int, labels: int, rate: float) -> int:
+    """The parameters that hold these bits at so many bits each."""
+    return math.ceil(bits_needed(contexts, labels) / rate)
+
+
+def bits_of(parameters: int, rate: float) -> float:
+    """The bits of so many parameters at so many bits each."""
+    check(parameters=(parameters, 0))
+    return parameters * rate

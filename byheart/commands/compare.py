@@ -1,0 +1,85 @@
+"""compare: every construction and bound for a dataset, side by side."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ByheartError
+from .explain import checked_picture
+from .watch import SILENT, Watch
+
+if TYPE_CHECKING:
+    from ..compare import Choice
+    from ..dataset import Dataset
+
+
+def compare(
+    data: str | Path,
+    *,
+    loading: Mapping | None = None,
+    sweep: str | None = None,
+    build: bool = False,
+    plot: str | Path | None = None,
+    force: bool = False,
+    watch: Watch = SILENT,
+    positions: bool | None = None,
+    on_conflict: str = "refuse",
+    seed: int = 0,
+) -> dict:
+    """Rows for the data, or for growing beginnings of it; then `rows` are those of the longest."""
+    from ..compare import Choice
+    from ..contexts import RESOLUTIONS
+    from ..figures.compare import draw
+    from ..figures.picture import write
+    from ..load import load
+
+    if on_conflict not in RESOLUTIONS:
+        names = ", ".join(RESOLUTIONS)
+        raise ByheartError(f"--on-conflict is one of {names}, not {on_conflict!r}.")
+    picture, counts = checked_picture(plot, force), None if sweep is None else counts_of(sweep)
+    watch.stage("loading")
+    dataset = load(data, **(loading or {}))
+    chosen = counts or [len(dataset)]
+    if chosen[-1] > len(dataset):
+        raise ByheartError(f"--sweep: the data has {len(dataset):,} sequences, not {chosen[-1]:,}.")
+    choice = Choice(build, positions, on_conflict, seed)
+    found = [_step(dataset, count, choice, watch) for count in chosen]
+    answer = {
+        "dataset": {"name": Path(data).name, **found[-1]["dataset"]},
+        "built": build,
+        "rows": found[-1]["rows"],
+        "sweep": [] if counts is None else found,
+        "picture": None if picture is None else str(picture),
+    }
+    if picture is not None:
+        watch.stage("drawing")
+        write(draw, answer, picture)
+    return answer
+
+
+def counts_of(text: str) -> list[int]:
+    """The numbers of a list like 100,1000, increasing."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,12}", word) and int(word) for word in words):
+        raise ByheartError(
+            f"--sweep is a list of positive whole numbers like 100,1000, not {text!r}."
+        )
+    return sorted({int(word) for word in words})
+
+
+def _step(dataset: "Dataset", count: int, choice: "Choice", watch: Watch) -> dict:
+    """The rows of the first `count` sequences."""
+    from ..bounds import Question
+    from ..compare import beginning, compare
+    from .facts import dataset_facts
+
+    part = dataset if count == len(dataset) else beginning(dataset, count)
+    facts = dataset_facts(part)
+    watch.stage("comparing")
+    rows = compare(part, Question(facts), choice, watch.note)
+    sizes = ("sequences", "contexts", "labels", "length", "vocabulary")
+    return {
+        "dataset": {name: getattr(facts, name) for name in sizes},
+        "rows": [row.json() for row in rows],
+    }

@@ -1,0 +1,160 @@
+"""Every construction and every bound for one dataset, side by side.
+
+A construction is predicted or built: its size in closed form where there is one, or measured on a
+network that was verified. One that does not apply says why, in the words of compile's refusal.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+
+from .bounds import Question, answers
+from .compile import compile, orders, prepare
+from .construction import Construction, Options, Report
+from .constructions import ALL
+from .contexts import occurring
+from .dataset import Dataset
+from .errors import ByheartError
+
+PREDICTED = "predicted: nothing was built."
+SEARCHED = "its size is found by a search: --build measures it."
+FEWEST, BITS = "parameters", "bits"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one construction or bound says.
+
+    direction   "at_most": so many are enough; "at_least": with fewer it is impossible
+    parameters  nonzero ones; of a decoder, all; None where it is not known, here and below
+    bits        of all parameters together
+    evidence    of a network that was built, else None
+    seconds     to build and to verify it
+    reason      why it does not apply, or how its size is known
+    """
+
+    name: str
+    kind: str  # construction or bound
+    direction: str
+    parameters: int | float | None = None
+    bits: int | float | None = None
+    depth: int | None = None
+    evidence: str | None = None
+    seconds: float | None = None
+    applies: bool = True
+    reason: str | None = None
+
+    def json(self) -> dict:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What holds for all constructions; positions and on_conflict as in compile."""
+
+    build: bool = False
+    positions: bool | None = None
+    on_conflict: str = "refuse"
+    seed: int = 0
+
+    def of(self, construction: Construction) -> tuple[bool | None, str]:
+        """The two for one construction: what stores distributions sees order and no conflicts."""
+        if construction.stores == "distributions":
+            return None, "refuse"
+        return self.positions, self.on_conflict
+
+
+def compare(
+    dataset: Dataset,
+    question: Question,
+    choice: Choice = Choice(),  # noqa: B008 - frozen
+    report: Report = lambda sentence: None,
+) -> list[Row]:
+    """A row a construction and a bound, smallest first."""
+    found = []
+    for construction in ALL:
+        report(named(construction))
+        found.append(_row(construction, dataset, choice, report))
+    return ordered([*found, *bound_rows(question)])
+
+
+def named(construction: Construction) -> str:
+    return construction.name + (f" ({construction.form})" if construction.form else "")
+
+
+def ordered(rows: Iterable[Row]) -> list[Row]:
+    """What applies first, by its parameters; those that are not known come last, by bits."""
+
+    def place(row: Row) -> tuple:
+        sizes = [float("inf") if x is None else x for x in (row.parameters, row.bits)]
+        return not row.applies, *sizes, row.kind, row.name
+
+    return sorted(rows, key=place)
+
+
+def _row(construction: Construction, dataset: Dataset, choice: Choice, report: Report) -> Row:
+    row = Row(named(construction), "construction", "at_most")
+    fill = _built if choice.build else _predicted
+    try:
+        return fill(row, construction, dataset, choice, report)
+    except ByheartError as error:
+        return replace(row, applies=False, reason=str(error))
+
+
+def _predicted(
+    row: Row, construction: Construction, dataset: Dataset, choice: Choice, report: Report
+) -> Row:
+    asked, on_conflict = choice.of(construction)
+    options = Options(positions=orders(construction, dataset, asked), seed=choice.seed)
+    size = construction.predict(*prepare(construction, dataset, options, on_conflict), options)
+    if size is None:
+        return replace(row, reason=SEARCHED)
+    return replace(row, parameters=size.parameters, depth=size.depth, reason=PREDICTED)
+
+
+def _built(
+    row: Row, construction: Construction, dataset: Dataset, choice: Choice, report: Report
+) -> Row:
+    positions, on_conflict = choice.of(construction)
+    model = compile(
+        dataset, method=construction.name, form=construction.form, positions=positions,
+        on_conflict=on_conflict, seed=choice.seed, report=report,
+    )  # fmt: skip
+    counts, bits = model.about["parameters"], model.about["bits"]
+    return replace(
+        row,
+        parameters=counts["counted"] + counts["outside"],
+        bits=bits["total"],
+        depth=model.network.depth,
+        evidence=model.about["verification"].evidence,
+        seconds=sum(model.about["seconds"].values()),
+    )
+
+
+def bound_rows(question: Question) -> list[Row]:
+    """The bounds of a dataset that are about parameters or bits."""
+    found = []
+    for bound in answers(question):
+        kept, _, what = bound.quantity.partition(" ")
+        if kept not in (FEWEST, BITS):
+            continue
+        thumb = ", rule of thumb" if bound.kind == "rule_of_thumb" else ""
+        name = f"{bound.paper}, {bound.item}{f' {what}' if what else ''}{thumb}"
+        sizes = (bound.value, None) if kept == FEWEST else (None, bound.value)
+        row = Row(name, "bound", bound.direction, *sizes)
+        found.append(replace(row, applies=bound.applies, reason=bound.reason))
+    return found
+
+
+def beginning(dataset: Dataset, count: int) -> Dataset:
+    """The first so many sequences, with the tokens and labels that occur in them."""
+    end = int(dataset.starts[count])
+    labels = end if dataset.every else count
+    return occurring(
+        replace(
+            dataset,
+            ids=dataset.ids[:end],
+            starts=dataset.starts[: count + 1],
+            labels=dataset.labels[:labels],
+            counts=dataset.counts[:count],
+        )
+    )

@@ -1,0 +1,148 @@
+"""One layer of attention and nothing else, whose next-token distributions are those of the data.
+
+Paper        dana2024, Theorem 1 (epsilon = 0), Corollary 1; Propositions 2 and 3 for the encoder.
+Statement    A transformer of one layer of softmax attention with a skip connection and no neurons
+             comes as near to T_0 distributions as any function of its dimension d can, if
+             H d_h + d >= T_0. It memorises T_0 associations with d = 2.
+Assumptions  A1  Tokens are words or integers, at least two different ones.
+             A2  d_h <= d.
+             A3  Heads: H d_h >= T_0, with --tight H d_h + d >= T_0. More are needed where the data
+                 keeps the rank of the features below that: d_h > N + S - 1 - c, or contexts with
+                 one last token (bounds/ranks.py).
+             A4  The gap that is named can be reached by a sequence encoder of dimension d:
+                 d >= N - 1, or d at least the number of distinct distributions, or associations
+                 and d >= 2. Without a name the gap is what the encoder reaches.
+             A5  --tight: at least d distinct last tokens, and sequence embeddings E of rank d
+                 (those of associations are, after a small move at random).
+             A6  Conditioning: the features have full rank, as measured, with a condition number
+                 below 1e13, and a run in doubles keeps the gap (4 draws at most).
+Guarantee    G1  For every context, the divergence of the decoder's distribution from the empirical
+                 one is at most the gap (nats; 1e-9 if none is named and A4 allows it), over the
+                 real numbers. For associations: every label is the likeliest.
+             G2  H heads, as many as named; otherwise as few as A3 asks (more if A6 asks for them).
+             G3  d (S + 2 N + 4 d_h H) parameters, N with the reserved token if there is one.
+Departures   D1  Without --tight the skip connection adds what it adds, and W_O gives the rest, with
+                 d / d_h heads more than T_0 = H d_h + d asks for.
+             D2  The proof makes the skip connection a head with lambda -> infinity, which attends
+                 to itself only if x_S . x_S is above all x_S . x_s, and whose W_O blows up. With
+                 --tight, M x_S is folded into embeddings and heads: exact, without gamma, and in
+                 coordinates in which M is diagonal, so that no rounding is amplified.
+             D3  Theorem 1 and Corollary 1 are false with fewer than d distinct last tokens: A5.
+             D4  Lemma 2 is false at S = 1, and for d > N + S - 2. Contexts of one token, or of
+                 different lengths, are filled up at the front with a reserved token, which is part
+                 of the vocabulary and never follows. In place of d, d_h is kept at N + S - 1 - c.
+             D5  H = |(T_0 - d) / d_h| must be rounded up, and W_O is then that of least norm.
+             D6  Assumption 2 (no zeros) is not needed: zeros get the floor of gadgets/logits.py.
+                 With one label a context, W_U is twice as long as its margin asks for the gap.
+             D7  Below d = 8 random heads are nearly dependent: scales are mixed, and of six times
+                 as many heads the most different are kept.
+Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T_0 contexts, W_U
+             unembedding, E sequence embeddings, W_O output matrix, x_S last token's vector, c
+             components of bounds/ranks.py.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...construction import Interpolant, Interpolation, Options, Report
+from ...decoder import Decoder, Shape
+from ...errors import AssumptionError
+from ...gadgets.heads import rows
+from ...targets import Targets
+from ..one_layer import check_vocabulary
+from .claim import Goal, encoder_note, goal, observed_in_float32, reached
+from .plan import Plan, check_heads, check_memory, plan
+from .solve import Solved, drawn, tight, unfolded
+
+MORE_HEADS = 1.0, 1.0, 1.25, 2.0  # of each draw, where the number is ours to choose
+LARGEST_CONDITION = 1e13
+LEAST_SINGULAR = 1e-8  # of the sequence embeddings, relative, if they span all dimensions
+
+
+class AttentionOnly(Interpolation):
+    name = "attention-only"
+    takes = frozenset({"dimension", "heads", "head_dimension", "tight", "encoder", "gap"})
+
+    def shape(self, targets: Targets, options: Options) -> Shape:
+        return self._plan(targets, options).shape
+
+    def _plan(self, targets: Targets, options: Options) -> Plan:
+        check_vocabulary(self.name, targets)
+        found = plan(self.name, targets, options, skip=options.tight)
+        check_heads(self.name, found, options.tight)
+        return found
+
+    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+        found = self._plan(targets, options)
+        aim = goal(found.targets, found.shape.dimension, options)
+        if options.tight:
+            _check_tight(found, aim)
+        best, tries = _best(found, aim, options, report)
+        notes = (
+            encoder_note(aim, options),
+            best.note,
+            observed_in_float32(best.decoder, found.targets),
+        )
+        return Interpolant(best.decoder, found.targets.vocabulary, aim.gap, tries, notes)
+
+
+class Attempt(NamedTuple):
+    """A decoder that keeps the gap, and what is to be known about it."""
+
+    decoder: Decoder
+    note: str
+
+
+def _check_tight(found: Plan, aim: Goal) -> None:
+    """A5."""
+    d = found.shape.dimension
+    many = len(np.unique(rows(found.targets)[:, -1]))
+    if many < d:
+        smaller = f", or use --dimension {many}" if many > 1 else ""
+        raise AssumptionError(
+            f"A5 fails: the contexts have {many} different last tokens, and the dimension is {d}; "
+            f"leave out --tight{smaller}"
+        )
+    rank = int(np.linalg.matrix_rank(aim.embeddings, rtol=LEAST_SINGULAR))
+    if rank < d:
+        raise AssumptionError(
+            f"A5 fails: the sequence embeddings of the encoder {aim.encoder.name} have rank "
+            f"{rank}, and the dimension is {d}; leave out --tight, or use --dimension {rank}"
+        )
+
+
+def _best(found: Plan, aim: Goal, options: Options, report: Report) -> tuple[Attempt, int]:
+    """The first draw that keeps the gap, and how many there were (A6)."""
+    for draw, more in enumerate(MORE_HEADS, 1):
+        attempt = _attempt(found, aim, options, draw, more)
+        if isinstance(attempt, Attempt):
+            return attempt, draw
+        report(f"draw {draw} of {len(MORE_HEADS)}: {attempt}")
+    raise AssumptionError(
+        f"A6 fails: {attempt}, in {len(MORE_HEADS)} draws; use a larger --dimension, more --heads "
+        f"or a larger --gap{', or leave out --tight' if options.tight else ''}"
+    )
+
+
+def _attempt(found: Plan, aim: Goal, options: Options, draw: int, more: float) -> Attempt | str:
+    """A decoder that keeps the gap, or why there is none."""
+    shape, tokens = found.shape, rows(found.targets)
+    if options.heads is None:
+        shape = shape._replace(heads=math.ceil(more * shape.heads))
+        check_memory(AttentionOnly.name, shape, len(tokens))
+    heads = drawn(shape, tokens, np.random.default_rng([options.seed, draw]))
+    make = tight if options.tight else unfolded
+    solved: Solved = make(shape, heads, tokens, aim.embeddings, aim.unembedding)
+    if not solved.condition < LARGEST_CONDITION:
+        return f"the condition number is about {solved.condition:.1e}"
+    if not np.isfinite(solved.folding):
+        return "the matrix of the skip connection cannot be inverted"
+    worst = reached(solved.decoder, found.targets)
+    if not worst <= aim.gap:
+        return f"the largest divergence is {worst:.1e} nats"
+    note = f"condition number about {solved.condition:.2g}"
+    if options.tight:
+        note += f", that of the folded matrix {solved.folding:.2g}"
+    return Attempt(solved.decoder, note)

@@ -1,0 +1,167 @@
+"""What an attention-only transformer should give, what it can claim, and what float32 leaves of it.
+
+A target with one label and a margin m of its logit above all others has the divergence
+log(1 + sum exp(-m_j)), at most (N - 1) exp(-m): multiplying W_U makes it as small as one likes.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import encoders
+from ...construction import Options
+from ...decoder import Decoder, Shape
+from ...encoders.encoder import Encoder, blocks, divergences
+from ...encoders.sweep import padded
+from ...errors import AssumptionError
+from ...evaluate import softmax
+from ...evaluate.softmax import divergence, mixed_all
+from ...targets import Floats, Targets
+
+GAP = 1e-9
+SHARE = 0.5  # of the gap, for the encoder; the rest is for roundings
+MORE = 1e-3  # relative: what roundings may add to a divergence that is far above all roundings
+STRETCH = 2.0  # of W_U, times what the margin needs
+BLOCK = 1 << 24  # logits computed at once
+
+
+class Goal(NamedTuple):
+    """What the decoder should give, W_U E(t), and the divergence that it may have.
+
+    embeddings have lengths of at most 1: W_U has the scale.
+    """
+
+    unembedding: Floats
+    embeddings: Floats
+    gap: float
+    encoder: Encoder
+
+
+def goal(targets: Targets, dimension: int, options: Options) -> Goal:
+    """The encoder that the options name, and the gap that it allows (A4)."""
+    gap = options.gap or GAP
+    found = encoder_of(targets, dimension, options, gap)
+    unembedding, embeddings = found.unembedding, found.embeddings
+    if encoders.certain(targets):
+        if options.tight:
+            embeddings = shaken(unembedding, embeddings, targets, options.seed)
+        least = float(margins(unembedding, embeddings, targets).min())
+        unembedding = unembedding * max(1.0, stretch(least, len(unembedding), gap))
+    size = float(np.linalg.norm(embeddings, axis=1).max()) or 1.0
+    scaled = Goal(unembedding * size, embeddings / size, gap, found)
+    largest = float(divergences(scaled.unembedding, scaled.embeddings, targets).max())
+    if largest <= gap:
+        return scaled
+    return scaled._replace(gap=allowed(largest, targets, options))
+
+
+def encoder_of(targets: Targets, dimension: int, options: Options, gap: float) -> Encoder:
+    """Of associations the circle, or the sphere; otherwise the best that is known."""
+    seed = options.seed
+    if options.encoder == "circle" or (
+        options.encoder is None and encoders.certain(targets) and dimension > 1
+    ):
+        return encoders.circle(targets, dimension, gap, seed)
+    make = {"look-up": encoders.look_up, "optimal": encoders.optimal, None: encoders.best}
+    found = make[options.encoder](targets, dimension, SHARE * gap, seed)
+    if found.embeddings.shape[1] == dimension:
+        return found
+    return padded(found, dimension)  # the optimiser stops at the targets' rank
+
+
+def margins(unembedding: Floats, embeddings: Floats, targets: Targets) -> Floats:
+    """How far the label's logit is above the largest other, of associations."""
+    result = np.empty(len(targets))
+    for a, b in blocks(targets):
+        logits = embeddings[a:b] @ unembedding.T
+        own = np.arange(b - a), targets.following[a:b]
+        label = logits[own]
+        logits[own] = -np.inf
+        result[a:b] = label - logits.max(axis=1)
+    return result
+
+
+def stretch(margin: float, vocabulary: int, gap: float) -> float:
+    """The factor by which W_U keeps the gap, with room; 1 if the margin is none."""
+    needed = math.log((vocabulary - 1) / math.expm1(gap))
+    return max(0.0, STRETCH * needed / margin) if margin > 0 else 1.0
+
+
+def shaken(unembedding: Floats, embeddings: Floats, targets: Targets, seed: int) -> Floats:
+    """Embeddings of associations in general position: moved at random, by half their margins.
+
+    A move by delta changes the difference of two logits by at most 2 |delta| max |W_j|.
+    """
+    noise = np.random.default_rng(seed).standard_normal(embeddings.shape)
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    room = np.maximum(0, margins(unembedding, embeddings, targets))
+    longest = float(np.linalg.norm(unembedding, axis=1).max())
+    return embeddings + noise * (room / (4 * longest))[:, None]
+
+
+def allowed(reached: float, targets: Targets, options: Options, advice: str = "") -> float:
+    """The gap that can be claimed if this divergence was reached, rounded up to 3 digits (A4)."""
+    if options.gap is not None or not math.isfinite(reached):
+        raise AssumptionError(
+            f"A4 fails: the largest divergence reached is {reached:.3g} nats, above the gap of "
+            f"{options.gap or GAP:g}; use {advice}a larger --dimension (distributions are exact "
+            f"from {len(targets.vocabulary) - 1} on), a larger --gap or none"
+        )
+    return rounded_up(reached * (1 + MORE))
+
+
+def rounded_up(value: float) -> float:
+    """The next number of 3 decimal digits."""
+    exponent = math.floor(math.log10(value)) - 2
+    found = float(f"{math.ceil(value / 10.0**exponent)}e{exponent}")
+    return found if found >= value else float(f"{math.ceil(value / 10.0**exponent) + 1}e{exponent}")
+
+
+def encoder_note(found: Goal, options: Options) -> str:
+    """Which encoder was aimed at, and how far it is from the targets."""
+    encoder = found.encoder
+    bound = "" if encoder.exact else "; an upper bound of d_KL(pi, L(N, S, d))"
+    raised = found.gap > (options.gap or GAP)
+    claimed = "; the gap claimed is the largest divergence reached, rounded up" if raised else ""
+    return (
+        f"encoder {encoder.name}: divergence mean {encoder.divergence:.3g}, largest "
+        f"{encoder.largest:.3g} nats{bound}{claimed}"
+    )
+
+
+def reached(decoder: Decoder, targets: Targets) -> float:
+    """The largest divergence of a run in doubles."""
+    return float(softmax.divergences(decoder, targets).values.max())
+
+
+def observed_in_float32(decoder: Decoder, targets: Targets) -> str:
+    """What is left if all weights are rounded to float32 and run in it, as a sentence.
+
+    The softmax of the logits is then taken in doubles.
+    """
+    with np.errstate(over="ignore"):  # a weight beyond float32 is infinite, and nothing is right
+        tensors = {name: tensor.astype(np.float32) for name, tensor in decoder.tensors.items()}
+    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
+        return "observed in float32: weights are beyond it"
+    values, right = _run(decoder.shape, tensors, targets)
+    mean = float((values * targets.weight).sum() / targets.weight.sum())
+    said = f"observed in float32: divergence mean {mean:.2g}, max {values.max():.2g} nats"
+    if not encoders.certain(targets):
+        return said
+    every = "all labels right" if right == len(targets) else f"{right:,} of {len(targets):,} labels"
+    return f"{said}, {every}"
+
+
+def _run(shape: Shape, tensors: dict[str, NDArray], targets: Targets) -> tuple[Floats, int]:
+    """Divergences, and how many labels are likeliest, in the arithmetic of the tensors."""
+    values, right = np.empty(len(targets)), 0
+    size = max(1, BLOCK // shape.vocabulary)
+    for first in range(0, len(targets), size):
+        part = targets.subset(np.arange(first, min(first + size, len(targets))))
+        logits = mixed_all(shape, tensors, part) @ tensors["output.weight"].T
+        assert logits.dtype == tensors["output.weight"].dtype
+        values[first : first + len(part)] = divergence(logits.astype(float), part)
+        right += int((logits.argmax(axis=1) == part.following[part.ends[:-1]]).sum())
+    return values, right

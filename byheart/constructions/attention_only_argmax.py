@@ -1,0 +1,160 @@
+"""One layer of attention and nothing else that memorises labels, with few heads.
+
+Paper        dana2024, beyond Corollary 1: it is not in the paper.
+Statement    Corollary 1 gives every context one vector, by T_0 features. A label only asks for the
+             largest logit: for fixed heads that is a convex problem in W_O, with solutions for far
+             fewer heads.
+Assumptions  A1  Tokens are words or integers, at least two different ones, and every context has
+                 one label.
+             A2  d_h <= d, and d >= 2 if there are more than two tokens.
+             A3  The optimisation finds W_O with the heads that are named, or at least with as many
+                 as attention-only needs, in 300 steps.
+Guarantee    G1  Every label is the likeliest, and the divergence of every context is at most the
+                 gap (nats; 1e-9 if none is named), over the real numbers.
+             G2  H heads, as many as named; otherwise the fewest that 8 steps of bisection find, an
+                 upper bound on the heads that are needed.
+             G3  d (S + 2 N + 4 d_h H) parameters, N with the reserved token if there is one.
+Departures   D1  Nothing here is claimed by the paper. Least squares memorises few labels if there
+                 are fewer features than contexts; multinomial logistic regression many more.
+             D2  The mean divergence is not what counts: its power 3/2 is minimised, which weighs
+                 the worst contexts, until every label has most of the probability. Then W_U is
+                 made twice as long as the gap asks.
+             D3  Contexts of one token or of different lengths are padded, as for attention-only.
+Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T_0 contexts, W_U
+             unembedding, W_O output matrix.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import encoders
+from ..construction import Interpolant, Interpolation, Options, Report
+from ..decoder import Decoder, Shape
+from ..errors import AssumptionError
+from ..gadgets.heads import Heads, decoder, draw, features, last, rows
+from ..gadgets.regression import Task, fit
+from ..targets import Floats, Targets
+from .attention_only.claim import GAP, margins, observed_in_float32, reached, stretch
+from .attention_only.plan import Plan, plan
+from .attention_only.solve import FEW_DIMENSIONS, SCALE, SCALES
+from .one_layer import check_vocabulary
+
+SOLVES = 8
+POWER = 1.5  # of a divergence, in what is minimised
+AIM = 0.5  # nats of every context at which the fit stops: the label has 0.6 of the probability
+START = 0.01  # the gap of the encoder that the fit starts from
+
+
+class AttentionOnlyArgmax(Interpolation):
+    name = "attention-only-argmax"
+    takes = frozenset({"dimension", "heads", "head_dimension", "gap"})
+
+    def shape(self, targets: Targets, options: Options) -> Shape | None:
+        found = self._plan(targets, options)
+        return None if options.heads is None else found.shape
+
+    def _plan(self, targets: Targets, options: Options) -> Plan:
+        """The sizes with as many heads as may be tried."""
+        check_vocabulary(self.name, targets)
+        _check_labels(targets)
+        return plan(self.name, targets, options)
+
+    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+        found = self._plan(targets, options)
+        search = Search(found, options)
+        if options.heads is not None:
+            note = f"attention-only needs {found.needed} heads for as many contexts"
+            return search.result(_named(search, options.heads), 1, note)
+        return _fewest(search, report)
+
+
+def _check_labels(targets: Targets) -> None:
+    """A1."""
+    if not encoders.certain(targets):
+        many = int((targets.support > 1).sum())
+        raise AssumptionError(
+            f"A1 fails: {many} contexts have several labels, and attention-only-argmax stores one "
+            "a context; use --method attention-only or attention-only-approximate, which store "
+            "distributions"
+        )
+
+
+class Attempt(NamedTuple):
+    """A decoder whose labels are all likeliest, or None; and how many are."""
+
+    decoder: Decoder | None
+    right: int
+
+
+class Search:
+    """One draw of heads, and fits that use the first of them."""
+
+    def __init__(self, found: Plan, options: Options) -> None:
+        self.targets, self.gap = found.targets, options.gap or GAP
+        self.most = found.shape.heads
+        self.shape: Shape = found.shape
+        tokens, random = rows(found.targets), np.random.default_rng(options.seed)
+        scales = SCALE if found.shape.dimension >= FEW_DIMENSIONS else SCALES
+        self.heads: Heads = draw(found.shape, random, scales)
+        self.features: Floats = features(self.heads, tokens)
+        self.offset: Floats = last(self.heads, tokens)
+        self.encoder = encoders.circle(found.targets, found.shape.dimension, START, options.seed)
+
+    def attempt(self, count: int) -> Attempt:
+        """The fit with so many heads."""
+        size, unembedding = self.shape.value_dimension, self.encoder.unembedding
+        shares = np.full(len(self.targets), 1 / len(self.targets))
+        part = self.features[:, : count * size]
+        task = Task(part, self.offset, unembedding, self.targets, shares)
+        matrix = fit(task, self.encoder.embeddings, POWER, AIM).matrix
+        found = margins(unembedding, self.offset + part @ matrix, self.targets)
+        right = int((found > 0).sum())
+        if right < len(found):
+            return Attempt(None, right)
+        longer = unembedding * stretch(float(found.min()), self.shape.vocabulary, self.gap)
+        return Attempt(self._decoder(count, matrix, longer), right)
+
+    def _decoder(self, count: int, matrix: Floats, unembedding: Floats) -> Decoder | None:
+        """The decoder with the first heads, if a run in doubles keeps the gap."""
+        chosen = (self.heads.query[:count], self.heads.key[:count], self.heads.value[:count])
+        heads = Heads(self.heads.embedding, self.heads.positions, *chosen)
+        network = decoder(self.shape._replace(heads=count), heads, matrix.T, unembedding)
+        return network if reached(network, self.targets) <= self.gap else None
+
+    def result(self, network: Decoder, tries: int, note: str) -> Interpolant:
+        notes = (note, observed_in_float32(network, self.targets))
+        return Interpolant(network, self.targets.vocabulary, self.gap, tries, notes)
+
+
+def _named(search: Search, count: int) -> Decoder:
+    """A3."""
+    found = search.attempt(count)
+    if found.decoder is None:
+        raise AssumptionError(
+            f"A3 fails: with {count} heads of dimension {search.shape.value_dimension}, "
+            f"{found.right:,} of {len(search.targets):,} labels are the likeliest; use more "
+            "--heads, or --method attention-only"
+        )
+    return found.decoder
+
+
+def _fewest(search: Search, report: Report) -> Interpolant:
+    """Bisection: `low` heads were too few, `high` were enough (or are all there are)."""
+    low, high, best, solves = 0, search.most, None, 0
+    while high - low > 1 and solves < SOLVES:
+        middle, solves = (low + high) // 2, solves + 1
+        found = search.attempt(middle)
+        report(
+            f"{middle} heads are {'too few' if found.decoder is None else 'enough'}: "
+            f"{found.right:,} of {len(search.targets):,} labels are the likeliest"
+        )
+        enough = found.decoder is not None
+        low, high, best = (low, middle, found.decoder) if enough else (middle, high, best)
+    if best is None:
+        best, solves = _named(search, high), solves + 1
+    note = (
+        f"smallest H found: {high} for {len(search.targets):,} contexts (attention-only: "
+        f"{search.most}), an upper bound on the heads needed"
+    )
+    return search.result(best, solves, note)

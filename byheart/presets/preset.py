@@ -1,0 +1,39 @@
+"""Preset: an architecture as a description, tensor by tensor, with its exact parameter count."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..errors import ByheartError
+
+Tensors = dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """An architecture with its sizes.
+
+    name       by which it is known here
+    reference  paper and item
+    formula    what it computes
+    tensors    what is learnt, with shapes
+    fixed      what is not learnt and not counted, with shapes
+    sizes      facts for bounds, by the names that byheart.bounds.Model has
+    """
+
+    name: str
+    reference: str
+    formula: str
+    tensors: Tensors
+    fixed: Tensors
+    sizes: Mapping[str, int | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, shape in (self.tensors | self.fixed).items():
+            if min(shape) < 1:
+                raise ByheartError(f"{self.name}: {name} would be {shape}; sizes are 1 or more.")
+
+    @property
+    def parameters(self) -> int:
+        """The numbers of all tensors that are learnt."""
+        return sum(math.prod(shape) for shape in self.tensors.values())

@@ -1,0 +1,16 @@
+"""One thread for linear algebra, where a result must not depend on the machine."""
+
+from contextlib import AbstractContextManager
+
+
+def single() -> AbstractContextManager:
+    """Products and solves within it use one thread.
+
+    Several threads add up in another order, so an optimisation may end elsewhere and a search may
+    find another size. Small products are also faster with one, by far if the machine is busy.
+    """
+    import numpy  # noqa: F401  what is limited must be loaded
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1)
