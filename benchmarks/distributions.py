@@ -162,9 +162,8 @@ def line(row: dict) -> str:
     more = "".join(f" --{k.replace('_', '-')} {v}" for k, v in shown.items() if v is not True)
     more += "".join(f" --{k}" for k, v in shown.items() if v is True)
     checker = row["checker"]
-    said = (
-        f"{checker['said'].partition(':')[0].lower()}, {checker['seconds']:.1f}" if checker else "-"
-    )
+    verdicts = {0: "verified", 1: "not verified", 2: "too much for it"}
+    said = f"{verdicts[checker['code']]}, {checker['seconds']:.1f}" if checker else "-"
     return (
         f"| {row['method']}{more} | {row['activation']} | {row['n']:,} | {row['omega']:,} "
         f"| {row['m']:,} | {row['dense']:,} | {row['max']:.2e} | {row['evidence']} "

@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
 from .bounds import Question, answers
+from .bounds.associations import Row as Association
+from .bounds.associations import Task
+from .bounds.associations import rows as associations
 from .compile import compile, orders, prepare
 from .construction import Construction, Options, Report
 from .constructions import ALL
@@ -18,6 +21,7 @@ from .errors import ByheartError
 PREDICTED = "predicted: nothing was built."
 SEARCHED = "its size is found by a search: --build measures it."
 FEWEST, BITS = "parameters", "bits"
+LANES = 10  # of heads, and the dimension, as attention-only has them by default
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def compare(
     for construction in ALL:
         report(named(construction))
         found.append(_row(construction, dataset, choice, report))
-    return ordered([*found, *bound_rows(question)])
+    return ordered([*found, *bound_rows(question), *association_rows(question)])
 
 
 def named(construction: Construction) -> str:
@@ -143,6 +147,31 @@ def bound_rows(question: Question) -> list[Row]:
         row = Row(name, "bound", bound.direction, *sizes)
         found.append(replace(row, applies=bound.applies, reason=bound.reason))
     return found
+
+
+def association_rows(question: Question) -> list[Row]:
+    """What other models need for the same associations (dana2024, section 6)."""
+    data = question.data
+    if data is None or data.every or not (data.contexts and data.length and data.union):
+        return []
+    vocabulary = data.union + bool(data.padded)
+    if vocabulary < 2:
+        return []
+    size = max(LANES, data.length + 2)  # what the assumptions of these rows ask for
+    task = Task(data.contexts, vocabulary, data.length, size, size)
+    return [_association(row, bool(data.conflicts)) for row in associations(task)[1:]]
+
+
+def _association(found: Association, conflicts: bool) -> Row:
+    """A row of section 6; the first of them, Theorem 1, is among the bounds."""
+    row = Row(f"{found.reference}: {found.name} (labels)", "bound", "at_most")
+    if conflicts:
+        return replace(row, applies=False, reason="a context has two labels.")
+    if found.fails:
+        return replace(row, applies=False, reason=f"{' and '.join(found.fails)} does not hold.")
+    if not found.exact:
+        return replace(row, reason=f"only an order: {found.formula}.")
+    return replace(row, parameters=found.parameters, reason=f"{found.formula}.")
 
 
 def beginning(dataset: Dataset, count: int) -> Dataset:

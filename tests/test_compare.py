@@ -255,3 +255,20 @@ def test_names_have_room():
     assert placed == sorted(placed) and max(placed) <= 1 + 1e-9
     assert min(b - a for a, b in zip(placed, placed[1:], strict=False)) >= ROOM - 1e-9
     assert spread([]) == [] and spread([0.4]) == [0.4]
+
+
+def test_what_section_6_of_dana2024_compares_with():
+    """Mahdavi et al.: (T_0 - 1) / (d_h - 1) heads; a linear memory reads single tokens."""
+    rows = [(["a", "b"], "x"), (["b", "a"], "y"), (["a", "a"], "x"), (["b", "b"], "y")]
+    dataset = from_rows(rows)
+    found = {row.name: row for row in compare(dataset, Question(data=dataset_facts(dataset)))}
+    named = {name.partition(":")[0]: row for name, row in found.items()}
+    mahdavi = named["mahdavi2024, Theorem 1 (dana2024, section 6)"]
+    d, heads = 10, 1  # ceil(3 / 9)
+    assert mahdavi.parameters == d * (2 + 2 * 4 + 4 * d * heads) and mahdavi.applies
+    assert named["huben2023 (dana2024, section 6)"].parameters is None
+    memory = named["cabannes2024 (dana2024, section 6)"]
+    assert not memory.applies and "S = 1" in memory.reason
+    both = from_rows([*rows, (["a", "b"], "y")])
+    found = compare(both, Question(data=dataset_facts(both)))
+    assert not any(row.applies for row in found if "section 6" in row.name)

@@ -8,6 +8,8 @@ Assumptions  A1  Sizes are at least 1.
 Guarantee    G1  The limits hold for every way of storing and for every architecture, but for the
                  worst labels: data that has a pattern may take less.
              G2  Rules of thumb were measured on trained models. They prove nothing.
+Departures   D1  The remarks have two labels and N or nN of them; here there are C, for n contexts.
+Notation     n contexts, C labels, k parameters, b bits of one.
 """
 
 import math

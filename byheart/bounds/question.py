@@ -63,7 +63,8 @@ class Model:
 
     family          whose model it is: madden2024, dana2024, dana2024-mlp, kajitsuka2025, or decoder
     parameters      that are learnt
-    vocabulary      tokens that it reads and gives distributions of
+    vocabulary      tokens that it reads
+    outputs         of which it gives a distribution; None: the vocabulary
     length          of its longest context
     dimension       of embedded tokens
     heads           a layer, of head_dimension each
@@ -85,11 +86,13 @@ class Model:
     attention: str | None = None
     activation: str | None = None
     bits: int | None = None
+    outputs: int | None = None
 
     @property
     def facts(self) -> Facts:
-        """The fields by name. Any token may follow."""
-        return {**asdict(self), "outputs": self.vocabulary}
+        """The fields by name."""
+        outputs = self.vocabulary if self.outputs is None else self.outputs
+        return {**asdict(self), "outputs": outputs}
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def kajitsuka2025(
         {
             "family": "kajitsuka2025", "vocabulary": vocabulary, "length": length, "dimension": m,
             "heads": 1, "head_dimension": m, "layers": 2 * layers, "width": q,
-            "attention": "uniform", "activation": "relu",
+            "attention": "uniform", "activation": "relu", "outputs": labels,
         },
     )  # fmt: skip
 

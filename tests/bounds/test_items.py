@@ -227,6 +227,7 @@ def test_limited_bits(epsilon):
     ("item", "changed", "said"),
     [
         (madden2024.LEMMA_1, {"vocabulary": 1}, "A1 fails: the vocabulary must be at least 2"),
+        (madden2024.LEMMA_1, {"outputs": 1}, "A1 fails: the vocabulary must be at least 2"),
         (madden2024.THEOREM_1, {"activation": "sine"}, "A3 fails"),
         (madden2024.THEOREM_1, {"length": 1, "vocabulary": 5}, "A3 fails: .* longer than 1"),
         (madden2024.THEOREM_5, {"activation": "relu"}, "A4 fails: relu is a polynomial"),
