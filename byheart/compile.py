@@ -151,6 +151,10 @@ def find(method: str, form: str | None = None) -> Construction:
 
 def orders(construction: Construction, dataset: Dataset, positions: bool | None) -> bool:
     """Whether order counts: as asked for, otherwise for text."""
+    if positions is not None and construction.stores == "distributions":
+        raise ByheartError(
+            f"{construction.name} always sees order; leave out --positions and --no-positions"
+        )
     if positions is not None:
         return positions
     text = bool({"documents", "separator"} & set(dataset.loading))
@@ -207,8 +211,8 @@ def _check_decoder(options: Options) -> None:
         raise ByheartError(f"epsilon is a number from 0, below 1, not {options.epsilon:g}")
     if options.gap is not None and not SMALLEST_GAP <= options.gap <= LARGEST_GAP:
         raise ByheartError(
-            f"gap is a number of nats from {SMALLEST_GAP:g} to {LARGEST_GAP:g}, not "
-            f"{options.gap:g}; float64 cannot reach a smaller one"
+            f"gap is a number of nats from {SMALLEST_GAP:g} (float64 cannot reach less) to "
+            f"{LARGEST_GAP:g}, not {options.gap:g}"
         )
 
 
@@ -237,8 +241,7 @@ def _agreeing(
     if construction.stores == "distributions":
         if on_conflict != "refuse":
             raise ByheartError(
-                f"{construction.name} stores distributions, where two labels are no conflict; "
-                "leave out --on-conflict"
+                f"{construction.name} takes no --on-conflict; the methods that store labels do"
             )
         return dataset, contexts(dataset, positions=True)
     last = construction.last

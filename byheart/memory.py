@@ -19,11 +19,15 @@ def available() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def require(needed: int, source: str, what: str) -> None:
+ADVICE = "use a smaller --length or --window, or a part of the file"
+SMALLER = f"{ADVICE}, or a smaller --dimension"
+
+
+def require(needed: int, source: str, what: str, advice: str = ADVICE) -> None:
     """ByheartError if `what` needs more bytes than there are."""
     there = available()
     if needed > there:
         raise ByheartError(
             f"{source}: {what} needs {needed:,} bytes of memory and {there:,} are available; "
-            "use a smaller --length or --window, or a part of the file."
+            f"{advice}."
         )

@@ -495,6 +495,7 @@ def test_heavy_libraries_are_imported_nowhere():
             assert library not in heavy or (library in drawn and late), f"{path}:{line}"
 
 
+@cache
 def checked_only(path):
     """Lines that only a type checker reads."""
     return {

@@ -51,6 +51,7 @@ def models():
     for options in SHAPES.values():
         yield built(method="one-layer", **options)
     yield built(method="token-averaging", dimension=3)
+    yield built(method="attention-only")
 
 
 def compared(model: LanguageModel, say) -> None:

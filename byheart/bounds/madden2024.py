@@ -126,19 +126,18 @@ def parameters(
     return omega * m + m * (d + 1) + 4 * heads * head_dimension * d + (omega + T) * d
 
 
-def theorem_5_parameters(contexts: int, outputs: int, vocabulary: int, length: int) -> int:
+def theorem_5_parameters(contexts: int, union: int, length: int) -> int:
     """Enough for any distributions of so many contexts: m = n, d = 1, one head (G2).
 
-    The model may have other outputs than the tokens it reads: V is [m, outputs].
+    The paper has one vocabulary for what is read and what follows: the union of both.
     """
-    return theorem_7_parameters(contexts, outputs, vocabulary, length) + 4
+    return theorem_7_parameters(contexts, union, length) + 4
 
 
-def theorem_7_parameters(contexts: int, outputs: int, vocabulary: int, length: int) -> int:
+def theorem_7_parameters(contexts: int, union: int, length: int) -> int:
     """The same with a weighted sum of tokens, of T weights, in the place of attention."""
-    _check(outputs, contexts=(contexts, 1), length=(length, 1))
-    check(tokens=(vocabulary, 1))
-    return contexts * (outputs + 2) + vocabulary + length
+    _check(union, contexts=(contexts, 1), length=(length, 1))
+    return contexts * (union + 2) + union + length
 
 
 def ratio(parameters: int, outputs: int, width: int) -> float:

@@ -84,21 +84,21 @@ def generate(
     labels: Annotated[int | None, typer.Option(help="Different labels [2].")] = None,
     vocabulary: Annotated[
         int | None,
-        typer.Option(help="Tokens to draw from [zipf, prefix-tree: 50000; adversarial: 5]."),
+        typer.Option(help="Tokens to draw from (zipf, prefix-tree: 50000; adversarial: 5)."),
     ] = None,
     skew: Annotated[
         str | None, typer.Option(help="Of the labels: uniform, zipf or geometric.")
     ] = None,
     exponent: Annotated[
         float | None,
-        typer.Option(help="Chances fall as 1 / rank^EXPONENT [zipf: 1; prefix-tree: 2]."),
+        typer.Option(help="Chances fall as 1 / rank^EXPONENT (zipf: 1; prefix-tree: 2)."),
     ] = None,
     branching: Annotated[
         int | None, typer.Option(help="prefix-tree: tokens that may follow a beginning [16].")
     ] = None,
     heads: Annotated[int | None, typer.Option(help="adversarial: of the decoder [1].")] = None,
     head_dimension: Annotated[
-        int | None, typer.Option(help="adversarial: of the decoder [its dimension].")
+        int | None, typer.Option(help="adversarial: of the decoder (its dimension).")
     ] = None,
     neurons: Annotated[int | None, typer.Option(help="adversarial: of the decoder [4].")] = None,
     seed: Seed = 0,

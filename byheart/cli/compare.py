@@ -86,7 +86,8 @@ def _means(answer: dict) -> list[Text]:
         "measured" if answer["built"] else "predicted, nothing was built: use --build to measure"
     )
     words = (
-        f"Constructions are {built}.",
+        f"Constructions are {built}. Of exact networks the parameters that are not 0 count, of "
+        "decoders all.",
         "≥ bounds: with fewer it is impossible, for the worst labels or distributions; ≤ bounds: "
         "so many are enough. Rates, and bounds that do not apply: byheart bounds --dataset.",
     )

@@ -8,6 +8,7 @@ STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "ref
 Row = tuple[str, str, str]
 NO_PROOF = " in a float run at two batch sizes: no proof"
 RIGOROUS = ", each by a rigorous bound"
+RIGOROUS_WORDS = ("proved", "sampled")
 
 
 def size_rows(answer: dict) -> list[Row]:
@@ -31,14 +32,19 @@ def fit_rows(answer: dict) -> list[Row]:
     if not divergence or not loss or divergence["max"] is None:
         return []
     mean, most = divergence["mean"], divergence["max"]
+    known = "at most" if answer["verified"]["evidence"] in RIGOROUS_WORDS else "in a float run"
     rows = [
         ("gap", f"{answer['gap']:g}", "nats that a context may be off"),
-        ("divergence", f"{most:.4g}", f"nats at most; mean {mean:.4g}"),
+        ("divergence", f"{most:.4g}", f"nats {known}; mean {mean:.4g}"),
         ("loss", f"{loss['total']:,.6g}", _bound(loss)),
     ]
     if answer.get("predictions"):
         rows += _each(loss, answer["predictions"])
-    return [*rows, ("accuracy", f"{answer['accuracy']:.2%}", "of the likeliest tokens")]
+    rows.append(("accuracy", f"{answer['accuracy']:.2%}", "of the likeliest tokens"))
+    if answer["verified"]["evidence"] == "sampled":
+        checked = answer["verified"]["checked"]
+        rows.append(("sample", f"{checked:,}", "contexts: all numbers from the gap on are theirs"))
+    return rows
 
 
 def _bound(loss: dict) -> str:

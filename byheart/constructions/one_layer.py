@@ -38,7 +38,7 @@ from ..errors import AssumptionError
 from ..gadgets.line import Line, draw
 from ..gadgets.logits import Logits, reordered, wanted
 from ..gadgets.staircase import STEPS, Neurons, corrected, staircase
-from ..memory import require
+from ..memory import SMALLER, require
 from ..targets import Targets
 
 GAP = 1e-9
@@ -83,6 +83,7 @@ def check_memory(name: str, shape: Shape) -> None:
         needed,
         name,
         f"a decoder for {shape.neurons:,} contexts and {shape.vocabulary:,} tokens",
+        SMALLER,
     )
 
 

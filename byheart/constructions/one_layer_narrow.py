@@ -30,7 +30,7 @@ from ..construction import Interpolant, Interpolation, Options, Report
 from ..decoder import Decoder, Shape
 from ..errors import AssumptionError
 from ..evaluate.softmax import activation, divergences
-from ..memory import require
+from ..memory import SMALLER, require
 from ..targets import Targets
 from .one_layer import check_vocabulary
 from .one_layer_smooth.draw import Points, Tensors, check_dimension, neurons, points, shape_of
@@ -84,7 +84,7 @@ def _check_memory(name: str, shape: Shape, contexts: int) -> None:
     matrices = 3 * contexts * shape.neurons + 6 * contexts * shape.vocabulary
     kept = (2 * MEMORY + 10) * shape.neurons * shape.vocabulary
     what = f"fitting {contexts:,} contexts with up to {shape.neurons:,} neurons"
-    require(8 * (matrices + kept + 3 * shape.parameters), name, what)
+    require(8 * (matrices + kept + 3 * shape.parameters), name, what, SMALLER)
 
 
 class Search:

@@ -93,10 +93,10 @@ def test_eq_3(omega, T, d, m_0, d_h, m):
 @given(sizes, outputs, sizes)
 def test_sizes_for_data(n, omega, T):
     """d = 1, one head of dimension 1, as many neurons as contexts; T weights instead of a head."""
-    assert theorem_5_parameters(n, omega, omega, T) == parameters(omega, T, 1, 1, 1, n)
+    assert theorem_5_parameters(n, omega, T) == parameters(omega, T, 1, 1, 1, n)
     shape = Shape(omega, T, 1, "token_sum", 0, 0, 0, False, n, "tanh")
-    assert theorem_7_parameters(n, omega, omega, T) == shape.parameters
-    assert lemma_1_parameters(n, omega) <= theorem_7_parameters(n, omega, omega, T)
+    assert theorem_7_parameters(n, omega, T) == shape.parameters
+    assert lemma_1_parameters(n, omega) <= theorem_7_parameters(n, omega, T)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_sizes_for_data(n, omega, T):
         lambda: ratio(10, 5, 0),
         lambda: parameters(5, 1, 0, 1, 1, 1),
         lambda: parameters(5, 1, 1, 0, 1, 1),
-        lambda: theorem_7_parameters(1, 5, 0, 1),
+        lambda: theorem_7_parameters(1, 5, 0),
     ],
 )
 def test_bad_sizes_name_the_assumption(refused):

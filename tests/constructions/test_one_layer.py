@@ -149,7 +149,7 @@ def test_gaps_that_cannot_be(gap):
 
 
 def test_conflicts_are_none():
-    with pytest.raises(ByheartError, match="two labels are no conflict"):
+    with pytest.raises(ByheartError, match="takes no --on-conflict"):
         byheart.compile(from_rows(FEW), method="one-layer", on_conflict="majority")
 
 

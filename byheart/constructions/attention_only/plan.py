@@ -13,7 +13,7 @@ from ...encoders import certain
 from ...encoders.encoder import merged
 from ...errors import AssumptionError
 from ...gadgets.heads import rows
-from ...memory import require
+from ...memory import SMALLER, require
 from ...targets import Targets, Word
 
 DIMENSION, LARGEST_DIMENSION = 10, 64  # of associations, and of distributions if none is named
@@ -148,4 +148,4 @@ def check_memory(name: str, shape: Shape, contexts: int) -> None:
     """Refuse before starting what does not fit: features and factors, logits, and the tensors."""
     wide = shape.heads * shape.value_dimension + shape.dimension
     needed = 8 * (4 * contexts * wide + 3 * contexts * shape.vocabulary + 4 * shape.parameters)
-    require(needed, name, f"solving for {contexts:,} contexts and {wide:,} features")
+    require(needed, name, f"solving for {contexts:,} contexts and {wide:,} features", SMALLER)

@@ -38,7 +38,7 @@ from ...decoder import Decoder, Shape
 from ...errors import AssumptionError
 from ...evaluate.softmax import activation, divergences
 from ...gadgets.logits import wanted
-from ...memory import require
+from ...memory import SMALLER, require
 from ...targets import Targets
 from ..one_layer import check_vocabulary
 from .draw import Points, check_dimension, neurons, points, shape_of
@@ -90,7 +90,7 @@ def _check_memory(name: str, shape: Shape, contexts: int) -> None:
     """Activations and their square, each twice, logits and weights, with room for copies."""
     matrices = 2 * contexts * (shape.neurons + contexts) + 3 * contexts * shape.vocabulary
     what = f"solving for {contexts:,} contexts and {shape.neurons:,} neurons"
-    require(8 * (matrices + 4 * shape.parameters), name, what)
+    require(8 * (matrices + 4 * shape.parameters), name, what, SMALLER)
 
 
 def _drawn(
