@@ -90,6 +90,9 @@ class Decoder:
     tensors: Mapping[str, Tensor]
 
     def __post_init__(self) -> None:
+        # row after row in memory, as other programs expect an array that they are given
+        rows = {name: np.ascontiguousarray(tensor) for name, tensor in self.tensors.items()}
+        object.__setattr__(self, "tensors", rows)
         found = {name: tensor.shape for name, tensor in self.tensors.items()}
         assert found == self.shape.tensors, f"{found} is not {self.shape.tensors}"
         types = {tensor.dtype for tensor in self.tensors.values()}

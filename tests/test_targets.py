@@ -76,3 +76,11 @@ def test_a_decoder_holds_doubles_or_dyadic_numbers():
     tensors = {name: np.zeros(sizes, np.float32) for name, sizes in shape.tensors.items()}
     with pytest.raises(AssertionError, match="float32"):
         Decoder(shape, tensors)
+
+
+def test_tensors_lie_row_after_row():
+    """safetensors writes the memory of an array, whatever its strides are."""
+    shape = Shape(3, 2, 1, "token_sum", 0, 0, 0, False, 4, "tanh")
+    tensors = {name: np.zeros(sizes[::-1]).T for name, sizes in shape.tensors.items()}
+    found = Decoder(shape, tensors).tensors
+    assert all(tensor.flags.c_contiguous for tensor in found.values())
