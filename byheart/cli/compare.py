@@ -89,6 +89,7 @@ def _means(answer: dict) -> list[Text]:
         f"Constructions are {built}. Of exact networks the parameters that are not 0 count, of "
         "decoders all.",
         "≥ bounds: with fewer it is impossible, for the worst labels or distributions; ≤ bounds: "
-        "so many are enough. Rates, and bounds that do not apply: byheart bounds --dataset.",
+        "so many are enough (kajitsuka2025 does not count E_in, E_out and the embedding). Rates, "
+        "and bounds that do not apply: byheart bounds --dataset.",
     )
     return [Text(sentence, style="dim") for sentence in words]
