@@ -27,6 +27,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/statistics.py
 	$(BIN)/python benchmarks/family.py
 	$(BIN)/python benchmarks/distributions.py
+	$(BIN)/python benchmarks/attention_only.py
 	$(BIN)/python benchmarks/distributions.py
 
 picture: $(READY)
