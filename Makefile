@@ -28,7 +28,6 @@ bench: $(READY)
 	$(BIN)/python benchmarks/family.py
 	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/attention_only.py
-	$(BIN)/python benchmarks/distributions.py
 
 picture: $(READY)
 	$(BIN)/python docs/make_demo_picture.py
