@@ -28,6 +28,8 @@ PROVE_LIMIT = 60.0  # seconds that proving distributions may take
 class Fit(NamedTuple):
     """How well distributions are stored, in nats; bounds from above where that is proved.
 
+    Only `max` is rounded upwards; mean and loss are sums in doubles of such bounds.
+
     mean, max    divergence of a context from its target, the mean weighted by count
     loss         cross-entropy of all predictions, summed (madden2024, Lemma 2)
     entropy      the least it can be

@@ -3,6 +3,7 @@
 What `compile` returns for a method that stores distributions, `open` reads and `recall` asks.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -122,8 +123,9 @@ class LanguageModel:
     def _word(self, token: Token) -> Word:
         if self.kind == "string" and isinstance(token, str):
             return token
-        if self.kind == "number" and isinstance(token, int | float) and token == int(token):
-            return int(token)
+        if self.kind == "number" and isinstance(token, int | float):
+            if math.isfinite(token) and token == int(token):
+                return int(token)
         raise ByheartError(
             f"this model reads {'words' if self.kind == 'string' else 'integers'}, not {token!r}"
         )

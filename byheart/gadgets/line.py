@@ -36,7 +36,7 @@ class Line(NamedTuple):
 
     @property
     def distance(self) -> float:
-        """Between the two nearest contexts, relative to the range of all."""
+        """Between the two nearest contexts, relative to the largest number."""
         return _distance(self.x)
 
 
@@ -59,8 +59,8 @@ def draw(shape: Shape, targets: Targets, random: Generator) -> Line:
     if found.distance < least:
         raise AssumptionError(
             f"A2 fails: in the best of {len(drawn)} draws two contexts are {found.distance:.1e} "
-            f"apart (relative to all), and doubles need {least:.1e}; cut documents with a smaller "
-            "--length or --window, use fewer of them, or another --seed"
+            f"apart (relative to the largest), and doubles need {least:.1e}; cut documents with a "
+            "smaller --length or --window, use fewer of them, or another --seed"
         )
     return found
 
