@@ -31,10 +31,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ..decoder import Decoder
+from ..error_free import two_sum
 from ..targets import Targets
 from .balls import TINY, UP, Balls, Matrix, U, product
 from .exponential import ERROR, LIMIT, exp
-from .sweep import two_sum
 
 Ints = NDArray[np.int64]
 BLOCK = 1 << 18  # numbers in the tables of some heads: they stay in the cache

@@ -19,10 +19,11 @@ from flint import arb, ctx
 from numba import njit
 
 from ..decoder import Decoder
+from ..error_free import two_product, two_sum
 from ..targets import Divergences, Floats, Targets
 from .doubles import TINY, UNIT
 from .scalar import enclosures
-from .sweep import sweep, tail_sums, two_product, two_sum
+from .sweep import sweep, tail_sums
 from .switches import BITS, from_balls, neurons
 from .thermometer import exponentials
 

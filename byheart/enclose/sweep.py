@@ -50,25 +50,6 @@ def sweep(
     return Divergences(values, likeliest, rigorous=True, engine=engine)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def two_sum(a, b):
-    """a + b rounded, and exactly what that lacks (Knuth)."""
-    total = a + b
-    back = total - a
-    return total, (a - (total - back)) + (b - back)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def two_product(a, b):
-    """a b rounded, and exactly what that lacks (Dekker), but for numbers too small for a double."""
-    product = a * b
-    left, right = 134217729.0 * a, 134217729.0 * b
-    high_a, high_b = left - (left - a), right - (right - b)
-    low_a, low_b = a - high_a, b - high_b
-    lacks = ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
-    return product, lacks
-
-
 @njit(cache=True, nogil=True)
 def tail_sums(output, tails):
     """sum_k tails[k] |output[j, k]| of each token j, rounded upwards; infinite if not a number.

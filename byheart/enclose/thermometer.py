@@ -17,10 +17,11 @@ import numpy as np
 from numba import njit
 
 from ..decoder import Decoder
+from ..error_free import two_sum
 from ..targets import Divergences, Floats, Targets
 from .exponential import above
 from .scalar import enclosures
-from .sweep import BLOCK, sweep, tail_sums, two_sum
+from .sweep import BLOCK, sweep, tail_sums
 from .switches import BITS, Neurons, Switches, from_balls, from_doubles, neurons
 
 HEIGHTS = {"logistic": 1.0, "tanh": 2.0, "erf": 2.0}

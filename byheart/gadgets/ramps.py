@@ -15,13 +15,13 @@ so most output weights are 0.
 import numba
 import numpy as np
 
+from ..error_free import two_product, two_sum
 from ..targets import Floats
 from .logits import Logits
 from .staircase import Neurons, gaps
 
 RISE, BEFORE = 60.0, 9.0
 IGNORED = 2.0**-60
-SPLIT = 134217729.0  # 2^27 + 1
 
 
 def ramps(x: Floats, rest: Floats, wanted: Logits, vocabulary: int) -> Neurons:
@@ -36,34 +36,15 @@ def ramps(x: Floats, rest: Floats, wanted: Logits, vocabulary: int) -> Neurons:
 
 
 @numba.njit(inline="always", cache=True)
-def _two_sum(a, b):
-    total = a + b
-    rest = total - a
-    return total, (a - (total - rest)) + (b - rest)
-
-
-@numba.njit(inline="always", cache=True)
-def _two_product(a, b):
-    product = a * b
-    c = SPLIT * a
-    high = c - (c - a)
-    low = a - high
-    c = SPLIT * b
-    top = c - (c - b)
-    bottom = b - top
-    return product, ((high * top - product) + high * bottom + low * top) + low * bottom
-
-
-@numba.njit(inline="always", cache=True)
 def _add(a, rest_a, b, rest_b):
-    total, error = _two_sum(a, b)
-    return _two_sum(total, error + rest_a + rest_b)
+    total, error = two_sum(a, b)
+    return two_sum(total, error + rest_a + rest_b)
 
 
 @numba.njit(inline="always", cache=True)
 def _multiply(a, rest_a, b, rest_b):
-    product, error = _two_product(a, b)
-    return _two_sum(product, error + a * rest_b + rest_a * b)
+    product, error = two_product(a, b)
+    return two_sum(product, error + a * rest_b + rest_a * b)
 
 
 @numba.njit(cache=True)
@@ -90,7 +71,7 @@ def _solve(x, rest, slope, bias, starts, token, value, weights):  # pragma: no c
                 weights[k, j] = weight
                 gain, gain_rest = _multiply(weight, 0.0, reach, reach_rest)
                 level[j], level_rest[j] = _add(level[j], level_rest[j], gain, gain_rest)
-                tilt, tilt_rest = _two_product(weight, slope[k])
+                tilt, tilt_rest = two_product(weight, slope[k])
                 rise[j], rise_rest[j] = _add(rise[j], rise_rest[j], tilt, tilt_rest)
         for place in range(starts[k], starts[k + 1]):
             goal[token[place]] = 0.0

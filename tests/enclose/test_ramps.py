@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from byheart.decoder import Decoder
 from byheart.enclose import ramps
-from byheart.enclose.sweep import two_product, two_sum
+from byheart.error_free import two_product, two_sum
 
 GAP = 1e-9
 
