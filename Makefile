@@ -4,37 +4,47 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 WORKERS ?= 2
 
-.PHONY: demo test slow check bench picture clean
+.PHONY: demo test slow check bench picture figures clean
 
 demo: $(READY)
 	$(BIN)/byheart demo
 
-test: $(READY)
+test: $(TOOLS)
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 
-slow: $(READY)
+slow: $(TOOLS)
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
 
-check: $(READY)
+check: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: $(READY)
+bench: $(TOOLS)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/statistics.py
 	$(BIN)/python benchmarks/family.py
 	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/attention_only.py
+	$(BIN)/python benchmarks/training.py
 
-picture: $(READY)
+picture: $(TOOLS)
 	$(BIN)/python docs/make_demo_picture.py
 
+figures: $(TOOLS)
+	$(BIN)/byheart reproduce --all
+
+# The demo needs the package alone; PyTorch and what tests need come with the tools.
 $(READY): pyproject.toml setup.py constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "byheart needs Python 3.11 or later")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	touch $@
+
+$(TOOLS): $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@
 

@@ -1,0 +1,66 @@
+"""The architectures of the papers as learners: parameters, and the gradient of their loss.
+
+A learner's tensors have the names and shapes of its preset (byheart.presets), so its parameter
+count is the preset's. Gradients are written by hand: a training step makes no graph, computes every
+distinct thing once and reuses its memory.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from numpy.typing import NDArray
+
+from ...errors import ByheartError
+from ...presets import Preset
+from ..problem import Problem, labelled, next_token
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Learner(Protocol):
+    """A model that is being trained.
+
+    tensors  float32 parameters by name; each has its gradient in .grad, always the same array
+    """
+
+    tensors: Mapping[str, "torch.Tensor"]
+
+    def step(self, problem: Problem) -> float:
+        """Put the gradient of the mean loss into every .grad; the mean loss in nats."""
+        ...
+
+    def logits(self, problem: Problem) -> NDArray:
+        """float32 [n, outputs]."""
+        ...
+
+
+PROBLEMS: dict[str, Callable] = {
+    "madden2024": next_token,
+    "dana2024": next_token,
+    "dana2024-mlp": next_token,
+    "kajitsuka2025": labelled,
+}
+NAMES = tuple(PROBLEMS)
+
+
+def learner(preset: Preset, problem: Problem, seed: int, shrink: float = 1.0) -> Learner:
+    """A freshly initialised learner of this architecture.
+
+    shrink  what the initial weights of residual branches are multiplied by
+    """
+    import torch
+
+    from . import decoders, kajitsuka2025
+
+    generator = torch.Generator().manual_seed(seed)
+    if preset.name == "kajitsuka2025":
+        return kajitsuka2025.start(preset, problem, generator, shrink)
+    return decoders.start(preset, problem, generator)
+
+
+def known(name: str) -> str:
+    """The name, if this architecture can be trained here."""
+    if name not in PROBLEMS:
+        raise ByheartError(f"{name!r} cannot be trained here; there are: {', '.join(NAMES)}.")
+    return name

@@ -1,0 +1,170 @@
+"""Problem: a dataset as training sees it, every context once, with how often each answer follows.
+
+The loss of repeated rows is the loss of their distinct contexts weighted by how often they occur,
+so nothing is trained twice.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contexts import contexts, tally
+from ..dataset import Dataset
+from ..errors import ByheartError
+from ..ragged import take
+from ..targets import Targets, targets
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """n contexts and what follows them.
+
+    vocabulary  how many tokens can be read; coordinates of a vector, if `tokens` are vectors
+    outputs     how many answers there are: tokens that follow, or labels
+    tokens      [n, L] numbers of tokens, filled up at the end with 0; or [n, L, vocabulary] vectors
+    lengths     [n] how many tokens of each row count
+    context     [k] the contexts of the pairs (context, answer) that occur, increasing
+    answer      [k] their answers, increasing within a context
+    count       [k] how often
+    squared     one number is said, and its squared distance from -1 or +1 (answers 0 and 1) is the
+                loss; otherwise it is the cross-entropy of `outputs` logits
+    """
+
+    vocabulary: int
+    outputs: int
+    tokens: NDArray
+    lengths: Ints
+    context: Ints
+    answer: Ints
+    count: Ints
+    squared: bool = False
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def length(self) -> int:
+        """The longest context."""
+        return self.tokens.shape[1]
+
+    @property
+    def reads_vectors(self) -> bool:
+        return self.tokens.ndim == 3
+
+    @cached_property
+    def weight(self) -> Ints:
+        """[n] how often each context occurs."""
+        return np.bincount(self.context, self.count, len(self)).astype(np.int64)
+
+    @cached_property
+    def predictions(self) -> int:
+        return int(self.count.sum())
+
+    @cached_property
+    def entropy(self) -> float:
+        """The least that the summed loss can be (madden2024, Lemma 2, for the cross-entropy)."""
+        shares = self.count / self.weight[self.context]
+        if self.squared:  # the variance of +-1: 1 - (2 p - 1)^2 = 4 p (1 - p)
+            return float((self.count * 2 * (1 - shares)).sum())
+        return float(-(self.count * np.log(shares)).sum()) + 0.0
+
+    @cached_property
+    def best_accuracy(self) -> float:
+        """The largest share of predictions that any function of the context gets right."""
+        begins = np.flatnonzero(np.diff(self.context, prepend=-1))
+        return float(np.maximum.reduceat(self.count, begins).sum() / self.predictions)
+
+    def loss(self, logits: NDArray) -> float:
+        """The summed loss of logits [n, outputs], in doubles."""
+        logits = logits.astype(np.float64)
+        if self.squared:
+            return float((self.count * (logits[self.context, 0] - self.signs) ** 2).sum())
+        top = logits.max(axis=1)
+        normal = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
+        missing = normal[self.context] - logits[self.context, self.answer]
+        return float((self.count * missing).sum())
+
+    def accuracy(self, logits: NDArray) -> float:
+        """The share of predictions that the largest logit, or the sign, gets right."""
+        said = logits[:, 0] > 0 if self.squared else logits.argmax(axis=1)
+        hit = said[self.context] == self.answer
+        return float(self.count[hit].sum() / self.predictions)
+
+    @property
+    def signs(self) -> Ints:
+        """[k] -1 for answer 0, +1 for answer 1."""
+        return 2 * self.answer - 1
+
+    def drawn(self, counts: Ints) -> "Problem":
+        """The pairs that were drawn so many times each; contexts that were not are left out."""
+        kept = np.flatnonzero(counts)
+        rows, context = np.unique(self.context[kept], return_inverse=True)
+        return replace(
+            self,
+            tokens=self.tokens[rows],
+            lengths=self.lengths[rows],
+            context=context.astype(np.int64),
+            answer=self.answer[kept],
+            count=counts[kept],
+        )
+
+    def batches(self, size: int, number: int, random: np.random.Generator) -> Iterator["Problem"]:
+        """Independent batches of so many predictions, drawn from the empirical distribution."""
+        chances = self.count / self.predictions
+        for _ in range(number):
+            yield self.drawn(random.multinomial(size, chances))
+
+
+def next_token(dataset: Dataset) -> Problem:
+    """What follows each ordered context, over one vocabulary of tokens read and said."""
+    found: Targets = targets(dataset, contexts(dataset, positions=True))
+    lengths = np.diff(found.starts)
+    tokens = np.zeros((len(found), found.length), np.int32)
+    tokens[np.arange(found.length) < lengths[:, None]] = found.tokens
+    words = len(found.vocabulary)
+    context = np.repeat(np.arange(len(found)), found.support)
+    return Problem(
+        words, words, tokens, lengths, context, found.following.astype(np.int64), found.counts
+    )
+
+
+def labelled(dataset: Dataset, squared: bool = False) -> Problem:
+    """The labels of each multiset of tokens with its last one; tokens are words or vectors."""
+    if squared and len(dataset.label_names) != 2:
+        raise ByheartError(
+            f"the squared loss is for two labels, and this data has {len(dataset.label_names)}."
+        )
+    if dataset.every:
+        raise ByheartError("training needs one label a sequence, and this data has one a token.")
+    if dataset.kind == "number":
+        raise ByheartError("this architecture reads words or vectors, and the data has numbers.")
+    found = contexts(dataset, positions=False)
+    lengths = dataset.lengths[found.first]
+    flat = take(dataset.ids, dataset.starts[found.first], lengths)
+    table, width = np.arange(len(dataset.tokens)), len(dataset.tokens)
+    if dataset.kind == "vector":
+        table, width = dataset.vectors.astype(np.float32), dataset.vectors.shape[1]
+    tokens = np.zeros((len(found), int(lengths.max()), *table.shape[1:]), table.dtype)
+    tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = table[flat]
+    pairs = tally(dataset, found)
+    order = np.lexsort((pairs.label, pairs.context))
+    return Problem(
+        width,
+        1 if squared else len(dataset.label_names),
+        tokens if tokens.ndim == 3 else tokens.astype(np.int32),
+        lengths,
+        pairs.context[order],
+        pairs.label[order].astype(np.int64),
+        pairs.count[order],
+        squared,
+    )
+
+
+def size_of(problem: Problem) -> int:
+    """Bytes of its arrays."""
+    return sum(x.nbytes for x in vars(problem).values() if isinstance(x, np.ndarray))

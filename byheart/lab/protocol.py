@@ -1,0 +1,107 @@
+"""Protocol: how a model is trained.
+
+`paper` is the authors' way: optimiser, learning rate, steps and batches as the paper says.
+`script` is what the published program of Dana et al. really does, which is not what the text says.
+`fast` is ours: full batch, SOAP (Adam in the eigenbasis of Shampoo's preconditioner), a rate that
+falls to 0, more attempts with more steps while the criterion is not reached, an early stop.
+
+Every protocol sees each distinct context once, weighted: the same loss, at less cost.
+"""
+
+from dataclasses import asdict, dataclass, replace
+
+from ..errors import ByheartError
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One training from a new start.
+
+    optimiser  "adam", "adamw" or "soap"
+    rate       the learning rate after the warm-up
+    final      the share of it that is left after the last step: the rate falls linearly
+    warmup     steps in which it grows linearly from 0
+    shrink     factor on the initial weights of residual branches
+    """
+
+    optimiser: str
+    rate: float
+    steps: int
+    final: float = 1.0
+    warmup: int = 0
+    weight_decay: float = 0.0
+    shrink: float = 1.0
+
+
+@dataclass(frozen=True)
+class Search:
+    """Hyper-parameters that Optuna chooses: ranges of the rate (log-uniform) and the warm-up."""
+
+    trials: int
+    rate: tuple[float, float]
+    warmup: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Attempts, one after another until one reaches the criterion.
+
+    batch    predictions in a batch, None: all of them
+    batches  how many batches are drawn before training and then used in turn
+    stop     training ends when the mean loss is so close to the least possible, None: never
+    curve    how many points of the training curve are kept
+    search   the first attempt is repeated with the rates and warm-ups that Optuna tries
+    """
+
+    name: str
+    attempts: tuple[Attempt, ...]
+    batch: int | None = None
+    batches: int | None = None
+    stop: float | None = None
+    curve: int = 0
+    search: Search | None = None
+
+    def json(self) -> dict:
+        return asdict(self)
+
+
+DANA = ("dana2024", "dana2024-mlp")
+_DANA_TEXT = Protocol("paper", (Attempt("adam", 1e-3, 10_000),), 1024, 1000)
+_DANA_SCRIPT = Protocol("script", (Attempt("adam", 1e-2, 4096, final=0.05),), 256, 64)
+PROTOCOLS: dict[tuple[str, str], Protocol] = {
+    ("madden2024", "paper"): Protocol("paper", (Attempt("adam", 1e-4, 50_000),)),
+    **{(name, "paper"): _DANA_TEXT for name in DANA},
+    **{(name, "script"): _DANA_SCRIPT for name in DANA},
+    ("kajitsuka2025", "paper"): Protocol(
+        "paper",
+        (Attempt("adamw", 1e-2, 1000, weight_decay=0.01),),
+        search=Search(10, (1e-3, 1e-1), (0, 100)),
+    ),
+    ("madden2024", "fast"): Protocol(
+        "fast",
+        tuple(Attempt("soap", 0.03, steps, 0.0, 30) for steps in (600, 2400, 6000)),
+        stop=1e-7,
+    ),
+    **{
+        (name, "fast"): Protocol("fast", (Attempt("soap", 0.01, 2000, 0.0, 30),) * 2, stop=1e-7)
+        for name in DANA
+    },
+    ("kajitsuka2025", "fast"): Protocol(
+        "fast",
+        tuple(Attempt("soap", 0.01, steps, 0.0, 30, shrink=0.1) for steps in (1000, 4000)),
+        stop=1e-4,
+    ),
+}
+
+
+def protocol(architecture: str, name: str, steps: int | None = None) -> Protocol:
+    """The protocol of this name for an architecture; `steps` replaces those of each attempt."""
+    names = [own for arch, own in PROTOCOLS if arch == architecture]
+    if name not in names:
+        raise ByheartError(f"{architecture} has the protocols {', '.join(names)}, not {name!r}.")
+    found = PROTOCOLS[architecture, name]
+    if steps is None:
+        return found
+    if steps < 1:
+        raise ByheartError(f"--steps is 1 or more, not {steps}.")
+    return replace(found, attempts=tuple(replace(x, steps=steps) for x in found.attempts))
