@@ -9,5 +9,6 @@ rows       the append-only file of results
 sweep      which trials a question needs, given the rows that are there
 engines/   where trials run: processes of this machine, or a Ray cluster
 results    what the rows say: smallest sizes, spread, what is censored
-convert    a trained model as the Decoder or Network that byheart certifies
+convert    a trained model as one that byheart certifies
+           folded, distributions: a Decoder; rounded, readout, labels: a Network; made: its record
 """

@@ -2,8 +2,9 @@
 
 `paper` is the authors' way: optimiser, learning rate, steps and batches as the paper says.
 `script` is what the published program of Dana et al. really does, which is not what the text says.
-`fast` is ours: full batch, SOAP (Adam in the eigenbasis of Shampoo's preconditioner), a rate that
-falls to 0, more attempts with more steps while the criterion is not reached, an early stop.
+`fast` is ours: full batch, SOAP (Adam in the eigenbasis of Shampoo's preconditioner) where it gets
+there sooner than Adam, a rate that falls to 0, more attempts with more steps while the criterion is
+not reached, an early stop.
 
 Every protocol sees each distinct context once, weighted: the same loss, at less cost.
 """
@@ -11,6 +12,10 @@ Every protocol sees each distinct context once, weighted: the same loss, at less
 from dataclasses import asdict, dataclass, replace
 
 from ..errors import ByheartError
+
+# SOAP turns the sides of a matrix up to this one. With the vocabulary left as it is, a step costs
+# less and got farther: 100 stories with 8 neurons were at 1.4 nats instead of 15 after 2,000 steps.
+LONGEST_SIDE = 128
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,11 @@ class Protocol:
 
     batch    predictions in a batch, None: all of them
     batches  how many batches are drawn before training and then used in turn
-    stop     training ends when the mean loss is so close to the least possible, None: never
+    stop     training ends when the mean loss is so close to the least possible and the criterion is
+             reached, None: never
     curve    how many points of the training curve are kept
     search   the first attempt is repeated with the rates and warm-ups that Optuna tries
+    frozen   tensors that stay as they were drawn; they count as parameters all the same
     """
 
     name: str
@@ -60,6 +67,7 @@ class Protocol:
     stop: float | None = None
     curve: int = 0
     search: Search | None = None
+    frozen: tuple[str, ...] = ()
 
     def json(self) -> dict:
         return asdict(self)
@@ -79,17 +87,20 @@ PROTOCOLS: dict[tuple[str, str], Protocol] = {
     ),
     ("madden2024", "fast"): Protocol(
         "fast",
-        tuple(Attempt("soap", 0.03, steps, 0.0, 30) for steps in (600, 2400, 6000)),
+        tuple(Attempt("soap", 0.03, steps, 0.0, 30) for steps in (1500, 3000)),
         stop=1e-7,
     ),
     **{
-        (name, "fast"): Protocol("fast", (Attempt("soap", 0.01, 2000, 0.0, 30),) * 2, stop=1e-7)
+        (name, "fast"): Protocol("fast", (Attempt("soap", 0.01, 1500, 0.0, 30),), stop=1e-7)
         for name in DANA
     },
     ("kajitsuka2025", "fast"): Protocol(
         "fast",
-        tuple(Attempt("soap", 0.01, steps, 0.0, 30, shrink=0.1) for steps in (1000, 4000)),
-        stop=1e-4,
+        tuple(
+            Attempt("adam", rate, steps, 0.0, 30, shrink=0.1)
+            for rate, steps in ((0.03, 1000), (0.03, 4000), (0.01, 8000))
+        ),
+        stop=1e-3,
     ),
 }
 

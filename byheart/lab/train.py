@@ -5,16 +5,18 @@ What is not reached is censored: "not reached in so many steps", never "cannot".
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import ByheartError
 from .learners import Learner, learner
 from .problem import Problem
-from .protocol import Attempt
+from .protocol import LONGEST_SIDE, Attempt
 from .trial import Row, Trial
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ class Outcome:
     accuracy: float
     reached: bool
     steps: int
-    learner: Learner
+    learner: Learner | None  # None if it was read from a journal
     curve: tuple[tuple[int, float, float], ...] = ()
 
     def json(self) -> dict:
@@ -57,23 +59,49 @@ def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[R
 
     journal  a file in which a search for hyper-parameters keeps what it has tried
     """
+    started = time.process_time()
+    with _arithmetic():
+        found = _outcomes(trial, problem, journal)
+    chosen = best(found)
+    assert chosen.learner is not None
+    return _row(trial, problem, found, chosen, time.process_time() - started), chosen.learner
+
+
+@contextmanager
+def _arithmetic() -> Iterator[None]:
+    """One thread, and numbers below the normal ones are 0, which is faster.
+
+    Only while it trains: nothing may be certified with such numbers.
+    """
     import torch
 
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-    started = time.process_time()
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+        torch.set_num_threads(threads)
+
+
+def _outcomes(trial: Trial, problem: Problem, journal: str | None) -> list[Outcome]:
+    """The attempts up to the first that reaches the criterion, or all that Optuna tried."""
     if trial.protocol.search is not None:
         from .tuning import outcomes
 
-        found = outcomes(trial, problem, journal)
-    else:
-        found = []
-        for number, attempt in enumerate(trial.protocol.attempts):
-            found.append(outcome(trial, problem, attempt, number))
-            if found[-1].reached:
-                break
-    best = min(found, key=lambda one: (not one.reached, one.loss))
-    return _row(trial, problem, found, best, time.process_time() - started), best.learner
+        return outcomes(trial, problem, journal)
+    found = []
+    for number, attempt in enumerate(trial.protocol.attempts):
+        found.append(outcome(trial, problem, attempt, number))
+        if found[-1].reached:
+            break
+    return found
+
+
+def best(found: list[Outcome]) -> Outcome:
+    """The first that reached the criterion with the least loss, or the least loss of all."""
+    return min(found, key=lambda one: (not one.reached, one.loss))
 
 
 def outcome(trial: Trial, problem: Problem, attempt: Attempt, number: int) -> Outcome:
@@ -82,6 +110,7 @@ def outcome(trial: Trial, problem: Problem, attempt: Attempt, number: int) -> Ou
     model = learner(preset, problem, trial.random_seed("start", number), attempt.shrink)
     steps, curve = _descend(trial, problem, attempt, model)
     loss, accuracy = _judged(problem, model)
+    loss = loss if math.isfinite(loss) else math.inf  # the training blew up
     reached = trial.criterion.reached(problem, loss, accuracy)
     return Outcome(attempt, loss, accuracy, reached, steps, model, tuple(curve))
 
@@ -91,7 +120,7 @@ def _descend(
 ) -> tuple[int, list[tuple[int, float, float]]]:
     """Train; how many steps it took, and points of the curve."""
     protocol = trial.protocol
-    optimiser = _optimiser(attempt, list(model.tensors.values()))
+    optimiser = _optimiser(attempt, _trained(model, protocol.frozen))
     batches = cycle(_batches(trial, problem))
     every = max(1, attempt.steps // protocol.curve) if protocol.curve else 0
     curve: list[tuple[int, float, float]] = []
@@ -110,6 +139,14 @@ def _descend(
     return attempt.steps, curve
 
 
+def _trained(model: Learner, frozen: tuple[str, ...]) -> "list[torch.Tensor]":
+    """The tensors that the optimiser changes."""
+    for name in frozen:
+        if name not in model.tensors:
+            raise ByheartError(f"{name!r} cannot be frozen: the model has no tensor of this name.")
+    return [tensor for name, tensor in model.tensors.items() if name not in frozen]
+
+
 def _stops(trial: Trial, problem: Problem, model: Learner) -> Callable[[int, float], bool]:
     """Whether training may end before a step, given the mean loss there."""
     protocol, criterion = trial.protocol, trial.criterion
@@ -120,9 +157,12 @@ def _stops(trial: Trial, problem: Problem, model: Learner) -> Callable[[int, flo
             return True
         if protocol.stop is None or protocol.batch is not None:
             return False
-        if criterion.kind == "accuracy" and step % LOOK == 0:
-            return criterion.reached(problem, loss, problem.accuracy(model.logits(problem)))
-        return loss - least <= protocol.stop
+        if criterion.kind != "accuracy":
+            near = loss - least <= protocol.stop
+            return near and criterion.reached(problem, loss * problem.predictions, 0.0)
+        if step % LOOK:
+            return False
+        return criterion.reached(problem, loss, problem.accuracy(model.logits(problem)))
 
     return done
 
@@ -154,7 +194,12 @@ def _optimiser(attempt: Attempt, parameters: "list[torch.Tensor]") -> "torch.opt
         return torch.optim.AdamW(parameters, lr=attempt.rate, weight_decay=decay, fused=True)
     from pytorch_optimizer import SOAP
 
-    return SOAP(parameters, lr=attempt.rate, weight_decay=attempt.weight_decay)
+    return SOAP(
+        parameters,
+        lr=attempt.rate,
+        weight_decay=attempt.weight_decay,
+        max_precondition_dim=LONGEST_SIDE,
+    )
 
 
 def _judged(problem: Problem, model: Learner) -> tuple[float, float]:

@@ -136,6 +136,7 @@ def trial(given: Mapping[str, Any]) -> Trial:
             **{
                 **protocol,
                 "attempts": tuple(Attempt(**x) for x in protocol["attempts"]),
+                "frozen": tuple(protocol["frozen"]),
                 "search": None
                 if search is None
                 else Search(search["trials"], tuple(search["rate"]), tuple(search["warmup"])),

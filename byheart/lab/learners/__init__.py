@@ -1,7 +1,8 @@
 """The architectures of the papers as learners: parameters, and the gradient of their loss.
 
 A learner's tensors have the names and shapes of its preset (byheart.presets), so its parameter
-count is the preset's. Gradients are written by hand: a training step makes no graph, computes every
+count is the preset's; where it keeps many small ones in one, its method `named` gives them so.
+Gradients are written by hand: a training step makes no graph, computes every
 distinct thing once and reuses its memory.
 """
 
@@ -24,7 +25,8 @@ class Learner(Protocol):
     tensors  float32 parameters by name; each has its gradient in .grad, always the same array
     """
 
-    tensors: Mapping[str, "torch.Tensor"]
+    @property
+    def tensors(self) -> Mapping[str, "torch.Tensor"]: ...
 
     def step(self, problem: Problem) -> float:
         """Put the gradient of the mean loss into every .grad; the mean loss in nats."""

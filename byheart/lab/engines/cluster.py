@@ -1,0 +1,132 @@
+"""A Ray cluster: the same trials as remote tasks, one processor each.
+
+Every node needs what trains: pip install 'byheart[lab,cluster]'. A task whose worker or node is
+lost is run again elsewhere. Searches for hyper-parameters keep no journal here, as nodes need not
+share a disk.
+"""
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+from ...errors import ByheartError
+from ...threads import single
+from .. import train
+from ..problem import Problem
+from ..trial import Row, Trial
+from . import ONE_THREAD, Failure, Run, TrialFailed, attempted
+
+RETRIES = 3  # of a trial whose worker or node is lost
+PATIENCE = 25  # seconds in which a cluster must answer; a busy one takes several
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
+CONNECT = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False)"
+
+
+class Engine:
+    """Trials on the cluster at an address; None is $RAY_ADDRESS, or the one of this machine.
+
+    run  what a worker does with a trial, a function of a module that every node has
+    """
+
+    def __init__(self, address: str | None = None, run: Run = train.run) -> None:
+        self.address = address or os.environ.get("RAY_ADDRESS") or "auto"
+        self._run = run
+        self._running: dict[Any, Trial] = {}
+        self._sent: WeakKeyDictionary[Problem, Any] = WeakKeyDictionary()
+
+    def __enter__(self) -> Self:
+        self._ray = _connected(self.address)
+        options = self._ray.remote(num_cpus=1, max_retries=RETRIES)
+        self._task = options(_alone)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the cluster, which ends what still runs."""
+        self._running.clear()
+        self._sent.clear()
+        self._ray.shutdown()
+
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
+    @property
+    def jobs(self) -> int:
+        """The processors of the cluster; nodes may come and go."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def submit(self, trial: Trial, problem: Problem) -> None:
+        if problem not in self._sent:
+            self._sent[problem] = self._ray.put(problem)
+        self._running[self._task.remote(self._run, trial, self._sent[problem])] = trial
+
+    def finished(self) -> Row:
+        if not self._running:
+            raise RuntimeError("nothing is running.")
+        (reference,), _ = self._ray.wait(list(self._running), num_returns=1)
+        trial = self._running.pop(reference)
+        try:
+            said = self._ray.get(reference)
+        except self._ray.exceptions.RayError as error:
+            raise TrialFailed(trial, _first_line(error)) from error
+        if isinstance(said, Failure):
+            raise said.error(trial)
+        return said
+
+
+def _alone(run: Run, trial: Trial, problem: Problem) -> Row | Failure:
+    """The row of a trial, with one thread: libraries that are loaded are told, others will read."""
+    os.environ.update(ONE_THREAD)
+    with single():
+        return attempted(run, trial, problem)
+
+
+def _connected(address: str) -> ModuleType:
+    """Ray, connected.
+
+    Where no cluster is, Ray waits for minutes and may end the process. So whether one answers is
+    tried before, in a process that can be stopped.
+    """
+    os.environ.update(QUIET)
+    try:
+        import ray
+    except ImportError:
+        raise ByheartError("--engine ray needs Ray: pip install 'byheart[cluster]'.") from None
+    reason = _no_port(address) or _no_answer(address)
+    if reason:
+        raise ByheartError(f"there is no Ray cluster at {address}: {reason.rstrip('.')}.")
+    ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+    return ray
+
+
+def _no_port(address: str) -> str:
+    """Why nothing can be reached at HOST:PORT; empty if something can, or it is no such address."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return ""
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return ""
+
+
+def _no_answer(address: str) -> str:
+    """Why Ray cannot connect; empty if it can."""
+    command = [sys.executable, "-c", CONNECT, address]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {PATIENCE} s"
+    except subprocess.CalledProcessError as error:
+        return error.stderr.strip().rpartition("\n")[2] or f"exit code {error.returncode}"
+    return ""
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,45 @@
+"""What a trial needs in memory, estimated before it starts."""
+
+import math
+
+from ..presets import Preset
+from .problem import Problem, size_of
+from .trial import Trial
+
+PROCESS = 300_000_000  # bytes of a worker that has only imported torch
+LARGEST_SIDE = 10_000  # SOAP has no matrix for a longer side
+SINGLE, DOUBLE = 4, 8
+
+
+def bytes_of(trial: Trial, problem: Problem) -> int:
+    """An estimate, rather too large, of the most that a worker holds at one time."""
+    preset = trial.preset(problem)
+    soap = any(attempt.optimiser == "soap" for attempt in trial.protocol.attempts)
+    return (
+        PROCESS
+        + size_of(problem)
+        + SINGLE * 7 * preset.parameters  # weights, gradients, two moments, three for a step
+        + (SINGLE * _preconditioners(preset) if soap else 0)
+        + len(problem) * _each(preset, problem)
+    )
+
+
+def _preconditioners(preset: Preset) -> int:
+    """Numbers of SOAP: a matrix and its basis for each side, and four to turn the largest."""
+    shapes = [shape for shape in preset.tensors.values() if len(shape) > 1]
+    sides = [side for shape in shapes for side in shape if side <= LARGEST_SIDE]
+    return 2 * sum(side * side for side in sides) + 4 * max(sides, default=0) ** 2
+
+
+def _each(preset: Preset, problem: Problem) -> int:
+    """Bytes of one context: activations with their gradients, and the loss in doubles."""
+    sizes = {name: size for name, size in preset.sizes.items() if isinstance(size, int)}
+    lanes = sizes["heads"] * sizes["head_dimension"]
+    inputs = math.prod(problem.tokens.shape[1:])  # numbers that are read
+    numbers = (
+        sizes["length"] * (4 * sizes["dimension"] + 2 * sizes["heads"])
+        + 4 * lanes
+        + sizes["layers"] * (4 * sizes["width"] + 4 * sizes["dimension"])
+        + inputs
+    )
+    return SINGLE * numbers + (2 * SINGLE + 3 * DOUBLE) * problem.outputs

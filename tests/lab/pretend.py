@@ -1,0 +1,152 @@
+"""Trials that train nothing, for tests of what runs trials. Worker processes import this file.
+
+What a trial does is in its sizes: it sleeps, raises, dies, or answers after so many milliseconds.
+`python -c "import pretend; pretend.host()"` runs a sweep of them for every folder that it is told.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from byheart.commands.watch import SILENT
+from byheart.errors import ByheartError
+from byheart.lab.engines import processes
+from byheart.lab.problem import Problem, next_token
+from byheart.lab.protocol import Attempt, Protocol
+from byheart.lab.running import execute
+from byheart.lab.sweep import Sweep
+from byheart.lab.trial import Criterion, Trial
+from byheart.load import from_rows
+
+PROTOCOL = Protocol("pretend", (Attempt("adam", 0.1, 1),))
+CRITERION = Criterion("accuracy", 1.0)
+PIDS = "PRETEND_PIDS"  # a folder where every process that runs a trial leaves its number
+
+
+def trial(seed: int = 0, **sizes: int) -> Trial:
+    return Trial("madden2024", sizes, {"sha256": "0", "sequences": 2}, PROTOCOL, CRITERION, seed)
+
+
+def problem(contexts: int = 2) -> Problem:
+    """Contexts 0, 1, ... of one token, each followed by itself."""
+    numbers = np.arange(contexts)
+    tokens = numbers[:, None].astype(np.int32)
+    ones = np.ones(contexts, np.int64)
+    return Problem(contexts, contexts, tokens, ones, numbers, numbers, ones)
+
+
+PROBLEM = problem()
+SWEEP = Sweep(
+    "madden2024",
+    {"dimension": 2},
+    (("sequences", (1, 2, 3, 4, 5)), ("neurons", tuple(range(1, 13)))),
+    {"sha256": "0"},
+    PROTOCOL,
+    CRITERION,
+    seeds=3,
+)
+
+
+def run(trial: Trial, problem: Problem, pace: float = 1) -> dict:
+    """The row of a trial; a function of the trial and the problem, but for "seconds"."""
+    started = time.perf_counter()
+    if PIDS in os.environ:
+        (Path(os.environ[PIDS]) / str(os.getpid())).touch()
+    random = np.random.default_rng(trial.random_seed("pretend"))
+    time.sleep(trial.sizes.get("milliseconds", int(random.integers(2, 40))) / 1000 * pace)
+    if trial.sizes.get("raises"):
+        raise ValueError("the loss\nis gone")
+    if trial.sizes.get("refuses"):
+        raise ByheartError("there is no such thing.")
+    if "deaths" in trial.sizes and len(os.listdir(os.environ[PIDS])) <= trial.sizes["deaths"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {
+        "key": trial.key,
+        "trial": json.loads(json.dumps(trial.json())),
+        "loss": float(random.normal()) if not trial.sizes.get("blows up") else float("nan"),
+        "contexts": len(problem),
+        "reached": bool(trial.sizes.get("neurons", 0) >= random.integers(1, 13)),
+        "seconds": time.perf_counter() - started,
+    } | ({"worker": _worker(problem)} if trial.sizes.get("tells") else {})
+
+
+def _worker(problem: Problem) -> dict:
+    """Facts about the process."""
+    from threadpoolctl import threadpool_info
+
+    return {
+        "pid": os.getpid(),
+        "object": id(problem),
+        "threads": [pool["num_threads"] for pool in threadpool_info()],
+        "variables": [os.environ.get("OMP_NUM_THREADS"), os.environ.get("MKL_NUM_THREADS")],
+    }
+
+
+def without_seconds(rows: list[dict]) -> dict[str, dict]:
+    """Rows by key, without the time that they took, which alone may differ."""
+    found = {row["key"]: {**row, "seconds": None} for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def alive(pid: int) -> bool:
+    """Whether a process still runs; one that is dead and not yet taken note of does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def gone(pids: list[int], seconds: float = 10) -> bool:
+    """Whether these processes end within some seconds."""
+    end = time.monotonic() + seconds
+    while any(map(alive, pids)):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def main(folder: str) -> None:
+    with processes.Engine(2, run=run) as engine:
+        execute(SWEEP, lambda _: PROBLEM, Path(folder), engine, SILENT)
+
+
+def real() -> tuple[Sweep, Problem]:
+    """A sweep of trials that train, for a short time."""
+    lines = [([str((7 * i + j * j) % 5) for j in range(4)], str(i % 5)) for i in range(30)]
+    axes = (("dimension", (4, 8)), ("neurons", (1, 2, 4, 8, 12, 16)))
+    protocol = Protocol("fast", (Attempt("adam", 0.01, 200),))
+    data = {"sha256": "0", "sequences": len(lines)}
+    sweep = Sweep("madden2024", {}, axes, data, protocol, CRITERION, seeds=3)
+    return sweep, next_token(from_rows(lines))
+
+
+def train(folder: str) -> None:
+    sweep, told = real()
+    with processes.Engine(2, Path(folder)) as engine:
+        execute(sweep, lambda _: told, Path(folder), engine, SILENT)
+
+
+def host() -> None:
+    """Do what the first argument says for every folder that is read.
+
+    It is done in a copy of this process, which has imported everything already; its number is said
+    when it starts, and its exit code when it has ended.
+    """
+    work = globals()[sys.argv[1]]
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                work(line.strip())
+                os._exit(0)
+            finally:
+                os._exit(1)
+        print(pid, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)

@@ -1,0 +1,91 @@
+"""A sweep that is killed again and again ends with the rows of one that was not."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from byheart.lab.rows import read
+
+HERE = str(Path(__file__).parent)
+sys.path.insert(0, HERE)
+import pretend  # noqa: E402
+
+sys.path.remove(HERE)
+KILLS = 20
+
+
+@contextmanager
+def host(work, pids):
+    """A process that runs a sweep in every folder that it is told."""
+    pids.mkdir()
+    path = os.pathsep.join([HERE, *filter(None, sys.path)])
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import pretend; pretend.host()", work],
+        env={**os.environ, "PYTHONPATH": path, pretend.PIDS: str(pids)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # workers that are just starting complain about their parent
+        text=True,
+    )
+    yield process
+    process.stdin.close()
+    assert process.wait() == 0
+
+
+def killed(process, folder, chance):
+    """Start the sweep and kill it: while workers start, or after a few more rows and a moment."""
+    wanted = len(read(folder)) + chance.randrange(4)
+    end = time.monotonic() + (chance.uniform(0, 0.5) if chance.random() < 0.4 else 60)
+    pid = started(process, folder)
+    while len(read(folder)) < wanted and time.monotonic() < end:
+        time.sleep(0.002)
+    time.sleep(chance.uniform(0, 0.02))
+    os.kill(pid, signal.SIGKILL)
+    assert int(process.stdout.readline()) == -signal.SIGKILL  # it was not over before
+
+
+def started(process, folder):
+    print(folder, file=process.stdin, flush=True)
+    return int(process.stdout.readline())
+
+
+def disturbed(process, folder, chance):
+    """The rows after 20 kills and one run to the end; and how many there were at every kill."""
+    lengths = []
+    for _ in range(KILLS):
+        killed(process, folder, chance)
+        lengths.append(len(read(folder)))
+    started(process, folder)
+    assert int(process.stdout.readline()) == 0
+    return read(folder), lengths
+
+
+def test_killed_twenty_times(tmp_path):
+    pids = tmp_path / "pids"
+    with host("main", pids) as process:
+        rows, lengths = disturbed(process, tmp_path, random.Random(0))
+        assert pretend.gone([int(name) for name in os.listdir(pids)])
+    undisturbed = {
+        trial.key: {**pretend.run(trial, pretend.PROBLEM, 0), "seconds": None}
+        for trial in pretend.SWEEP.trials()
+    }
+    assert pretend.without_seconds(rows) == undisturbed
+    assert len(set(lengths)) > 5 and len(os.listdir(pids)) > 5  # kills came all along the way
+
+
+@pytest.mark.slow
+def test_training_killed_twenty_times(tmp_path):
+    pytest.importorskip("torch")
+    with host("train", tmp_path / "pids") as process:
+        started(process, tmp_path / "calm")
+        assert int(process.stdout.readline()) == 0
+        rows, _ = disturbed(process, tmp_path / "wild", random.Random(1))
+    assert pretend.without_seconds(rows) == pretend.without_seconds(read(tmp_path / "calm"))
+    assert len(rows) == pretend.real()[0].size
