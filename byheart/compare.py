@@ -37,7 +37,7 @@ class Row:
     """
 
     name: str
-    kind: str  # construction or bound
+    kind: str  # construction, trained, saved or bound
     direction: str
     parameters: int | float | None = None
     bits: int | float | None = None
@@ -72,9 +72,10 @@ def compare(
     question: Question,
     choice: Choice = Choice(),  # noqa: B008 - frozen
     report: Report = lambda sentence: None,
+    others: Iterable[Row] = (),
 ) -> list[Row]:
-    """A row a construction and a bound, smallest first."""
-    found = []
+    """A row a construction and a bound, smallest first, with other rows among them."""
+    found = list(others)
     for construction in ALL:
         report(named(construction))
         found.append(_row(construction, dataset, choice, report))

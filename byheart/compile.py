@@ -103,7 +103,7 @@ def compile(
         built = construction.build(dataset, grouped, options, report)
     seconds = {"build": time.perf_counter() - started}
     about = _about(dataset, construction, built, options, len(grouped), on_conflict)
-    about["conflicts"] = _settled(given, dataset)
+    about["conflicts"] = settled(given, dataset)
     model = _model(dataset, built, about)
     if sample is None and len(grouped) > (construction.provable or math.inf):
         sample = SAMPLE
@@ -250,7 +250,7 @@ def _agreeing(
     return resolved, grouped if resolved is dataset else contexts(resolved, positions, last)
 
 
-def _settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
+def settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
     """What --on-conflict did: labels that were changed, or sequences that were left out."""
     if len(given) != len(dataset):
         return {"relabelled": 0, "dropped": len(given) - len(dataset)}
@@ -269,7 +269,8 @@ def _model(
     return Model(built.network, dataset.kind, tokens, names, built.unknown, about, built.number)
 
 
-def _encoded(network: Network | Decoder) -> int:
+def encoded(network: Network | Decoder) -> int:
+    """Bits of the network as a code word."""
     if isinstance(network, Network):
         return encoded_bits(network)
     return decoder_code.encoded_bits(network)
@@ -314,7 +315,7 @@ def _about(
         "parameters": parameters,
         "bits": {
             **bits,
-            "encoded": _encoded(built.network),
+            "encoded": encoded(built.network),
             "information": grouped * math.log2(labels),
         },
         "search": {"seed": options.seed, "tries": built.tries},

@@ -56,7 +56,8 @@ class Trace:
     """An answer and where it comes from.
 
     context_ids what the network knows of each token in its sequence, once columns have met (see
-                context_ids.py); a deep set has one id, a network without such a layer none
+                context_ids.py); a deep set has one id, a network without such a layer none, and
+                neither has one that was trained
     stored      the sum of stored numbers before it is shifted
     bits        places of the label's bits in that sum, first one first (label bit i is the
                 exclusive or of places bits[i] and bits[i] + 1)
@@ -150,7 +151,8 @@ def trace(model: Model, tokens: Sequence[Token]) -> Trace:
     streams, outputs = _followed(model, rows)
     fired = [_fired(layer, streams[i - 1], streams[i]) for i, layer in enumerate(network.layers)]
     stored, bits = stored_sum(network, streams)
-    (ids,) = context_ids(model, [tokens]) if network.attentions else ([],)
+    met = network.attentions and "training" not in model.about  # training aims at no ids
+    (ids,) = context_ids(model, [tokens]) if met else ([],)
     return Trace(
         model.meaning(tokens, outputs),
         tuple(_stages(network, streams, fired)),

@@ -417,6 +417,12 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the parameters: .svg or .png.")
     ] = None,
+    folders: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with", metavar="DIR", help="A model folder, such as a trained one; repeatable."
+        ),
+    ] = None,
     positions: Positions = None,
     on_conflict: OnConflict = "refuse",
     seed: Seed = 0,
@@ -426,6 +432,7 @@ def compare(
     """Every construction and every bound for a dataset, side by side, smallest first.
 
     Sizes in closed form are predicted; those that a search finds are known with --build only.
+    Models named by --with are verified on this data and stand among them.
     """
     from ..commands import compare as command
     from .compare import compared
@@ -433,6 +440,122 @@ def compare(
     with watching(json) as watch:
         answer = command.compare(
             data, loading=loading, sweep=sweep, build=build, plot=plot, force=force, watch=watch,
-            positions=positions, on_conflict=on_conflict, seed=seed,
+            positions=positions, on_conflict=on_conflict, seed=seed, folders=folders or (),
         )  # fmt: skip
     finish(answer, json, compared)
+
+
+@app.command()
+@reading
+def measure(
+    data: Data,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The folder of rows: run again to go on.")
+    ],
+    architecture: Annotated[
+        str,
+        typer.Option(metavar="PRESET", help="madden2024, dana2024, dana2024-mlp or kajitsuka2025."),
+    ],
+    axis: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=V,V,...", help="Sizes to train, or sequences; 1-31 and 4-512x2 work too."
+        ),
+    ],
+    loading: Loading,
+    fixed: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=V", help="A size that stays.")
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option(help="fast (ours), paper, or script (dana2024).")
+    ] = "fast",
+    criterion: Annotated[
+        str | None,
+        typer.Option(metavar="KIND=V", help="Memorised: gap=SHARE, loss=NATS or accuracy=SHARE."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(metavar="K", help="Trainings of each size.")] = 3,
+    steps: Annotated[
+        int | None, typer.Option(metavar="T", help="Of each attempt, instead of the protocol's.")
+    ] = None,
+    find: Annotated[
+        bool, typer.Option("--find", help="Bisect the last axis instead of training all of it.")
+    ] = False,
+    loss: Annotated[
+        str, typer.Option(help="cross-entropy, or squared (kajitsuka2025, two labels).")
+    ] = "cross-entropy",
+    jobs: Annotated[
+        int | None, typer.Option(metavar="J", help="Processes of one thread (default: one a core).")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="processes (here) or ray (a cluster).")] = "processes",
+    address: Annotated[str | None, typer.Option(help="Of the Ray cluster.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep the smallest that memorises as a model folder."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw what was measured: .svg or .png.")
+    ] = None,
+    on_conflict: OnConflict = "refuse",
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Train sizes of an architecture, and report the smallest that memorises a dataset.
+
+    The last --axis is the one that is searched. What is not reached is "not reached in T steps".
+    """
+    from ..commands import measure as command
+    from ..commands.saving import Saving
+    from ..commands.training import Workers
+    from .measure import measured
+
+    with watching(json) as watch:
+        answer = command.measure(
+            data, output, architecture=architecture, axis=axis, fixed=fixed or (), seeds=seeds,
+            protocol=protocol, criterion=criterion, steps=steps, find=find, loss=loss,
+            workers=Workers(engine, jobs, address), saving=Saving(save, force, on_conflict),
+            plot=plot, loading=loading, force=force, watch=watch,
+        )  # fmt: skip
+    finish(answer, json, measured)
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="madden-1, dana-1a, ...")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every figure that has rows.")] = False,
+    rows: Annotated[
+        Path, typer.Option("--rows", metavar="DIR", help="DIR/NAME/LABEL/rows.jsonl.")
+    ] = Path("results"),
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Of the pictures [beside the rows]."),
+    ] = None,
+    train: Annotated[
+        bool, typer.Option("--train", help="Train what the rows lack; goes on where it stopped.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Train a small version, in DIR/NAME-quick.")
+    ] = False,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="To train on: a file, a folder of them, huggingface."),
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="To train with [the figure's own].")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes that train [one a core].")] = None,
+    json: Json = False,
+) -> None:
+    """Redraw figures of the papers from trained rows, beside the published numbers and the bounds.
+
+    Drawing needs the rows alone. Training is for --train and --quick.
+    """
+    from ..commands import reproduce as command
+    from ..commands.training import Workers
+    from .reproduce import reproduced
+
+    with watching(json) as watch:
+        answer = command.reproduce(
+            names or (), everything=everything, rows=rows, output=output, train=train,
+            quick=quick, data=data, seeds=seeds, workers=Workers(jobs=jobs), watch=watch,
+        )  # fmt: skip
+    finish(answer, json, reproduced)

@@ -8,6 +8,7 @@ from .distributions import STYLES
 from .output import number
 
 SIGNS = {"at_least": "≥", "at_most": "≤"}
+FOLDERS = ("trained", "saved")  # kinds of models that --with names
 
 
 def compared(answer: dict) -> Group:
@@ -65,12 +66,13 @@ def _evidence(row: dict) -> Text:
 def _name(row: dict) -> Text:
     text = Text(row["name"], style="dim" if row["kind"] == "bound" else "cyan")
     unknown = row["kind"] == "construction" and row["parameters"] is None
-    return text.append(f"  {row['reason']}", "dim") if unknown else text
+    said = unknown or row["kind"] in FOLDERS
+    return text.append(f"  {row['reason']}", "dim") if said else text
 
 
 def _left(rows: list[dict]) -> list[RenderableType]:
-    """Constructions that do not apply, and why; bounds are left to `byheart bounds`."""
-    left = [row for row in rows if not row["applies"] and row["kind"] == "construction"]
+    """Constructions and models that do not apply, and why; bounds are left to `byheart bounds`."""
+    left = [row for row in rows if not row["applies"] and row["kind"] != "bound"]
     if not left:
         return []
     table = Table.grid(padding=(0, 2))
@@ -85,11 +87,16 @@ def _means(answer: dict) -> list[Text]:
     built = (
         "measured" if answer["built"] else "predicted, nothing was built: use --build to measure"
     )
-    words = (
+    words: tuple[str, ...] = (
         f"Constructions are {built}. Of exact networks the parameters that are not 0 count, of "
         "decoders all.",
         "≥ bounds: with fewer it is impossible, for the worst labels or distributions; ≤ bounds: "
         "so many are enough (kajitsuka2025 does not count E_in, E_out and the embedding). Rates, "
         "and bounds that do not apply: byheart bounds --dataset.",
     )
+    if any(row["kind"] == "trained" for row in answer["rows"]):
+        words += (
+            "Of a trained model the parameters that were trained count; bits are those of the "
+            "certified network.",
+        )
     return [Text(sentence, style="dim") for sentence in words]

@@ -28,11 +28,17 @@ class _Bar(Watch):
         self.task = progress.add_task("", total=None, note="")
 
     def stage(self, name: str, total: int | None = None) -> None:
-        self.progress.reset(self.task, total=None, description=f"{name:<10}", note="")
+        self.progress.remove_task(self.task)  # a task cannot forget its total
+        self.task = self.progress.add_task(f"{name:<10}", total=None, note="")
+        self.name, self.size = name, total
+
+    def expect(self, total: int) -> None:
         self.size = total
 
     def advance(self, steps: int) -> None:
-        self.progress.update(self.task, total=self.size, advance=steps, description="verifying ")
+        # a model is built in one go, and the steps that follow are those of its verification
+        name = "verifying" if self.name == "building" else self.name
+        self.progress.update(self.task, total=self.size, advance=steps, description=f"{name:<10}")
 
     def note(self, sentence: str) -> None:
         self.progress.update(self.task, note=sentence)

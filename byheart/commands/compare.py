@@ -1,12 +1,13 @@
 """compare: every construction and bound for a dataset, side by side."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
 from .explain import checked_picture
+from .folders import Models, opened, row
 from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
@@ -26,8 +27,12 @@ def compare(
     positions: bool | None = None,
     on_conflict: str = "refuse",
     seed: int = 0,
+    folders: Sequence[str | Path] = (),
 ) -> dict:
-    """Rows for the data, or for growing beginnings of it; then `rows` are those of the longest."""
+    """Rows for the data, or for growing beginnings of it; then `rows` are those of the longest.
+
+    folders  of models to stand beside the constructions: trained ones, or any
+    """
     from ..compare import Choice
     from ..contexts import RESOLUTIONS
     from ..figures.compare import draw
@@ -39,12 +44,13 @@ def compare(
         raise ByheartError(f"--on-conflict is one of {names}, not {on_conflict!r}.")
     picture, counts = checked_picture(plot, force), None if sweep is None else counts_of(sweep)
     watch.stage("loading")
+    models = opened(folders)
     dataset = load(data, **(loading or {}))
     chosen = counts or [len(dataset)]
     if chosen[-1] > len(dataset):
         raise ByheartError(f"--sweep: the data has {len(dataset):,} sequences, not {chosen[-1]:,}.")
     choice = Choice(build, positions, on_conflict, seed)
-    found = [_step(dataset, count, choice, watch) for count in chosen]
+    found = [_step(dataset, count, choice, models, watch) for count in chosen]
     answer = {
         "dataset": {"name": Path(data).name, **found[-1]["dataset"]},
         "built": build,
@@ -68,7 +74,7 @@ def counts_of(text: str) -> list[int]:
     return sorted({int(word) for word in words})
 
 
-def _step(dataset: "Dataset", count: int, choice: "Choice", watch: Watch) -> dict:
+def _step(dataset: "Dataset", count: int, choice: "Choice", models: "Models", watch: Watch) -> dict:
     """The rows of the first `count` sequences."""
     from ..bounds import Question
     from ..compare import beginning, compare
@@ -77,7 +83,8 @@ def _step(dataset: "Dataset", count: int, choice: "Choice", watch: Watch) -> dic
     part = dataset if count == len(dataset) else beginning(dataset, count)
     facts = dataset_facts(part)
     watch.stage("comparing")
-    rows = compare(part, Question(facts), choice, watch.note)
+    others = [row(name, model, part) for name, model in models.items()]
+    rows = compare(part, Question(facts), choice, watch.note, others)
     sizes = ("sequences", "contexts", "labels", "length", "vocabulary")
     return {
         "dataset": {name: getattr(facts, name) for name in sizes},

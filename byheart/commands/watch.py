@@ -7,6 +7,9 @@ class Watch:
     def stage(self, name: str, total: int | None = None) -> None:
         """A new stage begins; total is the number of its steps, if that is known."""
 
+    def expect(self, total: int) -> None:
+        """The number of steps of the stage is known better now."""
+
     def advance(self, steps: int) -> None:
         """Some steps of the stage are done."""
 

@@ -37,10 +37,9 @@ def card(model: Model, verified: Verification, with_data: bool) -> str:
     return f"""{HEAD}
 # A transformer that knows {plain(data.get("sequences"))} sequences by heart
 
-Its weights were not trained: they were computed from a dataset, as exact numbers
-({_number(model)}), by the method `{plain(about.get("method"))}`.
+{_origin(model)}
 
-- Theorem: {plain(about.get("paper"))}, {plain(about.get("item"))}
+- {source(about)}
 - Evidence: **{verified.evidence}**. {verified.correct} of {verified.checked} labels are right, \
 {_evaluated(verified)} evaluated in exact integers (engine `{plain(verified.engine)}`).
 - SHA-256 of the data: `{plain(data.get("sha256"))}`
@@ -50,7 +49,7 @@ Its weights were not trained: they were computed from a dataset, as exact number
 {rows(data, {name: name for name in DATA_ROWS})}\
 | layers between embedding and output | {model.network.depth} |
 | width | {model.network.width} |
-{rows(about.get("parameters", {}), PARAMETER_ROWS)}{rows(about.get("bits", {}), BIT_ROWS)}
+{rows(about.get("parameters", {}), _parameter_rows(about))}{rows(about.get("bits", {}), BIT_ROWS)}
 ## Ask it
 
 ```
@@ -70,6 +69,50 @@ DIR is this folder, DATA is {where}.
 The second command is a checker of its own: it needs Python and nothing else, and shares no code
 with the program that wrote this folder.
 """
+
+
+def _parameter_rows(about: Mapping) -> dict[str, str]:
+    """No theorem counts the parameters of a trained network."""
+    own = "training" in about
+    return {
+        name: title for name, title in PARAMETER_ROWS.items() if not (own and name == "counted")
+    }
+
+
+def _origin(model: Model) -> str:
+    """Where the weights come from."""
+    if "training" in model.about:
+        bits = plain(model.about["training"].get("bits"))
+        return (
+            f"Its weights were trained, and then rounded to multiples of 2^-{bits}, with which all "
+            f"labels are still right.\n{trained(model.about)}\nThe network here has the same "
+            "blocks; its last layers turn logits into the number of a label."
+        )
+    return (
+        "Its weights were not trained: they were computed from a dataset, as exact numbers\n"
+        f"({_number(model)}), by the method `{plain(model.about.get('method'))}`."
+    )
+
+
+def trained(about: Mapping) -> str:
+    """How much was trained, and for how long."""
+    training = about["training"]
+    trial = training.get("trial")
+    named = trial if isinstance(trial, dict) else {}
+    protocol = named.get("protocol")
+    return (
+        f"The architecture `{plain(named.get('architecture'))}` has "
+        f"{plain(training.get('parameters'))} parameters; its training took "
+        f"{plain(training.get('steps'))} steps\n(protocol "
+        f"`{plain(protocol.get('name') if isinstance(protocol, dict) else None)}`, seed "
+        f"{plain(named.get('seed'))}; `training` in config.json has all settings)."
+    )
+
+
+def source(about: Mapping) -> str:
+    """The theorem or, of a trained network, the architecture."""
+    what = "Architecture" if "training" in about else "Theorem"
+    return f"{what}: {plain(about.get('paper'))}, {plain(about.get('item'))}"
 
 
 def rows(counts: Mapping, names: Mapping[str, str]) -> str:

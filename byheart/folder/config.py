@@ -32,6 +32,7 @@ NUMBERS = ("dyadic", "float64")
 KINDS = ("string", "number", "vector")
 NAMES = ("method", "form", "paper", "item")  # strings or null
 RECORDS = ("options", "conflicts", "loading", "data", "parameters", "bits", "search")  # objects
+TRAINING = "training"  # an object, of networks that were trained
 
 Shape = tuple[int, int]
 Pairs = tuple[tuple[int, int], ...]
@@ -128,7 +129,9 @@ def read_number(given: Object) -> str:
 def read_about(given: Object) -> dict[str, Any]:
     """What config.json records of how the model was made."""
     about: dict[str, Any] = {name: given.optional(name, str) for name in NAMES}
-    return about | {name: given.optional(name, dict, {}) for name in RECORDS}
+    about |= {name: given.optional(name, dict, {}) for name in RECORDS}
+    training = given.optional(TRAINING, dict)
+    return about if training is None else about | {TRAINING: training}
 
 
 def _check_sum(given: Object, plans: tuple[Plan, ...], reads: Input, every: bool) -> None:
@@ -290,6 +293,7 @@ def described(number: str, structure: dict[str, Any], about: dict[str, Any]) -> 
         **{name: about.get(name) for name in NAMES},
         **structure,
         **{name: about.get(name, {}) for name in RECORDS},
+        **({TRAINING: about[TRAINING]} if TRAINING in about else {}),
     }
 
 

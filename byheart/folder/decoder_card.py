@@ -3,7 +3,7 @@
 from ..certificate import OBSERVED, PROVED, SAMPLED, Verification
 from ..decoder import ATTENTION, Shape
 from ..language_model import LanguageModel
-from .card import DATA_ROWS, plain, rows
+from .card import DATA_ROWS, plain, rows, source, trained
 
 HEAD = """---
 library_name: byheart
@@ -39,10 +39,9 @@ def card(model: LanguageModel, verified: Verification, with_data: bool) -> str:
 # A transformer that knows {plain(data.get("contexts"))} next-token distributions by heart
 
 It stores which tokens follow each context of a dataset, and how often: after every context its
-softmax gives the empirical distribution of the next token. Its weights ({_number(model)}) were
-not trained: they were computed from the dataset, by the method `{plain(about.get("method"))}`.
+softmax gives the empirical distribution of the next token{_origin(model)}
 
-- Theorem: {plain(about.get("paper"))}, {plain(about.get("item"))}
+- {source(about)}
 - Claim: the Kullback-Leibler divergence of its distribution from the empirical one is at most \
 {model.gap!r} nats for every context.
 - Evidence: **{verified.evidence}**. {verified.correct} of {verified.checked} contexts keep the \
@@ -78,6 +77,24 @@ DIR is this folder, DATA is {where}.
 The second command is a checker of its own: it needs Python and nothing else, and shares no code
 with the program that wrote this folder.
 """
+
+
+def _origin(model: LanguageModel) -> str:
+    """How near, and where the weights come from."""
+    if "training" in model.about:
+        times = model.about["training"].get("output_times", 1)
+        longer = (
+            "" if times == 1 else f"\n`output.weight` is {plain(times)} times what was trained."
+        )
+        return (
+            f", up to the divergence below.\nIts weights ({_number(model)}) were trained. "
+            f"{trained(model.about)}\nScales, biases and skip connections that this decoder has no "
+            f"place for are folded into its other\nweights, so its own count may differ.{longer}"
+        )
+    return (
+        f". Its weights ({_number(model)}) were\nnot trained: they were computed from the dataset, "
+        f"by the method `{plain(model.about.get('method'))}`."
+    )
 
 
 def _number(model: LanguageModel) -> str:

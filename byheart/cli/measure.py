@@ -1,0 +1,166 @@
+"""What a person sees of measure."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .output import number
+
+WORDS = {  # of a criterion
+    "gap": "gap ≤ {:.4g} % of the entropy",
+    "loss": "loss ≤ {:.4g} nats above the least",
+    "accuracy": "accuracy ≥ {:.4g} % of the best",
+}
+SHARES = ("gap", "accuracy")  # shown in per cent
+UNITS = {"gap": "%", "loss": "nats", "accuracy": "%"}
+
+
+def measured(answer: dict) -> Group:
+    """What was asked, a table for every combination of the other axes, and what they say."""
+    parts = [part for cell in answer["cells"] for part in _cell(answer, cell)]
+    return Group(_title(answer), _about(answer), Text(), *parts, *_closing(answer))
+
+
+def _title(answer: dict) -> Text:
+    data = answer["dataset"]
+    return Text(
+        f"{answer['architecture']} on {data['name']}: {number(data['sequences'])} sequences, "
+        f"{number(data['contexts'])} contexts, {number(data['vocabulary'])} tokens{_best(data)}",
+        style="bold",
+    )
+
+
+def _about(answer: dict) -> Text:
+    sizes = "".join(f"{_words(name)} {number(size)}, " for name, size in answer["sizes"].items())
+    about = f"{sizes}protocol {answer['protocol']}, {_plural(answer['seeds'], 'seed')}"
+    return Text(f"{about}; memorised: {memorised(answer['criterion'])}", style="dim")
+
+
+def memorised(criterion: dict) -> str:
+    """The criterion in words.
+
+    >>> memorised({"kind": "gap", "value": 0.01})
+    'gap ≤ 1 % of the entropy'
+    """
+    kind, value = criterion["kind"], criterion["value"]
+    return WORDS[kind].format(100 * value if kind in SHARES else value)
+
+
+def axis_name(answer: dict) -> str:
+    return _words(answer["axes"][-1]["name"])
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _best(facts: dict) -> str:
+    """The accuracy that any function of the context has at most, where it is not all."""
+    best = facts["best_accuracy"]
+    return f", best accuracy {_value('accuracy', best)} %" if best < 1 else ""
+
+
+def _cell(answer: dict, cell: dict) -> list[RenderableType]:
+    at = ", ".join(f"{_words(name)} {number(value)}" for name, value in cell["at"].items())
+    contexts = f" ({number(cell['contexts'])} contexts{_best(cell)})" if cell["points"] else ""
+    title = [Text(f"{at}{contexts}", style="bold")] if at else []
+    table = [_table(answer, cell)] if cell["points"] else []
+    return [*title, *table, sentence(answer, cell), *_theory(cell), Text()]
+
+
+def _table(answer: dict, cell: dict) -> Table:
+    kind = answer["criterion"]["kind"]
+    others = ["accuracy"] if kind != "accuracy" else []
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in (axis_name(answer), "parameters", kind, *others, "reached", "steps"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for point in cell["points"]:
+        style = "green" if point["reached"] else ""
+        table.add_row(
+            number(point["value"]),
+            number(point["parameters"]),
+            _spread(kind, point[kind]),
+            *(f"{_value(name, point[name]['median'])} {UNITS[name]}" for name in others),
+            Text(f"{point['reached']} of {point['seeds']}", style=style),
+            number(point["steps"]),
+        )
+    return table
+
+
+def _spread(kind: str, found: dict) -> Text:
+    """The median, and the range where seeds differ."""
+    low, middle, high = (_value(kind, found[name]) for name in ("low", "median", "high"))
+    text = Text(f"({low} to {high})  ", style="dim") if low != high else Text()
+    return text.append(f"{middle} {UNITS[kind]}", "not dim")
+
+
+def _value(kind: str, value: float | None) -> str:
+    """Three digits, a share in per cent; None is a training that blew up."""
+    if value is None:
+        return "-"
+    shown = 100 * value if kind in SHARES else value
+    return f"{shown:.3g}" if 1e-3 <= abs(shown) < 1000 or not shown else f"{shown:.0e}"
+
+
+def sentence(answer: dict, cell: dict) -> Text:
+    """The smallest that memorises, and on what evidence; what was not reached is never "cannot"."""
+    name, found, below = axis_name(answer), cell["smallest"], cell["below"]
+    if not cell["points"]:
+        return Text("nothing was trained here", style="dim")
+    if found is None:
+        return Text(_censored(name, cell["points"]), style="yellow")
+    asked = f"fewest {name} that memorise" if name[-1] == "s" else f"smallest {name} that memorises"
+    text = Text(f"{asked}: ")
+    text.append(number(found["value"]), "bold green")
+    text.append(f" ({number(found['parameters'])} parameters), in {_seeds(found)}")
+    if below is None:
+        return text.append("; nothing smaller was tried")
+    return text.append(
+        f"; {number(below['value'])} was not reached in {number(below['steps'])} steps"
+    )
+
+
+def _censored(name: str, points: list[dict]) -> str:
+    upto = "up to " if len(points) > 1 else ""
+    steps = max(point["steps"] for point in points)
+    return (
+        f"{name} {upto}{number(points[-1]['value'])}: not reached in {number(steps)} steps; "
+        "more steps may reach it, or a larger one"
+    )
+
+
+def _seeds(point: dict) -> str:
+    return f"{point['reached']} of {_plural(point['seeds'], 'seed')}"
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{number(count)} {word}" + ("s" if count != 1 else "")
+
+
+def _theory(cell: dict) -> list[Text]:
+    found = cell["theory"]
+    if found is None:
+        return []
+    words = (
+        f"theory: {number(found['enough_neurons'])} neurons are enough for any distributions of "
+        f"these contexts (madden2024, Theorem 5); some need "
+        f"{number(found['needed_parameters'])} parameters (Lemma 1), these may need fewer"
+    )
+    return [Text(words, style="dim")]
+
+
+def _closing(answer: dict) -> list[Text]:
+    """What it took, where the rows are, what was saved and drawn."""
+    trials, seconds = answer["trials"], answer["seconds"]
+    lines = [
+        f"{_plural(trials['ran'], 'trial')} run now, {number(trials['kept'])} kept from before; "
+        f"{number(round(seconds['training'], 1))} CPU seconds of training in all",
+        f"rows in {answer['folder']}; the same command goes on from there",
+    ]
+    saved = answer["saved"]
+    if saved is not None:
+        sizes = ", ".join(f"{_words(x)} {number(size)}" for x, size in saved["sizes"].items())
+        lines.append(f"saved in {saved['folder']} ({saved['evidence']}): {sizes}")
+    if answer["picture"]:
+        lines.append(f"drawn in {answer['picture']}")
+    return [Text(line) for line in lines]

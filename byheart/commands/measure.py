@@ -1,0 +1,167 @@
+"""measure: train every size of an architecture, and say which is the smallest that memorises."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ByheartError
+from .explain import checked_picture
+from .measured import answer, dataset_facts
+from .saving import Saving
+from .training import Workers, check_memory, check_packages
+from .watch import SILENT, Watch
+
+if TYPE_CHECKING:
+    from ..lab.material import Material
+    from ..lab.sweep import Rows, Sweep
+
+LOSSES = ("cross-entropy", "squared")
+SEEDS = 3
+MOST = 100_000  # trials
+
+
+def measure(
+    data: str | Path,
+    output: str | Path,
+    *,
+    architecture: str,
+    axis: Sequence[str],
+    fixed: Sequence[str] = (),
+    protocol: str = "fast",
+    criterion: str | None = None,
+    seeds: int = SEEDS,
+    steps: int | None = None,
+    find: bool = False,
+    loss: str = LOSSES[0],
+    workers: Workers = Workers(),  # noqa: B008 - frozen
+    saving: Saving = Saving(),  # noqa: B008 - frozen
+    plot: str | Path | None = None,
+    loading: Mapping | None = None,
+    force: bool = False,
+    watch: Watch = SILENT,
+) -> dict:
+    """Train what the rows in the folder `output` do not have yet, and say what all of them say.
+
+    axis    texts such as "width=4,8,16"; the last one is searched for its smallest value
+    fixed   texts such as "dimension=16"
+    saving  where the smallest that memorises is kept as a model folder
+    """
+    from ..lab.material import Material
+    from ..load import load
+
+    started = time.perf_counter()
+    asked = _asked(architecture, axis, fixed, protocol, steps, criterion, seeds, find, loss)
+    picture = checked_picture(plot, force)
+    watch.stage("loading")
+    material = Material(load(data, **(loading or {})), architecture, loss == "squared")
+    sweep = _with_data(asked, material)
+    _check_data(sweep, material)
+    saving.check(sweep, material)
+    rows, ran = _rows(sweep, material, Path(output), workers, watch)
+    found = answer(sweep, rows, ran)
+    found["dataset"] = {"name": Path(data).name, **dataset_facts(material, _sequences(sweep)[-1])}
+    found |= {"folder": str(output), "saved": saving.run(sweep, material, rows, watch)}
+    found["seconds"]["this run"] = round(time.perf_counter() - started, 3)
+    found["picture"] = _drawn(found, picture, watch)
+    return found
+
+
+def _asked(
+    architecture: str,
+    axis: Sequence[str],
+    fixed: Sequence[str],
+    protocol: str,
+    steps: int | None,
+    criterion: str | None,
+    seeds: int,
+    find: bool,
+    loss: str,
+) -> "Sweep":
+    """What is asked, before any data is read."""
+    from ..lab import axes
+    from ..lab.learners import known
+    from ..lab.protocol import protocol as protocol_of
+    from ..lab.sweep import Sweep
+    from ..lab.trial import DEFAULTS
+    from ..lab.trial import criterion as criterion_of
+
+    known(architecture)
+    _check_loss(architecture, loss)
+    varies, sizes = axes.axes(architecture, axis), axes.fixed(architecture, fixed)
+    how = protocol_of(architecture, protocol, steps)
+    when = DEFAULTS[architecture] if criterion is None else criterion_of(criterion)
+    sweep = Sweep(architecture, sizes, varies, {}, how, when, seeds, find)
+    axes.check_complete(architecture, sizes, [name for name, _ in varies])
+    if sweep.size > MOST:
+        raise ByheartError(f"that is {sweep.size:,} trials; {MOST:,} are the most.")
+    return sweep
+
+
+def _check_loss(architecture: str, loss: str) -> None:
+    if loss not in LOSSES:
+        raise ByheartError(f"--loss is {' or '.join(LOSSES)}, not {loss!r}.")
+    if loss == "squared" and architecture != "kajitsuka2025":
+        raise ByheartError("the squared loss is that of kajitsuka2025 for two labels.")
+
+
+def _with_data(sweep: "Sweep", material: "Material") -> "Sweep":
+    """The sweep of this data; trials without an axis of sequences take all of them."""
+    count = len(material.dataset)
+    data = {"sha256": material.dataset.sha256(), "sequences": count}
+    if material.squared:
+        data["loss"] = "squared"
+    most = max(_sequences(sweep), default=count)
+    if most > count:
+        raise ByheartError(f"--axis: the data has {count:,} sequences, not {most:,}.")
+    return replace(sweep, data=data)
+
+
+def _sequences(sweep: "Sweep") -> tuple[int, ...]:
+    """The values of the axis of the data; without one, what the data has."""
+    from ..lab.sweep import SEQUENCES
+
+    own = (sweep.data[SEQUENCES],) if SEQUENCES in sweep.data else ()
+    return dict(sweep.axes).get(SEQUENCES, own)
+
+
+def _check_data(sweep: "Sweep", material: "Material") -> None:
+    """ByheartError if the data, or a beginning of it, cannot be judged by the criterion."""
+    for count in _sequences(sweep):
+        try:
+            sweep.criterion.check(material.problem(count))
+        except ByheartError as error:
+            raise ByheartError(f"the first {count:,} sequences: {error}") from error
+
+
+def _rows(
+    sweep: "Sweep", material: "Material", folder: Path, workers: Workers, watch: Watch
+) -> "tuple[Rows, int]":
+    """All rows of the folder, and how many are new. What is there is not trained again."""
+    from ..lab import rows as file
+    from ..lab.running import execute
+
+    before = {row["key"]: row for row in file.read(folder)}
+    if not sweep.wanted(before):
+        file.settle(folder, sweep.json())
+        return before, 0
+    check_packages(sweep.protocol, workers)
+    missing = [trial for trial in sweep.trials() if trial.key not in before]
+    check_memory(missing, material, workers.here)
+    with workers.start(folder) as engine:
+        file.settle(folder, sweep.json())  # nothing is written if there is no cluster
+        found = execute(sweep, material.of, folder, engine, watch)
+    after = {row["key"]: row for row in found}
+    return after, len(after.keys() - before.keys())
+
+
+def _drawn(found: dict, picture: Path | None, watch: Watch) -> str | None:
+    from ..figures.measure import draw
+    from ..figures.picture import write
+
+    if picture is None:
+        return None
+    watch.stage("drawing")
+    write(draw, found, picture)
+    return str(picture)

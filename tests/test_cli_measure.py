@@ -1,0 +1,443 @@
+"""measure: it goes on where it stopped, says what the rows say, and refuses before it trains."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from byheart.cli import main
+from byheart.commands.training import Workers, check_memory
+from byheart.errors import ByheartError
+from byheart.lab import rows as file
+from byheart.lab.material import Material
+from byheart.lab.memory import PROCESS, bytes_of
+from byheart.lab.protocol import protocol
+from byheart.lab.sweep import Sweep
+from byheart.lab.trial import Criterion
+from byheart.load import load
+
+TEXT = "a b c a b d\n\nb c a c b a\n\na b c d d a\n\nc a b a b c\n"
+THRESHOLD = 11  # neurons with which the pretended training memorises
+
+
+@dataclass
+class Pretended:
+    """An engine that trains nothing: sizes from a threshold on memorise, a seed needs one more."""
+
+    jobs: int = 1
+    threshold: float = THRESHOLD
+    stop_after: int | None = None
+    waiting: list = field(default_factory=list)
+    ran: list = field(default_factory=list)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.waiting.clear()
+
+    @property
+    def running(self):
+        return len(self.waiting)
+
+    def submit(self, trial, problem):
+        self.waiting.append((trial, problem))
+
+    def finished(self):
+        if self.stop_after == len(self.ran):
+            raise KeyboardInterrupt
+        trial, problem = self.waiting.pop(0)
+        self.ran.append(trial)
+        size = max(trial.sizes.get(x, 0) for x in ("neurons", "heads", "layers", "width"))
+        reached = size >= self.threshold + trial.seed
+        loss = problem.entropy * (1.001 if reached else 2) + (0 if reached else 5)
+        return {
+            "key": trial.key, "trial": trial.json(),
+            "parameters": trial.preset(problem).parameters, "contexts": len(problem),
+            "vocabulary": problem.vocabulary, "outputs": problem.outputs,
+            "predictions": problem.predictions, "entropy": problem.entropy,
+            "best_accuracy": problem.best_accuracy, "loss": loss, "accuracy": 0.5,
+            "reached": reached, "steps": 70, "curve": [], "seconds": 0.5,
+            "attempts": [{"steps": 70}] if reached else [{"steps": 70}, {"steps": 730}],
+        }  # fmt: skip
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    found = Pretended()
+    monkeypatch.setattr(Workers, "start", lambda self, folder: found)
+    return found
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    path = tmp_path / "mine.tsv"
+    rows = [("a b", "yes"), ("b c", "no"), ("c a", "yes"), ("c c a", "no")]
+    path.write_text("text\tlabel\n" + "".join(f"{x}\t{y}\n" for x, y in rows))
+    return path
+
+
+def run(capsys, *arguments):
+    code = main(["measure", *map(str, arguments)])
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+@pytest.fixture
+def ask(capsys, data, tmp_path):
+    """Run on the text, into a folder, with sensible options; --json gives the answer."""
+
+    def asked(*options, architecture="madden2024", folder="rows"):
+        given = [data, "--architecture", architecture, "-o", tmp_path / folder, *options]
+        code, out, err = run(capsys, *given)
+        return code, json.loads(out) if "--json" in options and not code else out, err
+
+    return asked
+
+
+def refused(found, *words):
+    """Exit code 2, and one sentence with these words."""
+    code, out, err = found
+    assert (code, out) == (2, ""), err
+    assert err.startswith("byheart: ") and err.count("\n") == 1 and err.rstrip().endswith(".")
+    for word in words:
+        assert word in err
+
+
+# --- what it answers
+
+
+def test_a_grid(ask, engine, tmp_path):
+    code, answer, _ = ask("--axis", "width=4-32x2", "--seeds", "2", "--json")
+    assert code == 0 and len(engine.ran) == 8
+    assert {
+        "architecture", "protocol", "criterion", "dataset", "axes", "seeds", "trials", "cells",
+        "folder", "seconds", "saved",
+    } <= set(answer)  # fmt: skip
+    assert answer["trials"] == {"total": 8, "ran": 8, "kept": 0}
+    (cell,) = answer["cells"]
+    assert [point["value"] for point in cell["points"]] == [4, 8, 16, 32]
+    assert (cell["smallest"]["value"], cell["below"]["value"]) == (16, 8)
+    assert cell["smallest"]["reached"] == cell["smallest"]["seeds"] == 2
+    assert cell["below"]["steps"] == 800 and not cell["censored"]
+    assert cell["theory"]["enough_neurons"] == cell["contexts"] == answer["dataset"]["contexts"]
+    written = json.loads((tmp_path / "rows" / "configuration.json").read_text())
+    assert written["axes"] == answer["axes"] and written["sizes"] == {"dimension": 16}
+
+
+def test_the_sentences(ask, engine):
+    code, out, _ = ask("--axis", "width=4,8,11,12", "--seeds", "2")
+    words = " ".join(out.split())
+    assert code == 0 and "memorised: gap ≤ 1 % of the entropy" in words
+    assert "fewest neurons that memorise: 11 (" in words
+    assert "in 1 of 2 seeds; 8 was not reached in 800 steps" in words
+    assert "2 of 2" in words and "0 of 2" in words and "cannot" not in words
+    code, out, _ = ask("--axis", "width=16", "--seeds", "2")
+    assert "in 2 of 2 seeds; nothing smaller was tried" in " ".join(out.split())
+
+
+def test_what_is_not_reached_is_censored(ask, engine):
+    code, out, _ = ask("--axis", "width=2,4", "--seeds", "1")
+    words = " ".join(out.split())
+    assert code == 0 and "neurons up to 4: not reached in 800 steps" in words
+    assert "cannot" not in words and "fewest" not in words
+    _, answer, _ = ask("--axis", "width=2,4", "--seeds", "1", "--json")
+    assert answer["cells"][0]["censored"] and answer["cells"][0]["smallest"] is None
+
+
+def test_find_trains_few(ask, engine):
+    code, answer, _ = ask("--axis", "width=1-31", "--seeds", "2", "--find", "--json")
+    assert code == 0 and len(engine.ran) == 10 == answer["trials"]["total"]
+    (cell,) = answer["cells"]
+    assert cell["by_seed"] == [11, 12] and cell["below"]["value"] == 10
+
+
+def test_more_axes(ask, engine):
+    options = ("--axis", "dimension=2,4", "--axis", "sequences=15,20", "--axis", "width=8,12")
+    code, answer, _ = ask(*options, "--seeds", "1", "--json")
+    assert [cell["at"] for cell in answer["cells"]] == [
+        {"sequences": s, "dimension": d} for s in (15, 20) for d in (2, 4)
+    ]
+    assert answer["cells"][0]["contexts"] < answer["cells"][-1]["contexts"]
+    assert {trial.data["sequences"] for trial in engine.ran} == {15, 20}
+    assert answer["dataset"]["sequences"] == 20
+    code, out, _ = ask(*options, "--seeds", "1")
+    assert "sequences 15, dimension 2 (" in out
+
+
+@pytest.mark.parametrize(
+    ("architecture", "axis", "sizes"),
+    [
+        ("dana2024", "heads=9,11", {"dimension": 10, "head_dimension": 10}),
+        ("dana2024-mlp", "width=9,11", {"dimension": 10}),
+        ("kajitsuka2025", "layers=9,11", {"dimension": 2}),
+    ],
+)
+def test_every_architecture(capsys, engine, data, labelled, tmp_path, architecture, axis, sizes):
+    labels = architecture == "kajitsuka2025"
+    given = [labelled, "--input", "text", "--label", "label"] if labels else [data]
+    code, out, err = run(
+        capsys, *given, "--architecture", architecture, "--axis", axis, "--seeds", "1",
+        "-o", tmp_path / "rows", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    answer = json.loads(out)
+    assert answer["sizes"] == sizes and answer["cells"][0]["smallest"]["value"] == 11
+    assert answer["cells"][0]["theory"] is None
+
+
+def test_a_picture(ask, engine, tmp_path):
+    one = ("--axis", "width=4,16")
+    for name, options in {
+        "one.svg": one,
+        "many.svg": ("--axis", "sequences=15,20", "--axis", "dimension=2,4", *one),
+    }.items():
+        path = tmp_path / name
+        folder = name[:-4]
+        code, _, err = ask(*options, "--seeds", "2", "--plot", path, folder=folder)
+        assert code == 0, err
+        assert "<svg" in path.read_text()
+        refused(ask(*options, "--plot", path, folder=folder), "exists")
+    engine.threshold = 99
+    axis = ("--axis", "width=4,16", "--seeds", "1")
+    ask(*axis, "--plot", tmp_path / "censored.svg", folder="censored")
+    assert (tmp_path / "censored.svg").stat().st_size > 1000
+
+
+def test_the_legend_says_what_is_censored(ask, engine):
+    from byheart.figures.measure import draw
+
+    def words(figure):
+        return [text.get_text() for text in figure.legends[0].get_texts()]
+
+    _, answer, _ = ask("--axis", "width=4,16", "--seeds", "1", "--json")
+    assert words(draw(answer)) == [
+        "counts as memorised", "memorised by a seed or more", "not reached in 800 steps",
+    ]  # fmt: skip
+    _, answer, _ = ask("--axis", "width=16,32", "--seeds", "1", "--json")
+    assert "not reached" not in " ".join(words(draw(answer)))
+    engine.threshold = 99
+    options = ("--axis", "sequences=15,20", "--axis", "width=4", "--seeds", "1", "--json")
+    _, answer, _ = ask(*options, folder="two")
+    figure = draw(answer)
+    assert words(figure) == ["not reached in 800 steps"]
+    marks = [line.get_marker() for line in figure.axes[0].lines if len(line.get_xdata()) == 1]
+    assert marks == ["^", "^"]
+
+
+# --- going on
+
+
+def test_the_same_command_again_trains_nothing(ask, engine, tmp_path):
+    options = ("--axis", "width=4-64x2", "--seeds", "2", "--find", "--json")
+    _, first, _ = ask(*options)
+    content = (tmp_path / "rows" / "rows.jsonl").read_bytes()
+    ran = len(engine.ran)
+    _, second, _ = ask(*options)
+    assert len(engine.ran) == ran and (tmp_path / "rows" / "rows.jsonl").read_bytes() == content
+    assert second["trials"] == {"total": ran, "ran": 0, "kept": ran}
+    assert second["cells"] == first["cells"]
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_an_interrupt_keeps_what_is_finished(ask, engine, tmp_path, after):
+    options = ("--axis", "width=4,8,12,16", "--seeds", "1", "--json")
+    engine.stop_after = after
+    assert ask(*options)[0] == 130
+    assert len(file.read(tmp_path / "rows")) == after
+    engine.stop_after = None
+    _, answer, _ = ask(*options)
+    assert answer["trials"] == {"total": 4, "ran": 4 - after, "kept": after}
+    assert len({trial.key for trial in engine.ran}) == len(engine.ran) == 4
+
+
+def test_a_measurement_is_extended(ask, engine):
+    ask("--axis", "width=4,16", "--seeds", "1")
+    _, answer, _ = ask("--axis", "width=4,8,16", "--seeds", "2", "--json")
+    assert answer["trials"] == {"total": 6, "ran": 4, "kept": 2}
+    _, answer, _ = ask("--axis", "width=4,8,16", "--seeds", "2", "--find", "--json")
+    assert answer["trials"]["ran"] == 0 and answer["cells"][0]["smallest"]["value"] == 16
+
+
+def test_rows_of_another_configuration(ask, engine, data):
+    ask("--axis", "width=4,16", "--seeds", "1")
+    again = ("--axis", "width=4,16", "--seeds", "1")
+    refused(ask(*again, "--protocol", "paper"), "of another measurement", "protocol", "paper")
+    refused(ask(*again, "--criterion", "gap=0.1"), "of another measurement")
+    refused(ask(*again, "--set", "dimension=4"), "of another measurement", "dimension")
+    data.write_text(TEXT + "\nd d d d\n")
+    refused(ask(*again), "of another measurement", "data")
+    assert len(engine.ran) == 2
+
+
+def test_reporting_imports_no_torch(ask, engine, data, tmp_path):
+    options = ["--axis", "width=4,16", "--seeds", "1"]
+    ask(*options)
+    program = (
+        "import sys; sys.modules['torch'] = None\nfrom byheart.cli import main\n"
+        "code = main(sys.argv[1:]); heavy = {'numba', 'optuna', 'ray', 'pytorch_optimizer'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\nsys.exit(code)"
+    )
+    command = ["measure", data, "--architecture", "madden2024", "-o", tmp_path / "rows", *options]
+    found = subprocess.run(
+        [sys.executable, "-c", program, *map(str, command)], capture_output=True, text=True,
+        cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    assert "fewest neurons that memorise: 16" in found.stdout
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--axis", "sequences=4"], "must name a size of madden2024: dimension, neurons"),
+        (["--axis", "width="], "has no values"),
+        (["--axis", "width=4.5"], "numbers and ranges"),
+        (["--axis", "width=0,4"], "positive whole numbers"),
+        (["--axis", "heads=4"], "has no 'heads'; it has dimension, neurons, sequences"),
+        (["--axis", "width=4", "--axis", "neurons=8"], "neurons is there twice"),
+        (["--axis", "width=4", "--set", "width=8"], "is an axis and is fixed as well"),
+        (["--axis", "width=4", "--set", "dimension=no"], "--set is NAME=NUMBER"),
+        (["--axis", "dimension=4"], "needs neurons as well"),
+        (["--axis", "width=4", "--axis", "sequences=15,999"], "sequences, not 999"),
+        (["--axis", "width=1-9999", "--axis", "dimension=1-999"], "trials; 100,000 are the most"),
+        (["--axis", "width=4", "--protocol", "script"], "has the protocols"),
+        (["--axis", "width=4", "--criterion", "good"], "--criterion is gap=SHARE"),
+        (["--axis", "width=4", "--seeds", "0"], "--seeds is 1 or more"),
+        (["--axis", "width=4", "--steps", "0"], "--steps is 1 or more"),
+        (["--axis", "width=4", "--jobs", "0"], "--jobs is 1 or more"),
+        (["--axis", "width=4", "--engine", "cloud"], "--engine is processes or ray"),
+        (["--axis", "width=4", "--address", "x:1"], "use --engine ray"),
+        (["--axis", "width=4", "--loss", "hinge"], "--loss is cross-entropy or squared"),
+        (["--axis", "width=4", "--loss", "squared"], "kajitsuka2025"),
+        (["--axis", "width=4", "--plot", "x.pdf"], ".svg or .png"),
+        (["--axis", "width=4", "--on-conflict", "toss"], "--on-conflict is one of"),
+        (["--axis", "width=999999999999"], "bytes of memory"),
+    ],
+)
+def test_refusals(ask, engine, tmp_path, options, words):
+    refused(ask(*options), words)
+    assert not engine.ran and not (tmp_path / "rows").exists()
+
+
+def test_an_architecture_that_cannot_be_trained(ask, engine):
+    refused(ask("--axis", "width=4", architecture="gpt2"), "there are: madden2024")
+    refused(ask("--axis", "width=4", architecture="nonsense"), "'nonsense'")
+
+
+def test_data_without_entropy_has_no_gap(ask, engine, data):
+    data.write_text("a b c d\n")
+    refused(ask("--axis", "width=4"), "first 3 sequences:", "the entropy of this data is 0")
+    code, answer, _ = ask("--axis", "width=4,11", "--criterion", "loss=0.01", "--json")
+    assert code == 0 and answer["cells"][0]["smallest"]["value"] == 11
+    assert answer["cells"][0]["points"][0]["gap"]["median"] is None
+
+
+def test_missing_packages(ask, monkeypatch, tmp_path):
+    from byheart.commands import training
+
+    for lacks, words in {"torch": "PyTorch", "pytorch_optimizer": "pytorch_optimizer"}.items():
+        with monkeypatch.context() as patched:
+            patched.setattr(training, "find_spec", lambda name, x=lacks: None if name == x else 1)
+            refused(ask("--axis", "width=4"), f"training needs {words}: pip install 'byheart[lab]'")
+    monkeypatch.setattr(training, "find_spec", lambda name: None if name == "ray" else 1)
+    refused(ask("--axis", "width=4", "--engine", "ray"), "byheart[cluster]")
+    assert not (tmp_path / "rows").exists()
+
+
+def test_saving_labels_that_conflict_is_refused_at_once(capsys, engine, labelled, tmp_path):
+    labelled.write_text(labelled.read_text() + "a b\tno\n")
+    given = [labelled, "--input", "text", "--label", "label", "--architecture", "kajitsuka2025",
+             "--axis", "layers=11", "-o", tmp_path / "rows"]  # fmt: skip
+    refused(run(capsys, *given, "--save", tmp_path / "model"), "two labels", "--on-conflict")
+    assert run(capsys, *given)[0] == 0
+
+
+def test_a_model_folder_that_exists_is_not_replaced(ask, engine, tmp_path):
+    (tmp_path / "model").mkdir()
+    refused(ask("--axis", "width=4", "--save", tmp_path / "model"), "exists")
+
+
+# --- memory
+
+
+def test_memory_is_that_of_the_largest_trials_together(data, monkeypatch):
+    from byheart import memory
+
+    material = Material(load(data), "madden2024")
+    sweep = Sweep(
+        "madden2024", {}, (("neurons", (4, 4000)),), {"sequences": len(material.dataset)},
+        protocol("madden2024", "fast"), Criterion("gap", 0.01), 2,
+    )  # fmt: skip
+    small, large = (bytes_of(x, material.of(x)) for x in sweep.trials()[1:3])
+    assert PROCESS < small < large
+    # neurons are a side of two tensors: two matrices for each, and four to turn one of them
+    assert 8 * 4 * 4000**2 < large - PROCESS < 9 * 4 * 4000**2
+    for jobs, needed in ((1, large), (2, 2 * large), (3, 2 * large + small)):
+        monkeypatch.setattr(memory, "available", lambda there=needed: there)
+        check_memory(sweep.trials(), material, jobs)
+        monkeypatch.setattr(memory, "available", lambda there=needed: there - 1)
+        with pytest.raises(ByheartError, match="neurons 4,000"):
+            check_memory(sweep.trials(), material, jobs)
+
+
+# --- really trained
+
+
+def trained(data, tmp_path, *options):
+    """The answer of a process of its own, as training changes how its processor rounds."""
+    pytest.importorskip("torch")
+    pytest.importorskip("pytorch_optimizer")
+    given = [data, "--architecture", "madden2024", "--axis", "width=1,24", "--seeds", "1",
+             "--steps", "120", "--jobs", "1", "-o", tmp_path / "rows", "--json"]  # fmt: skip
+    found = _byheart("measure", *given, *options)
+    assert found.returncode == 0, found.stderr
+    return json.loads(found.stdout)
+
+
+def _byheart(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "byheart", *map(str, arguments)], capture_output=True, text=True,
+        cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+
+
+def test_a_small_measurement(data, tmp_path):
+    answer = trained(data, tmp_path)
+    (cell,) = answer["cells"]
+    assert (cell["smallest"]["value"], cell["below"]["value"]) == (24, 1)
+    assert cell["below"]["gap"]["low"] > 0.01 >= cell["smallest"]["gap"]["median"]
+    assert answer["saved"] is None
+
+
+@pytest.mark.slow
+def test_the_smallest_is_kept_as_a_model(data, tmp_path):
+    answer = trained(data, tmp_path, "--save", tmp_path / "model")
+    assert answer["saved"]["sizes"] == {"dimension": 16, "neurons": 24}
+    found = _byheart("verify", tmp_path / "model", data)
+    assert found.returncode == 0, found.stderr
+
+
+def test_no_cluster_leaves_nothing_behind(data, tmp_path):
+    pytest.importorskip("ray")
+    pytest.importorskip("torch")
+    folder = tmp_path / "rows"
+    found = _byheart(
+        "measure", data, "--architecture", "madden2024", "--axis", "width=4", "-o", folder,
+        "--engine", "ray", "--address", "127.0.0.1:9",
+    )  # fmt: skip
+    assert found.returncode == 2 and "no Ray cluster" in found.stderr
+    assert found.stderr.count("\n") == 1 and not folder.exists()
