@@ -1,0 +1,99 @@
+"""Figure: a figure of a paper, as the trainings behind it and a drawing of their rows.
+
+Drawing needs the rows alone: neither torch nor the data file.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..dataset import Dataset
+from ..lab.sweep import Sweep
+from ..lab.trial import Row
+from .fits import Fit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+FIELDS = {"key", "trial", "parameters", "contexts", "vocabulary", "entropy", "loss", "accuracy"}
+FIELDS |= {"best_accuracy", "reached", "steps", "attempts"}  # of a row that can be drawn
+RowsByLabel = Mapping[str, Sequence[Row]]  # label of a part: its rows, in no order that counts
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a figure is trained.
+
+    quick  a small version: about two minutes on two cores
+    data   the user's own file, a folder with tinystories.txt, mnli.tsv and imdb.tsv, or
+           "huggingface" (byheart.reproduce.data reads it); None for figures on random data
+    seeds  repetitions of every trial, None: as many as the figure takes by itself
+    """
+
+    quick: bool = False
+    data: Path | str | None = None
+    seeds: int | None = None
+
+    def repeats(self, own: int) -> int:
+        """The seeds that are asked for, or else the figure's own number."""
+        return own if self.seeds is None else self.seeds
+
+
+class Part(NamedTuple):
+    """A sweep of a figure; its rows are kept in a folder of this label."""
+
+    label: str
+    sweep: Sweep
+    dataset: Dataset
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper.
+
+    name     of the command: "madden-1"
+    title    what it shows
+    paper    where it stands: "madden2024, Figure 1"
+    data     "tinystories", "mnli", "imdb", or None if the data is drawn at random
+    sweeps   the parts to train
+    draw     the rows on an empty picture, whose layout is constrained; rows may lack some parts
+    caption  what is drawn, what is censored and what differs from the paper, in sentences
+    fits     the laws that were fitted, ours and the published numbers'
+    size     of the picture, in inches at 100 dots each
+    """
+
+    name: str
+    title: str
+    paper: str
+    data: str | None
+    sweeps: Callable[[Settings], list[Part]]
+    draw: Callable[[RowsByLabel, "Picture"], None]
+    caption: Callable[[RowsByLabel], str]
+    fits: Callable[[RowsByLabel], list[Fit]]
+    size: tuple[float, float] = (9.0, 5.0)
+
+
+def gap(row: Row) -> float | None:
+    """Summed loss minus entropy, in nats; None for a training that blew up."""
+    return None if row["loss"] is None else max(0.0, row["loss"] - row["entropy"])
+
+
+def censored(rows: RowsByLabel) -> int:
+    """How many trials did not reach their criterion in their steps."""
+    return sum(not row["reached"] for part in rows.values() for row in part)
+
+
+def spread(values: Sequence[float]) -> tuple[float, float, float]:
+    """Mean, least and largest, over seeds."""
+    return sum(values) / len(values), min(values), max(values)
+
+
+def picture(figure: Figure, rows: RowsByLabel) -> "Picture":
+    """The figure drawn from its rows."""
+    from matplotlib.figure import Figure as Picture
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    found = Picture(figsize=figure.size, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
+    figure.draw(rows, found)
+    return found

@@ -1,0 +1,101 @@
+"""What the figures of kajitsuka2025 train, on which data.
+
+The paper reads the output at token 0 and the architecture here at the last token, so sequences are
+reversed: the token that is read is the paper's, and uniform attention knows no order.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ...dataset import Dataset
+from ...formats.text import WORD
+from ...lab.protocol import Protocol, protocol
+from ...lab.sweep import Axis, Sweep
+from ...lab.trial import Criterion, Row
+from ...rows import from_rows
+from .. import data
+from ..figure import Part
+
+ARCHITECTURE = "kajitsuka2025"
+LENGTH = 8  # words of a sequence
+THRESHOLD = 0.01  # the paper's epsilon, above the least loss that the labels allow
+ENOUGH = 0.9 * THRESHOLD  # where a search may stop: a smaller loss would change no answer
+EMBEDDING = "embedding.weight"
+KINDS = ("trained", "frozen", "paper")  # parts: embeddings learnt, kept, and the authors' protocol
+
+
+def multinli(source: data.Source, sequences: int) -> Dataset:
+    """The first pairs of premise and hypothesis, one after the other, cut after 8 words."""
+    pairs = data.pairs(source)[:sequences]
+    return cut((f"{premise} {hypothesis}", label) for label, premise, hypothesis in pairs)
+
+
+def imdb(source: data.Source, sequences: int) -> Dataset:
+    """The first reviews, cut after 8 words."""
+    return cut((text, label) for label, text in data.reviews(source)[:sequences])
+
+
+def cut(texts: Iterable[tuple[str, str]]) -> Dataset:
+    """Texts with labels as sequences of at most 8 words, reversed."""
+    return from_rows((re.findall(WORD, text)[:LENGTH][::-1], label) for text, label in texts)
+
+
+def part(
+    label: str, dataset: Dataset, axes: tuple[Axis, ...], how: Protocol, seeds: int = 1,
+    find: bool = False, dimension: int = 2, **options: str,
+) -> Part:  # fmt: skip
+    """A sweep over blocks: so many layers before attention, and as many after it."""
+    sweep = Sweep(
+        ARCHITECTURE, {"dimension": dimension}, axes, {"sha256": dataset.sha256(), **options}, how,
+        Criterion("loss", THRESHOLD), seeds, find,
+    )  # fmt: skip
+    return Part(label, sweep, dataset)
+
+
+def how(
+    kind: str, curve: int = 0, stop: float | None = None, trials: int = 0, steps: int | None = None
+) -> Protocol:
+    """The protocol of a kind of part.
+
+    stop    where a training ends: close enough to the least loss
+    trials  of the search for hyper-parameters in the authors' protocol
+    steps   of a single attempt, in the place of all
+    """
+    found = protocol(ARCHITECTURE, "paper" if kind == "paper" else "fast")
+    if steps is not None:
+        found = replace(found, attempts=(replace(found.attempts[0], steps=steps),))
+    if kind == "paper" and found.search is not None:
+        return replace(found, curve=curve, search=replace(found.search, trials=trials))
+    frozen = (EMBEDDING,) if kind == "frozen" else ()
+    return replace(found, curve=curve, stop=stop or found.stop, frozen=frozen)
+
+
+def blocks(row: Row) -> int:
+    return row["trial"]["sizes"]["layers"]
+
+
+def conflicts(rows: Sequence[Row]) -> str:
+    """How contradictory the labels of the largest dataset are, as a sentence."""
+    row = max(rows, key=lambda row: row["predictions"])
+    count, best = row["predictions"], row["best_accuracy"]
+    least = row["entropy"] / count
+    return (
+        f"The network sees words without order, and which is first: {count:,} sequences are "
+        f"{row['contexts']:,} contexts, and {round(count * (1 - best))} have another label than "
+        f"most of their context. So no model has more than accuracy {best:.3f}, or a mean loss "
+        f"below {least:.4f}."
+    )
+
+
+def costs(rows: Sequence[Row]) -> str:
+    seconds = sum(row["seconds"] for row in rows)
+    return f"Ours: {len(rows)} trainings, {seconds:,.0f} CPU-seconds in all."
+
+
+DIFFERENCES = (
+    "Differs from the paper: words are tokens, as its tokenizer is not said; another sample of the "
+    "data; the head size is 2. Whether its embeddings are trained is not said: `trained` learns "
+    "them, `frozen` keeps them at their random start. The protocol fast restarts with more steps "
+    "and lets the rate fall; `paper` is AdamW for 1,000 steps with rate and warm-up by Optuna."
+)

@@ -1,0 +1,66 @@
+"""The fewest blocks that memorise, as rows of a bisection say it, and how they are drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...lab.sweep import SEQUENCES
+from ...lab.trial import Row
+from .. import marks
+from ..figure import spread
+from . import parts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """What was found for N sequences.
+
+    seeds       the fewest blocks that reached the criterion, for each seed that reached it
+    missed      how many seeds did not reach it
+    tried       the most blocks that were tried
+    parameters  of the smallest network that reached it, None if there is none
+    row         one of the rows, for facts of the data
+    """
+
+    seeds: tuple[int, ...]
+    missed: int
+    tried: int
+    parameters: int | None
+    row: Row
+
+
+def smallest(rows: Sequence[Row]) -> dict[int, Smallest]:
+    """The answer for each N, increasing."""
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["trial"]["data"][SEQUENCES], []).append(row)
+    return {N: answer(found[N]) for N in sorted(found)}
+
+
+def answer(rows: Sequence[Row]) -> Smallest:
+    """What the rows of one dataset say."""
+    best: dict[int, int] = {}
+    for row in rows:
+        if row["reached"]:
+            seed, depth = row["trial"]["seed"], parts.blocks(row)
+            best[seed] = min(depth, best.get(seed, depth))
+    missed = len({row["trial"]["seed"] for row in rows}) - len(best)
+    tried = max(map(parts.blocks, rows))
+    counts = (row["parameters"] for row in rows if row["reached"])
+    return Smallest(tuple(best.values()), missed, tried, min(counts, default=None), rows[0])
+
+
+def points(
+    axes: "Axes", answers: dict[int, Smallest], label: str, colour: str = marks.OURS
+) -> None:
+    """Means over seeds; triangles at the most blocks tried where a seed missed the criterion."""
+    reached = {N: one for N, one in answers.items() if one.seeds}
+    if reached:
+        marks.ours(axes, list(reached), [spread(x.seeds) for x in reached.values()], label, colour)
+    missed = {N: one.tried for N, one in answers.items() if one.missed}
+    if missed:
+        name = f"{label}: not reached by every seed"
+        marks.not_reached(axes, list(missed), list(missed.values()), name)

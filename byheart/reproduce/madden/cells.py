@@ -1,0 +1,107 @@
+"""What the rows of Figure 1 say: cells of the heat map, and the smallest model that memorises."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...lab.sweep import SEQUENCES
+from ...lab.trial import Row
+from ..figure import RowsByLabel, gap
+from ..published import read
+from .parts import FAST, PREDICTED
+
+Place = tuple[int, int]  # stories and neurons
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The seeds of one number of stories and one of neurons."""
+
+    stories: int
+    neurons: int
+    rows: tuple[Row, ...]
+
+    @property
+    def gap(self) -> float | None:
+        """The mean over seeds, in nats; None if a training blew up."""
+        gaps = [gap(row) for row in self.rows]
+        finite = [each for each in gaps if each is not None]
+        return sum(finite) / len(finite) if len(finite) == len(gaps) else None
+
+    @property
+    def reached(self) -> bool:
+        """Whether every seed came within 1 % of the entropy."""
+        return all(row["reached"] for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The fewest neurons that memorise a number of stories, for each seed that found some.
+
+    tried      the largest model that was trained
+    rows       of the smallest models that reached the criterion, one for each such seed
+    censored   seeds of which none did
+    """
+
+    contexts: int
+    vocabulary: int
+    tried: Row
+    rows: tuple[Row, ...]
+    censored: int
+
+
+def place(row: Row) -> Place:
+    """Stories and neurons of a trial."""
+    trial = row["trial"]
+    return trial["data"][SEQUENCES] // PREDICTED, trial["sizes"]["neurons"]
+
+
+def cells(rows: Iterable[Row]) -> dict[Place, Cell]:
+    """The cells in order."""
+    found: dict[Place, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[place(row)].append(row)
+    return {at: Cell(*at, tuple(found[at])) for at in sorted(found)}
+
+
+def fast(rows: RowsByLabel) -> dict[Place, Cell]:
+    return cells(rows.get(FAST, ()))
+
+
+def paper(rows: RowsByLabel) -> dict[Place, Cell]:
+    """The cells that the authors' protocol was run on."""
+    return cells(row for label, part in rows.items() if label != FAST for row in part)
+
+
+def published() -> dict[Place, float]:
+    """The authors' gaps."""
+    return {
+        (int(row["stories"]), int(row["neurons"])): float(row["gap"])
+        for row in read("madden-heat-map")
+    }
+
+
+def smallest(rows: Sequence[Row]) -> dict[int, Smallest]:
+    """The smallest model that memorises, by the number of stories."""
+    by_stories: dict[int, list[Row]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row["parameters"]):
+        by_stories[place(row)[0]].append(row)
+    return {stories: _smallest(by_stories[stories]) for stories in sorted(by_stories)}
+
+
+def _smallest(rows: list[Row]) -> Smallest:
+    """Of rows by increasing size."""
+    seeds = {row["trial"]["seed"] for row in rows}
+    first: dict[int, Row] = {}
+    for row in rows:
+        if row["reached"]:
+            first.setdefault(row["trial"]["seed"], row)
+    return Smallest(
+        rows[0]["contexts"], rows[0]["vocabulary"], rows[-1], tuple(first.values()),
+        len(seeds) - len(first),
+    )  # fmt: skip
+
+
+def steps(rows: Iterable[Row]) -> int:
+    """The most steps that a trial was given, over all its attempts."""
+    return max((sum(each["planned"] for each in row["attempts"]) for row in rows), default=0)

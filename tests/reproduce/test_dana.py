@@ -1,0 +1,224 @@
+"""The figures of Dana et al.: what is trained, what rows say, what is drawn from them."""
+
+import importlib.util
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from byheart.lab.material import Material
+from byheart.presets import dana2024, dana2024_mlp
+from byheart.reproduce.dana import (
+    DANA,
+    DANA_1A,
+    DANA_1B,
+    DANA_2A,
+    DANA_4,
+    coefficient,
+    neurons,
+    parts,
+)
+from byheart.reproduce.dana.coefficient import models, published_slopes, slopes
+from byheart.reproduce.figure import Settings, picture
+from byheart.reproduce.published import read
+
+HERE = Path(__file__).parent
+specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_sweeps.py")
+made = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(made)
+SCALINGS = (DANA_1A, DANA_1B, DANA_2A, DANA_4)
+C, CHANCE = 4e-5, 0.02
+ALL, QUICK = Settings(), Settings(quick=True)
+
+
+def exact(trial):
+    """C H d_h^2 d + C', up to 1; seeds differ a little, and not on average."""
+    s = trial.sizes
+    H = s.get("heads", 1 + s.get("width", 0) / (2 * s["dimension"]))
+    said = C * H * s.get("head_dimension", s["dimension"]) ** 2 * s["dimension"] + CHANCE
+    said += 0.001 * (trial.seed % 3 - 1)
+    return min(1.0, said), said >= 1
+
+
+def rows_of(figure, settings=ALL, vocabulary=50):
+    return {
+        part.label: made.rows(part, exact, vocabulary=vocabulary)
+        for part in figure.sweeps(settings)
+    }
+
+
+def named(name):
+    return next(figure for figure in DANA if figure.name == name)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS, ids=lambda one: one.name)
+def test_every_published_point_is_trained(scaling):
+    assert len(scaling.theirs) >= 6
+    assert set(scaling.theirs) <= set(scaling.values)
+    assert set(scaling.quick) <= set(scaling.values)
+    fast = scaling.trains(ALL)[0]
+    assert fast.label == fast.sweep.protocol.name == "fast"
+    assert fast.sweep.axes == ((scaling.axis, scaling.values),)
+    assert len(fast.dataset) == scaling.vocabulary**2
+
+
+def test_every_published_number_is_drawn():
+    drawn = sum(len(one.theirs) for one in SCALINGS)
+    drawn += sum(len(parts.published("heads", dimension=d)) for d in coefficient.DIMENSIONS)
+    drawn += sum(len(neurons.published(label)[1]) for label in neurons.MODELS)
+    twice = len(DANA_1A.theirs)  # the line of d = 10 is in figures 1a and 2b
+    assert drawn == len(read("dana")) + twice
+
+
+def test_figure_1a_has_all_heads_five_seeds_and_the_authors_schedules():
+    trained = DANA_1A.trains(ALL)
+    assert [part.label for part in trained] == ["fast", "script", "paper"]
+    assert trained[0].sweep.seeds == 5 and len(trained[0].sweep.trials()) == 31 * 5
+    assert [len(part.sweep.trials()) for part in trained[1:]] == [3, 1]
+    assert DANA_1A.trains(replace(ALL, seeds=2))[0].sweep.seeds == 2
+
+
+def test_quick_versions_are_small():
+    for figure in DANA:
+        trained = figure.sweeps(QUICK)
+        assert {part.sweep.protocol.name for part in trained} == {"fast"}
+        assert sum(len(part.sweep.trials()) for part in trained) <= 12
+
+
+def test_points_are_means_with_least_and_largest():
+    rows = [
+        {"trial": {"sizes": {"heads": H}}, "accuracy": a}
+        for H, a in ((6, 0.5), (1, 0.25), (6, 0.75), (6, 1.0))
+    ]
+    assert parts.points(rows, "heads") == {1: (0.25, 0.25, 0.25), 6: (0.75, 0.5, 1.0)}
+    assert list(parts.points(rows, "heads")) == [1, 6]
+
+
+@pytest.mark.parametrize("scaling", (DANA_1A, DANA_1B), ids=lambda one: one.name)
+def test_the_law_is_recovered_from_points_that_are_not_saturated(scaling):
+    rows = {"fast": made.rows(scaling.trains(ALL)[0], exact)}
+    accuracies = [row["accuracy"] for row in rows["fast"]]
+    assert max(accuracies) > parts.LINEAR or scaling is DANA_1B
+    law = next(fit for fit in scaling.fits(rows) if fit.name == "ours, C(N) H d_h^2 d")
+    assert law.coefficients == pytest.approx((C, CHANCE), rel=0.02)
+    polynomial = next(fit for fit in scaling.fits(rows) if fit.name.startswith("ours, "))
+    leading = C * (1000 if scaling is DANA_1A else 200)
+    assert polynomial.coefficients[-1] == pytest.approx(leading, rel=0.02)
+
+
+def test_saturated_points_change_no_fit():
+    below = parts.law("x", [1, 2, 3], [0.1, 0.3, 0.5], 1, "H")
+    assert parts.law("x", [1, 2, 3, 9], [0.1, 0.3, 0.5, 1.0], 1, "H") == below
+    assert below[0].coefficients == pytest.approx((-0.1, 0.2))
+    assert parts.law("x", [1, 2], [0.1, 1.0], 1, "H") == []
+
+
+def test_figure_2a_is_cut_where_d_is_the_head_dimension():
+    found = DANA_2A.fits({})
+    assert [fit.name for fit in found] == [
+        "published, d <= 10, linear", "published, d >= 10, linear"
+    ]  # fmt: skip
+    steep, flat = (fit.coefficients[1] for fit in found)
+    assert steep > 10 * flat > 0
+    assert [fit.points for fit in found] == [6, 6]
+
+
+def test_slopes_follow_an_independent_fit():
+    for d, fit in published_slopes().items():
+        known = [row for row in parts.published("heads", dimension=d) if row["accuracy"] <= 0.9]
+        slope = np.polyfit([r["heads"] for r in known], [r["accuracy"] for r in known], 1)[0]
+        assert fit.coefficients[1] == pytest.approx(slope)
+
+
+def test_a_cubic_law_is_recognised_among_the_models():
+    lines = slopes(rows_of(named("dana-2b")))
+    assert list(lines) == [4, 7, 10, 13]
+    linear, quadratic, cubic, law = models("ours", lines)
+    assert cubic.residual < quadratic.residual < linear.residual
+    assert law.coefficients[0] == pytest.approx(C, rel=0.02)
+    assert "To our slopes a + b d^3 is nearest" in coefficient.caption(rows_of(named("dana-2b")))
+
+
+def test_heads_and_neurons_have_the_same_parameters():
+    heads, width = named("dana-3").sweeps(ALL)
+    d, N = neurons.DIMENSION, neurons.VOCABULARY
+    counts = [dana2024(N, 2, d, H, d).parameters for H in heads.sweep.axes[0][1]]
+    assert counts[1:] == [dana2024_mlp(N, 2, d, w).parameters for w in width.sweep.axes[0][1]]
+    assert counts == neurons.published("heads")[0]
+    assert [row["width"] for row in parts.published("mlp")] == [0, *width.sweep.axes[0][1]]
+
+
+def test_a_head_is_guaranteed_no_more_than_its_rank():
+    assert parts.guaranteed(20, 10, 15) == 20 * 10 + 15
+    assert parts.guaranteed(20, 5, 2) == 42
+
+
+def test_the_guarantee_and_our_points_are_on_the_picture():
+    rows = rows_of(named("dana-1a"))
+    axes = picture(named("dana-1a"), rows).axes[0]
+    H = np.arange(1, 32)
+    bound = 1 / 50 + (1 - 1 / 50) * (10 * H + 10) / 2500
+    lines = [np.asarray(line.get_ydata()) for line in axes.lines]
+    assert any(len(y) == 31 and np.allclose(y, bound) for y in lines)
+    ours = [mean for mean, _, _ in parts.points(rows["fast"], "heads").values()]
+    assert any(len(y) == 31 and np.allclose(y, ours) for y in lines)
+    theirs = parts.means(DANA_1A.theirs)
+    assert any(len(y) == 7 and np.allclose(y, theirs) for y in lines)
+
+
+@pytest.mark.parametrize("figure", DANA, ids=lambda one: one.name)
+def test_figures_draw_whatever_rows_there_are(figure):
+    vocabulary = 70 if figure.name == "dana-3" else 50
+    whole = rows_of(figure, vocabulary=vocabulary)
+    empty = picture(figure, {})
+    for rows in (whole, rows_of(figure, QUICK), dict([*whole.items()][1:])):
+        found = picture(figure, rows)
+        found.canvas.draw()
+        assert len(found.axes) == len(empty.axes)
+        assert "Differs from the paper" in figure.caption(rows)
+    more, fewer = (
+        sum(len(axes.lines) for axes in one.axes) for one in (picture(figure, whole), empty)
+    )
+    assert more > fewer
+    assert len(figure.fits(whole)) > len(figure.fits({})) > 0
+
+
+def _lines(found):
+    return sum(len(axes.lines) for axes in found.axes)
+
+
+def test_captions_count_what_was_not_reached_and_compare_schedules():
+    rows = rows_of(named("dana-1a"))
+    missed = sum(not row["reached"] for row in rows["fast"])
+    said = named("dana-1a").caption(rows)
+    assert "155 trainings by the protocol fast, 5 seeds a size" in said
+    assert f"{missed} of them did not reach accuracy 1" in said
+    assert "H = 21: script 0.859, published 0.861" in said
+    assert "text says d_h = 5" in named("dana-4").caption({})
+
+
+def test_drawing_imports_no_torch():
+    code = (
+        "import sys; from byheart.reproduce.dana import DANA; from byheart.reproduce.figure "
+        "import picture; [picture(one, {}) for one in DANA]; assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_real_row_is_drawn():
+    pytest.importorskip("torch")
+    pytest.importorskip("pytorch_optimizer")
+    from byheart.lab.train import run
+
+    part = DANA_4.trains(QUICK)[0]
+    how = part.sweep.protocol
+    short = replace(how, attempts=(replace(how.attempts[0], steps=3),))
+    sweep = replace(part.sweep, protocol=short, data={"sequences": 100, **part.sweep.data})
+    material = Material(part.dataset, sweep.architecture)
+    rows = {"fast": [run(trial, material.of(trial)) for trial in sweep.trials()[:2]]}
+    assert parts.points(rows["fast"], "heads").keys() == {1, 5}
+    picture(named("dana-4"), rows).canvas.draw()
+    assert "2 trainings by the protocol fast, 1 seed a size" in named("dana-4").caption(rows)

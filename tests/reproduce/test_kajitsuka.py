@@ -1,0 +1,240 @@
+"""The experiments of Kajitsuka and Sato: what is trained, what rows say, what is drawn."""
+
+import importlib.util
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byheart.bounds.sign_patterns import uniform_attention
+from byheart.errors import ByheartError
+from byheart.lab.material import Material
+from byheart.lab.problem import labelled
+from byheart.reproduce.figure import Settings, picture
+from byheart.reproduce.kajitsuka import KAJITSUKA, curves, growth, length, parts
+from byheart.reproduce.kajitsuka.smallest import answer, smallest
+
+HERE = Path(__file__).parent
+SHARED = HERE.parents[2] / "shared" / "data"
+specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_sweeps.py")
+made = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(made)
+WORDS = "a b c d e f g h i j k l m n o p".split()
+FACTS = {"vocabulary": 1700, "outputs": 3, "entropy": 10.0, "best_accuracy": 0.9}
+
+
+@pytest.fixture
+def texts(tmp_path, monkeypatch):
+    """Small files, and short lengths: what is made up here is not trained."""
+    relations = ("entailment", "neutral", "contradiction")
+    lines = [f"{relations[i % 3]}\t{WORDS[i % 5]} {' '.join(WORDS)}\tx" for i in range(1800)]
+    (tmp_path / "mnli.tsv").write_text("label\tpremise\thypothesis\n" + "\n".join(lines))
+    reviews = [f"{i % 2}\tw{i} {' '.join(WORDS)}" for i in range(3100)]
+    (tmp_path / "imdb.tsv").write_text("label\ttext\n" + "\n".join(reviews))
+    monkeypatch.setattr(length, "SEEDS", {10: 2, 100: 1})
+    return tmp_path
+
+
+def row(blocks, reached, seed=0, sequences=600, **more):
+    return {
+        "trial": {
+            "sizes": {"layers": blocks}, "seed": seed, "data": {"sequences": sequences},
+            "protocol": {"frozen": []},
+        },
+        "reached": reached, "parameters": 100 * blocks, "contexts": 574, "predictions": 600,
+        "loss": 60.0, "accuracy": 0.8, "steps": 1000, "curve": [], "seconds": 1.0, **FACTS, **more,
+    }  # fmt: skip
+
+
+def rows_of(figure, settings):
+    """Every second depth and more is enough; curves are straight lines."""
+    curve = [[0, 600.0, 0.4], [500, 300.0, 0.6]]
+    return {
+        part.label: made.rows(
+            part, lambda trial: (0.8, trial.sizes["layers"] >= 2), curve=curve, **FACTS
+        )
+        for part in figure.sweeps(settings)
+    }
+
+
+def test_sequences_are_eight_words_and_end_with_the_first_one():
+    dataset = parts.cut([("One, two three four five six seven eight nine", "x"), ("b a", "y")])
+    assert dataset.sequence(0) == ["seven", "six", "five", "four", "three", "two", ",", "One"]
+    assert dataset.sequence(1) == ["a", "b"]
+    assert [dataset.label(i) for i in (0, 1)] == ["x", "y"]
+
+
+def test_multinli_joins_premise_and_hypothesis(tmp_path):
+    path = tmp_path / "mnli.tsv"
+    path.write_text("label\tpremise\thypothesis\nneutral\tp q\tr\nentailment\tp q\tr\n")
+    dataset = parts.multinli(path, 5)
+    assert [dataset.sequence(i) for i in (0, 1)] == [["r", "q", "p"]] * 2
+    problem = labelled(dataset)
+    assert (len(problem), problem.best_accuracy) == (1, 0.5)
+    assert problem.entropy == pytest.approx(2 * math.log(2))
+    assert len(parts.multinli(path, 1)) == 1
+
+
+def test_data_that_is_not_there_is_said():
+    for figure in KAJITSUKA[:3]:
+        with pytest.raises(ByheartError, match="--data"):
+            figure.sweeps(Settings())
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+def test_contradictions_of_the_real_data():
+    problem = labelled(parts.multinli(SHARED, 2000))
+    assert (problem.predictions, len(problem), problem.outputs) == (2000, 1644, 3)
+    assert problem.best_accuracy == pytest.approx(0.836)
+    review = labelled(parts.imdb(SHARED, 3000))
+    assert (review.predictions, len(review), review.outputs) == (3000, 2993, 2)
+
+
+def test_protocols_of_the_kinds():
+    trained, frozen, paper = (parts.how(kind, 50, 0.009, 2) for kind in parts.KINDS)
+    assert frozen == replace(trained, frozen=("embedding.weight",))
+    assert trained.curve == paper.curve == 50 and trained.stop == 0.009
+    assert paper.search.trials == 2 and paper.attempts[0].optimiser == "adamw"
+    assert paper.stop is None, "the authors train all 1,000 steps"
+    assert parts.how("trained").stop is not None
+    assert [one.steps for one in parts.how("trained", steps=7).attempts] == [7]
+
+
+def test_what_is_trained(texts):
+    first, second, third, last = (figure.sweeps(Settings(data=texts)) for figure in KAJITSUKA)
+    assert {part.label: part.sweep.axes[0][1] for part in first}["trained"] == (
+        1,
+        *range(10, 51, 10),
+    )
+    assert {len(part.dataset) for part in second} == {3000}
+    assert all(part.sweep.protocol.curve == 50 for part in (*first, *second))
+    assert [part.label for part in third] == list(parts.KINDS)
+    assert third[0].sweep.axes[0] == ("sequences", tuple(range(600, 1701, 100)))
+    assert all(part.sweep.criterion.value == 0.01 for part in (*third, *last))
+    assert [part.sweep.find for part in third] == [True, False, True]
+    assert all(part.sweep.find for part in last)
+    assert [part.label for part in last] == ["n10", "n100"]
+    assert {part.sweep.data["loss"] for part in last} == {"squared"}
+    assert last[0].dataset.length == 10 and len(last[0].dataset) == 500
+
+
+def test_the_smallest_of_each_seed():
+    found = answer([row(8, True), row(4, False), row(6, True), row(8, True, 1), row(8, False, 2)])
+    assert (sorted(found.seeds), found.missed, found.tried) == ([6, 8], 1, 8)
+    assert found.parameters == 600
+    nothing = answer([row(8, False)])
+    assert (nothing.seeds, nothing.missed, nothing.parameters) == ((), 1, None)
+    many = smallest([row(2, True, sequences=900), row(3, True, sequences=600)])
+    assert [(N, one.seeds) for N, one in many.items()] == [(600, (3,)), (900, (2,))]
+
+
+def test_the_square_root_is_recovered_and_censored_sizes_are_left_out():
+    rows = [row(k, True, sequences=k * k) for k in (10, 20, 30)]
+    rows += [row(70, True, sequences=1600), row(90, True, sequences=400, seed=0)]
+    found = {fit.name: fit for fit in growth.fits({"trained": rows})}
+    root = found["trained, sqrt(N), N <= 1400"]
+    assert root.points == 3 and found["trained, linear"].points == 4
+    assert root.coefficients == pytest.approx((0, 1), abs=1e-9)
+    assert growth.fits({"frozen": [row(1, True, sequences=N) for N in (1, 4, 9)]}) == []
+    rows.append(row(90, False, sequences=900, seed=1))
+    assert [fit.name for fit in growth.fits({"trained": rows})] == ["trained, linear"]
+
+
+@given(st.integers(1, 10**9), st.booleans())
+def test_needed_blocks_have_enough_parameters_and_one_less_has_not(contexts, frozen):
+    one = row(1, True, contexts=contexts)
+    one["trial"]["protocol"]["frozen"] = ["embedding.weight"] * frozen
+    needed, blocks = uniform_attention(contexts, 1700), growth.needed_blocks(one)
+    assert growth.learnt(one, blocks) >= needed
+    assert blocks == 1 or growth.learnt(one, blocks - 1) < needed
+
+
+def test_a_frozen_embedding_does_not_count_as_learnt():
+    trained, frozen = row(1, True), row(1, True)
+    frozen["trial"]["protocol"]["frozen"] = ["embedding.weight"]
+    assert growth.learnt(trained, 3) - growth.learnt(frozen, 3) == 2 * 1700
+    assert growth.BLOCK == 84, "2 (2 m q + q + m) with m = 2 and q = 8"
+
+
+def test_curves_leave_out_what_blew_up_and_end_where_training_did():
+    known = row(1, False, curve=[[0, 1200.0, 0.3], [50, math.inf, 0.3], [99, None, 0.3]])
+    assert curves.points(known) == [(0, 2.0, 0.3), (1000, 0.1, 0.8)]
+
+
+@pytest.mark.parametrize("place", (0.0, 0.2, 0.5, 0.9, 1.0))
+def test_shades_are_colours(place):
+    assert all(0 <= part <= 1 for part in curves.shade(place))
+
+
+def test_random_points_are_about_as_close_as_expected():
+    random = np.random.default_rng(0)
+    points = random.random((400, 6))
+    squares = ((points[:, None] - points) ** 2).sum(-1)
+    np.fill_diagonal(squares, np.inf)
+    assert 0.5 < math.sqrt(squares.min()) / length.closest(400, 6) < 2
+
+
+def test_the_construction_grows_as_a_logarithm_of_the_length():
+    sizes = [length.construction(500, n) for n in (10, 100, 1000, 10_000)]
+    steps = np.diff(sizes)
+    assert (steps > 0).all() and steps.max() < 2 * steps.min()
+
+
+@pytest.mark.parametrize("figure", KAJITSUKA, ids=lambda one: one.name)
+def test_figures_draw_whatever_rows_there_are(figure, texts):
+    whole = rows_of(figure, Settings(data=texts))
+    quick = rows_of(figure, Settings(quick=True, data=texts))
+    for rows in (whole, quick, dict([*whole.items()][1:]), {}):
+        found = picture(figure, rows)
+        found.canvas.draw()
+        assert "Differs from the paper" in figure.caption(rows)
+        assert bool(rows) <= any(axes.lines for axes in found.axes)
+    assert sum(len(rows) for rows in quick.values()) <= 30
+
+
+def test_the_limits_of_the_labels_are_drawn(texts):
+    figure = KAJITSUKA[0]
+    rows = rows_of(figure, Settings(quick=True, data=texts))
+    loss, accuracy = picture(figure, rows).axes
+    flat = [{round(float(y), 6) for y in line.get_ydata()} for line in loss.lines]
+    assert {round(10 / 300, 6)} in flat
+    assert any(set(line.get_ydata()) == {0.9} for line in accuracy.lines)
+    assert "30 have another label" in figure.caption(rows)
+
+
+def test_what_is_not_reached_is_a_triangle_and_is_said():
+    rows = {"trained": [row(20, False), row(5, True, sequences=700)]}
+    axes = picture(KAJITSUKA[2], rows).axes[0]
+    triangles = [line for line in axes.lines if line.get_marker() == "^"]
+    assert [(list(x.get_xdata()), list(x.get_ydata())) for x in triangles] == [([600], [20])]
+    assert "Not reached by every seed: trained N = 600 (up to 20 blocks)" in growth.caption(rows)
+
+
+def test_the_published_four_blocks_are_drawn():
+    rows = {"n10": [row(3, True, sequences=500), row(2, False, sequences=500)]}
+    axes = picture(KAJITSUKA[3], rows).axes[0]
+    assert any(set(line.get_ydata()) == {4} for line in axes.lines)
+    assert any(list(line.get_ydata()) == [3] for line in axes.lines)
+    assert "n = 10: 3." in length.caption(rows)
+
+
+def test_real_rows_are_drawn(texts):
+    pytest.importorskip("torch")
+    pytest.importorskip("pytorch_optimizer")
+    from byheart.lab.train import run
+
+    for figure in (KAJITSUKA[0], KAJITSUKA[3]):
+        part = figure.sweeps(Settings(quick=True, data=texts))[0]
+        how = part.sweep.protocol
+        short = replace(how, attempts=(replace(how.attempts[0], steps=2),))
+        data = {"sequences": len(part.dataset), **part.sweep.data}
+        sweep = replace(part.sweep, protocol=short, data=data)
+        material = Material(part.dataset, sweep.architecture, data.get("loss") == "squared")
+        trial = sweep.trials()[0]
+        rows = {part.label: [run(trial, material.of(trial))]}
+        picture(figure, rows).canvas.draw()
+        assert "Ours: 1 trainings" in figure.caption(rows)

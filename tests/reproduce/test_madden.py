@@ -1,0 +1,279 @@
+"""Figure 1 of Madden et al.: what is trained, what rows say, what is drawn from them."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from byheart.bounds.madden2024 import theorem_1_parameters, theorem_5_parameters
+from byheart.errors import ByheartError
+from byheart.lab.problem import next_token
+from byheart.load import load
+from byheart.presets import preset
+from byheart.reproduce.figure import Settings, censored, gap, picture, spread
+from byheart.reproduce.madden import MADDEN_1
+from byheart.reproduce.madden.cells import cells, fast, paper, published, smallest, steps
+from byheart.reproduce.madden.drawing import _short
+from byheart.reproduce.madden.parts import CRITERION, predictions
+from byheart.reproduce.published import column, read
+
+HERE = Path(__file__).parent
+SHARED = HERE.parents[2] / "shared" / "data" / "tinystories.txt"
+specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_madden.py")
+made = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(made)
+row = made.row
+
+
+def few(**more):
+    """Two sizes of data; 8 neurons are too few, and 16 for the larger one."""
+    return {
+        "fast": [
+            row(100, 8, 90.0), row(100, 16, 1.5), row(100, 32, 0.01),
+            row(200, 8, 400.0), row(200, 16, 30.0), row(200, 32, 0.5),
+        ],
+        "paper-100": [row(100, 16, 1.9, name="paper")],
+        "paper-200": [row(200, 32, 0.2, name="paper"), row(200, 16, 50.0, name="paper")],
+        **more,
+    }  # fmt: skip
+
+
+# --- the authors' numbers
+
+
+def test_published_parameters_are_those_of_the_architecture():
+    for each in read("madden-smallest"):
+        sizes = {"vocabulary": each["vocabulary"], "neurons": each["neurons"]}
+        assert (
+            preset("madden2024", {**sizes, "attention_biases": True}).parameters
+            == (each["parameters"])
+        )
+
+
+def test_published_tables_agree():
+    heat, line = read("madden-heat-map"), read("madden-smallest")
+    assert len(heat) == 80 and len(line) == 10
+    assert {(x["stories"], x["contexts"], x["vocabulary"]) for x in heat} == {
+        (x["stories"], x["contexts"], x["vocabulary"]) for x in line
+    }
+    for each in line:  # a cell that is framed has a smaller gap than those left of it
+        gaps = {x["neurons"]: x["gap"] for x in heat if x["stories"] == each["stories"]}
+        less = [gaps[m] for m in gaps if m < each["neurons"]]
+        assert gaps[each["neurons"]] < min(less)
+
+
+def test_published_accuracies_are_complete():
+    found = read("dana")
+    counts = {name: sum(x["experiment"] == name for x in found) for name in {
+        x["experiment"] for x in found}}  # fmt: skip
+    assert counts == {
+        "heads": 28, "head-dimension": 10, "dimension": 11, "attention": 7, "mlp": 7, "plane": 6,
+    }  # fmt: skip
+    assert all(0 < x["accuracy"] <= 1 for x in found)
+    assert {x["width"] for x in found if x["experiment"] == "mlp"} == set(range(0, 601, 100))
+
+
+# --- what is trained
+
+
+def stories(count, words=12):
+    random = np.random.default_rng(0)
+    return [" ".join(f"w{i}" for i in random.integers(0, 30, words)) for _ in range(count)]
+
+
+def test_stories_under_ten_words_are_left_out():
+    found = predictions(["too short.", *stories(1, words=9), *stories(3), "x"], 3)
+    assert len(found) == 27 and found.length == 9
+    assert found.sequence(8) == stories(3)[0].split()[:9]
+    assert found.label(8) == stories(3)[0].split()[9]
+    with pytest.raises(
+        ByheartError, match="needs 4 stories of 10 words or more, and the data has 3"
+    ):
+        predictions(["too short.", *stories(3)], 4)
+
+
+def test_the_data_is_what_load_makes_of_the_same_stories(tmp_path):
+    path = tmp_path / "stories.txt"
+    path.write_text("\n<|endoftext|>\n".join(stories(5)))
+    assert predictions(stories(5), 5).sha256() == load(path, length=10).sha256()
+
+
+def test_the_parts(tmp_path):
+    path = tmp_path / "stories.txt"
+    path.write_text("\n".join(stories(1000)))
+    parts = MADDEN_1.sweeps(Settings(data=path))
+    assert [part.label for part in parts] == [
+        "fast", "paper-100", "paper-200", "paper-300", "paper-400",
+    ]  # fmt: skip
+    grid, *rest = (part.sweep for part in parts)
+    assert len(grid.trials()) == 140 and sum(len(each.trials()) for each in rest) == 7
+    assert grid.protocol.name == "fast" and {each.protocol.name for each in rest} == {"paper"}
+    assert all(trial in _places(grid) for each in rest for trial in _places(each))
+    assert {each.criterion for each in (grid, *rest)} == {CRITERION}
+    quick = MADDEN_1.sweeps(Settings(quick=True, data=path, seeds=2))
+    assert [len(part.sweep.trials()) for part in quick] == [16]
+
+
+def _places(sweep):
+    return {(trial.data["sequences"], trial.sizes["neurons"]) for trial in sweep.trials()}
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the stories are not here")
+def test_the_stories_have_a_hundredth_of_their_entropy_to_reach():
+    from byheart.reproduce.data import stories as told
+
+    problem = next_token(predictions(told(SHARED), 1000))
+    assert problem.predictions == 9000 and 1500 < len(problem) < 3500
+    assert problem.entropy > 1000 and not CRITERION.reached(problem, 1.02 * problem.entropy, 1.0)
+
+
+# --- what the rows say
+
+
+def test_cells_and_the_smallest():
+    found = smallest(few()["fast"])
+    assert [(each.contexts, each.rows[0]["trial"]["sizes"]["neurons"]) for each in
+            found.values()] == [(300, 16), (600, 32)]  # fmt: skip
+    assert all(each.censored == 0 for each in found.values())
+    assert list(fast(few())) == [(100, 8), (100, 16), (100, 32), (200, 8), (200, 16), (200, 32)]
+    assert set(paper(few())) == {(100, 16), (200, 16), (200, 32)}
+    assert censored(few()) == 4 and steps(few()["fast"]) == sum(
+        each["planned"] for each in few()["fast"][0]["attempts"]
+    )
+
+
+def test_a_seed_that_does_not_get_there_is_censored():
+    rows = [row(100, 8, 0.1), row(100, 8, 9.0, seed=1), row(100, 16, 8.0, seed=1)]
+    found = smallest(rows)[100]
+    assert (len(found.rows), found.censored) == (1, 1)
+    assert found.tried["trial"]["sizes"]["neurons"] == 16
+    assert not cells(rows)[100, 8].reached
+    assert cells(rows)[100, 8].gap == pytest.approx(4.55)
+
+
+def test_a_training_that_blew_up_has_no_gap():
+    rows = [row(100, 8, None), row(100, 8, 2.0, seed=1)]
+    assert gap(rows[0]) is None and cells(rows)[100, 8].gap is None
+    assert drawn({"fast": rows}).axes[0].texts[0].get_text() == "-"
+
+
+def test_a_gap_is_never_negative():
+    """Rounding may leave the loss a little below the entropy."""
+    assert gap({"loss": 1.0, "entropy": 1.0000001}) == 0
+
+
+def test_spread():
+    assert spread([1.0, 5.0, 3.0]) == (3.0, 1.0, 5.0)
+
+
+def test_fits_are_of_cells_without_censored_seeds():
+    found = {fit.name: fit for fit in MADDEN_1.fits(few())}
+    ours = found["parameters, ours, linear"]
+    sizes = [few()["fast"][1]["parameters"], few()["fast"][5]["parameters"]]
+    slope = (sizes[1] - sizes[0]) / 300
+    assert ours.coefficients == pytest.approx((sizes[0] - 300 * slope, slope))
+    assert found["neurons, ours, linear"].coefficients == pytest.approx((0, 16 / 300))
+    table = read("madden-smallest")
+    x, y = column(table, "contexts"), column(table, "parameters")
+    assert found["parameters, published, linear"].coefficients == pytest.approx(
+        tuple(np.polyfit(x, y, 1)[::-1])
+    )
+    lost = {"fast": [*few()["fast"], row(300, 8, 50.0)]}
+    assert MADDEN_1.fits(lost)[0] == ours
+    only = [fit.name for fit in MADDEN_1.fits({"fast": few()["fast"][:3]})]
+    assert only == ["parameters, published, linear", "neurons, published, linear"]
+
+
+# --- the caption
+
+
+def test_the_caption_counts_what_is_censored_and_compares():
+    said = MADDEN_1.caption(few())
+    assert "6 cells (one seed)" in said
+    assert "3 of 6 cells are censored (triangles): not reached in" in said
+    assert "run on 3 cells; the gap of ours is no larger in 2 of them" in said
+    assert "none that theirs decides is censored in ours" in said
+    assert "100 stories, m = 16: 1.5, 1.9, 5.35" in said
+    assert "Another sample" in said and "(published: 699 and 290)" in said
+
+
+def test_the_caption_tells_whether_neurons_are_finer():
+    assert "finer" not in MADDEN_1.caption(few())
+    assert "finer than powers of two" in MADDEN_1.caption({"fast": [row(100, 12, 1.0)]})
+
+
+def test_the_caption_tells_the_authors_sample():
+    rows = {"fast": [row(100, 8, 1.0, contexts=377, words=182)]}
+    said = MADDEN_1.caption(rows)
+    assert "the contexts and words of the authors' sample" in said and "Another" not in said
+    assert "All 1 cells reached 1 %" in said and "protocol was not run here" in said
+
+
+def test_the_caption_admits_a_cell_that_only_theirs_decides():
+    rows = few(**{"paper-300": [row(200, 16, 1.0, name="paper")], "paper-200": []})
+    assert "no larger in 1 of them, and 1 that theirs decides" in MADDEN_1.caption(rows)
+
+
+# --- the picture
+
+
+def drawn(rows):
+    pytest.importorskip("matplotlib")
+    found = picture(MADDEN_1, rows)
+    found.canvas.draw()
+    return found
+
+
+def lines(axes):
+    return {line.get_label(): line for line in axes.lines}
+
+
+def test_everything_is_on_the_picture():
+    ours, theirs, _, line, protocols = drawn(few()).axes
+    assert [text.get_text() for text in ours.texts[:3]] == ["90", "1.5", ".01"]
+    assert len(ours.patches) == 2 and len(theirs.patches) == 10
+    assert sum(each.get_marker() == "^" for each in ours.lines) == 3
+    assert len(theirs.texts) == len(published()) == 80
+    heights = [[dict(each.get_xydata()).get(n) for n in (300, 600)] for each in line.lines]
+    words = [each["vocabulary"] for each in few()["fast"][::3]]
+    enough = [theorem_5_parameters(n, w, 9) for n, w in zip((300, 600), words, strict=True)]
+    needed = [theorem_1_parameters(n, w) for n, w in zip((300, 600), words, strict=True)]
+    assert enough in heights and needed in heights
+    shown = lines(protocols)
+    assert list(shown["our protocol"].get_ydata()) == pytest.approx([1.5, 30.0, 0.5])
+    assert list(shown["the authors' protocol"].get_ydata()) == pytest.approx([1.9, 50.0, 0.2])
+    assert list(shown["published"].get_ydata()) == pytest.approx([5.35, 3.626, 1.285])
+
+
+def test_what_no_size_reached_is_a_triangle_at_the_largest():
+    rows = {"fast": [row(100, 8, 9.0), row(100, 16, 5.0), row(200, 8, 0.1)]}
+    line = drawn(rows).axes[3]
+    mark = lines(line)["not reached by any size"]
+    assert mark.get_marker() == "^"
+    assert list(mark.get_ydata()) == [rows["fast"][1]["parameters"]]
+
+
+def test_numbers_of_cells_are_short():
+    values = (57_000.0, 7609.0, 62.82, 5.35, 0.0388, 0.004, None)
+    assert [_short(x) for x in values] == ["57k", "7.6k", "63", "5.3", ".04", "<.01", "-"]
+    assert all(len(_short(x)) <= 4 for x in np.geomspace(1e-5, 9e5, 2000))
+
+
+def test_a_picture_is_the_same_twice(tmp_path):
+    from byheart.figures.picture import write
+
+    pytest.importorskip("matplotlib")
+    for name in ("a.svg", "b.svg"):
+        write(lambda rows: picture(MADDEN_1, rows), few(), tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert re.search(rb"</svg>\s*$", (tmp_path / "a.svg").read_bytes())
+
+
+def test_figures_are_imported_without_what_trains_or_draws():
+    heavy = {"torch", "matplotlib", "optuna", "datasets"}
+    program = f"import sys, byheart.reproduce; sys.exit(bool({heavy!r} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", program], cwd=HERE.parents[1]).returncode == 0

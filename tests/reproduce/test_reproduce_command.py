@@ -1,0 +1,254 @@
+"""reproduce: drawn from rows alone, trained where asked, refused in one sentence."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from byheart.cli import main
+from byheart.cli.reproduce import formula
+from byheart.commands.reproduce import reproduce
+from byheart.commands.training import Workers
+from byheart.errors import ByheartError
+from byheart.lab.protocol import protocol
+from byheart.lab.rows import read
+from byheart.lab.sweep import Sweep
+from byheart.lab.trial import Criterion
+from byheart.load import from_rows
+from byheart.reproduce import FIGURES
+from byheart.reproduce.figure import FIELDS, Figure, Part
+from byheart.reproduce.fits import polynomial
+
+pytest.importorskip("matplotlib")
+HERE = Path(__file__).parent
+specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_madden.py")
+made = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(made)
+KEYS = ["name", "title", "paper", "trials", "censored", "fits", "caption", "files"]
+DATASET = from_rows([(["a"], "b"), (["a", "b"], "c"), (["b"], "a"), (["b"], "c")])
+
+
+def store(folder, rows):
+    folder.mkdir(parents=True)
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Made-up rows of one figure."""
+    folder = tmp_path / "results"
+    store(folder / "madden-1" / "fast", [made.row(100, 8, 90.0), made.row(100, 16, 0.5)])
+    return folder
+
+
+def plain(key="k", reached=True):
+    """A row with every field, of which the tiny figure reads none."""
+    return {**dict.fromkeys(FIELDS), "key": key, "reached": reached}
+
+
+def parts(settings):
+    """Trials of two steps, on four sequences or, if quick, on three; 8 neurons are not quick."""
+    sizes = (4,) if settings.quick else (4, 8)
+    sweep = Sweep(
+        "madden2024", {"dimension": 2}, (("neurons", sizes),), {"sha256": DATASET.sha256()},
+        protocol("madden2024", "fast", steps=2), Criterion("gap", 0.01), settings.repeats(2),
+    )  # fmt: skip
+    return [Part("fast", sweep, DATASET)]
+
+
+TINY = Figure(
+    "tiny-1", "A tiny one", "nowhere, Figure 1", None, parts,
+    draw=lambda rows, picture: picture.add_subplot().plot([len(x) for x in rows.values()]),
+    caption=lambda rows: f"{sum(map(len, rows.values()))} rows.",
+    fits=lambda rows: [polynomial("rows", [0, 1], [1, 2], 1)],
+)  # fmt: skip
+
+
+class Here:
+    """Stands in for an engine: a trial is done when it is asked for, without training."""
+
+    jobs = 1
+
+    def __init__(self, ran):
+        self.waiting, self.ran = [], ran
+
+    @property
+    def running(self):
+        return len(self.waiting)
+
+    def submit(self, trial, problem):
+        self.waiting.append((trial, problem))
+
+    def finished(self):
+        trial, problem = self.waiting.pop(0)
+        self.ran.append((trial.sizes["neurons"], trial.seed, len(problem)))
+        return plain(trial.key, trial.seed == 0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """Figures are one tiny one, trials run here: (neurons, seed, contexts) of those that did."""
+    done = []
+    monkeypatch.setattr("byheart.reproduce.FIGURES", (*FIGURES, TINY))
+    monkeypatch.setattr("byheart.commands.training.check_packages", lambda *_: None)
+    monkeypatch.setattr(Workers, "start", lambda self, folder: Here(done))
+    return done
+
+
+# --- drawing
+
+
+def test_a_figure_is_drawn_from_its_rows(results, tmp_path):
+    answer = reproduce(["madden-1"], rows=results, output=tmp_path / "pictures")
+    (figure,) = answer["figures"]
+    assert answer["missing"] == [] and list(figure) == KEYS
+    assert (figure["name"], figure["trials"], figure["censored"]) == ("madden-1", 2, 1)
+    assert [Path(x).relative_to(tmp_path).as_posix() for x in figure["files"]] == [
+        "pictures/madden-1/madden-1.svg", "pictures/madden-1/madden-1.png",
+    ]  # fmt: skip
+    assert all(Path(x).stat().st_size > 10_000 for x in figure["files"])
+    assert [path.name for path in (results / "madden-1").iterdir()] == ["fast"]
+
+
+def test_all_draws_what_has_rows_and_names_the_rest(ran, tmp_path, capsys):
+    store(tmp_path / "tiny-1" / "fast", [plain()])
+    assert main(["reproduce", "--all", "--rows", str(tmp_path), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [figure["name"] for figure in answer["figures"]] == ["tiny-1"]
+    assert answer["missing"] == [figure.name for figure in FIGURES]
+    assert (tmp_path / "tiny-1" / "tiny-1.svg").exists() and ran == []
+
+
+def test_what_a_person_sees(ran, tmp_path, capsys):
+    store(tmp_path / "tiny-1" / "fast", [plain(reached=False)])
+    assert main(["reproduce", "tiny-1", "--rows", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    for part in ("tiny-1  A tiny one", "nowhere, Figure 1; 1 trials, 1 censored", "1 rows.",
+                 "rows, linear", "1 + (1) n", "drawn in"):  # fmt: skip
+        assert part in said
+
+
+def test_a_label_without_rows_is_no_part(ran, tmp_path):
+    store(tmp_path / "tiny-1" / "fast", [plain()])
+    store(tmp_path / "tiny-1" / "begun", [])
+    assert reproduce(["tiny-1"], rows=tmp_path)["figures"][0]["trials"] == 1
+
+
+@pytest.mark.parametrize(
+    "fit, said",
+    [
+        ([("1", 2619.3, 606.2), ("n", 12.254, 0.347)], "2,619 ± 606 + (12.25 ± 0.35) n"),
+        ([("d^3", 3.1e-5, 2e-6)], "(0.0000310 ± 0.0000020) d^3"),
+        ([("1", 2.0, None)], "2"),
+        ([("1", 2.0, 0.0)], "2"),
+    ],
+)
+def test_formulas(fit, said):
+    terms, coefficients, errors = zip(*fit, strict=True)
+    errors = None if errors == (None,) else errors
+    assert formula({"terms": terms, "coefficients": coefficients, "errors": errors}) == said
+
+
+def test_drawing_imports_nothing_that_trains(results):
+    program = (
+        "import sys; from byheart.cli import main;"
+        f"code = main(['reproduce', 'madden-1', '--rows', {str(results)!r}, '--json']);"
+        "sys.exit(code or bool({'torch', 'optuna', 'ray'} & sys.modules.keys()))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], cwd=HERE.parents[1], capture_output=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_names_are_different():
+    names = [figure.name for figure in FIGURES]
+    assert len(set(names)) == len(names) and "madden-1" in names
+
+
+# --- training
+
+
+def test_training_goes_on_where_it_stopped(ran, tmp_path):
+    first = reproduce(["tiny-1"], rows=tmp_path, train=True, seeds=1)
+    assert ran == [(4, 0, 3), (8, 0, 3)] and first["figures"][0]["trials"] == 2
+    again = reproduce(["tiny-1"], rows=tmp_path, train=True, seeds=2)
+    assert ran[2:] == [(4, 1, 3), (8, 1, 3)] and again["figures"][0]["censored"] == 2
+    before = (tmp_path / "tiny-1" / "fast" / "rows.jsonl").read_bytes()
+    reproduce(["tiny-1"], rows=tmp_path, train=True)
+    assert len(ran) == 4 and (tmp_path / "tiny-1" / "fast" / "rows.jsonl").read_bytes() == before
+
+
+def test_a_quick_version_has_its_own_folder(ran, tmp_path):
+    answer = reproduce(["tiny-1"], rows=tmp_path / "a", output=tmp_path / "b", quick=True)
+    assert ran == [(4, 0, 3), (4, 1, 3)]
+    assert len(read(tmp_path / "a" / "tiny-1-quick" / "fast")) == 2
+    assert Path(answer["figures"][0]["files"][0]) == (
+        tmp_path / "b" / "tiny-1-quick" / "tiny-1-quick.svg"
+    )
+
+
+def test_rows_of_another_protocol_are_refused(ran, tmp_path, monkeypatch):
+    reproduce(["tiny-1"], rows=tmp_path, train=True)
+    other = protocol("madden2024", "paper", steps=2)
+    monkeypatch.setattr(sys.modules[__name__], "protocol", lambda *_, **__: other)
+    with pytest.raises(ByheartError, match="is of another measurement"):
+        reproduce(["tiny-1"], rows=tmp_path, train=True)
+    assert len(ran) == 4
+
+
+@pytest.mark.slow
+def test_a_figure_is_really_trained(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setattr("byheart.reproduce.FIGURES", (TINY,))
+    reproduce(["tiny-1"], rows=tmp_path, train=True, workers=Workers(jobs=2))
+    rows = read(tmp_path / "tiny-1" / "fast")
+    assert len(rows) == 4 and all(row["contexts"] == 3 for row in rows)
+
+
+# --- refused
+
+
+@pytest.mark.parametrize(
+    "arguments, reason",
+    [
+        ([], "name a figure or give --all; there are: madden-1,"),
+        (["madden-1", "--all"], "name a figure or give --all"),
+        (["madden-2"], "there is no figure 'madden-2'; there are: madden-1,"),
+        (["madden-1", "--rows", "nowhere"], "nowhere holds no rows of madden-1"),
+        (["--all", "--rows", "nowhere"], "nowhere holds no rows of madden-1"),
+        (["madden-1", "--data", "x.txt"], "--data is for training: give --train or --quick"),
+        (["madden-1", "--jobs", "2"], "--jobs is for training"),
+        (["madden-1", "--seeds", "2"], "--seeds is for training"),
+        (["madden-1", "--train", "--seeds", "0"], "--seeds is 1 or more, not 0"),
+        (["madden-1", "--train", "--jobs", "0"], "--jobs is 1 or more, not 0"),
+        (["madden-1", "--train"], "needs TinyStories: give --data FILE"),
+        (["madden-1", "--quick", "--data", "none.txt"], "none.txt is no file; give TinyStories"),
+    ],
+)
+def test_refused_in_one_sentence(arguments, reason, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", *arguments]) == 2
+    said = capsys.readouterr()
+    assert reason in said.err and said.err.count("\n") == 1 and said.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broken_row_is_named(tmp_path, capsys):
+    store(tmp_path / "madden-1" / "fast", [{"key": "a"}, ["no row"]])
+    assert main(["reproduce", "madden-1", "--rows", str(tmp_path)]) == 2
+    assert "line 2 is no row" in capsys.readouterr().err
+
+
+def test_rows_of_something_else_are_refused(tmp_path, capsys):
+    store(tmp_path / "madden-1" / "fast", [{"key": "a"}])
+    assert main(["reproduce", "madden-1", "--rows", str(tmp_path)]) == 2
+    assert "a row has no accuracy, attempts, " in capsys.readouterr().err
+    assert not (tmp_path / "madden-1" / "madden-1.svg").exists()
