@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from benchmarks.plain_torch import Batch, Training, dana2024, kajitsuka2025, madden2024
 from byheart.contexts import contexts
 from byheart.corpora import prefix_tree, zipf
+from byheart.lab.descent import optimiser_of
 from byheart.lab.learners import Learner, learner
 from byheart.lab.problem import Problem, labelled, next_token
 from byheart.lab.protocol import PROTOCOLS, Attempt
-from byheart.lab.train import _optimiser as optimiser  # the one that a trial has
 from byheart.load import from_rows, load, load_documents
 from byheart.presets import preset
 from byheart.targets import targets
@@ -65,7 +65,7 @@ class Ours:
 
     def __init__(self, model: Learner, attempt: Attempt, batches: Sequence[Problem]) -> None:
         self.model, self.batches = model, cycle(batches)
-        self.optimiser = optimiser(attempt, list(model.tensors.values()))
+        self.optimiser = optimiser_of(attempt, list(model.tensors.values()))
 
     def step(self) -> float:
         """One step; the loss before it."""
@@ -84,7 +84,7 @@ def sides(cell: Cell, pairs: Sequence[Pair]) -> tuple[Ours, Training]:
         sizes["labels"] = problem.outputs
     model = learner(preset(cell.architecture, sizes), problem, seed=0)
     ours = Ours(model, cell.attempt, [one for one, _ in pairs])
-    return ours, plain(cell, named(model), [batch for _, batch in pairs])
+    return ours, plain(cell, model.named(), [batch for _, batch in pairs])
 
 
 def plain(cell: Cell, tensors: Mapping[str, torch.Tensor], batches: Sequence[Batch]) -> Training:
@@ -104,11 +104,6 @@ def fused(parameters: Iterator[torch.nn.Parameter], attempt: Attempt) -> torch.o
         return torch.optim.Adam(parameters, lr=attempt.rate, fused=True)
     decay = attempt.weight_decay
     return torch.optim.AdamW(parameters, lr=attempt.rate, weight_decay=decay, fused=True)
-
-
-def named(model: Learner) -> Mapping[str, torch.Tensor]:
-    """Its tensors by the names of the preset, which a learner may hold in larger ones."""
-    return model.named() if hasattr(model, "named") else model.tensors
 
 
 def pairs_of(cell: Cell, number: int, random: np.random.Generator) -> list[Pair]:

@@ -285,8 +285,6 @@ def _about(
     on_conflict: str,
 ) -> dict[str, Any]:
     """What config.json records of how the model was made."""
-    parameters, bits = built.network.counts()
-    labels = len(dataset.label_names)
     header = construction.header
     return {
         "method": construction.name,
@@ -304,10 +302,21 @@ def _about(
             **{name: getattr(options, name) for name in DECODER_OPTIONS},
         },
         "loading": dict(dataset.loading),
+        **sizes_of(dataset, built.network, grouped),
+        "search": {"seed": options.seed, "tries": built.tries},
+        "notes": list(built.notes),
+    }
+
+
+def sizes_of(dataset: Dataset, network: Network | Decoder, contexts: int) -> dict[str, Any]:
+    """What config.json records of how large the data and the network are."""
+    parameters, bits = network.counts()
+    labels = len(dataset.label_names)
+    return {
         "data": {
             "sha256": dataset.sha256(),
             "sequences": len(dataset),
-            "contexts": grouped,
+            "contexts": contexts,
             "labels": labels,
             "length": dataset.length,
             "vocabulary": len(dataset.tokens),
@@ -315,9 +324,7 @@ def _about(
         "parameters": parameters,
         "bits": {
             **bits,
-            "encoded": encoded(built.network),
-            "information": grouped * math.log2(labels),
+            "encoded": encoded(network),
+            "information": contexts * math.log2(labels),
         },
-        "search": {"seed": options.seed, "tries": built.tries},
-        "notes": list(built.notes),
     }

@@ -3,20 +3,22 @@
 import json
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from byheart.cli import main
 from byheart.commands.training import Workers, check_memory
 from byheart.errors import ByheartError
-from byheart.lab import rows as file
 from byheart.lab.material import Material
 from byheart.lab.memory import PROCESS, bytes_of
-from byheart.lab.protocol import protocol
-from byheart.lab.sweep import Sweep
-from byheart.lab.trial import Criterion
+from byheart.lab.problem import next_token, size_of
+from byheart.lab.protocol import LONGEST_SIDE, protocol
+from byheart.lab.sweeps import rows as file
+from byheart.lab.sweeps.sweep import Sweep
+from byheart.lab.trial import Criterion, Trial
 from byheart.load import load
 
 TEXT = "a b c a b d\n\nb c a c b a\n\na b c d d a\n\nc a b a b c\n"
@@ -366,6 +368,15 @@ def test_saving_labels_that_conflict_is_refused_at_once(capsys, engine, labelled
     assert run(capsys, *given)[0] == 0
 
 
+def test_what_does_not_memorise_again_is_not_saved(ask, engine, tmp_path, monkeypatch):
+    """The rows may come from another machine, which rounds in another way."""
+    other = lambda *_, **__: (None, {"reached": False})  # noqa: E731
+    monkeypatch.setattr("byheart.lab.certified.convert.model", other)
+    given = ("--axis", "width=4,16", "--seeds", "1")
+    refused(ask(*given, "--save", tmp_path / "model"), "trained again it does not", "machine")
+    assert not (tmp_path / "model").exists() and len(file.read(tmp_path / "rows")) == 2
+
+
 def test_a_model_folder_that_exists_is_not_replaced(ask, engine, tmp_path):
     (tmp_path / "model").mkdir()
     refused(ask("--axis", "width=4", "--save", tmp_path / "model"), "exists")
@@ -384,14 +395,48 @@ def test_memory_is_that_of_the_largest_trials_together(data, monkeypatch):
     )  # fmt: skip
     small, large = (bytes_of(x, material.of(x)) for x in sweep.trials()[1:3])
     assert PROCESS < small < large
-    # neurons are a side of two tensors: two matrices for each, and four to turn one of them
-    assert 8 * 4 * 4000**2 < large - PROCESS < 9 * 4 * 4000**2
     for jobs, needed in ((1, large), (2, 2 * large), (3, 2 * large + small)):
         monkeypatch.setattr(memory, "available", lambda there=needed: there)
         check_memory(sweep.trials(), material, jobs)
         monkeypatch.setattr(memory, "available", lambda there=needed: there - 1)
         with pytest.raises(ByheartError, match="neurons 4,000"):
             check_memory(sweep.trials(), material, jobs)
+
+
+def test_only_sides_that_soap_turns_have_matrices(data):
+    """Neurons are a side of two tensors: two matrices for each, and four to turn one of them."""
+    material = Material(load(data), "madden2024")
+    problem, fast = material.problem(len(material.dataset)), protocol("madden2024", "fast")
+    plain = replace(fast, attempts=(replace(fast.attempts[0], optimiser="adam"),))
+
+    def more(neurons):
+        sizes, data = {"dimension": 16, "neurons": neurons}, {"sequences": len(material.dataset)}
+        soap, adam = (
+            bytes_of(Trial("madden2024", sizes, data, how, Criterion("gap", 0.01), 0), problem)
+            for how in (fast, plain)
+        )
+        return soap - adam
+
+    longest = LONGEST_SIDE
+    assert more(longest) - more(longest + 1) == 4 * (8 * longest**2 - 4 * 16**2)
+
+
+def test_batches_and_their_indices_are_counted():
+    from byheart.lab.learners.decoders.reading import reading
+    from byheart.reproduce.random_data import bigrams
+
+    problem, script = next_token(bigrams(20)), protocol("dana2024", "script")
+    sizes = {"dimension": 2, "heads": 1, "head_dimension": 2}
+    drawn, whole = (
+        bytes_of(Trial("dana2024", sizes, {}, how, Criterion("accuracy", 1.0), 0), problem)
+        for how in (script, replace(script, batch=None, batches=None))
+    )
+    held = 0
+    for batch in problem.batches(script.batch, script.batches, np.random.default_rng(0)):
+        index = reading(batch)
+        arrays = [*vars(index).values(), *index.judged]
+        held += size_of(batch) + sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
+    assert held < drawn - whole < 4 * held
 
 
 # --- really trained

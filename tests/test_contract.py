@@ -502,7 +502,8 @@ def test_heavy_libraries_have_their_place():
     for path in PACKAGE.rglob("*.py"):
         part = path.relative_to(PACKAGE).parts[0]
         own = {"lab": TRAINS, "figures": {"matplotlib"}, "reproduce": {"matplotlib", "datasets"}}
-        waits = path.parent.name == "learners" and path.name != "__init__.py"
+        learners = PACKAGE / "lab" / "learners"
+        waits = learners in path.parents and path != learners / "__init__.py"
         waits |= path == PACKAGE / "lab" / "tuning.py"
         for line, name, inside in imports(path):
             library = name.split(".")[0]

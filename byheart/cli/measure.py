@@ -72,13 +72,14 @@ def _table(answer: dict, cell: dict) -> Table:
     kind = answer["criterion"]["kind"]
     others = ["accuracy"] if kind != "accuracy" else []
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in (axis_name(answer), "parameters", kind, *others, "reached", "steps"):
-        table.add_column(name, justify="right", no_wrap=True)
+    for name in (axis_name(answer), "parameters", kind, "over seeds", *others, "reached", "steps"):
+        table.add_column(name, justify="left" if name == "over seeds" else "right", no_wrap=True)
     for point in cell["points"]:
         style = "green" if point["reached"] else ""
         table.add_row(
             number(point["value"]),
             number(point["parameters"]),
+            f"{_value(kind, point[kind]['median'])} {UNITS[kind]}",
             _spread(kind, point[kind]),
             *(f"{_value(name, point[name]['median'])} {UNITS[name]}" for name in others),
             Text(f"{point['reached']} of {point['seeds']}", style=style),
@@ -88,10 +89,9 @@ def _table(answer: dict, cell: dict) -> Table:
 
 
 def _spread(kind: str, found: dict) -> Text:
-    """The median, and the range where seeds differ."""
-    low, middle, high = (_value(kind, found[name]) for name in ("low", "median", "high"))
-    text = Text(f"({low} to {high})  ", style="dim") if low != high else Text()
-    return text.append(f"{middle} {UNITS[kind]}", "not dim")
+    """The range, where seeds differ."""
+    low, high = (_value(kind, found[name]) for name in ("low", "high"))
+    return Text(f"{low} to {high}" if low != high else "", style="dim")
 
 
 def _value(kind: str, value: float | None) -> str:
@@ -160,7 +160,8 @@ def _closing(answer: dict) -> list[Text]:
     saved = answer["saved"]
     if saved is not None:
         sizes = ", ".join(f"{_words(x)} {number(size)}" for x, size in saved["sizes"].items())
-        lines.append(f"saved in {saved['folder']} ({saved['evidence']}): {sizes}")
+        data = f"; its data: {saved['data']}" if saved["data"] else ""
+        lines.append(f"saved in {saved['folder']} ({saved['evidence']}): {sizes}{data}")
     if answer["picture"]:
         lines.append(f"drawn in {answer['picture']}")
     return [Text(line) for line in lines]

@@ -10,12 +10,12 @@ from ..errors import ByheartError
 from .explain import checked_picture
 from .measured import answer, dataset_facts
 from .saving import Saving
-from .training import Workers, check_memory, check_packages
+from .training import Workers, rows_of
 from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
     from ..lab.material import Material
-    from ..lab.sweep import Rows, Sweep
+    from ..lab.sweeps.sweep import Sweep
 
 LOSSES = ("cross-entropy", "squared")
 SEEDS = 3
@@ -59,7 +59,7 @@ def measure(
     sweep = _with_data(asked, material)
     _check_data(sweep, material)
     saving.check(sweep, material)
-    rows, ran = _rows(sweep, material, Path(output), workers, watch)
+    rows, ran = rows_of(sweep, material, Path(output), workers, watch)
     found = answer(sweep, rows, ran)
     found["dataset"] = {"name": Path(data).name, **dataset_facts(material, _sequences(sweep)[-1])}
     found |= {"folder": str(output), "saved": saving.run(sweep, material, rows, watch)}
@@ -80,10 +80,10 @@ def _asked(
     loss: str,
 ) -> "Sweep":
     """What is asked, before any data is read."""
-    from ..lab import axes
     from ..lab.learners import known
     from ..lab.protocol import protocol as protocol_of
-    from ..lab.sweep import Sweep
+    from ..lab.sweeps import axes
+    from ..lab.sweeps.sweep import Sweep
     from ..lab.trial import DEFAULTS
     from ..lab.trial import criterion as criterion_of
 
@@ -120,7 +120,7 @@ def _with_data(sweep: "Sweep", material: "Material") -> "Sweep":
 
 def _sequences(sweep: "Sweep") -> tuple[int, ...]:
     """The values of the axis of the data; without one, what the data has."""
-    from ..lab.sweep import SEQUENCES
+    from ..lab.sweeps.sweep import SEQUENCES
 
     own = (sweep.data[SEQUENCES],) if SEQUENCES in sweep.data else ()
     return dict(sweep.axes).get(SEQUENCES, own)
@@ -133,27 +133,6 @@ def _check_data(sweep: "Sweep", material: "Material") -> None:
             sweep.criterion.check(material.problem(count))
         except ByheartError as error:
             raise ByheartError(f"the first {count:,} sequences: {error}") from error
-
-
-def _rows(
-    sweep: "Sweep", material: "Material", folder: Path, workers: Workers, watch: Watch
-) -> "tuple[Rows, int]":
-    """All rows of the folder, and how many are new. What is there is not trained again."""
-    from ..lab import rows as file
-    from ..lab.running import execute
-
-    before = {row["key"]: row for row in file.read(folder)}
-    if not sweep.wanted(before):
-        file.settle(folder, sweep.json())
-        return before, 0
-    check_packages(sweep.protocol, workers)
-    missing = [trial for trial in sweep.trials() if trial.key not in before]
-    check_memory(missing, material, workers.here)
-    with workers.start(folder) as engine:
-        file.settle(folder, sweep.json())  # nothing is written if there is no cluster
-        found = execute(sweep, material.of, folder, engine, watch)
-    after = {row["key"]: row for row in found}
-    return after, len(after.keys() - before.keys())
 
 
 def _drawn(found: dict, picture: Path | None, watch: Watch) -> str | None:

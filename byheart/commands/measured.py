@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..lab.material import Material
-    from ..lab.results import Cell
-    from ..lab.sweep import Rows, Sweep
+    from ..lab.sweeps.results import Cell
+    from ..lab.sweeps.sweep import RowsByKey, Sweep
 
 FACTS = ("vocabulary", "outputs", "length", "predictions", "entropy", "best_accuracy")
 
 
-def answer(sweep: "Sweep", rows: "Rows", ran: int) -> dict:
+def answer(sweep: "Sweep", rows: "RowsByKey", ran: int) -> dict:
     """What the rows say of a sweep; `ran` of its trials are new."""
-    from ..lab.results import cells
+    from ..lab.sweeps.results import cells
 
     resolved = sweep.json()
     told = ("architecture", "sizes", "criterion", "axes", "seeds")
@@ -50,7 +50,7 @@ def theory(architecture: str, cell: "Cell") -> dict | None:
     }
 
 
-def _spent(sweep: "Sweep", rows: "Rows") -> float:
+def _spent(sweep: "Sweep", rows: "RowsByKey") -> float:
     """Seconds of processors, for all trials of the sweep."""
     keys = {trial.key for trial in sweep.trials()}
     return round(sum(row["seconds"] for key, row in rows.items() if key in keys), 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
-from .training import Workers
+from .training import Workers, rows_of
 from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _advice(missing: list[str], asked: Asked) -> str:
 
 def _rows(folder: Path) -> "RowsByLabel":
     """The rows of each part that has some."""
-    from ..lab.rows import read
+    from ..lab.sweeps.rows import read
     from ..reproduce.figure import FIELDS
 
     labels = sorted(path.parent.name for path in folder.glob("*/rows.jsonl"))
@@ -144,23 +144,12 @@ def _train(figures: "Sequence[Figure]", asked: Asked, workers: Workers, watch: W
 
 
 def _trained(part: "Part", folder: Path, workers: Workers, watch: Watch) -> None:
-    """Run the trials of a part that its folder lacks; what is there is not trained again."""
-    from ..lab import rows as file
+    """Run the trials of a part that its folder lacks."""
     from ..lab.material import Material
-    from ..lab.running import execute
-    from .training import check_memory, check_packages
 
     sweep = replace(part.sweep, data={"sequences": len(part.dataset), **part.sweep.data})
-    before = {row["key"]: row for row in file.read(folder)}
-    if not sweep.wanted(before):
-        return
     material = Material(part.dataset, sweep.architecture, sweep.data.get("loss") == "squared")
-    missing = [trial for trial in sweep.trials() if trial.key not in before]
-    check_packages(sweep.protocol, workers)
-    check_memory(missing, material, workers.here)
-    file.settle(folder, sweep.json())
-    with workers.start(folder) as engine:
-        execute(sweep, material.of, folder, engine, watch)
+    rows_of(sweep, material, folder, workers, watch)
 
 
 def _drawn(figure: "Figure", rows: "RowsByLabel", asked: Asked) -> dict:

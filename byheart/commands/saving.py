@@ -10,8 +10,10 @@ from .watch import Watch
 
 if TYPE_CHECKING:
     from ..lab.material import Material
-    from ..lab.results import Outcome
-    from ..lab.sweep import Rows, Sweep
+    from ..lab.sweeps.results import Result
+    from ..lab.sweeps.sweep import RowsByKey, Sweep
+    from ..lab.trial import Trial
+    from .loading import AnyModel
 
 
 @dataclass(frozen=True)
@@ -46,32 +48,47 @@ class Saving:
                 "use --on-conflict majority or drop."
             )
 
-    def run(self, sweep: "Sweep", material: "Material", rows: "Rows", watch: Watch) -> dict | None:
-        """Train the smallest again, which gives the same network, and write it.
+    def run(
+        self, sweep: "Sweep", material: "Material", rows: "RowsByKey", watch: Watch
+    ) -> dict | None:
+        """Train the smallest again and write it; None if nothing is asked for, or memorises.
 
-        None if it is not asked for, or if nothing memorises.
+        On the machine that trained it, it is the same network; on another one it may not be.
         """
         chosen = None if self.folder is None else smallest(sweep, rows)
         if chosen is None or self.folder is None:
             return None
-        from ..lab.convert import model
-
         watch.stage("saving")
-        options = {"on_conflict": self.on_conflict, "report": watch.note}
-        trained, _ = model(chosen.trial, material.dataset, **options)  # type: ignore[arg-type]
-        save(trained, self.folder, self.force, None)
+        trained = self._again(chosen.trial, material, watch)
+        sequences = chosen.trial.data["sequences"]
+        some = material.part(sequences) if sequences < len(material.dataset) else None
+        save(trained, self.folder, self.force, some)  # its own data, where the file has more
         return {
             "folder": str(self.folder),
             "sizes": dict(chosen.trial.sizes),
-            "sequences": chosen.trial.data["sequences"],
+            "sequences": sequences,
+            "data": None if some is None else str(self.folder / "data.jsonl"),
             "evidence": trained.about["verification"].evidence,
         }
 
+    def _again(self, trial: "Trial", material: "Material", watch: Watch) -> "AnyModel":
+        from ..lab.certified.convert import model
 
-def smallest(sweep: "Sweep", rows: "Rows") -> "Outcome | None":
+        trained, row = model(
+            trial, material.dataset, on_conflict=self.on_conflict, report=watch.note
+        )
+        if row["reached"]:
+            return trained
+        raise ByheartError(
+            "--save: its row says that it memorises, and trained again it does not; rows of "
+            "another machine, or of other versions, cannot be repeated to the bit."
+        )
+
+
+def smallest(sweep: "Sweep", rows: "RowsByKey") -> "Result | None":
     """The first seed that memorises at the smallest size, of the last cell that has one."""
-    from ..lab.results import cells
+    from ..lab.sweeps.results import cells
 
     points = [cell.smallest for cell in cells(sweep, rows)]
     found = [point for point in points if point is not None]
-    return next(x for x in found[-1].outcomes if x.reached) if found else None
+    return next(x for x in found[-1].results if x.reached) if found else None

@@ -1,4 +1,4 @@
-"""Where trials run, and whether they can: said before the first one starts."""
+"""Train what a sweep lacks: where trials run, and whether they can, before the first one starts."""
 
 import os
 from collections.abc import Sequence
@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
+from .watch import Watch
 
 if TYPE_CHECKING:
     from ..lab.engines import Engine
     from ..lab.material import Material
     from ..lab.protocol import Protocol
+    from ..lab.sweeps.sweep import RowsByKey, Sweep
     from ..lab.trial import Trial
 
 ENGINES = ("processes", "ray")
@@ -50,6 +52,26 @@ class Workers:
         from ..lab.engines import processes
 
         return processes.Engine(self.here, folder)
+
+
+def rows_of(
+    sweep: "Sweep", material: "Material", folder: Path, workers: Workers, watch: Watch
+) -> "tuple[RowsByKey, int]":
+    """All rows of the folder, and how many are new. What is there is not trained again."""
+    from ..lab.sweeps.rows import read, settle
+    from ..lab.sweeps.running import execute
+
+    before = {row["key"]: row for row in read(folder)}
+    if not sweep.wanted(before):
+        settle(folder, sweep.json())
+        return before, 0
+    check_packages(sweep.protocol, workers)
+    missing = [trial for trial in sweep.trials() if trial.key not in before]
+    check_memory(missing, material, workers.here)
+    with workers.start(folder) as engine:  # nothing is written if there is no cluster
+        found = execute(sweep, material.of, folder, engine, watch)
+    after = {row["key"]: row for row in found}
+    return after, len(after.keys() - before.keys())
 
 
 def check_packages(protocol: "Protocol", workers: Workers) -> None:

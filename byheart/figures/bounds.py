@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .picture import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
+from .picture import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,8 +63,4 @@ def _dress(axes: "Axes", data: dict) -> None:
     )
     axes.set_xlabel("contexts N", color=INK)
     axes.set_ylabel("parameters", color=INK)
-    axes.grid(True, color=FAINT, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=PALE, labelsize=9)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(PALE)
+    quiet(axes)

@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from .picture import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
+from .picture import BLUE, FAINT, GREEN, GREY, INK, ORANGE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,8 +119,4 @@ def _dress(axes: "Axes", data: dict) -> None:
     axes.set_title(
         title.replace("$", r"\$"), loc="left", size=12.5, weight="bold", color=INK, pad=14
     )
-    axes.grid(True, color=FAINT, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=PALE, labelsize=8.5)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(PALE)
+    quiet(axes, 8.5)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .picture import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
+from .picture import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,8 +65,4 @@ def _dress(axes: "Axes", answer: dict, dimensions: list[int]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.xaxis.set_minor_locator(FixedLocator([]))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.grid(True, color=FAINT, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=PALE, labelsize=9)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(PALE)
+    quiet(axes)

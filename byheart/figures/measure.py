@@ -7,7 +7,7 @@ What was not reached is a hollow triangle that points upwards: the smallest may 
 
 from typing import TYPE_CHECKING
 
-from .picture import BLUE, FAINT, GREEN, INK, ORANGE, PALE
+from .picture import BLUE, GREEN, INK, ORANGE, PALE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,8 +135,4 @@ def _dress(axes: "Axes", answer: dict) -> None:
     axes.set_title(
         title.replace("$", r"\$"), loc="left", size=12.5, weight="bold", color=INK, pad=14
     )
-    axes.grid(True, color=FAINT, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=PALE, labelsize=8.5)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(PALE)
+    quiet(axes, 8.5)

@@ -1,4 +1,4 @@
-"""Picture files: what may be written, and how."""
+"""Picture files: what may be written, and how; and what all pictures look like."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -9,6 +9,7 @@ from ..errors import ByheartError
 from ..formats.atomic import replacing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ENDINGS = (".svg", ".png")
@@ -21,6 +22,15 @@ STYLE: dict[Any, Any] = {
 }
 INK, PALE, FAINT = "#1f2933", "#667280", "#d5dae0"
 BLUE, ORANGE, GREEN, GREY = "#3b6ea8", "#d9822b", "#3f8f6b", "#8894a3"
+
+
+def quiet(axes: "Axes", size: float = 9) -> None:
+    """A faint grid behind everything, and pale axes with numbers of this size."""
+    axes.grid(True, color=FAINT, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=PALE, labelsize=size)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(PALE)
 
 
 def check_picture(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .picture import BLUE, FAINT, GREY, INK, ORANGE, PALE
+from .picture import BLUE, GREY, INK, ORANGE, PALE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,8 +74,4 @@ def _dress(axes: "Axes", answer: dict) -> None:
     axes.xaxis.set_minor_locator(FixedLocator([]))
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_minor_locator(FixedLocator([]))
-    axes.grid(True, color=FAINT, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=PALE, labelsize=9)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(PALE)
+    quiet(axes)

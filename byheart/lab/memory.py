@@ -4,10 +4,10 @@ import math
 
 from ..presets import Preset
 from .problem import Problem, size_of
+from .protocol import LONGEST_SIDE, Protocol
 from .trial import Trial
 
-PROCESS = 300_000_000  # bytes of a worker that has only imported torch
-LARGEST_SIDE = 10_000  # SOAP has no matrix for a longer side
+PROCESS = 300_000_000  # bytes of a worker that trains next to nothing; libraries are shared
 SINGLE, DOUBLE = 4, 8
 
 
@@ -21,14 +21,23 @@ def bytes_of(trial: Trial, problem: Problem) -> int:
         + SINGLE * 7 * preset.parameters  # weights, gradients, two moments, three for a step
         + (SINGLE * _preconditioners(preset) if soap else 0)
         + len(problem) * _each(preset, problem)
+        + _drawn(trial.protocol, problem)
     )
 
 
 def _preconditioners(preset: Preset) -> int:
     """Numbers of SOAP: a matrix and its basis for each side, and four to turn the largest."""
     shapes = [shape for shape in preset.tensors.values() if len(shape) > 1]
-    sides = [side for shape in shapes for side in shape if side <= LARGEST_SIDE]
+    sides = [side for shape in shapes for side in shape if side <= LONGEST_SIDE]
     return 2 * sum(side * side for side in sides) + 4 * max(sides, default=0) ** 2
+
+
+def _drawn(protocol: Protocol, problem: Problem) -> int:
+    """Bytes of the batches that are drawn before training, and of the indices kept for each."""
+    if protocol.batch is None or protocol.batches is None:
+        return 0
+    rows = protocol.batches * min(protocol.batch, len(problem.count))
+    return rows * DOUBLE * (3 * problem.length + 12)
 
 
 def _each(preset: Preset, problem: Problem) -> int:

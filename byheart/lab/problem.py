@@ -144,25 +144,31 @@ def labelled(dataset: Dataset, squared: bool = False) -> Problem:
     if dataset.kind == "number":
         raise ByheartError("this architecture reads words or vectors, and the data has numbers.")
     found = contexts(dataset, positions=False)
-    lengths = dataset.lengths[found.first]
-    flat = take(dataset.ids, dataset.starts[found.first], lengths)
-    table, width = np.arange(len(dataset.tokens)), len(dataset.tokens)
-    if dataset.kind == "vector":
-        table, width = dataset.vectors.astype(np.float32), dataset.vectors.shape[1]
-    tokens = np.zeros((len(found), int(lengths.max()), *table.shape[1:]), table.dtype)
-    tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = table[flat]
+    tokens, lengths = _tokens(dataset, found.first)
     pairs = tally(dataset, found)
     order = np.lexsort((pairs.label, pairs.context))
     return Problem(
-        width,
+        tokens.shape[2] if tokens.ndim == 3 else len(dataset.tokens),
         1 if squared else len(dataset.label_names),
-        tokens if tokens.ndim == 3 else tokens.astype(np.int32),
+        tokens,
         lengths,
         pairs.context[order],
         pairs.label[order].astype(np.int64),
         pairs.count[order],
         squared,
     )
+
+
+def _tokens(dataset: Dataset, sequences: Ints) -> tuple[NDArray, Ints]:
+    """The tokens of some sequences as a Problem has them, and the lengths."""
+    lengths = dataset.lengths[sequences]
+    table: NDArray = np.arange(len(dataset.tokens), dtype=np.int32)
+    if dataset.kind == "vector":
+        table = dataset.vectors.astype(np.float32)
+    tokens = np.zeros((len(sequences), int(lengths.max()), *table.shape[1:]), table.dtype)
+    flat = take(dataset.ids, dataset.starts[sequences], lengths)
+    tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = table[flat]
+    return tokens, lengths
 
 
 def size_of(problem: Problem) -> int:

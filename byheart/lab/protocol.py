@@ -54,8 +54,8 @@ class Protocol:
     batch    predictions in a batch, None: all of them
     batches  how many batches are drawn before training and then used in turn
     stop     training ends when the mean loss is so close to the least possible and the criterion is
-             reached, None: never
-    curve    how many points of the training curve are kept
+             reached, None: never; of an accuracy the criterion alone counts, now and then
+    curve    about how many points of the training curve are kept
     search   the first attempt is repeated with the rates and warm-ups that Optuna tries
     frozen   tensors that stay as they were drawn; they count as parameters all the same
     """

@@ -1,7 +1,8 @@
 """Trial: one training run, its configuration, and what came of it as a row.
 
-The seed is a hash of the configuration: neither the order of trials nor where they run changes
-a result.
+The seed is a hash of the configuration: neither the order of trials nor which process runs them
+changes a result. It is the same to the bit on one machine; another processor, or another version of
+PyTorch or Numba, may add numbers in another order.
 """
 
 import hashlib

@@ -1,5 +1,8 @@
 """Hyper-parameters by Optuna: a trial trained several times, with rates and warm-ups it tries.
 
+Optuna's sampler, TPE, draws the first ten at random and learns from them what to try next: so the
+ten of kajitsuka2025 are a random search.
+
 What has been tried is in a journal, so a search that was killed goes on where it was, and ends as
 if it had not been: the sampler is seeded anew for each attempt, from the number of finished ones.
 """

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..dataset import Dataset
-from ..lab.sweep import Sweep
+from ..lab.sweeps.sweep import Sweep
 from ..lab.trial import Row
 from .fits import Fit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-FIELDS = {"key", "trial", "parameters", "contexts", "vocabulary", "entropy", "loss", "accuracy"}
-FIELDS |= {"best_accuracy", "reached", "steps", "attempts"}  # of a row that can be drawn
+FIELDS = {"key", "trial", "parameters", "contexts", "vocabulary", "outputs", "predictions"}
+FIELDS |= {"entropy", "best_accuracy", "loss", "accuracy", "reached", "steps", "attempts"}
+FIELDS |= {"curve", "seconds"}  # of a row that can be drawn
 RowsByLabel = Mapping[str, Sequence[Row]]  # label of a part: its rows, in no order that counts
 
 
@@ -59,7 +60,7 @@ class Figure:
     sweeps   the parts to train
     draw     the rows on an empty picture, whose layout is constrained; rows may lack some parts
     caption  what is drawn, what is censored and what differs from the paper, in sentences
-    fits     the laws that were fitted, ours and the published numbers'
+    fits     the laws that were fitted, ours and the published numbers'; most figures have some
     size     of the picture, in inches at 100 dots each
     """
 
@@ -70,7 +71,7 @@ class Figure:
     sweeps: Callable[[Settings], list[Part]]
     draw: Callable[[RowsByLabel, "Picture"], None]
     caption: Callable[[RowsByLabel], str]
-    fits: Callable[[RowsByLabel], list[Fit]]
+    fits: Callable[[RowsByLabel], list[Fit]] = lambda rows: []
     size: tuple[float, float] = (9.0, 5.0)
 
 
@@ -87,6 +88,15 @@ def censored(rows: RowsByLabel) -> int:
 def spread(values: Sequence[float]) -> tuple[float, float, float]:
     """Mean, least and largest, over seeds."""
     return sum(values) / len(values), min(values), max(values)
+
+
+def smallest_by_seed(rows: Sequence[Row]) -> dict[int, Row]:
+    """The smallest model that reached the criterion, for each seed of which one did."""
+    found: dict[int, Row] = {}
+    for row in sorted(rows, key=lambda row: row["parameters"]):
+        if row["reached"]:
+            found.setdefault(row["trial"]["seed"], row)
+    return found
 
 
 def picture(figure: Figure, rows: RowsByLabel) -> "Picture":

@@ -58,11 +58,9 @@ def least_squares(name: str, columns: Mapping[str, ArrayLike], y: ArrayLike) -> 
         [np.broadcast_to(np.asarray(x, float), target.shape) for x in columns.values()]
     )
     lengths = np.linalg.norm(matrix, axis=1)
-    if target.size < len(terms) or not lengths.all():
-        raise ByheartError(f"{name}: {target.size} points do not fix {len(terms)} coefficients.")
-    scaled = (matrix / lengths[:, None]).T
+    scaled = (matrix / np.where(lengths, lengths, 1)[:, None]).T
     found, _, rank, _ = np.linalg.lstsq(scaled, target, rcond=None)
-    if rank < len(terms):
+    if rank < len(terms):  # fewer points than terms, a column of zeros, or columns that depend
         raise ByheartError(f"{name}: {target.size} points do not fix {len(terms)} coefficients.")
     squares = float(((scaled @ found - target) ** 2).sum())
     return Fit(
@@ -88,7 +86,7 @@ def polynomial(name: str, x: ArrayLike, y: ArrayLike, degree: int, letter: str =
     """A polynomial of this degree; the constant term comes first."""
     powers = np.asarray(x, float)
     columns: dict[str, ArrayLike] = {
-        _power(letter, k): powers**k if k else np.ones_like(powers) for k in range(degree + 1)
+        power(letter, k): powers**k if k else np.ones_like(powers) for k in range(degree + 1)
     }
     return least_squares(f"{name}, {ORDERS.get(degree, f'degree {degree}')}", columns, y)
 
@@ -99,14 +97,9 @@ def curve(fit: Fit, x: ArrayLike) -> Floats:
     return fit.at(*(powers**k for k in range(len(fit.terms))))
 
 
-def _power(letter: str, k: int) -> str:
+def power(letter: str, k: int) -> str:
+    """letter^k as a reader would write it."""
     return ("1", letter)[k] if k < 2 else f"{letter}^{k}"
-
-
-def head_law(name: str, heads: Sequence[float], sizes: Sequence[float], y: ArrayLike) -> Fit:
-    """y = C H d_h^2 + C', the law of dana2024 for heads of a given size on N tokens."""
-    products = np.asarray(heads, float) * np.asarray(sizes, float) ** 2
-    return least_squares(name, {"H d_h^2": products, "1": np.ones_like(products)}, y)
 
 
 def cubic_law(name: str, dimensions: Sequence[float], y: ArrayLike) -> Fit:

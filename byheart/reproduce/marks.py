@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..figures.picture import BLUE, FAINT, GREY, INK, ORANGE, PALE
+from ..figures.picture import BLUE, GREY, INK, ORANGE, PALE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,11 +76,7 @@ def dress(axes: "Axes", title: str, x: str, y: str) -> None:
     axes.set_title(title, loc="left", size=11, weight="bold", color=INK, pad=10)
     axes.set_xlabel(x, color=INK)
     axes.set_ylabel(y, color=INK)
-    axes.grid(True, color=FAINT, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=PALE, labelsize=9)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(PALE)
+    quiet(axes)
 
 
 def legend(axes: "Axes", **options: Any) -> None:

@@ -18,8 +18,8 @@ from byheart.errors import ByheartError
 from byheart.lab.engines import processes
 from byheart.lab.problem import Problem, next_token
 from byheart.lab.protocol import Attempt, Protocol
-from byheart.lab.running import execute
-from byheart.lab.sweep import Sweep
+from byheart.lab.sweeps.running import execute
+from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion, Trial
 from byheart.load import from_rows
 
@@ -110,6 +110,25 @@ def gone(pids: list[int], seconds: float = 10) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+class Grid:
+    """A tiny sweep: just these trials."""
+
+    def __init__(self, trials: list[Trial]) -> None:
+        self.trials = trials
+
+    def wanted(self, rows: dict) -> list[Trial]:
+        return [trial for trial in self.trials if trial.key not in rows]
+
+    def total(self, rows: dict) -> int:
+        return len(self.trials)
+
+    def done(self, rows: dict) -> int:
+        return len(self.trials) - len(self.wanted(rows))
+
+    def json(self) -> dict:
+        return {"axes": [trial.key for trial in self.trials]}
 
 
 def main(folder: str) -> None:

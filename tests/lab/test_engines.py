@@ -14,8 +14,8 @@ import pytest
 from byheart.commands.watch import SILENT, Watch
 from byheart.errors import ByheartError
 from byheart.lab.engines import TrialFailed, named, processes
-from byheart.lab.rows import Rows, read
-from byheart.lab.running import execute, left
+from byheart.lab.sweeps.rows import Rows, read
+from byheart.lab.sweeps.running import execute, left
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
@@ -186,28 +186,12 @@ class Seen(Watch):
         self.calls.append(sentence)
 
 
-class Grid:
-    """A tiny sweep."""
-
-    def __init__(self, trials):
-        self.trials = trials
-
-    def wanted(self, rows):
-        return [trial for trial in self.trials if trial.key not in rows]
-
-    def total(self, rows):
-        return len(self.trials)
-
-    def done(self, rows):
-        return len(self.trials) - len(self.wanted(rows))
-
-
 def test_a_sweep_runs_what_is_missing(tmp_path, workers):
     trials = [pretend.trial(seed, milliseconds=1) for seed in range(5)]
-    before = run_sweep(workers, Grid(trials[:2]), tmp_path)
+    before = run_sweep(workers, pretend.Grid(trials[:2]), tmp_path)
     watch = Seen()
-    after = run_sweep(workers, Grid(trials), tmp_path, watch)
-    assert run_sweep(workers, Grid(trials), tmp_path) == after
+    after = run_sweep(workers, pretend.Grid(trials), tmp_path, watch)
+    assert run_sweep(workers, pretend.Grid(trials), tmp_path) == after
     assert after[:2] == before and read(tmp_path) == after
     assert {row["key"] for row in after} == {trial.key for trial in trials}
     assert watch.calls[:3] == [("training", 5), 2, "2 of 5"]
@@ -218,11 +202,11 @@ def test_a_failure_does_not_stop_the_others(tmp_path, workers):
     trials = [pretend.trial(seed, raises=seed % 2, milliseconds=1) for seed in range(6)]
     watch = Seen()
     with pytest.raises(ByheartError, match="^3 trials failed, .*; the first was madden2024 with"):
-        run_sweep(workers, Grid(trials), tmp_path, watch)
+        run_sweep(workers, pretend.Grid(trials), tmp_path, watch)
     assert {row["trial"]["seed"] for row in read(tmp_path)} == {0, 2, 4}
     assert watch.calls[-1] == "3 of 6, under a minute left, 3 failed"
     with pytest.raises(TrialFailed, match="raises=1"):
-        run_sweep(workers, Grid(trials[:2]), tmp_path)
+        run_sweep(workers, pretend.Grid(trials[:2]), tmp_path)
 
 
 def test_a_search_asks_for_no_more_than_it_needs(tmp_path, workers):
@@ -244,14 +228,15 @@ def test_only_few_trials_are_submitted_ahead(tmp_path, workers):
         asked.append((trial.seed, len(read(tmp_path))))
         return pretend.PROBLEM
 
-    execute(Grid(trials), problems, tmp_path, workers, SILENT)
+    execute(pretend.Grid(trials), problems, tmp_path, workers, SILENT)
     assert asked == [(seed, max(0, seed - 2)) for seed in range(9)]
 
 
 def test_a_second_run_is_refused_before_it_trains(tmp_path, pids):
-    with Rows(tmp_path), engine() as workers, pytest.raises(ByheartError, match="another run"):
-        execute(Grid([pretend.trial()]), lambda _: pretend.PROBLEM, tmp_path, workers, SILENT)
-    assert pids() == []
+    folder = tmp_path / "rows"
+    with Rows(folder), engine() as workers, pytest.raises(ByheartError, match="another run"):
+        run_sweep(workers, pretend.Grid([pretend.trial()]), folder)
+    assert pids() == [] and os.listdir(folder) == ["rows.jsonl"]  # nor is its configuration kept
 
 
 def program(code, *arguments, **options):

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from byheart.errors import ByheartError  # noqa: E402
 from byheart.lab.learners import learner  # noqa: E402
-from byheart.lab.learners.blocks import Stack, forward  # noqa: E402
+from byheart.lab.learners.kernels.blocks import Stack, forward  # noqa: E402
 from byheart.lab.problem import Problem  # noqa: E402
 from byheart.lab.protocol import Attempt, Protocol  # noqa: E402
 from byheart.lab.train import train  # noqa: E402

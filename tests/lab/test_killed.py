@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.lab.rows import read
+from byheart.lab.sweeps.rows import read
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)

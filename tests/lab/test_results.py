@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.lab.protocol import protocol
-from byheart.lab.results import cells
-from byheart.lab.sweep import Sweep
+from byheart.lab.sweeps.results import cells
+from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion
 
 ENTROPY, PREDICTIONS = 20.0, 50
@@ -86,7 +86,7 @@ def test_the_spread_is_over_seeds(gaps):
 def test_measures_are_those_of_the_criteria():
     question = sweep((4,), seeds=1)
     (cell,) = cells(question, rows_of(question, lambda trial: 0.25))
-    (found,) = cell.points[0].outcomes
+    (found,) = cell.points[0].results
     assert found.gap == pytest.approx(0.25)
     assert found.loss == pytest.approx(0.25 * ENTROPY / PREDICTIONS)
     assert (found.accuracy, found.steps) == (0.5, 3000)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.errors import ByheartError
-from byheart.lab.rows import Rows, read, settle
+from byheart.lab.sweeps.rows import Rows, read, settle
 
 ROWS = [{"key": f"k{i}", "loss": i / 3, "name": "é\n\r\u2028"} for i in range(4)]
 CONFIGURATION = {
@@ -98,7 +98,7 @@ def test_a_second_writer_is_refused(tmp_path):
     command = [
         sys.executable,
         "-c",
-        "from byheart.lab.rows import *; Rows(sys.argv[1]).__enter__()",
+        "from byheart.lab.sweeps.rows import *; Rows(sys.argv[1]).__enter__()",
     ]
     command[2] = "import sys; " + command[2]
     with Rows(tmp_path) as file:

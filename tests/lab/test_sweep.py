@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.errors import ByheartError
-from byheart.lab import axes
 from byheart.lab.protocol import protocol
-from byheart.lab.sweep import Sweep
+from byheart.lab.sweeps import axes
+from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion
 
 FAST = protocol("madden2024", "fast")

@@ -21,6 +21,8 @@ def row(stories, neurons, gap, *, name="fast", seed=0, contexts=None, words=None
         "parameters": preset("madden2024", sizes).parameters,
         "contexts": contexts or 3 * stories,
         "vocabulary": words,
+        "outputs": words,
+        "predictions": 9 * stories,
         "entropy": ENTROPY,
         "loss": None if gap is None else ENTROPY + gap,
         "accuracy": 0.5,
@@ -28,4 +30,6 @@ def row(stories, neurons, gap, *, name="fast", seed=0, contexts=None, words=None
         "reached": reached,
         "steps": 0,
         "attempts": [{"planned": each.steps} for each in how.attempts],
+        "curve": [],
+        "seconds": 1.0,
     }

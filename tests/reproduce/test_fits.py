@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.errors import ByheartError
-from byheart.reproduce.fits import cubic_law, curve, head_law, least_squares, polynomial
+from byheart.reproduce.fits import cubic_law, curve, least_squares, polynomial
 
 NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 3))
 SEEDS = st.integers(0, 2**32 - 1)
@@ -77,10 +77,6 @@ def test_a_column_of_zeros_is_refused():
         least_squares("zero", {"x": [0, 0, 0], "1": [1, 1, 1]}, [1, 2, 3])
 
 
-def test_the_laws_of_heads():
-    heads, sizes = [1, 6, 11, 1, 6], [4, 4, 4, 10, 10]
-    accuracy = [0.1 + 3e-4 * h * d**2 for h, d in zip(heads, sizes, strict=True)]
-    fit = head_law("heads", heads, sizes, accuracy)
-    assert fit.terms == ("H d_h^2", "1") and fit.coefficients == pytest.approx((3e-4, 0.1))
+def test_a_cubic_law():
     cubic = cubic_law("slopes", [4, 7, 10, 13], [2e-5 * d**3 for d in (4, 7, 10, 13)])
     assert cubic.terms == ("d^3",) and cubic.coefficients == pytest.approx((2e-5,))

@@ -107,11 +107,12 @@ def test_the_parts(tmp_path):
     path.write_text("\n".join(stories(1000)))
     parts = MADDEN_1.sweeps(Settings(data=path))
     assert [part.label for part in parts] == [
-        "fast", "paper-100", "paper-200", "paper-300", "paper-400",
+        "fast", *(f"{how}-{n}00" for how in ("fast", "paper") for n in (1, 2, 3, 4))
     ]  # fmt: skip
     grid, *rest = (part.sweep for part in parts)
-    assert len(grid.trials()) == 140 and sum(len(each.trials()) for each in rest) == 7
-    assert grid.protocol.name == "fast" and {each.protocol.name for each in rest} == {"paper"}
+    assert len(grid.trials()) == 150 and sum(len(each.trials()) for each in rest) == 28
+    assert [each.protocol.name for each in (grid, *rest)] == ["fast"] * 5 + ["paper"] * 4
+    assert [each.seeds for each in (grid, *rest)] == [1, 3, 3, 3, 3, 1, 1, 1, 1]
     assert all(trial in _places(grid) for each in rest for trial in _places(each))
     assert {each.criterion for each in (grid, *rest)} == {CRITERION}
     quick = MADDEN_1.sweeps(Settings(quick=True, data=path, seeds=2))
@@ -151,12 +152,22 @@ def test_a_seed_that_does_not_get_there_is_censored():
     found = smallest(rows)[100]
     assert (len(found.rows), found.censored) == (1, 1)
     assert found.tried["trial"]["sizes"]["neurons"] == 16
-    assert not cells(rows)[100, 8].reached
-    assert cells(rows)[100, 8].gap == pytest.approx(4.55)
+
+
+def test_a_cell_is_as_good_as_its_best_seed():
+    rows = [row(100, 8, 0.1), row(100, 8, 9.0, seed=1), row(100, 8, None, seed=2)]
+    assert cells(rows)[100, 8].gap == pytest.approx(0.1) and cells(rows)[100, 8].reached
+    assert not cells(rows[1:])[100, 8].reached
+    assert cells(rows)[100, 8].seconds == sum(each["seconds"] for each in rows)
+
+
+def test_a_trial_in_two_parts_counts_once():
+    again = [row(100, 8, 0.1), row(100, 8, 9.0, seed=1)]
+    assert len(fast({"fast": again[:1], "fast-100": again})[100, 8].rows) == 2
 
 
 def test_a_training_that_blew_up_has_no_gap():
-    rows = [row(100, 8, None), row(100, 8, 2.0, seed=1)]
+    rows = [row(100, 8, None), row(100, 8, None, seed=1)]
     assert gap(rows[0]) is None and cells(rows)[100, 8].gap is None
     assert drawn({"fast": rows}).axes[0].texts[0].get_text() == "-"
 
@@ -196,7 +207,8 @@ def test_the_caption_counts_what_is_censored_and_compares():
     assert "6 cells (one seed)" in said
     assert "3 of 6 cells are censored (triangles): not reached in" in said
     assert "run on 3 cells; the gap of ours is no larger in 2 of them" in said
-    assert "none that theirs decides is censored in ours" in said
+    assert "theirs took 1.0 times the CPU time" in said
+    assert "none that theirs reaches is censored in ours" in said
     assert "100 stories, m = 16: 1.5, 1.9, 5.35" in said
     assert "Another sample" in said and "(published: 699 and 290)" in said
 
@@ -213,9 +225,9 @@ def test_the_caption_tells_the_authors_sample():
     assert "All 1 cells reached 1 %" in said and "protocol was not run here" in said
 
 
-def test_the_caption_admits_a_cell_that_only_theirs_decides():
+def test_the_caption_admits_a_cell_that_only_theirs_reaches():
     rows = few(**{"paper-300": [row(200, 16, 1.0, name="paper")], "paper-200": []})
-    assert "no larger in 1 of them, and 1 that theirs decides" in MADDEN_1.caption(rows)
+    assert "no larger in 1 of them, and 1 that theirs reaches" in MADDEN_1.caption(rows)
 
 
 # --- the picture
@@ -252,7 +264,7 @@ def test_everything_is_on_the_picture():
 def test_what_no_size_reached_is_a_triangle_at_the_largest():
     rows = {"fast": [row(100, 8, 9.0), row(100, 16, 5.0), row(200, 8, 0.1)]}
     line = drawn(rows).axes[3]
-    mark = lines(line)["not reached by any size"]
+    mark = lines(line)["not reached by any size tried"]
     assert mark.get_marker() == "^"
     assert list(mark.get_ydata()) == [rows["fast"][1]["parameters"]]
 

@@ -14,8 +14,8 @@ from byheart.commands.reproduce import reproduce
 from byheart.commands.training import Workers
 from byheart.errors import ByheartError
 from byheart.lab.protocol import protocol
-from byheart.lab.rows import read
-from byheart.lab.sweep import Sweep
+from byheart.lab.sweeps.rows import read
+from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion
 from byheart.load import from_rows
 from byheart.reproduce import FIGURES

@@ -23,7 +23,10 @@ from . import ONE_THREAD, Failure, Run, TrialFailed, attempted
 
 RETRIES = 3  # of a trial whose worker or node is lost
 PATIENCE = 25  # seconds in which a cluster must answer; a busy one takes several
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
+SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_task_oom_retries": str(RETRIES),  # by default a trial too large for a node never ends
+}
 CONNECT = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False)"
 
 
@@ -92,7 +95,7 @@ def _connected(address: str) -> ModuleType:
     Where no cluster is, Ray waits for minutes and may end the process. So whether one answers is
     tried before, in a process that can be stopped.
     """
-    os.environ.update(QUIET)
+    os.environ.update(SETTINGS)
     try:
         import ray
     except ImportError:

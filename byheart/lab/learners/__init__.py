@@ -1,9 +1,12 @@
 """The architectures of the papers as learners: parameters, and the gradient of their loss.
 
-A learner's tensors have the names and shapes of its preset (byheart.presets), so its parameter
-count is the preset's; where it keeps many small ones in one, its method `named` gives them so.
-Gradients are written by hand: a training step makes no graph, computes every
-distinct thing once and reuses its memory.
+decoders/       madden2024, dana2024 and dana2024-mlp
+kajitsuka2025/  deep and narrow, around one uniform attention layer
+kernels/        the inner loops of both
+
+Gradients are written by hand: a training step makes no graph, computes every distinct thing once
+and reuses its memory. Sums are taken in the order that is fastest, so a training is the same to the
+bit on one machine, and only to rounding on another.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,6 +30,10 @@ class Learner(Protocol):
 
     @property
     def tensors(self) -> Mapping[str, "torch.Tensor"]: ...
+
+    def named(self) -> Mapping[str, "torch.Tensor"]:
+        """The parameters with the names and shapes of the preset, which may be parts of tensors."""
+        ...
 
     def step(self, problem: Problem) -> float:
         """Put the gradient of the mean loss into every .grad; the mean loss in nats."""
@@ -53,12 +60,13 @@ def learner(preset: Preset, problem: Problem, seed: int, shrink: float = 1.0) ->
     """
     import torch
 
-    from . import decoders, kajitsuka2025
+    from .decoders.decoder import Decoder
+    from .kajitsuka2025.transformer import start
 
     generator = torch.Generator().manual_seed(seed)
     if preset.name == "kajitsuka2025":
-        return kajitsuka2025.start(preset, problem, generator, shrink)
-    return decoders.start(preset, problem, generator)
+        return start(preset, problem, generator, shrink)
+    return Decoder(preset, generator)
 
 
 def known(name: str) -> str:

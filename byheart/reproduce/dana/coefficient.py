@@ -12,7 +12,7 @@ import numpy as np
 from ...figures.picture import GREEN, GREY, INK
 from .. import marks
 from ..figure import Figure, Part, RowsByLabel, Settings
-from ..fits import Fit, cubic_law, least_squares
+from ..fits import ORDERS, Fit, cubic_law, least_squares, power
 from ..published import column
 from . import parts
 
@@ -28,7 +28,6 @@ HEADS = {  # a larger d is saturated earlier
 }
 QUICK = (1, 6, 11)
 DIMENSIONS = tuple(HEADS)
-NAMES = {1: "linear", 2: "quadratic", 3: "cubic"}
 COLOURS = {1: GREY, 2: GREEN, 3: INK}
 VOCABULARY = 50
 
@@ -70,14 +69,10 @@ def models(name: str, lines: dict[int, Fit]) -> list[Fit]:
         return []
     d, y = np.array(list(lines), float), [fit.coefficients[1] for fit in lines.values()]
     powers = [
-        least_squares(f"{name}, {NAMES[k]}", {"1": np.ones_like(d), _power(k): d**k}, y)
-        for k in NAMES
+        least_squares(f"{name}, {order}", {"1": np.ones_like(d), power("d", k): d**k}, y)
+        for k, order in ORDERS.items()
     ]
     return [*powers, cubic_law(f"{name}, c d^3", d.tolist(), y)]
-
-
-def _power(k: int) -> str:
-    return "d" if k == 1 else f"d^{k}"
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
@@ -131,10 +126,10 @@ def _slopes(
 
 def _draw_models(axes: "Axes", found: Sequence[Fit]) -> None:
     d = parts.fine((0, max(DIMENSIONS) + 1))
-    for k, fit in zip(NAMES, found, strict=False):
+    for k, fit in zip(ORDERS, found, strict=False):
         label = f"$a + b\\,d^{k}$: residual {fit.residual:.1g}"
         marks.fitted(axes, d, fit.at(np.ones_like(d), d**k), label, COLOURS[k])
-    for fit in found[len(NAMES) :]:
+    for fit in found[len(ORDERS) :]:
         value, error = fit.coefficients[0], fit.errors[0] if fit.errors else 0.0
         label = f"$c\\,d^3$, $c$ = ({value * 1e5:.2f} ± {error * 1e5:.2f}) $10^{{-5}}$"
         axes.plot(d, fit.at(d**3), color=marks.OURS, linewidth=1.4, label=label, zorder=1)
@@ -160,7 +155,7 @@ def _best(whose: str, found: list[Fit]) -> str:
     """Which of the models with two coefficients is nearest to the slopes."""
     if not found:
         return ""
-    power, fit = min(zip(NAMES, found, strict=False), key=lambda one: one[1].residual)
+    power, fit = min(zip(ORDERS, found, strict=False), key=lambda one: one[1].residual)
     return f"To {whose} slopes a + b d^{power} is nearest (residual {fit.residual:.1g})."
 
 

@@ -6,7 +6,7 @@ from ...bounds.dana2024 import accuracy, parameters
 from ...figures.picture import GREEN
 from .. import marks
 from ..figure import Figure, Part, RowsByLabel, Settings, spread
-from ..fits import Fit, polynomial
+from ..fits import Fit
 from ..published import column
 from . import parts
 
@@ -67,15 +67,8 @@ def fits(rows: RowsByLabel) -> list[Fit]:
         some = found(rows, label)
         theirs = published(label)
         for whose, x, y in (("ours", list(some), parts.means(some)), ("published", *theirs)):
-            result += _line(f"{whose}, {name}", x, y)
+            result += parts.law(f"{whose}, {name}", x, y, 1, "parameters")
     return result
-
-
-def _line(name: str, x: list[int], y: list[float]) -> list[Fit]:
-    kept = [(a, b) for a, b in zip(x, y, strict=True) if b <= parts.LINEAR]
-    if len(kept) < 2:
-        return []
-    return [polynomial(name, [a for a, _ in kept], [b for _, b in kept], 1, "parameters")]
 
 
 def draw(rows: RowsByLabel, picture: "Picture") -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from ...bounds.dana2024 import theorem_1
 from ...dataset import Dataset
 from ...lab.protocol import protocol
-from ...lab.sweep import Sweep
+from ...lab.sweeps.sweep import Sweep
 from ...lab.trial import Criterion, Row
 from .. import marks
 from ..figure import Part, Settings, spread

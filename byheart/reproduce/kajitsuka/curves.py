@@ -11,7 +11,6 @@ from ...lab.trial import Row
 from .. import marks
 from ..data import Source
 from ..figure import Figure, Part, RowsByLabel, Settings
-from ..fits import Fit
 from . import parts
 
 if TYPE_CHECKING:
@@ -72,9 +71,6 @@ class Curves:
             _panel(right, found, 2, "")
         marks.legend(panels[0, 1], loc="lower right", title="#blocks", title_fontsize=9, ncols=2)
 
-    def fits(self, rows: RowsByLabel) -> list[Fit]:
-        return []
-
     def caption(self, rows: RowsByLabel) -> str:
         every = [row for part in rows.values() for row in part]
         if not every:
@@ -91,7 +87,7 @@ class Curves:
     def figure(self) -> Figure:
         return Figure(
             self.name, self.title, self.paper, self.data, self.trains, self.draw, self.caption,
-            self.fits, (WIDTH, 8.0),
+            size=(WIDTH, 8.0),
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...bounds.kajitsuka2025 import embedding_size
 from ...bounds.sign_patterns import uniform_attention
 from ...figures.picture import GREEN, INK
-from ...lab.sweep import SEQUENCES
+from ...lab.sweeps.sweep import SEQUENCES
 from ...lab.trial import Row
 from ...presets import kajitsuka2025
 from .. import marks
@@ -97,7 +97,7 @@ def _panel(axes: "Axes", rows: RowsByLabel, kinds: tuple[str, ...]) -> None:
     if answers:
         places = sorted(answers)
         needed = [needed_blocks(answers[N].row) for N in places]
-        marks.bound(axes, places, needed, "Theorem 4.2: at least", above=top > CLOSE)
+        marks.bound(axes, places, needed, "Theorem 4.2: some labels need", above=top > CLOSE)
     marks.dress(axes, f"embeddings {kinds[0]}", "sequences N", "#blocks")
     axes.set_ylim(0, 1.35 * top)
     axes.locator_params(axis="y", integer=True)
@@ -141,6 +141,7 @@ def caption(rows: RowsByLabel) -> str:
         "largest. Triangles: some seed did not reach it in the steps of the protocol, up to the "
         "most blocks tried; such N are left out of the fits.",
         _missed(rows),
+        "Theorem 4.2 is about the worst labels of as many contexts; these may take fewer blocks.",
         parts.conflicts(every),
         "The paper's threshold is on the loss itself. It reports #blocks growing as sqrt(N) for "
         "N = 600 to 1400 and faster beyond; its points exist as a picture only and are not drawn.",

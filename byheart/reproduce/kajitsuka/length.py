@@ -11,7 +11,6 @@ from ...bounds.sign_patterns import uniform_attention
 from ...lab.trial import Row
 from .. import marks
 from ..figure import Figure, Part, RowsByLabel, Settings
-from ..fits import Fit
 from ..random_data import vectors
 from . import parts
 from .smallest import Smallest, answer, points
@@ -49,10 +48,6 @@ def found(rows: RowsByLabel) -> dict[int, Smallest]:
     return {int(label[1:]): answer(rows[label]) for label in labels}
 
 
-def fits(rows: RowsByLabel) -> list[Fit]:
-    return []
-
-
 def draw(rows: RowsByLabel, picture: "Picture") -> None:
     """Left blocks over n, right parameters with the bounds."""
     left, right = picture.subplots(1, 2)
@@ -82,7 +77,7 @@ def _parameters(axes: "Axes", answers: dict[int, Smallest], lengths: list[int]) 
     built = [construction(sequences, n) for n in lengths]
     marks.bound(axes, lengths, built, "Theorem 4.1: its construction")
     needed = [uniform_attention(sequences, sequences * n) for n in lengths]
-    marks.bound(axes, lengths, needed, "Theorem 4.2: at least")
+    marks.bound(axes, lengths, needed, "Theorem 4.2: some labels need")
     known = {n: one.parameters for n, one in answers.items() if one.parameters}
     axes.plot(list(known), list(known.values()), "o", color=marks.OURS, markersize=5)
     axes.set_yscale("log")
@@ -135,5 +130,5 @@ DIFFERENCES = (
 )
 KAJITSUKA_LENGTH = Figure(
     "kajitsuka-length", "Memorising 500 random sequences of growing length",
-    "kajitsuka2025, section H.2", None, trains, draw, caption, fits, (9.0, 4.6),
+    "kajitsuka2025, section H.2", None, trains, draw, caption, size=(9.0, 4.6),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import replace
 from ...dataset import Dataset
 from ...formats.text import WORD
 from ...lab.protocol import Protocol, protocol
-from ...lab.sweep import Axis, Sweep
+from ...lab.sweeps.sweep import Axis, Sweep
 from ...lab.trial import Criterion, Row
 from ...rows import from_rows
 from .. import data
@@ -83,8 +83,8 @@ def conflicts(rows: Sequence[Row]) -> str:
     return (
         f"The network sees words without order, and which is first: {count:,} sequences are "
         f"{row['contexts']:,} contexts, and {round(count * (1 - best))} have another label than "
-        f"most of their context. So no model has more than accuracy {best:.3f}, or a mean loss "
-        f"below {least:.4f}."
+        f"most of their context. So no function of the context has more than accuracy "
+        f"{best:.3f}, or a mean loss below {least:.4f}."
     )
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...lab.sweep import SEQUENCES
+from ...lab.sweeps.sweep import SEQUENCES
 from ...lab.trial import Row
 from .. import marks
-from ..figure import spread
+from ..figure import smallest_by_seed, spread
 from . import parts
 
 if TYPE_CHECKING:
@@ -42,15 +42,12 @@ def smallest(rows: Sequence[Row]) -> dict[int, Smallest]:
 
 def answer(rows: Sequence[Row]) -> Smallest:
     """What the rows of one dataset say."""
-    best: dict[int, int] = {}
-    for row in rows:
-        if row["reached"]:
-            seed, depth = row["trial"]["seed"], parts.blocks(row)
-            best[seed] = min(depth, best.get(seed, depth))
+    best = smallest_by_seed(rows)
     missed = len({row["trial"]["seed"] for row in rows}) - len(best)
     tried = max(map(parts.blocks, rows))
-    counts = (row["parameters"] for row in rows if row["reached"])
-    return Smallest(tuple(best.values()), missed, tried, min(counts, default=None), rows[0])
+    counts = (row["parameters"] for row in best.values())
+    depths = tuple(map(parts.blocks, best.values()))
+    return Smallest(depths, missed, tried, min(counts, default=None), rows[0])
 
 
 def points(

@@ -17,4 +17,3 @@ MADDEN_1 = Figure(
     fits=fits,
     size=(9.0, 8.4),
 )
-FIGURES = (MADDEN_1,)

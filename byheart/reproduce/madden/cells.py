@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...lab.sweep import SEQUENCES
+from ...lab.sweeps.sweep import SEQUENCES
 from ...lab.trial import Row
-from ..figure import RowsByLabel, gap
+from ..figure import RowsByLabel, gap, smallest_by_seed
 from ..published import read
-from .parts import FAST, PREDICTED
+from .parts import FAST, PAPERS, PREDICTED
 
 Place = tuple[int, int]  # stories and neurons
 
@@ -23,15 +23,19 @@ class Cell:
 
     @property
     def gap(self) -> float | None:
-        """The mean over seeds, in nats; None if a training blew up."""
-        gaps = [gap(row) for row in self.rows]
-        finite = [each for each in gaps if each is not None]
-        return sum(finite) / len(finite) if len(finite) == len(gaps) else None
+        """The least over seeds, in nats; None if all trainings blew up."""
+        gaps = [each for each in map(gap, self.rows) if each is not None]
+        return min(gaps, default=None)
 
     @property
     def reached(self) -> bool:
-        """Whether every seed came within 1 % of the entropy."""
-        return all(row["reached"] for row in self.rows)
+        """Whether a seed came within 1 % of the entropy."""
+        return any(row["reached"] for row in self.rows)
+
+    @property
+    def seconds(self) -> float:
+        """CPU time of all seeds."""
+        return sum(row["seconds"] for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,18 @@ def cells(rows: Iterable[Row]) -> dict[Place, Cell]:
 
 
 def fast(rows: RowsByLabel) -> dict[Place, Cell]:
-    return cells(rows.get(FAST, ()))
+    """The cells of our protocol; where a trial stands in two parts, it counts once."""
+    return cells({row["key"]: row for row in _by(rows, FAST)}.values())
 
 
 def paper(rows: RowsByLabel) -> dict[Place, Cell]:
     """The cells that the authors' protocol was run on."""
-    return cells(row for label, part in rows.items() if label != FAST for row in part)
+    return cells(_by(rows, PAPERS))
+
+
+def _by(rows: RowsByLabel, protocol: str) -> list[Row]:
+    """The rows of all parts of a protocol."""
+    return [row for label, part in rows.items() if label.startswith(protocol) for row in part]
 
 
 def published() -> dict[Place, float]:
@@ -92,10 +102,7 @@ def smallest(rows: Sequence[Row]) -> dict[int, Smallest]:
 def _smallest(rows: list[Row]) -> Smallest:
     """Of rows by increasing size."""
     seeds = {row["trial"]["seed"] for row in rows}
-    first: dict[int, Row] = {}
-    for row in rows:
-        if row["reached"]:
-            first.setdefault(row["trial"]["seed"], row)
+    first = smallest_by_seed(rows)
     return Smallest(
         rows[0]["contexts"], rows[0]["vocabulary"], rows[-1], tuple(first.values()),
         len(seeds) - len(first),

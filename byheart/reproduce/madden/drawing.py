@@ -143,7 +143,9 @@ def _line(axes: "Axes", rows: RowsByLabel) -> None:
     out = [each for each in found if each.censored]
     if out:
         tried = [each.tried["parameters"] for each in out]
-        marks.not_reached(axes, [each.contexts for each in out], tried, "not reached by any size")
+        marks.not_reached(
+            axes, [each.contexts for each in out], tried, "not reached by any size tried"
+        )
     _fitted(axes, rows)
     _bounds(axes, found)
     marks.dress(axes, "Smallest model that memorises", "contexts n", "parameters")

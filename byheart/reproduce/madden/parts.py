@@ -6,7 +6,7 @@ from ...dataset import Dataset
 from ...errors import ByheartError
 from ...formats.text import tokenize
 from ...lab.protocol import protocol
-from ...lab.sweep import SEQUENCES, Sweep
+from ...lab.sweeps.sweep import SEQUENCES, Sweep
 from ...lab.trial import Criterion
 from ...rows import from_rows
 from ..data import stories
@@ -17,26 +17,32 @@ PREDICTED = LENGTH - 1  # rows of the dataset that a story gives
 STORIES = tuple(range(100, 1001, 100))
 NEURONS = (4, 6, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 128, 256, 512)
 PAPER = {100: (8, 16, 32), 200: (32,), 300: (16, 32), 400: (16,)}  # neurons by stories
+SEEDS = 3  # of ours in the cells that both protocols are run on
 QUICK_STORIES, QUICK_NEURONS = (100, 200), (8, 16, 32, 64)
 CRITERION = Criterion("gap", 0.01)
-FAST = "fast"
+FAST, PAPERS = "fast", "paper"
 
 
 def parts(settings: Settings) -> list[Part]:
-    """The grid, and a part for each number of stories that the authors' protocol is run on."""
+    """The grid, and the cells that the authors' protocol is run on, by both protocols."""
     if settings.quick:
         dataset = predictions(stories(settings.data), max(QUICK_STORIES))
         return [_part(FAST, dataset, QUICK_STORIES, QUICK_NEURONS, settings)]
     dataset = predictions(stories(settings.data), max(STORIES))
     return [
         _part(FAST, dataset, STORIES, NEURONS, settings),
-        *(_part(f"paper-{n}", dataset, (n,), neurons, settings) for n, neurons in PAPER.items()),
+        *(
+            _part(f"{how}-{n}", dataset, (n,), neurons, settings, seeds)
+            for how, seeds in ((FAST, SEEDS), (PAPERS, 1))
+            for n, neurons in PAPER.items()
+        ),
     ]
 
 
 def _part(
-    label: str, dataset: Dataset, counts: tuple[int, ...], neurons: tuple[int, ...], own: Settings
-) -> Part:
+    label: str, dataset: Dataset, counts: tuple[int, ...], neurons: tuple[int, ...], own: Settings,
+    seeds: int = 1,
+) -> Part:  # fmt: skip
     name = label.partition("-")[0]
     sweep = Sweep(
         "madden2024",
@@ -45,7 +51,7 @@ def _part(
         {"sha256": dataset.sha256()},
         protocol("madden2024", name),
         CRITERION,
-        own.repeats(1),
+        own.repeats(seeds),
     )
     return Part(label, sweep, dataset)
 

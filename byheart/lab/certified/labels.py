@@ -1,0 +1,97 @@
+"""A trained network as a model that claims labels: weights of as few bits as that allows."""
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...certificate import verify
+from ...compile import settled
+from ...contexts import contexts, resolve
+from ...dataset import Dataset
+from ...errors import ByheartError
+from ...model import Model
+from ...network import Network
+from ...targets import Floats
+from ..problem import Ints, Problem
+from .made import Made
+from .rounded import logits, network, rounded
+
+FEWEST_BITS, MOST_BITS = 2, 48  # weights are multiples of 2^-bits
+
+
+def labels(made: Made, tensors: Mapping[str, NDArray], problem: Problem, on_conflict: str) -> Model:
+    """The network on the coarsest grid of weights on which all labels are right, proved."""
+    dataset = resolve(made.dataset, contexts(made.dataset, positions=False), on_conflict)
+    answer = answers(problem, on_conflict)
+    _check(margins(logits(tensors, problem), answer, problem.squared))
+    for bits, found in _candidates(made, tensors, problem, answer):
+        made.report(f"verifying with weights that are multiples of 2^-{bits}")
+        model = _model(made, found, dataset, on_conflict, bits)
+        started = time.perf_counter()
+        checked = verify(model, dataset)
+        if checked.holds:
+            return made.verified(model, checked, time.perf_counter() - started)
+    raise ByheartError(
+        f"the trained network gets labels wrong when its weights are rounded to 2^-{MOST_BITS}, "
+        "so they cannot be certified; train it longer, or a larger one."
+    )
+
+
+def _check(margin: Floats) -> None:
+    right = int((margin > 0).sum())
+    if right < len(margin):
+        raise ByheartError(
+            f"the trained network gets {right:,} of {len(margin):,} contexts right, so its labels "
+            "cannot be certified; train it longer, or a larger one."
+        )
+
+
+def _candidates(
+    made: Made, tensors: Mapping[str, NDArray], problem: Problem, answer: Ints
+) -> Iterator[tuple[int, Network]]:
+    """Networks of more and more bits whose labels are right in a run in doubles."""
+    for bits in range(FEWEST_BITS, MOST_BITS + 1):
+        exact = rounded(tensors, bits, problem.lengths)
+        least = margins(logits(exact, problem), answer, problem.squared).min(initial=math.inf)
+        if least > 0:
+            yield bits, network(exact, made.dataset, slope_for(float(least)))
+
+
+def slope_for(margin: float) -> int:
+    """The k for which 2^k margin is 2 or more: what a comparison needs, with room."""
+    return 1 - math.floor(math.log2(margin)) if math.isfinite(margin) else 0
+
+
+def _model(made: Made, found: Network, dataset: Dataset, on_conflict: str, bits: int) -> Model:
+    """The words and labels are those of the training, also where sequences are dropped."""
+    about = made.about(found, dataset, len(contexts(dataset, positions=False)), on_conflict)
+    about["conflicts"] = settled(made.dataset, dataset)
+    about["training"]["bits"] = bits
+    about["notes"].append(f"weights are multiples of 2^-{bits}, rounded from float32")
+    tokens = made.dataset.tokens if isinstance(made.dataset.tokens, tuple) else None
+    return Model(found, dataset.kind, tokens, made.dataset.label_names, None, about)
+
+
+def answers(problem: Problem, on_conflict: str) -> Ints:
+    """The label of each context, the most frequent one; -1 where conflicts are dropped."""
+    order = np.lexsort((problem.answer, -problem.count, problem.context))
+    _, first, many = np.unique(problem.context[order], return_index=True, return_counts=True)
+    found = problem.answer[order][first]
+    return np.where(many > 1, -1, found) if on_conflict == "drop" else found
+
+
+def margins(logits: Floats, answer: Ints, squared: bool) -> Floats:
+    """How far the answer's logit is above all others, of the contexts that have an answer.
+
+    If one number is said, how far it is on the answer's side of 0.
+    """
+    logits, answer = logits[answer >= 0], answer[answer >= 0]
+    if squared:
+        return logits[:, 0] * (2 * answer - 1)
+    rows = np.arange(len(answer))
+    others = logits.copy()
+    others[rows, answer] = -np.inf
+    return logits[rows, answer] - others.max(axis=1)

@@ -1,0 +1,178 @@
+"""Kernels of attention from the last token: all heads of a context at once, eight to a register.
+
+Keys and what they contribute depend on a token and its position only. Each distinct pair of these
+has one row in the tables below; a context is a list of such rows, and its last one asks. Arrays are
+flat; their shapes are:
+
+queries  [pair, block, c, lane]  c of a head's dimension; head 8 block + lane
+keys     [pair, block, c, lane]
+outputs  [pair, block, i, lane]  W_O W_V x of a head, i of the embedding's dimension
+weights  [slot, block, lane]     softmax of the scores; a slot is one token of one context
+"""
+
+from .compiling import compiled, inlined
+from .lanes import (
+    LANES,
+    LEAST,
+    constant,
+    exponential,
+    largest,
+    load,
+    madd,
+    minus,
+    over,
+    plus,
+    spread,
+    store,
+    times,
+    total,
+)
+
+
+@inlined
+def _scores(queries, keys, weights, slots, first, last, block, blocks, size):
+    """Put query times key into the weights of a context and a block; the largest of each lane."""
+    asks = (slots[last - 1] * blocks + block) * size * LANES
+    top = constant(LEAST)
+    for slot in range(first, last):
+        key = (slots[slot] * blocks + block) * size * LANES
+        score = constant(0.0)
+        for c in range(0, size * LANES, LANES):
+            score = madd(load(queries, asks + c), load(keys, key + c), score)
+        store(weights, (slot * blocks + block) * LANES, score)
+        top = largest(top, score)
+    return top
+
+
+@inlined
+def _softmax(weights, first, last, block, blocks, top):
+    """Turn scores into weights."""
+    summed = constant(0.0)
+    for slot in range(first, last):
+        place = (slot * blocks + block) * LANES
+        power = exponential(minus(load(weights, place), top))
+        store(weights, place, power)
+        summed = plus(summed, power)
+    share = over(constant(1.0), summed)
+    for slot in range(first, last):
+        place = (slot * blocks + block) * LANES
+        store(weights, place, times(load(weights, place), share))
+
+
+@inlined
+def _mix(outputs, weights, slots, first, last, blocks, width, i):
+    """Coordinate i of the sum over slots and heads of weight times output."""
+    mixed = constant(0.0)
+    for slot in range(first, last):
+        row = slots[slot] * blocks * width * LANES
+        for block in range(blocks):
+            output = load(outputs, row + (block * width + i) * LANES)
+            mixed = madd(load(weights, (slot * blocks + block) * LANES), output, mixed)
+    return total(mixed)
+
+
+@compiled
+def attend(slots, starts, queries, keys, outputs, weights, heard, blocks, size, width):
+    """Fill `weights`, and add to heard [context, width] what each context hears."""
+    for context in range(starts.size - 1):
+        first, last = starts[context], starts[context + 1]
+        for block in range(blocks):
+            top = _scores(queries, keys, weights, slots, first, last, block, blocks, size)
+            _softmax(weights, first, last, block, blocks, top)
+        for i in range(width):
+            heard[context * width + i] += _mix(
+                outputs, weights, slots, first, last, blocks, width, i
+            )
+
+
+@inlined
+def _weigh(outputs, to_outputs, weights, to_heard, slots, slot, start, block, blocks, width):
+    """The gradient of the weight of a slot; adds that of what the slot contributes."""
+    row = (slots[slot] * blocks + block) * width * LANES
+    weight = load(weights, (slot * blocks + block) * LANES)
+    gradient = constant(0.0)
+    for i in range(width):
+        place, error = row + i * LANES, spread(to_heard[start + i])
+        gradient = madd(load(outputs, place), error, gradient)
+        store(to_outputs, place, madd(weight, error, load(to_outputs, place)))
+    return gradient
+
+
+@inlined
+def _ask(queries, keys, to_queries, to_keys, scores, slots, first, last, block, blocks, size):
+    """Add the gradients of a context's query and keys, given those of its scores."""
+    asks = (slots[last - 1] * blocks + block) * size * LANES
+    for c in range(0, size * LANES, LANES):
+        query = load(queries, asks + c)
+        to_query = load(to_queries, asks + c)
+        for slot in range(first, last):
+            place = (slots[slot] * blocks + block) * size * LANES + c
+            score = load(scores, (slot - first) * LANES)
+            to_query = madd(score, load(keys, place), to_query)
+            store(to_keys, place, madd(score, query, load(to_keys, place)))
+        store(to_queries, asks + c, to_query)
+
+
+@compiled
+def attend_backward(
+    slots, starts, queries, keys, outputs, weights, to_heard,
+    to_queries, to_keys, to_outputs, scores, blocks, size, width,
+):  # fmt: skip
+    """Add the gradients of the three tables, given to_heard, that of what the contexts hear.
+
+    scores  room for the gradients of one context's scores: w (g - sum w g), g those of weights w
+    """
+    for context in range(starts.size - 1):
+        first, last, start = starts[context], starts[context + 1], context * width
+        for block in range(blocks):
+            mean = constant(0.0)
+            for slot in range(first, last):
+                gradient = _weigh(
+                    outputs, to_outputs, weights, to_heard, slots, slot, start, block, blocks, width
+                )
+                store(scores, (slot - first) * LANES, gradient)
+                weight = load(weights, (slot * blocks + block) * LANES)
+                mean = madd(weight, gradient, mean)
+            for slot in range(first, last):
+                weight = load(weights, (slot * blocks + block) * LANES)
+                place = (slot - first) * LANES
+                store(scores, place, times(weight, minus(load(scores, place), mean)))
+            _ask(
+                queries, keys, to_queries, to_keys, scores, slots, first, last, block, blocks, size
+            )
+
+
+@compiled
+def gather(embedding, positions, tokens, places, vectors, width):
+    """vectors [pair, width] = embedding of the token + that of the place."""
+    for pair in range(tokens.size):
+        for i in range(width):
+            vectors[pair * width + i] = (
+                embedding[tokens[pair] * width + i] + positions[places[pair] * width + i]
+            )
+
+
+@compiled
+def scatter(to_embedding, to_positions, tokens, places, to_vectors, width):
+    """Add the gradient of each pair to that of its token and that of its place."""
+    for pair in range(tokens.size):
+        for i in range(width):
+            error = to_vectors[pair * width + i]
+            to_embedding[tokens[pair] * width + i] += error
+            to_positions[places[pair] * width + i] += error
+
+
+@compiled
+def pick(vectors, rows, picked, width):
+    """picked [context, width] = the vector of each row."""
+    for context in range(rows.size):
+        for i in range(width):
+            picked[context * width + i] = vectors[rows[context] * width + i]
+
+
+@compiled
+def unpick(to_vectors, rows, to_picked, width):
+    """Add the gradient of what was picked to that of the vector."""
+    for context in range(rows.size):
+        for i in range(width):
+            to_vectors[rows[context] * width + i] += to_picked[context * width + i]

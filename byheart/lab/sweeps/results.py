@@ -1,0 +1,177 @@
+"""What rows say: the smallest size that memorises, the spread over seeds, what is censored.
+
+A size that was not reached was not reached in so many steps. No number of steps shows that it
+cannot be: such a point is censored, and stays apart from the others.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+
+from ..trial import Row, Trial
+from .sweep import Place, RowsByKey, Sweep
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Over seeds. None is no number: the training blew up, or a gap has no entropy to be of."""
+
+    median: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one seed came to.
+
+    gap       summed loss minus entropy, as a share of the entropy
+    loss      mean loss minus mean entropy, in nats (squared loss: the excess of that)
+    accuracy  the share of predictions that are right
+    steps     of all attempts together
+    """
+
+    trial: Trial
+    reached: bool
+    gap: float | None
+    loss: float | None
+    accuracy: float
+    steps: int
+
+    @property
+    def seed(self) -> int:
+        return self.trial.seed
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of the searched axis with the seeds that were trained there, one or more."""
+
+    value: int
+    parameters: int
+    results: tuple[Result, ...]
+
+    @property
+    def reached(self) -> int:
+        """How many seeds memorise."""
+        return sum(result.reached for result in self.results)
+
+    @property
+    def steps(self) -> int:
+        """The most steps that a seed was given."""
+        return max(result.steps for result in self.results)
+
+    def spread(self, measure: str) -> Spread:
+        """Of "gap", "loss" or "accuracy"; a training that blew up counts as infinitely far off."""
+        found = [getattr(result, measure) for result in self.results]
+        numbers = [math.inf if x is None else x for x in found]
+        kept = (x if math.isfinite(x) else None for x in _ends(numbers))
+        return Spread(*kept)
+
+    def json(self) -> dict:
+        return {
+            "value": self.value,
+            "parameters": self.parameters,
+            "seeds": len(self.results),
+            "reached": self.reached,
+            **{name: asdict(self.spread(name)) for name in ("gap", "loss", "accuracy")},
+            "steps": self.steps,
+        }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A combination of the other axes, and what was trained there.
+
+    at       the values of the other axes by name
+    axis     the name of the searched axis
+    facts    contexts, vocabulary, outputs, predictions, entropy and best_accuracy of its data
+    points   increasing values; of a bisection, those that were tried
+    """
+
+    at: Mapping[str, int]
+    axis: str
+    facts: Mapping[str, float]
+    points: tuple[Point, ...]
+
+    @property
+    def smallest(self) -> Point | None:
+        """The smallest that some seed memorises; None if none does so far."""
+        return next((point for point in self.points if point.reached), None)
+
+    @property
+    def below(self) -> Point | None:
+        """The largest that was tried in vain below it: the evidence that it is the smallest."""
+        limit = math.inf if self.smallest is None else self.smallest.value
+        return next((point for point in reversed(self.points) if point.value < limit), None)
+
+    @property
+    def censored(self) -> bool:
+        """Whether something was trained and nothing reached the criterion."""
+        return bool(self.points) and self.smallest is None
+
+    @property
+    def by_seed(self) -> dict[int, int | None]:
+        """The smallest value of each seed."""
+        found: dict[int, int | None] = {}
+        for point in self.points:
+            for result in point.results:
+                if found.get(result.seed) is None:
+                    found[result.seed] = point.value if result.reached else None
+        return dict(sorted(found.items()))
+
+    def json(self) -> dict:
+        smallest, below = self.smallest, self.below
+        return {
+            "at": dict(self.at),
+            **self.facts,
+            "points": [point.json() for point in self.points],
+            "smallest": None if smallest is None else smallest.json(),
+            "below": None if below is None else below.json(),
+            "by_seed": list(self.by_seed.values()),
+            "censored": self.censored,
+        }
+
+
+FACTS = ("contexts", "vocabulary", "outputs", "predictions", "entropy", "best_accuracy")
+
+
+def cells(sweep: Sweep, rows: RowsByKey) -> list[Cell]:
+    """A cell for every combination of the other axes, in the order of the sweep.
+
+    Rows of other sweeps in the same file are not looked at.
+    """
+    return [_cell(sweep, rows, place) for place in sweep.places]
+
+
+def _cell(sweep: Sweep, rows: RowsByKey, place: Place) -> Cell:
+    name, values = sweep.searched
+    found: list[Point] = []
+    facts: dict[str, float] = {}
+    for value in values:
+        trials = [sweep.trial(place, value, seed) for seed in range(sweep.seeds)]
+        there = [(trial, rows[trial.key]) for trial in trials if trial.key in rows]
+        if there:
+            results = tuple(result(*one) for one in there)
+            found.append(Point(value, there[0][1]["parameters"], results))
+            facts = {fact: there[0][1][fact] for fact in FACTS}
+    return Cell(sweep.at(place), name, facts, tuple(found))
+
+
+def result(trial: Trial, row: Row) -> Result:
+    """What a row says of its trial."""
+    excess = None if row["loss"] is None else row["loss"] - row["entropy"]
+    entropy = row["entropy"]
+    return Result(
+        trial,
+        row["reached"],
+        None if excess is None or not entropy else excess / entropy,
+        None if excess is None else excess / row["predictions"],
+        row["accuracy"],
+        sum(attempt["steps"] for attempt in row["attempts"]),
+    )
+
+
+def _ends(numbers: Sequence[float]) -> tuple[float, float, float]:
+    return median(numbers), min(numbers), max(numbers)

@@ -1,0 +1,167 @@
+"""The file of results: one complete line a finished trial, and nothing is ever changed in it.
+
+A line is one write to a file that is open for appending, so a run that is killed leaves whole lines
+and at most one torn end, which the next run cuts off. Whoever appends holds a lock on the file: a
+second run is refused, or both would train the same trials.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from ...errors import ByheartError
+from ...formats.atomic import replacing
+from ..trial import Row
+
+NAME = "rows.jsonl"
+CONFIGURATION = "configuration.json"
+GROWS = ("axes", "seeds")  # what may differ: a sweep can be extended
+
+
+class Rows:
+    """The rows of a folder, held by one run at a time.
+
+    rows  what is in the file, by key
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.path = self.folder / NAME
+        self.rows: dict[str, Row] = {}
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            self._lock()
+            self.rows = _parsed(self._mended(), self.path)
+        except BaseException:
+            os.close(self._file)
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)  # which gives the lock back, as the end of the process does
+
+    def add(self, row: Row) -> None:
+        """Append the row of a trial that has none yet; it is on the disk when this returns."""
+        if row["key"] in self.rows:
+            raise ByheartError(f"{self.path} has a row of the trial {row['key'][:12]} already.")
+        line = json.dumps(row, allow_nan=False) + "\n"
+        self._append(line.encode())
+        self.rows[row["key"]] = json.loads(line)  # as another run will read it
+
+    def _append(self, line: bytes) -> None:
+        before = os.fstat(self._file).st_size
+        try:
+            if os.write(self._file, line) < len(line):
+                raise OSError(0, "the disk is full")
+            os.fsync(self._file)
+        except OSError as error:
+            os.ftruncate(self._file, before)
+            raise ByheartError(f"{self.path} cannot be written: {error.strerror}.") from error
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ByheartError(
+                f"another run is writing {self.path}; wait for it, or use another folder."
+            ) from None
+
+    def _mended(self) -> bytes:
+        """The content, after what follows the last whole line is cut off."""
+        content = self.path.read_bytes()
+        whole = _whole(content)
+        if len(whole) < len(content):
+            os.ftruncate(self._file, len(whole))
+        return whole
+
+
+def read(folder: str | Path) -> list[Row]:
+    """The rows of a folder in the order in which they were finished; none if there is no file.
+
+    A run may be writing: a last line that is not complete yet is left out.
+    """
+    path = Path(folder) / NAME
+    if not path.exists():
+        return []
+    return list(_parsed(_whole(path.read_bytes()), path).values())
+
+
+def _whole(content: bytes) -> bytes:
+    return content[: content.rfind(b"\n") + 1]
+
+
+def _parsed(content: bytes, path: Path) -> dict[str, Row]:
+    """The rows by key; ByheartError names the first line that is no row, or a row again."""
+    found: dict[str, Row] = {}
+    for number, line in enumerate(content.split(b"\n")[:-1], 1):
+        row = _row(line)
+        if row is None:
+            raise ByheartError(f"{path}: line {number} is no row of a trial.")
+        if row["key"] in found:
+            raise ByheartError(f"{path}: line {number} is the row of a trial that has one above.")
+        found[row["key"]] = row
+    return found
+
+
+def _row(line: bytes) -> Row | None:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) and isinstance(row.get("key"), str) else None
+
+
+def settle(folder: str | Path, configuration: Mapping[str, Any]) -> None:
+    """Write the configuration beside the rows; ByheartError if they are of another one.
+
+    Axes and seeds may change: rows that are there already are used again.
+    """
+    path = Path(folder) / CONFIGURATION
+    new = json.loads(json.dumps(configuration))
+    if path.exists():
+        old = _configuration(path)
+        fixed = sorted({*old, *new}.difference(GROWS))
+        named = [_difference(x, old.get(x), new.get(x)) for x in fixed if old.get(x) != new.get(x)]
+        if named:
+            raise ByheartError(
+                f"{path} is of another measurement ({'; '.join(named)}); use another folder."
+            )
+        if old == new:
+            return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(json.dumps(new, indent=2).encode() + b"\n")
+
+
+def _configuration(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise ByheartError(f"{path} is no configuration of a measurement; use another folder.")
+    return found
+
+
+def _difference(name: str, old: Any, new: Any) -> str:
+    """What differs, in words: "protocol fast, here paper".
+
+    Of two groups that have names the names are said, of others the first part that differs.
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        parts = sorted({*old, *new}, key=lambda part: part not in ("name", "kind"))
+        part = next(x for x in parts if old.get(x) != new.get(x))
+        inner = name if part in ("name", "kind") else f"{name} {part}"
+        return _difference(inner, old.get(part), new.get(part))
+    return f"{name} {_short(old)}, here {_short(new)}"
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else "none" if value is None else json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."

@@ -1,0 +1,70 @@
+"""Write docs/reproduce.md: every figure of the papers, drawn from the rows in results/.
+
+python docs/make_reproduce.py    (after byheart reproduce --all, which draws the pictures)
+"""
+
+from pathlib import Path
+
+from byheart.lab.sweeps.rows import read
+from byheart.reproduce import FIGURES
+from byheart.reproduce.figure import Figure, RowsByLabel, censored
+from byheart.reproduce.fits import Fit
+
+PAGE = Path(__file__).parent / "reproduce.md"
+RESULTS = Path(__file__).parents[1] / "results"
+INTRODUCTION = """# The papers' figures, measured again
+
+Each picture stands beside the numbers that its authors published. The rows behind it are in
+`results/`, one line a training; `byheart reproduce --all` draws all of them anew in a minute, and
+this page is written from the same rows by `docs/make_reproduce.py`.
+
+```
+byheart reproduce dana-1a                                        # draw from the rows
+byheart reproduce madden-1 --quick --data tinystories.txt        # train a small version: minutes
+byheart reproduce madden-1 --rows mine --train --data tinystories.txt    # train all of it
+```
+
+Ours are solid, with the range over seeds; published numbers are hollow; theorems are dashed; fits
+are dotted. A training that does not reach its criterion is censored: "not reached in so many
+steps", a triangle, and never "cannot".
+"""
+
+
+def page() -> str:
+    """A section a figure that has rows."""
+    found = {figure: rows_of(figure) for figure in FIGURES}
+    sections = [_section(figure, rows) for figure, rows in found.items() if rows]
+    return "\n".join([INTRODUCTION, *sections])
+
+
+def rows_of(figure: Figure) -> RowsByLabel:
+    """The committed rows, by part."""
+    folders = sorted(path.parent for path in (RESULTS / figure.name).glob("*/rows.jsonl"))
+    return {folder.name: read(folder) for folder in folders}
+
+
+def _section(figure: Figure, rows: RowsByLabel) -> str:
+    every = [row for part in rows.values() for row in part]
+    seconds = sum(row["seconds"] for row in every)
+    cost = (
+        f"*{len(every):,} trainings, {seconds / 60:.0f} CPU minutes, {censored(rows):,} censored. "
+        f"Rows: `results/{figure.name}/`.*"
+    )
+    picture = f"![{figure.title}](../results/{figure.name}/{figure.name}.svg)"
+    fits = [_fit(fit) for fit in figure.fits(rows)]
+    head = f"## {figure.name}: {figure.title}\n\n{figure.paper}.\n"
+    return "\n".join([head, picture, "", figure.caption(rows), "", *fits, "", cost, ""])
+
+
+def _fit(fit: Fit) -> str:
+    """A law with the standard errors of its coefficients."""
+    errors = fit.errors or (None,) * len(fit.terms)
+    parts = [
+        f"({value:.3g}{'' if error is None else f' ± {error:.2g}'}) {term}"
+        for term, value, error in zip(fit.terms, fit.coefficients, errors, strict=True)
+    ]
+    return f"- {fit.name}: {' + '.join(parts)}; residual {fit.residual:.3g}, {fit.points} points"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
