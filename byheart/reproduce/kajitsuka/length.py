@@ -112,8 +112,8 @@ def caption(rows: RowsByLabel) -> str:
     return (
         f"{parts.costs(every)} {every[0]['predictions']} sequences of {COORDINATES}-dimensional "
         f"vectors; the fewest blocks, by bisection over {DEPTHS[0]} to {DEPTHS[-1]} (2 and 4 at "
-        f"n = 10,000), whose mean squared error is at most {parts.THRESHOLD:g}. Found (least over seeds): {said}. "
-        f"{DIFFERENCES}"
+        f"n = 10,000), whose mean squared error is at most {parts.THRESHOLD:g}. "
+        f"Found (least over seeds): {said}. {DIFFERENCES}"
     )
 
 
