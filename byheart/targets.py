@@ -120,7 +120,7 @@ def has_vocabulary(dataset: Dataset) -> bool:
 def words_of(dataset: Dataset) -> tuple[Word, ...]:
     """The dataset's tokens as a vocabulary names them: words, or integers."""
     if not has_vocabulary(dataset):
-        raise ByheartError("a decoder reads words or integers, and this data has other tokens")
+        raise ByheartError("a decoder reads words or integers, and this data has other tokens.")
     if dataset.kind == "string":
         return tuple(dataset.tokens)
     return tuple(int(x) for x in dataset.vectors[:, 0])

@@ -25,15 +25,26 @@ def _title(answer: dict) -> Text:
     data = answer["dataset"]
     return Text(
         f"{answer['architecture']} on {data['name']}: {number(data['sequences'])} sequences, "
-        f"{number(data['contexts'])} contexts, {number(data['vocabulary'])} tokens{_best(data)}",
+        f"{number(data['contexts'])} contexts, {_read(data)}{_best(data)}",
         style="bold",
     )
+
+
+def _read(data: dict) -> str:
+    count = number(data["vocabulary"])
+    return f"vectors of {count} coordinates" if data["vectors"] else f"{count} tokens"
 
 
 def _about(answer: dict) -> Text:
     sizes = "".join(f"{_words(name)} {number(size)}, " for name, size in answer["sizes"].items())
     about = f"{sizes}protocol {answer['protocol']}, {_plural(answer['seeds'], 'seed')}"
-    return Text(f"{about}; memorised: {memorised(answer['criterion'])}", style="dim")
+    return Text(f"{about}; memorised: {_memorised(answer)}", style="dim")
+
+
+def _memorised(answer: dict) -> str:
+    """The squared loss is in no unit."""
+    said = memorised(answer["criterion"])
+    return said.replace(" nats", "") if answer["dataset"]["squared"] else said
 
 
 def memorised(criterion: dict) -> str:
@@ -71,16 +82,19 @@ def _cell(answer: dict, cell: dict) -> list[RenderableType]:
 def _table(answer: dict, cell: dict) -> Table:
     kind = answer["criterion"]["kind"]
     others = ["accuracy"] if kind != "accuracy" else []
+    spreads = [_spread(kind, point[kind]) for point in cell["points"]]
+    over = ["over seeds"] if any(spreads) else []
+    unit = "" if kind == "loss" and answer["dataset"]["squared"] else f" {UNITS[kind]}"
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in (axis_name(answer), "parameters", kind, "over seeds", *others, "reached", "steps"):
+    for name in (axis_name(answer), "parameters", kind, *over, *others, "reached", "steps"):
         table.add_column(name, justify="left" if name == "over seeds" else "right", no_wrap=True)
-    for point in cell["points"]:
+    for point, spread in zip(cell["points"], spreads, strict=True):
         style = "green" if point["reached"] else ""
         table.add_row(
             number(point["value"]),
             number(point["parameters"]),
-            f"{_value(kind, point[kind]['median'])} {UNITS[kind]}",
-            _spread(kind, point[kind]),
+            f"{_value(kind, point[kind]['median'])}{unit}",
+            *([spread] if over else []),
             *(f"{_value(name, point[name]['median'])} {UNITS[name]}" for name in others),
             Text(f"{point['reached']} of {point['seeds']}", style=style),
             number(point["steps"]),
@@ -99,6 +113,8 @@ def _value(kind: str, value: float | None) -> str:
     if value is None:
         return "-"
     shown = 100 * value if kind in SHARES else value
+    if 1000 <= abs(shown) < 1e6:
+        return f"{shown:,.0f}"
     return f"{shown:.3g}" if 1e-3 <= abs(shown) < 1000 or not shown else f"{shown:.0e}"
 
 
@@ -162,6 +178,8 @@ def _closing(answer: dict) -> list[Text]:
         sizes = ", ".join(f"{_words(x)} {number(size)}" for x, size in saved["sizes"].items())
         data = f"; its data: {saved['data']}" if saved["data"] else ""
         lines.append(f"saved in {saved['folder']} ({saved['evidence']}): {sizes}{data}")
+    elif answer["save"]:
+        lines.append(f"nothing saved in {answer['save']}: no size memorises so far")
     if answer["picture"]:
         lines.append(f"drawn in {answer['picture']}")
     return [Text(line) for line in lines]

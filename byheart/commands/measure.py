@@ -63,6 +63,7 @@ def measure(
     found = answer(sweep, rows, ran)
     found["dataset"] = {"name": Path(data).name, **dataset_facts(material, _sequences(sweep)[-1])}
     found |= {"folder": str(output), "saved": saving.run(sweep, material, rows, watch)}
+    found["save"] = None if saving.folder is None else str(saving.folder)
     found["seconds"]["this run"] = round(time.perf_counter() - started, 3)
     found["picture"] = _drawn(found, picture, watch)
     return found
@@ -132,7 +133,9 @@ def _check_data(sweep: "Sweep", material: "Material") -> None:
         try:
             sweep.criterion.check(material.problem(count))
         except ByheartError as error:
-            raise ByheartError(f"the first {count:,} sequences: {error}") from error
+            if count == len(material.dataset):
+                raise
+            raise ByheartError(f"--axis sequences={count}: {error}") from error
 
 
 def _drawn(found: dict, picture: Path | None, watch: Watch) -> str | None:

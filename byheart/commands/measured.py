@@ -30,7 +30,8 @@ def dataset_facts(material: "Material", sequences: int) -> dict:
     """Of the first so many sequences."""
     problem = material.problem(sequences)
     facts = {fact: getattr(problem, fact) for fact in FACTS}
-    return {"sequences": sequences, "contexts": len(problem), **facts}
+    counted = {"sequences": sequences, "contexts": len(problem)}
+    return {**counted, "vectors": problem.reads_vectors, "squared": problem.squared, **facts}
 
 
 def theory(architecture: str, cell: "Cell") -> dict | None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..lab.sweeps.sweep import RowsByKey, Sweep
     from ..lab.trial import Trial
 
+NEEDED = {"parameters", "contexts", "vocabulary", "outputs", "predictions", "entropy", "loss"}
+NEEDED |= {"best_accuracy", "accuracy", "reached", "attempts", "seconds"}  # of a row
 ENGINES = ("processes", "ray")
 
 
@@ -62,6 +64,7 @@ def rows_of(
     from ..lab.sweeps.running import execute
 
     before = {row["key"]: row for row in read(folder)}
+    _check_rows(sweep, before, folder)
     if not sweep.wanted(before):
         settle(folder, sweep.json())
         return before, 0
@@ -72,6 +75,17 @@ def rows_of(
         found = execute(sweep, material.of, folder, engine, watch)
     after = {row["key"]: row for row in found}
     return after, len(after.keys() - before.keys())
+
+
+def _check_rows(sweep: "Sweep", rows: "RowsByKey", folder: Path) -> None:
+    """ByheartError if a row of the sweep lacks something, as one of an older version may."""
+    for trial in sweep.trials():
+        lacks = sorted(NEEDED - rows[trial.key].keys()) if trial.key in rows else []
+        if lacks:
+            raise ByheartError(
+                f"{folder}: the row of the trial {trial.key[:12]} has no {', '.join(lacks)}; "
+                "use another folder."
+            )
 
 
 def check_packages(protocol: "Protocol", workers: Workers) -> None:

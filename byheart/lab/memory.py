@@ -12,13 +12,17 @@ SINGLE, DOUBLE = 4, 8
 
 
 def bytes_of(trial: Trial, problem: Problem) -> int:
-    """An estimate, rather too large, of the most that a worker holds at one time."""
+    """An estimate, rather too large, of the most that a worker holds at one time.
+
+    Of a parameter: its weight, gradient and two moments, three numbers for a step; SOAP turns them
+    and keeps more (19 were seen).
+    """
     preset = trial.preset(problem)
     soap = any(attempt.optimiser == "soap" for attempt in trial.protocol.attempts)
     return (
         PROCESS
         + size_of(problem)
-        + SINGLE * 7 * preset.parameters  # weights, gradients, two moments, three for a step
+        + SINGLE * (20 if soap else 7) * preset.parameters
         + (SINGLE * _preconditioners(preset) if soap else 0)
         + len(problem) * _each(preset, problem)
         + _drawn(trial.protocol, problem)

@@ -122,6 +122,7 @@ class Problem:
 
 def next_token(dataset: Dataset) -> Problem:
     """What follows each ordered context, over one vocabulary of tokens read and said."""
+    _check_one_label(dataset)
     found: Targets = targets(dataset, contexts(dataset, positions=True))
     lengths = np.diff(found.starts)
     tokens = np.zeros((len(found), found.length), np.int32)
@@ -139,8 +140,7 @@ def labelled(dataset: Dataset, squared: bool = False) -> Problem:
         raise ByheartError(
             f"the squared loss is for two labels, and this data has {len(dataset.label_names)}."
         )
-    if dataset.every:
-        raise ByheartError("training needs one label a sequence, and this data has one a token.")
+    _check_one_label(dataset)
     if dataset.kind == "number":
         raise ByheartError("this architecture reads words or vectors, and the data has numbers.")
     found = contexts(dataset, positions=False)
@@ -157,6 +157,11 @@ def labelled(dataset: Dataset, squared: bool = False) -> Problem:
         pairs.count[order],
         squared,
     )
+
+
+def _check_one_label(dataset: Dataset) -> None:
+    if dataset.every:
+        raise ByheartError("training needs one label a sequence, and this data has one a token.")
 
 
 def _tokens(dataset: Dataset, sequences: Ints) -> tuple[NDArray, Ints]:

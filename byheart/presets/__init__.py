@@ -34,6 +34,7 @@ PRESETS: dict[str, Callable[..., Preset]] = {
     "decoder": decoder,
 }
 NAMES = (*PRESETS, *GPT2, *PYTHIA)
+LAYERS = 100_000  # at most
 SIZES = {"width": "neurons"}  # the paper's word where it is another one
 
 
@@ -50,7 +51,15 @@ def preset(name: str, sizes: Mapping[str, int | str]) -> Preset:
     lacks = [x.name for x in takes.values() if x.default is x.empty and x.name not in given]
     if lacks:
         raise ByheartError(f"{name} needs {_options(lacks)} as well.")
+    _check_layers(name, given)
     return PRESETS[name](**given)
+
+
+def _check_layers(name: str, given: Mapping[str, object]) -> None:
+    """Every layer has its own tensors, which are listed."""
+    layers = given.get("layers", 0)
+    if isinstance(layers, int) and layers > LAYERS:
+        raise ByheartError(f"{name}: {LAYERS:,} layers are the most, not {layers:,}.")
 
 
 def _word(size: str, takes: Mapping[str, object]) -> str:

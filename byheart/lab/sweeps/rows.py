@@ -159,6 +159,9 @@ def _difference(name: str, old: Any, new: Any) -> str:
         part = next(x for x in parts if old.get(x) != new.get(x))
         inner = name if part in ("name", "kind") else f"{name} {part}"
         return _difference(inner, old.get(part), new.get(part))
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        was, now = next(pair for pair in zip(old, new, strict=True) if pair[0] != pair[1])
+        return _difference(name, was, now)
     return f"{name} {_short(old)}, here {_short(new)}"
 
 
