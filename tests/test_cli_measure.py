@@ -157,6 +157,24 @@ def test_what_is_not_reached_is_censored(ask, engine):
     assert answer["cells"][0]["censored"] and answer["cells"][0]["smallest"] is None
 
 
+def test_nothing_to_save_is_said(ask, engine, tmp_path):
+    engine.threshold = 99
+    code, said, _ = ask("--axis", "width=4", "--seeds", "1", "--save", tmp_path / "model")
+    assert code == 0 and "nothing saved in" in said
+    assert not (tmp_path / "model").exists() and "over seeds" not in said
+
+
+def test_vectors_and_the_squared_loss_in_words(capsys, engine, tmp_path):
+    path = tmp_path / "vectors.jsonl"
+    lines = [{"input": [[1, 2], [0, x]], "label": x % 2} for x in range(4)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    given = [path, "--architecture", "kajitsuka2025", "-o", tmp_path / "rows", "--axis", "layers=1"]
+    code, said, _ = run(capsys, *given, "--loss", "squared")
+    said = " ".join(said.split())
+    assert code == 0 and "vectors of 2 coordinates" in said
+    assert "loss ≤ 0.01 above the least" in said and "nats" not in said
+
+
 def test_find_trains_few(ask, engine):
     code, answer, _ = ask("--axis", "width=1-31", "--seeds", "2", "--find", "--json")
     assert code == 0 and len(engine.ran) == 10 == answer["trials"]["total"]
@@ -335,6 +353,36 @@ def test_refusals(ask, engine, tmp_path, options, words):
     assert not engine.ran and not (tmp_path / "rows").exists()
 
 
+def test_layers_are_counted_before_they_are_listed(capsys, engine, labelled, tmp_path):
+    given = [labelled, "--architecture", "kajitsuka2025", "-o", tmp_path / "rows"]
+    given += ["--input", "text", "--label", "label", "--axis", "layers=999999999"]
+    refused(run(capsys, *given), "100,000 layers are the most")
+
+
+def test_a_label_for_every_token_is_refused(capsys, engine, tmp_path):
+    path = tmp_path / "every.jsonl"
+    path.write_text('{"input": ["a", "b"], "label": ["x", "y"]}\n')
+    for name, axis in (("madden2024", "width=4"), ("kajitsuka2025", "layers=1")):
+        given = [path, "--architecture", name, "-o", tmp_path / "rows", "--axis", axis]
+        refused(run(capsys, *given), "this data has one a token")
+
+
+def test_tokens_that_are_no_words_are_refused(capsys, engine, tmp_path):
+    path = tmp_path / "numbers.jsonl"
+    path.write_text('{"input": [1.5, 2], "label": "x"}\n')
+    given = [path, "--architecture", "madden2024", "-o", tmp_path / "rows", "--axis", "width=4"]
+    refused(run(capsys, *given), "a decoder reads words or integers")
+
+
+def test_a_row_that_lacks_something_is_refused(ask, engine, tmp_path):
+    assert ask("--axis", "width=4", "--seeds", "1")[0] == 0
+    path = tmp_path / "rows" / "rows.jsonl"
+    row = json.loads(path.read_text())
+    del row["loss"]
+    path.write_text(json.dumps(row) + "\n")
+    refused(ask("--axis", "width=4", "--seeds", "1"), "has no loss; use another folder")
+
+
 def test_an_architecture_that_cannot_be_trained(ask, engine):
     refused(ask("--axis", "width=4", architecture="gpt2"), "there are: madden2024")
     refused(ask("--axis", "width=4", architecture="nonsense"), "'nonsense'")
@@ -342,7 +390,9 @@ def test_an_architecture_that_cannot_be_trained(ask, engine):
 
 def test_data_without_entropy_has_no_gap(ask, engine, data):
     data.write_text("a b c d\n")
-    refused(ask("--axis", "width=4"), "first 3 sequences:", "the entropy of this data is 0")
+    refused(ask("--axis", "width=4"), "byheart: a gap", "the entropy of this data is 0")
+    some = ["--axis", "sequences=2,3", "--axis", "width=4"]
+    refused(ask(*some), "--axis sequences=2: a gap", "the entropy of this data is 0")
     code, answer, _ = ask("--axis", "width=4,11", "--criterion", "loss=0.01", "--json")
     assert code == 0 and answer["cells"][0]["smallest"]["value"] == 11
     assert answer["cells"][0]["points"][0]["gap"]["median"] is None
@@ -403,6 +453,15 @@ def test_memory_is_that_of_the_largest_trials_together(data, monkeypatch):
             check_memory(sweep.trials(), material, jobs)
 
 
+def test_soap_holds_much_of_every_parameter(data):
+    """Of half a million neurons 19 numbers a parameter were seen, beside the activations."""
+    material = Material(load(data), "madden2024")
+    problem, fast = material.problem(len(material.dataset)), protocol("madden2024", "fast")
+    sizes = {"dimension": 16, "neurons": 500_000}
+    trial = Trial("madden2024", sizes, {}, fast, Criterion("gap", 0.01), 0)
+    assert bytes_of(trial, problem) > PROCESS + 4 * 19 * trial.preset(problem).parameters
+
+
 def test_only_sides_that_soap_turns_have_matrices(data):
     """Neurons are a side of two tensors: two matrices for each, and four to turn one of them."""
     material = Material(load(data), "madden2024")
@@ -418,7 +477,9 @@ def test_only_sides_that_soap_turns_have_matrices(data):
         return soap - adam
 
     longest = LONGEST_SIDE
-    assert more(longest) - more(longest + 1) == 4 * (8 * longest**2 - 4 * 16**2)
+    matrices = 4 * (8 * longest**2 - 4 * 16**2)
+    parameters = 4 * 13 * (1 + 16 + problem.vocabulary)  # of one neuron, which SOAP has more of
+    assert more(longest) - more(longest + 1) == matrices - parameters
 
 
 def test_batches_and_their_indices_are_counted():

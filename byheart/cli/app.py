@@ -529,7 +529,9 @@ def reproduce(
     ] = Path("results"),
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Of the pictures [beside the rows]."),
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Of the pictures (default: beside the rows)."
+        ),
     ] = None,
     train: Annotated[
         bool, typer.Option("--train", help="Train what the rows lack; goes on where it stopped.")
@@ -541,8 +543,12 @@ def reproduce(
         str | None,
         typer.Option(metavar="FILE", help="To train on: a file, a folder of them, huggingface."),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(help="To train with [the figure's own].")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Processes that train [one a core].")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="To train with (default: the figure's own).")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes that train (default: one a core).")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Redraw figures of the papers from trained rows, beside the published numbers and the bounds.

@@ -92,12 +92,19 @@ def check_packages(protocol: "Protocol", workers: Workers) -> None:
     """ByheartError if what trains is not installed."""
     needed = {"torch": True, "optuna": protocol.search is not None}
     needed["pytorch_optimizer"] = any(x.optimiser == "soap" for x in protocol.attempts)
-    lacks = [name for name, is_needed in needed.items() if is_needed and find_spec(name) is None]
+    lacks = [name for name, is_needed in needed.items() if is_needed and not _there(name)]
     if lacks:
         word = "PyTorch" if "torch" in lacks else lacks[0]
         raise ByheartError(f"training needs {word}: pip install 'byheart[lab]'.")
-    if workers.engine == "ray" and find_spec("ray") is None:
+    if workers.engine == "ray" and not _there("ray"):
         raise ByheartError("--engine ray needs Ray: pip install 'byheart[cluster]'.")
+
+
+def _there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ImportError:
+        return False
 
 
 def check_memory(trials: "Sequence[Trial]", material: "Material", jobs: int) -> None:

@@ -157,7 +157,7 @@ def test_a_sweep_may_be_extended(tmp_path):
         ({"protocol": {"name": "paper", "attempts": []}}, "protocol fast, here paper"),
         (
             {"protocol": {"name": "fast", "attempts": [{"rate": 0.2}]}},
-            'protocol attempts [{"rate": 0.1}], here [{"rate": 0.2}]',
+            "protocol attempts rate 0.1, here 0.2",
         ),
         ({"architecture": "dana2024"}, "architecture madden2024, here dana2024"),
         (

@@ -252,3 +252,11 @@ def test_rows_of_something_else_are_refused(tmp_path, capsys):
     assert main(["reproduce", "madden-1", "--rows", str(tmp_path)]) == 2
     assert "a row has no accuracy, attempts, " in capsys.readouterr().err
     assert not (tmp_path / "madden-1" / "madden-1.svg").exists()
+
+
+def test_help_hides_no_brackets(capsys):
+    """Rich takes what is in brackets for a style, and does not show it."""
+    assert main(["reproduce", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    for words in ("beside the rows", "the figure's own", "one a core"):
+        assert f"(default: {words})" in said
