@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -131,8 +132,8 @@ class Grid:
         return {"axes": [trial.key for trial in self.trials]}
 
 
-def main(folder: str) -> None:
-    with processes.Engine(2, run=run) as engine:
+def main(folder: str, pace: float = 1) -> None:
+    with processes.Engine(2, run=partial(run, pace=pace)) as engine:
         execute(SWEEP, lambda _: PROBLEM, Path(folder), engine, SILENT)
 
 
