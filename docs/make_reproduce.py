@@ -27,6 +27,17 @@ byheart reproduce madden-1 --rows mine --train --data tinystories.txt    # train
 Ours are solid, with the range over seeds; published numbers are hollow; theorems are dashed; fits
 are dotted. A training that does not reach its criterion is censored: "not reached in so many
 steps", a triangle, and never "cannot".
+
+What came out, beside what the papers say:
+
+- **Text needs fewer neurons than published.** From 100 to 1,000 stories the smallest m that comes
+  within 1 % of the entropy grows from 6 to 14; the published ones are 16 and 32, on a grid of
+  powers of two. Where the authors' own protocol was run as well, ours ends at a smaller gap.
+- **Attention-only models hold what their parameters allow.** In our trainings accuracy grows with
+  H as published, but with d_h it grows fast and then saturates (dana-1b), without the published
+  law d_h^2; it does not stop at d = d_h (dana-2a); and the gain of a head grows like d^2 (dana-2b),
+  which is its number of parameters, not like d^3. The published numbers at small d_h and at d > d_h
+  are therefore no limit of the architecture: these trainings pass them.
 """
 
 
