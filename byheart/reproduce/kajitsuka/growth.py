@@ -26,7 +26,7 @@ SEEDS = 2
 TRIALS = 10  # of Optuna in the authors' protocol
 SEARCHED = {  # N, blocks, seeds, and whether blocks are bisected, for each kind
     "trained": (SIZES, (1, 2, 3, 4, 6, 8, 10, 15, 20), SEEDS, True),
-    "frozen": ((50, 100, 200), (1, 2, 4, 8), 1, False),
+    "frozen": ((50, 75, 100, 125, 150, 200), (1, 2, 3, 4, 6, 8, 12), 1, False),
     "paper": ((600, 1100, 1700), (1, 2, 3, 4, 6, 8, 10, 15, 20), 1, True),
 }  # deeper is not always easier to train if embeddings are frozen, so all depths are tried there
 QUICK = {
