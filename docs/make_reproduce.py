@@ -31,7 +31,7 @@ steps", a triangle, and never "cannot".
 What came out, beside what the papers say:
 
 - **Text needs fewer neurons than published.** From 100 to 1,000 stories the smallest m that comes
-  within 1 % of the entropy grows from 6 to 14; the published ones are 16 and 32, on a grid of
+  within 1 % of the entropy grows from 6 to 14; the published ones are 16 or 32, on a grid of
   powers of two. Where the authors' own protocol was run as well, ours ends at a smaller gap.
 - **Attention-only models hold what their parameters allow.** In our trainings accuracy grows with
   H as published, but with d_h it grows fast and then saturates (dana-1b), without the published
