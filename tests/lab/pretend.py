@@ -1,7 +1,7 @@
 """Trials that train nothing, for tests of what runs trials. Worker processes import this file.
 
 What a trial does is in its sizes: it sleeps, raises, dies, or answers after so many milliseconds.
-`python -c "import pretend; pretend.host()"` runs a sweep of them for every folder that it is told.
+`python -c "import pretend; pretend.host()"` runs sweeps of them, as many as it is told.
 """
 
 import json
@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from byheart.commands.watch import SILENT
 from byheart.errors import ByheartError
+from byheart.lab import train
 from byheart.lab.engines import processes
 from byheart.lab.problem import Problem, next_token
 from byheart.lab.protocol import Attempt, Protocol
@@ -137,6 +139,23 @@ def main(folder: str, pace: float = 1) -> None:
         execute(SWEEP, lambda _: PROBLEM, Path(folder), engine, SILENT)
 
 
+def first(count: int, sweep: Sweep, problem: Problem, run: Callable, folder: Path) -> None:
+    """A sweep whose first trials may end, so many; it waits with the others for ever."""
+    keys = {trial.key for trial in sweep.trials()[:count]}
+    with processes.Engine(2, run=partial(_run_or_wait, keys, run)) as engine:
+        execute(sweep, lambda _: problem, folder, engine, SILENT)
+
+
+def _run_or_wait(keys: set[str], run: Callable, trial: Trial, problem: Problem) -> dict:
+    while trial.key not in keys:
+        time.sleep(1)
+    return run(trial, problem)
+
+
+def pretending(folder: Path, count: int) -> None:
+    first(count, SWEEP, PROBLEM, run, folder)
+
+
 def real() -> tuple[Sweep, Problem]:
     """A sweep of trials that train, for a short time."""
     lines = [([str((7 * i + j * j) % 5) for j in range(4)], str(i % 5)) for i in range(30)]
@@ -147,14 +166,12 @@ def real() -> tuple[Sweep, Problem]:
     return sweep, next_token(from_rows(lines))
 
 
-def train(folder: str) -> None:
-    sweep, told = real()
-    with processes.Engine(2, Path(folder)) as engine:
-        execute(sweep, lambda _: told, Path(folder), engine, SILENT)
+def training(folder: Path, count: int) -> None:
+    first(count, *real(), train.run, folder)
 
 
 def host() -> None:
-    """Do what the first argument says for every folder that is read.
+    """Do what the first argument says for every line that is read: a count and a folder.
 
     It is done in a copy of this process, which has imported everything already; its number is said
     when it starts, and its exit code when it has ended.
@@ -164,7 +181,8 @@ def host() -> None:
         pid = os.fork()
         if pid == 0:
             try:
-                work(line.strip())
+                count, folder = line.strip().split(" ", 1)
+                work(Path(folder), int(count))
                 os._exit(0)
             finally:
                 os._exit(1)

@@ -39,38 +39,47 @@ def host(work, pids):
     assert process.wait() == 0
 
 
-def killed(process, folder, chance):
-    """Start the sweep and kill it: while workers start, or after a few more rows and a moment."""
-    wanted = len(read(folder)) + chance.randrange(4)
+def killed(process, folder, size, chance):
+    """Start the sweep and kill it: while workers start, or after a few more rows and a moment.
+
+    It can do a few rows more than that, and cannot end before, however slow this process is.
+    """
+    done = len(read(folder))
+    wanted = min(done + chance.randrange(4), size - 1)
     end = time.monotonic() + (chance.uniform(0, 0.5) if chance.random() < 0.4 else 60)
-    pid = started(process, folder)
+    pid = started(process, folder, min(done + 8, size - 1))
     while len(read(folder)) < wanted and time.monotonic() < end:
         time.sleep(0.002)
     time.sleep(chance.uniform(0, 0.02))
     os.kill(pid, signal.SIGKILL)
-    assert int(process.stdout.readline()) == -signal.SIGKILL  # it was not over before
+    assert int(process.stdout.readline()) == -signal.SIGKILL
 
 
-def started(process, folder):
-    print(folder, file=process.stdin, flush=True)
+def started(process, folder, count):
+    print(count, folder, file=process.stdin, flush=True)
     return int(process.stdout.readline())
 
 
-def disturbed(process, folder, chance):
+def disturbed(process, folder, size, chance):
     """The rows after 20 kills and one run to the end; and how many there were at every kill."""
     lengths = []
     for _ in range(KILLS):
-        killed(process, folder, chance)
+        killed(process, folder, size, chance)
         lengths.append(len(read(folder)))
-    started(process, folder)
+    return calm(process, folder, size), lengths
+
+
+def calm(process, folder, size):
+    """The rows after a run to the end."""
+    started(process, folder, size)
     assert int(process.stdout.readline()) == 0
-    return read(folder), lengths
+    return read(folder)
 
 
 def test_killed_twenty_times(tmp_path):
     pids = tmp_path / "pids"
-    with host("main", pids) as process:
-        rows, lengths = disturbed(process, tmp_path, random.Random(0))
+    with host("pretending", pids) as process:
+        rows, lengths = disturbed(process, tmp_path, pretend.SWEEP.size, random.Random(0))
         assert pretend.gone([int(name) for name in os.listdir(pids)])
     undisturbed = {
         trial.key: {**pretend.run(trial, pretend.PROBLEM, 0), "seconds": None}
@@ -83,9 +92,9 @@ def test_killed_twenty_times(tmp_path):
 @pytest.mark.slow
 def test_training_killed_twenty_times(tmp_path):
     pytest.importorskip("torch")
-    with host("train", tmp_path / "pids") as process:
-        started(process, tmp_path / "calm")
-        assert int(process.stdout.readline()) == 0
-        rows, _ = disturbed(process, tmp_path / "wild", random.Random(1))
-    assert pretend.without_seconds(rows) == pretend.without_seconds(read(tmp_path / "calm"))
-    assert len(rows) == pretend.real()[0].size
+    size = pretend.real()[0].size
+    with host("training", tmp_path / "pids") as process:
+        undisturbed = calm(process, tmp_path / "calm", size)
+        rows, _ = disturbed(process, tmp_path / "wild", size, random.Random(1))
+    assert pretend.without_seconds(rows) == pretend.without_seconds(undisturbed)
+    assert len(rows) == size
