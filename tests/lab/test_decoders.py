@@ -20,8 +20,10 @@ from byheart.presets import preset  # noqa: E402
 PRESETS = {
     "madden2024": {"dimension": 6, "neurons": 5, "attention_biases": True},
     "madden2024 without biases of attention": {"dimension": 8, "neurons": 11},
+    "madden2024 in whole registers": {"dimension": 16, "neurons": 5, "attention_biases": True},
     "dana2024": {"dimension": 5, "heads": 3, "head_dimension": 2},
     "dana2024 of nine heads": {"dimension": 10, "heads": 9, "head_dimension": 10},
+    "dana2024 of one head": {"dimension": 8, "heads": 1, "head_dimension": 5},
     "dana2024 of no heads": {"dimension": 3, "heads": 0, "head_dimension": 2},
     "dana2024-mlp": {"dimension": 4, "width": 13},
 }

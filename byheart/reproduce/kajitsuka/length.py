@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 SEQUENCES, COORDINATES = 500, 6
 PUBLISHED = 4  # blocks, "for all sequence lengths"
 DEPTHS = tuple(range(1, 7))
-SEEDS = {10: 3, 100: 3, 1000: 1, 10_000: 1}  # of each length
-STEPS = {1000: 2000, 10_000: 600}  # where those of the protocol would take hours
-FEW = {10_000: (2, 4)}  # depths there
+SEEDS = {10: 3, 100: 3, 1000: 3, 10_000: 1}  # of each length
+STEPS = {1000: 2000, 10_000: 1500}  # where those of the protocol would take hours
+FEW = {10_000: (1, 2, 3)}  # depths there
 QUICK_SEQUENCES, QUICK_LENGTHS = 50, (10, 100)
 
 

@@ -9,6 +9,7 @@ dana2024-mlp  W_U (W_2 GELU(W_1 y) + y), y = x_S + heard
 
 import math
 from dataclasses import dataclass
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,8 +19,11 @@ from numpy.typing import NDArray
 from ....presets import Preset
 from ...problem import Problem
 from ..kernels import attention
-from .heads import Heads, Tables
+from ..kernels.lanes import LANES
+from .head import Head
+from .heads import Heads
 from .hidden import Activity, Hidden
+from .maps import Maps
 from .output import Output
 from .reading import Reading, reading
 from .workspace import Block, Buffers, flat, gradient
@@ -30,7 +34,7 @@ class Work:
     """One problem's memory: vectors of pairs (token, place), and what contexts hear."""
 
     reading: Reading
-    tables: Tables | None
+    tables: Any  # of the attention
     activity: Activity | None
     vectors: Block
     heard: Block
@@ -41,6 +45,19 @@ class Work:
         return self.heard if self.activity is None else self.activity.said
 
 
+class Attention(Protocol):
+    """What contexts hear: Head or Heads."""
+
+    def tables(self, reading: Reading) -> Any:
+        """What it keeps for a problem."""
+
+    def hear(self, tables: Any, vectors: Block, heard: Block) -> None:
+        """Add to heard [context, d] what the contexts of these pairs' vectors hear."""
+
+    def hear_backward(self, tables: Any, vectors: Block, heard: Block) -> None:
+        """Write the gradients of its tensors, and add to the errors of the vectors."""
+
+
 class Decoder:
     """A decoder that learns: see byheart.lab.learners.Learner.
 
@@ -49,7 +66,7 @@ class Decoder:
 
     def __init__(self, preset: Preset, generator: torch.Generator) -> None:
         sizes, shapes = preset.sizes, preset.tensors
-        d, heads, size = (int(sizes[x]) for x in ("dimension", "heads", "head_dimension"))
+        d, heads = int(sizes["dimension"]), int(sizes["heads"])
         answers, inputs = shapes["output.weight"]
         self.output = Output(answers, inputs, "output.bias" in shapes)
         self.tensors = {
@@ -65,7 +82,7 @@ class Decoder:
         tables = self.embedding, self.positions
         self.arrays = tuple(flat(x) for x in tables)
         self.gradients = tuple(flat(gradient(x)) for x in tables)
-        self.heads = Heads(self.tensors, heads, size, scale) if heads else None
+        self.heads = _attention(self.tensors, heads, scale)
         self.hidden = Hidden(self.tensors) if "hidden.weight" in shapes else None
         self.room = Buffers()
         self.works: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
@@ -127,6 +144,15 @@ class Decoder:
             self.room.block("vectors", read.pairs, d),
             self.room.block("heard", read.rows, d),
         )
+
+
+def _attention(tensors: dict[str, torch.Tensor], heads: int, scale: float) -> Attention | None:
+    """What computes it fastest."""
+    if not heads:
+        return None
+    maps = Maps(tensors)
+    alone = heads == 1 and maps.query.shape[1] % LANES == 0
+    return Head(maps, scale) if alone else Heads(maps, heads, scale)
 
 
 def sinusoids(length: int, dimension: int) -> torch.Tensor:

@@ -2,12 +2,9 @@
 
 The value and output maps of a head are multiplied first: with M_h = W_O,h W_V,h, what a context
 hears is the sum over heads and tokens of weight times M_h x. So every product with a weight matrix
-is done once a distinct pair, and only scores and sums are left to do for each context. Weights sum
-to 1, hence the biases of values and outputs add W_O b_V + b_O; a bias of keys changes no weight,
-and its gradient is 0.
+is done once a distinct pair, and only scores and sums are left to do for each context.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +14,9 @@ from numpy.typing import NDArray
 from ..kernels import attention
 from ..kernels.lanes import LANES
 from ..kernels.narrow import product, product_backward
+from .maps import Maps
 from .reading import Reading
 from .workspace import Block, Buffers, flat, gradient
-
-MAPS = ("query", "key", "value", "out")
 
 
 @dataclass(frozen=True)
@@ -76,6 +72,9 @@ class Packed:
         torch.index_select(packed, 0, self.back, out=to_matrix.view(-1))
         return to_matrix
 
+    def read_bias(self, to_bias: torch.Tensor) -> torch.Tensor:
+        return torch.index_select(self.to_bias, 0, self.row_back, out=to_bias)
+
 
 def _inverse(there: torch.Tensor) -> torch.Tensor:
     """For each place, the first that is filled from it."""
@@ -87,16 +86,12 @@ def _inverse(there: torch.Tensor) -> torch.Tensor:
 class Heads:
     """The maps of attention; scores are multiplied by `scale`."""
 
-    def __init__(
-        self, tensors: Mapping[str, torch.Tensor], heads: int, size: int, scale: float
-    ) -> None:
-        self.query, self.key, self.value, self.out = (
-            tensors[f"attention.{name}.weight"] for name in MAPS
-        )
-        self.biases = [tensors.get(f"attention.{name}.bias") for name in MAPS]
-        self.heads, self.size, self.width, self.scale = heads, size, self.query.shape[1], scale
+    def __init__(self, maps: Maps, heads: int, scale: float) -> None:
+        size = len(maps.query) // heads
+        self.maps, self.heads, self.size, self.scale = maps, heads, size, scale
+        self.width = maps.query.shape[1]
         d = self.width
-        self.maps = Packed(heads, size, d), Packed(heads, size, d), Packed(heads, d, d)
+        self.packed = Packed(heads, size, d), Packed(heads, size, d), Packed(heads, d, d)
         self.products, self.to_products = torch.zeros(2, heads, d, d)
         self.shape = -(-heads // LANES), size, d
         self.room = Buffers()
@@ -104,7 +99,7 @@ class Heads:
     def tables(self, reading: Reading) -> Tables:
         """Room for the tables of a problem."""
         counts = -(-reading.queries // 4) * 4, reading.pairs, reading.pairs
-        sizes = [n * table.columns for n, table in zip(counts, self.maps, strict=True)]
+        sizes = [n * table.columns for n, table in zip(counts, self.packed, strict=True)]
         gradients = self.room("gradients", sum(sizes))
         return Tables(
             reading,
@@ -118,11 +113,9 @@ class Heads:
     def hear(self, tables: Tables, vectors: Block, heard: Block) -> None:
         """Add to heard [context, d] what the contexts of these pairs' vectors hear."""
         self._pack()
-        for packed, table, count in zip(self.maps, tables.values, tables.counts, strict=True):
+        for packed, table, count in zip(self.packed, tables.values, tables.counts, strict=True):
             product(vectors.array, *packed.arrays, table, count, self.width)
-        _, _, value, out = self.biases
-        if value is not None and out is not None:
-            heard.rows.add_(torch.addmv(out, self.out, value))
+        self.maps.add_bias(heard.rows)
         attention.attend(*tables.forward, heard.array, *self.shape)
 
     def hear_backward(self, tables: Tables, vectors: Block, heard: Block) -> None:
@@ -132,43 +125,35 @@ class Heads:
             *tables.forward, heard.error_array, *tables.gradients, tables.scores, *self.shape
         )
         rows = vectors.array, vectors.error_array
-        for packed, errors, count in zip(self.maps, tables.gradients, tables.counts, strict=True):
+        for packed, errors, count in zip(self.packed, tables.gradients, tables.counts, strict=True):
             product_backward(*rows, *packed.gradients, errors, count, self.width)
-        self._unpack(heard.errors)
+        self._unpack()
+        self.maps.learn_bias(heard.errors)
 
     def _pack(self) -> None:
         """Lay the weights out as the kernels read them."""
-        asking, asked, said = self.maps
-        asking.fill(self.query, self.biases[0])
+        (asking, asked, said), maps = self.packed, self.maps
+        asking.fill(maps.query, maps.query_bias)
         if self.scale != 1:
             asking.weight.mul_(self.scale)
             asking.bias.mul_(self.scale)
-        asked.fill(self.key)
-        torch.bmm(self._out(self.out), self._value(self.value), out=self.products)
+        asked.fill(maps.key)
+        torch.bmm(self._out(maps.out), self._value(maps.value), out=self.products)
         said.fill(self.products)
         if said.spare:
             said.weight[-1, :, :, LANES - said.spare :] = 0  # lanes of no head say nothing
 
-    def _unpack(self, to_heard: torch.Tensor) -> None:
+    def _unpack(self) -> None:
         """Write the gradients of the maps, given those that the kernels wrote."""
-        asking, asked, said = self.maps
-        asking.read(gradient(self.query)).mul_(self.scale)
-        asked.read(gradient(self.key))
+        (asking, asked, said), maps = self.packed, self.maps
+        asking.read(gradient(maps.query)).mul_(self.scale)
+        if maps.query_bias is not None:
+            asking.read_bias(gradient(maps.query_bias)).mul_(self.scale)
+        asked.read(gradient(maps.key))
         products = said.read(self.to_products)
-        out, value = self._out(self.out), self._value(self.value)
-        torch.bmm(out.transpose(1, 2), products, out=self._value(gradient(self.value)))
-        self._out(gradient(self.out)).copy_(torch.bmm(products, value.transpose(1, 2)))
-        self._learn_biases(to_heard)
-
-    def _learn_biases(self, to_heard: torch.Tensor) -> None:
-        query, _, value, out = self.biases
-        if query is None or value is None or out is None:
-            return
-        asking = self.maps[0]
-        torch.index_select(asking.to_bias, 0, asking.row_back, out=gradient(query)).mul_(self.scale)
-        to_out = torch.sum(to_heard, 0, out=gradient(out))
-        torch.mv(self.out.T, to_out, out=gradient(value))
-        gradient(self.out).addr_(to_out, value)
+        out, value = self._out(maps.out), self._value(maps.value)
+        torch.bmm(out.transpose(1, 2), products, out=self._value(gradient(maps.value)))
+        self._out(gradient(maps.out)).copy_(torch.bmm(products, value.transpose(1, 2)))
 
     def _out(self, matrix: torch.Tensor) -> torch.Tensor:
         """A matrix of W_O's shape as [heads, d, size]."""

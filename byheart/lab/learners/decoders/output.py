@@ -15,7 +15,7 @@ from .reading import Reading
 from .workspace import Block, Buffers, flat
 
 LOW = -1e30  # the logit of no answer
-CACHE = 1 << 16  # logits that BLAS works on at a time
+CACHE = 1 << 17  # logits that BLAS works on at a time
 FEW = 24  # so many inputs or fewer: the kernel is faster than BLAS (measured)
 
 

@@ -6,6 +6,7 @@ lanes      eight numbers as one value
 Of decoders:
 
 attention  from the last token, all heads of a context at once
+one_head   the same for a single head
 narrow     products with narrow matrices
 gelu       the neurons, with their slopes
 saying     the output layer with its loss
