@@ -60,11 +60,11 @@ def _sizes(path: str, model: "AnyModel") -> "Row":
     if training is None:
         said = f"{name}: {model.about['method']}"
         return Row(said, "saved", "at_most", own, kept, depth, reason=_claim(model))
-    said, reason = f"{name}: {model.about['paper']}, trained", _claim(model)
-    learnt = training.get("parameters")
-    if type(learnt) is not int:  # a folder may come from anywhere
-        raise ByheartError(f"{path}/config.json does not say how many parameters were trained.")
-    reason += f" Certified with {own:,} parameters."
+    learnt, trial = training.get("parameters"), training.get("trial")
+    if type(learnt) is not int or type(trial) is not dict:  # a folder may come from anywhere
+        raise ByheartError(f"{path}/config.json does not say what was trained.")
+    said = f"{name}: {trial.get('architecture')}, trained"
+    reason = f"{_claim(model)} Certified with {own:,} parameters."
     return Row(said, "trained", "at_most", learnt, kept, depth, reason=reason)
 
 

@@ -68,7 +68,7 @@ def check_place(path: Path, force: bool) -> None:
             raise ByheartError(f"{path.parent} is no folder; make it first.")
         return
     if not force:
-        raise ByheartError(f"{path} exists; choose another name, or replace it with force.")
+        raise ByheartError(f"{path} exists; choose another name, or --force to replace it.")
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         raise ByheartError(f"{path} is no folder with a model and is not replaced.")
     entries = list(os.scandir(path))

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ByheartError
 from .learners import Learner
 from .problem import Problem
-from .protocol import LONGEST_SIDE, Attempt
+from .protocol import Attempt
 from .trial import Trial
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def optimiser_of(attempt: Attempt, parameters: "list[torch.Tensor]") -> "torch.o
         parameters,
         lr=attempt.rate,
         weight_decay=attempt.weight_decay,
-        max_precondition_dim=LONGEST_SIDE,
+        max_precondition_dim=attempt.turned,
     )
 
 

@@ -4,7 +4,7 @@ import math
 
 from ..presets import Preset
 from .problem import Problem, size_of
-from .protocol import LONGEST_SIDE, Protocol
+from .protocol import Protocol
 from .trial import Trial
 
 PROCESS = 300_000_000  # bytes of a worker that trains next to nothing; libraries are shared
@@ -18,21 +18,21 @@ def bytes_of(trial: Trial, problem: Problem) -> int:
     and keeps more (19 were seen).
     """
     preset = trial.preset(problem)
-    soap = any(attempt.optimiser == "soap" for attempt in trial.protocol.attempts)
+    turned = [x.turned for x in trial.protocol.attempts if x.optimiser == "soap"]
     return (
         PROCESS
         + size_of(problem)
-        + SINGLE * (20 if soap else 7) * preset.parameters
-        + (SINGLE * _preconditioners(preset) if soap else 0)
+        + SINGLE * (20 if turned else 7) * preset.parameters
+        + (SINGLE * _preconditioners(preset, max(turned)) if turned else 0)
         + len(problem) * _each(preset, problem)
         + _drawn(trial.protocol, problem)
     )
 
 
-def _preconditioners(preset: Preset) -> int:
+def _preconditioners(preset: Preset, longest: int) -> int:
     """Numbers of SOAP: a matrix and its basis for each side, and four to turn the largest."""
     shapes = [shape for shape in preset.tensors.values() if len(shape) > 1]
-    sides = [side for shape in shapes for side in shape if side <= LONGEST_SIDE]
+    sides = [side for shape in shapes for side in shape if side <= longest]
     return 2 * sum(side * side for side in sides) + 4 * max(sides, default=0) ** 2
 
 

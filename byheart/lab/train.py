@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..threads import single
-from .descent import descend, judged
+from .descent import descend, judged, optimiser_of
 from .learners import Learner, learner
 from .problem import Problem
 from .protocol import Attempt
@@ -51,12 +51,22 @@ def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[R
 
     journal  a file in which a search for hyper-parameters keeps what it has tried
     """
-    started = time.process_time()
     with _arithmetic():
+        _load(trial, problem)
+        started = time.process_time()
         found = _outcomes(trial, problem, journal)
+        seconds = time.process_time() - started
     chosen = best(found)
     assert chosen.learner is not None
-    return _row(trial, problem, found, chosen, time.process_time() - started), chosen.learner
+    return _row(trial, problem, found, chosen, seconds), chosen.learner
+
+
+def _load(trial: Trial, problem: Problem) -> None:
+    """Take a step that does not count: loading and compiling are no part of a training's time."""
+    attempt = trial.protocol.attempts[0]
+    model = learner(trial.preset(problem), problem, 0, attempt.shrink)
+    model.step(problem)
+    optimiser_of(attempt, list(model.tensors.values())).step()
 
 
 @contextmanager

@@ -39,8 +39,8 @@ def outcomes(trial: Trial, problem: Problem, journal: str | None) -> list[Outcom
     found = [_kept(trial, one) for one in study.get_trials(states=(TrialState.COMPLETE,))]
     while len(found) < trial.protocol.search.trials and not any(one.reached for one in found):
         found.append(_attempt(trial, problem, study, trial.protocol.search, len(found)))
-    at = found.index(best(found))
-    if found[at].learner is None:
+    while best(found).learner is None:
+        at = found.index(best(found))
         found[at] = outcome(trial, problem, found[at].attempt, at)
     return found
 

@@ -1,13 +1,15 @@
 """A trial ends when it may and says what it came to, also when the training blows up."""
 
 import json
+import time
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from byheart.lab.descent import descend  # noqa: E402
+from byheart.lab.descent import descend, optimiser_of  # noqa: E402
+from byheart.lab.learners import learner  # noqa: E402
 from byheart.lab.problem import Problem  # noqa: E402
 from byheart.lab.protocol import Attempt, Protocol  # noqa: E402
 from byheart.lab.train import train  # noqa: E402
@@ -39,6 +41,31 @@ def test_what_blew_up_has_not_memorised():
     row, _ = train(trial(rate=1e30), problem([0, 0, 0]))
     assert row["loss"] is None and row["accuracy"] == 1
     assert not row["reached"]
+
+
+def test_loading_is_no_part_of_the_time(monkeypatch):
+    """As if the first use of a learner took half a second to load."""
+    made = []
+
+    def slow(*arguments):
+        end = time.process_time() + (0.5 if not made else 0)
+        while time.process_time() < end:
+            pass
+        made.append(learner(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr("byheart.lab.train.learner", slow)
+    row, model = train(trial(), problem([0, 2, 1]))
+    assert row["seconds"] < 0.5 and model is made[1]
+
+
+@pytest.mark.parametrize(("turned", "sides"), [(2, []), (3, [3]), (12, [12, 3])])
+def test_soap_turns_sides_up_to_a_length(turned, sides):
+    weight = torch.nn.Parameter(torch.ones(12, 3))
+    weight.grad = torch.rand(12, 3)
+    optimiser = optimiser_of(Attempt("soap", 0.01, 1, turned=turned), [weight])
+    optimiser.step()
+    assert [len(x) for x in optimiser.state[weight]["GG"] if len(x)] == sides
 
 
 class Boasting:

@@ -19,6 +19,7 @@ ONE = Trial(
     Criterion("gap", 0.01),
     0,
 )
+FIRST = ONE.protocol.attempts[0]
 
 
 @pytest.mark.parametrize("name", sorted(PROTOCOLS), ids=" ".join)
@@ -41,6 +42,7 @@ def test_the_key_does_not_depend_on_the_order_of_names():
         replace(ONE, data={"sha256": "1", "sequences": 3}),
         replace(ONE, criterion=Criterion("gap", 0.02)),
         replace(ONE, protocol=protocol("madden2024", "fast", steps=7)),
+        replace(ONE, protocol=replace(ONE.protocol, attempts=(replace(FIRST, turned=129),))),
         replace(ONE, protocol=replace(ONE.protocol, search=Search(2, (0.1, 1.0), (0, 1)))),
     ],
 )

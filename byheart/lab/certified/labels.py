@@ -70,7 +70,9 @@ def _model(made: Made, found: Network, dataset: Dataset, on_conflict: str, bits:
     about = made.about(found, dataset, len(contexts(dataset, positions=False)), on_conflict)
     about["conflicts"] = settled(made.dataset, dataset)
     about["training"]["bits"] = bits
-    about["notes"].append(f"weights are multiples of 2^-{bits}, rounded from float32")
+    about["notes"].append(
+        f"weights are rounded from float32 to multiples of 2^-{bits}, W_O to a grid as fine"
+    )
     tokens = made.dataset.tokens if isinstance(made.dataset.tokens, tuple) else None
     return Model(found, dataset.kind, tokens, made.dataset.label_names, None, about)
 

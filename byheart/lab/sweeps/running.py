@@ -57,7 +57,7 @@ def execute(
     problems  the problem of a trial; trials of the same data get the same object
 
     A trial that fails does not stop the others: TrialFailed comes when they are done. At an
-    interrupt, and after an error, all rows that were finished are in the file.
+    interrupt, and after an error, all rows that the engine handed over are in the file.
     """
     with Rows(folder) as rows:
         settle(folder, sweep.json())  # while no other run may write here

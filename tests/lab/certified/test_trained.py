@@ -100,6 +100,7 @@ def test_a_trained_model_stands_among_the_others(trained, capsys):
     assert code == 0
     (own,) = [x for x in found["rows"] if x["kind"] == "trained"]
     assert own["applies"] and own["evidence"] == PROVED
+    assert own["name"] == f"m: {row['trial']['architecture']}, trained"
     assert own["parameters"] == row["parameters"] and own["depth"] >= 1 and own["bits"] > 0
     sizes = [x["parameters"] for x in found["rows"] if x["applies"] and x["parameters"]]
     assert sizes == sorted(sizes)
