@@ -1,16 +1,22 @@
 """measure: it goes on where it stopped, says what the rows say, and refuses before it trains."""
 
+import io
 import json
+import re
+import socket
 import subprocess
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from byheart.cli import main
-from byheart.commands.training import Workers, check_memory
+from byheart.cli.measure import measured
+from byheart.commands.training import Workers, check_memory, rows_of
+from byheart.commands.watch import SILENT
 from byheart.errors import ByheartError
 from byheart.lab.material import Material
 from byheart.lab.memory import PROCESS, bytes_of
@@ -21,38 +27,22 @@ from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion, Trial
 from byheart.load import load
 
+TESTS = str(Path(__file__).parent)
+sys.path.insert(0, TESTS)
+from stand_in import StandIn  # noqa: E402
+
+sys.path.remove(TESTS)
 TEXT = "a b c a b d\n\nb c a c b a\n\na b c d d a\n\nc a b a b c\n"
 THRESHOLD = 11  # neurons with which the pretended training memorises
 
 
 @dataclass
-class Pretended:
-    """An engine that trains nothing: sizes from a threshold on memorise, a seed needs one more."""
+class Pretended(StandIn):
+    """Sizes from a threshold on memorise, a seed needs one more."""
 
-    jobs: int = 1
     threshold: float = THRESHOLD
-    stop_after: int | None = None
-    waiting: list = field(default_factory=list)
-    ran: list = field(default_factory=list)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.waiting.clear()
-
-    @property
-    def running(self):
-        return len(self.waiting)
-
-    def submit(self, trial, problem):
-        self.waiting.append((trial, problem))
-
-    def finished(self):
-        if self.stop_after == len(self.ran):
-            raise KeyboardInterrupt
-        trial, problem = self.waiting.pop(0)
-        self.ran.append(trial)
+    def row(self, trial, problem):
         size = max(trial.sizes.get(x, 0) for x in ("neurons", "heads", "layers", "width"))
         reached = size >= self.threshold + trial.seed
         loss = problem.entropy * (1.001 if reached else 2) + (0 if reached else 5)
@@ -70,6 +60,25 @@ class Pretended:
 @pytest.fixture
 def engine(monkeypatch):
     found = Pretended()
+    monkeypatch.setattr(Workers, "start", lambda self, folder: found)
+    return found
+
+
+class Unlucky(Pretended):
+    """Every seed needs a size of its own."""
+
+    needs: tuple = ()
+
+    def finished(self):
+        seed = self.waiting[0][0].seed
+        self.threshold = self.needs[seed] - seed
+        return super().finished()
+
+
+@pytest.fixture
+def unlucky(monkeypatch):
+    """An engine whose `needs` are the sizes with which the seeds 0, 1, ... memorise."""
+    found = Unlucky()
     monkeypatch.setattr(Workers, "start", lambda self, folder: found)
     return found
 
@@ -142,10 +151,54 @@ def test_the_sentences(ask, engine):
     words = " ".join(out.split())
     assert code == 0 and "memorised: gap ≤ 1 % of the entropy" in words
     assert "fewest neurons that memorise: 11 (" in words
-    assert "in 1 of 2 seeds; 8 was not reached in 800 steps" in words
+    assert "in 1 of 2 seeds, 12 in the other; 8 was not reached in 800 steps" in words
     assert "2 of 2" in words and "0 of 2" in words and "cannot" not in words
     code, out, _ = ask("--axis", "width=16", "--seeds", "2")
     assert "in 2 of 2 seeds; nothing smaller was tried" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("find", [(), ("--find",)])
+@pytest.mark.parametrize(
+    ("needs", "words"),
+    [
+        ((4, 4), "4 (# parameters), in 2 of 2 seeds; nothing smaller was tried"),
+        ((4, 12), "4 (# parameters), in 1 of 2 seeds, 12 in the other; nothing smaller was tried"),
+        ((12, 4, 4), "4 (# parameters), in 2 of 3 seeds, 12 in another; nothing smaller"),
+        ((8, 4, 12), "4 (# parameters), in 1 of 3 seeds, 8 to 12 in 2 others; nothing smaller"),
+        ((99, 4), "4 (# parameters), in 1 of 2 seeds; 1 seed did not reach it with up to 16 in "
+         "800 steps; nothing smaller was tried"),
+        ((4, 99, 12, 99), "4 (# parameters), in 1 of 4 seeds, 12 in another; 2 seeds did not reach "
+         "it with up to 16 in 800 steps; nothing smaller was tried"),
+        ((16,), "16 (# parameters), in 1 of 1 seed; 12 was not reached in 800 steps"),
+    ],
+)  # fmt: skip
+def test_every_seed_is_told(ask, unlucky, needs, words, find):
+    """Also the seeds that a bisection did not try with the smallest size."""
+    unlucky.needs = needs
+    code, out, _ = ask("--axis", "width=4-16+4", "--seeds", len(needs), *find)
+    said = re.sub(r"\([\d,]+ parameters", "(# parameters", " ".join(out.split()))
+    assert code == 0 and f"fewest neurons that memorise: {words}" in said and "cannot" not in said
+
+
+def test_what_was_tried_below_by_some_seeds(ask, unlucky):
+    unlucky.needs = (8, 16)
+    _, out, _ = ask("--axis", "width=4-16+4", "--seeds", "2", "--find")
+    said = " ".join(out.split())
+    assert "16 in the other; 4 (tried by 1 seed) was not reached in 800 steps" in said
+    _, out, _ = ask("--axis", "width=4-16+4", "--seeds", "2")
+    assert "16 in the other; 4 was not reached in 800 steps" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("criterion", ["gap=0.01", "loss=0.01", "accuracy=0.5"])
+def test_no_line_begins_with_a_unit(ask, engine, criterion):
+    options = ("--axis", "sequences=20", "--axis", "width=4", "--criterion", criterion)
+    _, answer, _ = ask(*options, "--json")
+    for width in range(20, 140):
+        screen = Console(width=width, file=io.StringIO(), highlight=False)
+        screen.print(measured(answer))
+        lines = screen.file.getvalue().split("\n")
+        assert not [line for line in lines if line.strip().startswith(("%", "nats"))]
+        assert max(map(len, lines)) <= width
 
 
 def test_what_is_not_reached_is_censored(ask, engine):
@@ -179,7 +232,9 @@ def test_find_trains_few(ask, engine):
     code, answer, _ = ask("--axis", "width=1-31", "--seeds", "2", "--find", "--json")
     assert code == 0 and len(engine.ran) == 10 == answer["trials"]["total"]
     (cell,) = answer["cells"]
-    assert cell["by_seed"] == [11, 12] and cell["below"]["value"] == 10
+    assert cell["below"]["value"] == 10 and cell["by_seed"] == [
+        {"seed": seed, "smallest": 11 + seed, "largest": 16, "steps": 800} for seed in (0, 1)
+    ]
 
 
 def test_more_axes(ask, engine):
@@ -250,9 +305,71 @@ def test_the_legend_says_what_is_censored(ask, engine):
     options = ("--axis", "sequences=15,20", "--axis", "width=4", "--seeds", "1", "--json")
     _, answer, _ = ask(*options, folder="two")
     figure = draw(answer)
-    assert words(figure) == ["not reached in 800 steps"]
-    marks = [line.get_marker() for line in figure.axes[0].lines if len(line.get_xdata()) == 1]
-    assert marks == ["^", "^"]
+    assert words(figure) == ["not reached by a seed or more in 800 steps"]
+    assert [mark for mark, _, _ in marks(figure)] == ["^", "^"]
+
+
+def marks(figure):
+    """Shape, place and height of the marks, without those of the legend."""
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 1]
+    return [(x.get_marker(), x.get_xdata()[0], x.get_ydata()[0]) for x in lines]
+
+
+def bars(figure):
+    """Where vertical lines end, by their place."""
+    lines = [line for line in figure.axes[0].lines if line.get_marker() == "None"]
+    found = [line for line in lines if len(line.get_xdata()) == 2 and line.get_linestyle() == "-"]
+    return [(line.get_xdata()[0], *line.get_ydata()) for line in found]
+
+
+def test_a_bar_ends_in_a_triangle_where_a_seed_reached_nothing(ask, unlucky):
+    from byheart.figures.measure import draw
+
+    unlucky.needs = (4, 8, 99)
+    options = ("--axis", "sequences=15,20", "--axis", "width=4-16+4", "--seeds", "3", "--find")
+    _, answer, _ = ask(*options, "--json")
+    figure = draw(answer)
+    for cell in answer["cells"]:
+        place, sizes = cell["at"]["sequences"], [x["parameters"] for x in cell["points"]]
+        own = [(mark, height) for mark, x, height in marks(figure) if x == place]
+        assert own == [("o", sizes[0]), ("^", sizes[-1])]
+        assert (place, sizes[0], sizes[-1]) in bars(figure)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "memorised by a seed or more", "not reached by a seed or more in 800 steps",
+    ]  # fmt: skip
+    unlucky.needs = (4, 8, 12)
+    _, answer, _ = ask(*options, "--json", folder="lucky")
+    figure = draw(answer)
+    assert {mark for mark, _, _ in marks(figure)} == {"o"}
+    for cell in answer["cells"]:
+        sizes = [x["parameters"] for x in cell["points"]]
+        assert (cell["at"]["sequences"], sizes[0], sizes[2]) in bars(figure)
+
+
+def test_trainings_that_blew_up_are_drawn(ask, engine, tmp_path):
+    """At 4 all of them, at 8 two of three, at 16 one, at 32 two, beside one that memorises."""
+    from byheart.figures.measure import draw
+
+    engine.threshold = 30
+    options = ("--axis", "width=4,8,16,32", "--seeds", "3", "--json")
+    ask(*options)
+    blown = {(4, 0), (4, 1), (4, 2), (8, 0), (8, 1), (16, 0), (32, 1), (32, 2)}
+    rows = file.read(tmp_path / "rows")
+    for row in rows:
+        if (row["trial"]["sizes"]["neurons"], row["trial"]["seed"]) in blown:
+            row |= {"loss": None, "reached": False}
+        elif row["trial"]["sizes"]["neurons"] == 8:
+            row["loss"] = 1000.0  # farther off than all others, and still on the picture
+    (tmp_path / "rows" / "rows.jsonl").write_text("".join(json.dumps(x) + "\n" for x in rows))
+    _, answer, _ = ask(*options)
+    figure = draw(answer)
+    top, found = figure.axes[0].get_ylim()[1], marks(figure)
+    gaps = {point["value"]: point["gap"] for point in answer["cells"][0]["points"]}
+    assert {x for mark, x, height in found if (mark, height) == ("^", top)} == {4, 8, 16, 32}
+    others = [mark for mark in found if mark[2] != top]
+    assert others == [("^", 16, gaps[16]["median"]), ("o", 32, pytest.approx(gaps[32]["low"]))]
+    assert [x for x, low, high in bars(figure) if low < high == top] == [8, 16, 32]
+    assert "a training blew up" in [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 # --- going on
@@ -273,7 +390,8 @@ def test_the_same_command_again_trains_nothing(ask, engine, tmp_path):
 def test_an_interrupt_keeps_what_is_finished(ask, engine, tmp_path, after):
     options = ("--axis", "width=4,8,12,16", "--seeds", "1", "--json")
     engine.stop_after = after
-    assert ask(*options)[0] == 130
+    code, _, said = ask(*options)
+    assert code == 130 and "kept in" in said and said.count("\n") == 1
     assert len(file.read(tmp_path / "rows")) == after
     engine.stop_after = None
     _, answer, _ = ask(*options)
@@ -298,6 +416,27 @@ def test_rows_of_another_configuration(ask, engine, data):
     data.write_text(TEXT + "\nd d d d\n")
     refused(ask(*again), "of another measurement", "data")
     assert len(engine.ran) == 2
+
+
+def test_rows_of_another_measurement_without_its_configuration(ask, engine, tmp_path):
+    given = ("--axis", "width=4,16", "--seeds", "1")
+    for folder, steps in (("rows", "3"), ("other", "5")):
+        ask(*given, "--steps", steps, folder=folder)
+    (tmp_path / "rows" / "configuration.json").unlink()
+    refused(ask(*given, "--steps", "4"), "rows.jsonl: line 1 is of another measurement", "steps")
+    assert not (tmp_path / "rows" / "configuration.json").exists()
+    with open(tmp_path / "other" / "rows.jsonl", "ab") as more:
+        more.write((tmp_path / "rows" / "rows.jsonl").read_bytes())
+    found = ask(*given, "--steps", "5", folder="other")
+    refused(found, "rows.jsonl: line 3 is of another measurement", "steps")
+
+
+def test_a_report_of_less_leaves_the_configuration(ask, engine, tmp_path):
+    ask("--axis", "width=4,8,16", "--seeds", "2")
+    path = tmp_path / "rows" / "configuration.json"
+    before = path.read_bytes()
+    assert ask("--axis", "width=4,16", "--seeds", "1")[0] == 0
+    assert path.read_bytes() == before
 
 
 def test_reporting_imports_no_torch(ask, engine, data, tmp_path):
@@ -326,7 +465,8 @@ def test_reporting_imports_no_torch(ask, engine, data, tmp_path):
         (["--axis", "sequences=4"], "must name a size of madden2024: dimension, neurons"),
         (["--axis", "width="], "has no values"),
         (["--axis", "width=4.5"], "numbers and ranges"),
-        (["--axis", "width=0,4"], "positive whole numbers"),
+        (["--axis", "width=0,4"], "--axis width takes whole numbers from 1 to"),
+        (["--axis", "width=-4"], "--axis width takes whole numbers from 1 to"),
         (["--axis", "heads=4"], "has no 'heads'; it has dimension, neurons, sequences"),
         (["--axis", "width=4", "--axis", "neurons=8"], "neurons is there twice"),
         (["--axis", "width=4", "--set", "width=8"], "is an axis and is fixed as well"),
@@ -337,10 +477,14 @@ def test_reporting_imports_no_torch(ask, engine, data, tmp_path):
         (["--axis", "width=4", "--protocol", "script"], "has the protocols"),
         (["--axis", "width=4", "--criterion", "good"], "--criterion is gap=SHARE"),
         (["--axis", "width=4", "--seeds", "0"], "--seeds is 1 or more"),
-        (["--axis", "width=4", "--steps", "0"], "--steps is 1 or more"),
+        (["--axis", "width=4", "--steps", "0"], "--steps is 1 to "),
         (["--axis", "width=4", "--jobs", "0"], "--jobs is 1 or more"),
         (["--axis", "width=4", "--engine", "cloud"], "--engine is processes or ray"),
         (["--axis", "width=4", "--address", "x:1"], "use --engine ray"),
+        (
+            ["--axis", "width=4", "--engine", "ray", "--jobs", "3"],
+            "--jobs is for --engine processes",
+        ),
         (["--axis", "width=4", "--loss", "hinge"], "--loss is cross-entropy or squared"),
         (["--axis", "width=4", "--loss", "squared"], "kajitsuka2025"),
         (["--axis", "width=4", "--plot", "x.pdf"], ".svg or .png"),
@@ -374,13 +518,33 @@ def test_tokens_that_are_no_words_are_refused(capsys, engine, tmp_path):
     refused(run(capsys, *given), "a decoder reads words or integers")
 
 
-def test_a_row_that_lacks_something_is_refused(ask, engine, tmp_path):
-    assert ask("--axis", "width=4", "--seeds", "1")[0] == 0
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"attempts": 3}, "has a field attempts that is not a list of attempts"),
+        ({"reached": "yes"}, "has a field reached that is not true or false"),
+        ({"trial": "x"}, "has a field trial that is not an object"),
+        ({"trial": {"seed": 1}}, "has a key that is not that of its trial"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_refused(ask, engine, tmp_path, change, words):
+    given = ("--axis", "width=4,8,11", "--seeds", "1")
+    assert ask(*given)[0] == 0
     path = tmp_path / "rows" / "rows.jsonl"
-    row = json.loads(path.read_text())
-    del row["loss"]
-    path.write_text(json.dumps(row) + "\n")
-    refused(ask("--axis", "width=4", "--seeds", "1"), "has no loss; use another folder")
+    first, second, *rest = map(json.loads, path.read_text().splitlines())
+    for row in ({**second, **change}, {x: second[x] for x in second if x not in change}):
+        path.write_text("".join(json.dumps(x) + "\n" for x in (first, row, *rest)))
+        lacks = f"has no {next(iter(change))}"
+        refused(ask(*given), f"{path}: line 2 {words if len(row) == len(second) else lacks}")
+    assert len(engine.ran) == 3
+    path.write_text("".join(json.dumps(x) + "\n" for x in (first, *rest)))
+    assert ask(*given)[0] == 0 and len(engine.ran) == 4
+
+
+def test_nothing_is_trained_beside_rows_that_lack_something(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"key": "a"}\n')
+    with pytest.raises(ByheartError, match="has no trial, parameters, contexts, "):
+        rows_of(None, None, tmp_path, Workers(), SILENT)
 
 
 def test_an_architecture_that_cannot_be_trained(ask, engine):
@@ -414,7 +578,10 @@ def test_saving_labels_that_conflict_is_refused_at_once(capsys, engine, labelled
     labelled.write_text(labelled.read_text() + "a b\tno\n")
     given = [labelled, "--input", "text", "--label", "label", "--architecture", "kajitsuka2025",
              "--axis", "layers=11", "-o", tmp_path / "rows"]  # fmt: skip
-    refused(run(capsys, *given, "--save", tmp_path / "model"), "two labels", "--on-conflict")
+    asked = (*given, "--save", tmp_path / "model")
+    refused(run(capsys, *asked), "two labels", "--on-conflict")
+    refused(run(capsys, *asked, "--on-conflict", "majority"), "equally often", "drop")
+    assert not engine.ran
     assert run(capsys, *given)[0] == 0
 
 
@@ -422,9 +589,47 @@ def test_what_does_not_memorise_again_is_not_saved(ask, engine, tmp_path, monkey
     """The rows may come from another machine, which rounds in another way."""
     other = lambda *_, **__: (None, {"reached": False})  # noqa: E731
     monkeypatch.setattr("byheart.lab.certified.convert.model", other)
-    given = ("--axis", "width=4,16", "--seeds", "1")
-    refused(ask(*given, "--save", tmp_path / "model"), "trained again it does not", "machine")
+    given = ("--axis", "width=4,16", "--seeds", "1", "--save", tmp_path / "model")
+    code, said, _ = ask(*given)
+    assert code == 1 and "trained again it does not" in " ".join(said.split())
+    assert "fewest neurons that memorise: 16" in said  # what was measured is told all the same
     assert not (tmp_path / "model").exists() and len(file.read(tmp_path / "rows")) == 2
+
+
+def test_saving_without_pytorch_tells_what_was_measured(ask, engine, tmp_path, monkeypatch):
+    from byheart.commands import training
+
+    given = ("--axis", "width=4,16", "--seeds", "1")
+    ask(*given)
+    monkeypatch.setattr(training, "find_spec", lambda name: None if name == "torch" else 1)
+    code, said, _ = ask(*given, "--save", tmp_path / "model")
+    assert code == 1 and "fewest neurons that memorise: 16" in said
+    assert "training needs PyTorch" in " ".join(said.split())
+
+
+def test_of_the_seeds_that_memorise_one_that_can_be_certified_is_saved(
+    ask, engine, tmp_path, monkeypatch
+):
+    tried = []
+
+    def model(trial, *_, **__):
+        tried.append(trial.seed)
+        raise ByheartError(f"seed {trial.seed} is wrong.")
+
+    monkeypatch.setattr("byheart.lab.certified.convert.model", model)
+    code, said, _ = ask("--axis", "width=16", "--seeds", "3", "--save", tmp_path / "model")
+    assert code == 1 and tried == [0, 1, 2]
+    assert "seed 2 is wrong" in " ".join(said.split())
+
+
+def test_rows_and_models_have_folders_of_their_own(ask, engine, tmp_path):
+    refused(ask("--axis", "width=4", "--save", tmp_path / "rows"), "the folder of the rows")
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "rows" / "config.json").write_text("{}")
+    refused(ask("--axis", "width=4"), "is a model folder")
+    (tmp_path / "file").touch()
+    refused(ask("--axis", "width=4", folder="file"), "is a file")
+    assert not engine.ran
 
 
 def test_a_model_folder_that_exists_is_not_replaced(ask, engine, tmp_path):
@@ -541,9 +746,11 @@ def test_no_cluster_leaves_nothing_behind(data, tmp_path):
     pytest.importorskip("ray")
     pytest.importorskip("torch")
     folder = tmp_path / "rows"
-    found = _byheart(
-        "measure", data, "--architecture", "madden2024", "--axis", "width=4", "-o", folder,
-        "--engine", "ray", "--address", "127.0.0.1:9",
-    )  # fmt: skip
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        found = _byheart(
+            "measure", data, "--architecture", "madden2024", "--axis", "width=4", "-o", folder,
+            "--engine", "ray", "--address", f"127.0.0.1:{unused.getsockname()[1]}",
+        )  # fmt: skip
     assert found.returncode == 2 and "no Ray cluster" in found.stderr
     assert found.stderr.count("\n") == 1 and not folder.exists()

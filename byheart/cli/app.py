@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .output import finish
-from .progress import watching
+from .progress import keeping, watching
 from .reading import Building, Loading, building, reading, sizing
 
 app = typer.Typer(
@@ -508,7 +508,7 @@ def measure(
     from ..commands.training import Workers
     from .measure import measured
 
-    with watching(json) as watch:
+    with keeping(output), watching(json) as watch:
         answer = command.measure(
             data, output, architecture=architecture, axis=axis, fixed=fixed or (), seeds=seeds,
             protocol=protocol, criterion=criterion, steps=steps, find=find, loss=loss,
@@ -516,6 +516,8 @@ def measure(
             plot=plot, loading=loading, force=force, watch=watch,
         )  # fmt: skip
     finish(answer, json, measured)
+    if answer["not_saved"]:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -559,7 +561,7 @@ def reproduce(
     from ..commands.training import Workers
     from .reproduce import reproduced
 
-    with watching(json) as watch:
+    with keeping(rows), watching(json) as watch:
         answer = command.reproduce(
             names or (), everything=everything, rows=rows, output=output, train=train,
             quick=quick, data=data, seeds=seeds, workers=Workers(jobs=jobs), watch=watch,

@@ -1,6 +1,11 @@
 """What a person sees of measure."""
 
-from rich.console import Group, RenderableType
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,6 +18,23 @@ WORDS = {  # of a criterion
 }
 SHARES = ("gap", "accuracy")  # shown in per cent
 UNITS = {"gap": "%", "loss": "nats", "accuracy": "%"}
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|nats\b)")
+
+
+@dataclass(frozen=True)
+class Line:
+    """Words that are broken to the width of the screen, and never before a unit.
+
+    Rich breaks at a no-break space too, so the lines are made here.
+    """
+
+    words: str
+    style: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        kept = BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", self.words)
+        for line in textwrap.wrap(kept, options.max_width, break_on_hyphens=False):
+            yield Text(line.replace("\N{NO-BREAK SPACE}", " "), self.style)
 
 
 def measured(answer: dict) -> Group:
@@ -21,9 +43,9 @@ def measured(answer: dict) -> Group:
     return Group(_title(answer), _about(answer), Text(), *parts, *_closing(answer))
 
 
-def _title(answer: dict) -> Text:
+def _title(answer: dict) -> Line:
     data = answer["dataset"]
-    return Text(
+    return Line(
         f"{answer['architecture']} on {data['name']}: {number(data['sequences'])} sequences, "
         f"{number(data['contexts'])} contexts, {_read(data)}{_best(data)}",
         style="bold",
@@ -35,10 +57,10 @@ def _read(data: dict) -> str:
     return f"vectors of {count} coordinates" if data["vectors"] else f"{count} tokens"
 
 
-def _about(answer: dict) -> Text:
+def _about(answer: dict) -> Line:
     sizes = "".join(f"{_words(name)} {number(size)}, " for name, size in answer["sizes"].items())
     about = f"{sizes}protocol {answer['protocol']}, {_plural(answer['seeds'], 'seed')}"
-    return Text(f"{about}; memorised: {_memorised(answer)}", style="dim")
+    return Line(f"{about}; memorised: {_memorised(answer)}", style="dim")
 
 
 def _memorised(answer: dict) -> str:
@@ -74,7 +96,7 @@ def _best(facts: dict) -> str:
 def _cell(answer: dict, cell: dict) -> list[RenderableType]:
     at = ", ".join(f"{_words(name)} {number(value)}" for name, value in cell["at"].items())
     contexts = f" ({number(cell['contexts'])} contexts{_best(cell)})" if cell["points"] else ""
-    title = [Text(f"{at}{contexts}", style="bold")] if at else []
+    title = [Line(f"{at}{contexts}", style="bold")] if at else []
     table = [_table(answer, cell)] if cell["points"] else []
     return [*title, *table, sentence(answer, cell), *_theory(cell), Text()]
 
@@ -120,7 +142,7 @@ def _value(kind: str, value: float | None) -> str:
 
 def sentence(answer: dict, cell: dict) -> Text:
     """The smallest that memorises, and on what evidence; what was not reached is never "cannot"."""
-    name, found, below = axis_name(answer), cell["smallest"], cell["below"]
+    name, found = axis_name(answer), cell["smallest"]
     if not cell["points"]:
         return Text("nothing was trained here", style="dim")
     if found is None:
@@ -128,12 +150,44 @@ def sentence(answer: dict, cell: dict) -> Text:
     asked = f"fewest {name} that memorise" if name[-1] == "s" else f"smallest {name} that memorises"
     text = Text(f"{asked}: ")
     text.append(number(found["value"]), "bold green")
-    text.append(f" ({number(found['parameters'])} parameters), in {_seeds(found)}")
+    text.append(f" ({number(found['parameters'])} parameters), {_seeds(cell)}")
+    return text.append(f"; {_evidence(cell)}")
+
+
+def _seeds(cell: dict) -> str:
+    """How many seeds memorise the smallest, and what the others came to.
+
+    A bisection tries few sizes with every seed, so the seeds of one size are not all of them.
+    """
+    each, least = cell["by_seed"], cell["smallest"]["value"]
+    missed = [x for x in each if x["smallest"] is None]
+    others = [x["smallest"] for x in each if x["smallest"] not in (least, None)]
+    agree = len(each) - len(others) - len(missed)
+    said = f"in {agree} of {_plural(len(each), 'seed')}"
+    if others:
+        ends = dict.fromkeys(number(end(others)) for end in (min, max))
+        said += f", {' to '.join(ends)} in {_others(len(others), len(each))}"
+    if missed:
+        tried, steps = min(x["largest"] for x in missed), max(x["steps"] for x in missed)
+        said += f"; {_plural(len(missed), 'seed')} did not reach it with up to {number(tried)}"
+        said += f" in {number(steps)} steps"
+    return said
+
+
+def _others(count: int, seeds: int) -> str:
+    if count > 1:
+        return f"{number(count)} others"
+    return "the other" if seeds == 2 else "another"
+
+
+def _evidence(cell: dict) -> str:
+    """What was tried below the smallest, by how many of the seeds if not by all."""
+    below = cell["below"]
     if below is None:
-        return text.append("; nothing smaller was tried")
-    return text.append(
-        f"; {number(below['value'])} was not reached in {number(below['steps'])} steps"
-    )
+        return "nothing smaller was tried"
+    some = below["seeds"] < len(cell["by_seed"])
+    tried = f" (tried by {_plural(below['seeds'], 'seed')})" if some else ""
+    return f"{number(below['value'])}{tried} was not reached in {number(below['steps'])} steps"
 
 
 def _censored(name: str, points: list[dict]) -> str:
@@ -143,10 +197,6 @@ def _censored(name: str, points: list[dict]) -> str:
         f"{name} {upto}{number(points[-1]['value'])}: not reached in {number(steps)} steps; "
         "more steps may reach it, or a larger one"
     )
-
-
-def _seeds(point: dict) -> str:
-    return f"{point['reached']} of {_plural(point['seeds'], 'seed')}"
 
 
 def _plural(count: int, word: str) -> str:
@@ -165,19 +215,27 @@ def _theory(cell: dict) -> list[Text]:
     return [Text(words, style="dim")]
 
 
+def _again(answer: dict) -> str:
+    """Models and pictures are not replaced without being asked."""
+    written = answer["saved"] or answer["picture"]
+    return "the same command with --force" if written else "the same command"
+
+
 def _closing(answer: dict) -> list[Text]:
     """What it took, where the rows are, what was saved and drawn."""
     trials, seconds = answer["trials"], answer["seconds"]
     lines = [
         f"{_plural(trials['ran'], 'trial')} run now, {number(trials['kept'])} kept from before; "
         f"{number(round(seconds['training'], 1))} CPU seconds of training in all",
-        f"rows in {answer['folder']}; the same command goes on from there",
+        f"rows in {answer['folder']}; {_again(answer)} goes on from there",
     ]
     saved = answer["saved"]
     if saved is not None:
         sizes = ", ".join(f"{_words(x)} {number(size)}" for x, size in saved["sizes"].items())
         data = f"; its data: {saved['data']}" if saved["data"] else ""
         lines.append(f"saved in {saved['folder']} ({saved['evidence']}): {sizes}{data}")
+    elif answer["not_saved"]:
+        lines.append(f"not saved in {answer['save']}: {answer['not_saved']}")
     elif answer["save"]:
         lines.append(f"nothing saved in {answer['save']}: no size memorises so far")
     if answer["picture"]:

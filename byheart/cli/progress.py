@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ..commands.watch import SILENT, Watch
 
@@ -20,6 +21,17 @@ def watching(json: bool = False) -> Iterator[Watch]:
                TimeElapsedColumn(), TextColumn("[dim]{task.fields[note]}"))  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield _Bar(progress)
+
+
+@contextmanager
+def keeping(folder: Path) -> Iterator[None]:
+    """Say at an interrupt that nothing finished is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = f"what is finished is kept in {folder}, and the same command goes on"
+        print(f"byheart: interrupted; {kept}.", file=sys.stderr)
+        raise
 
 
 class _Bar(Watch):

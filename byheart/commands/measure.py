@@ -15,7 +15,7 @@ from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
     from ..lab.material import Material
-    from ..lab.sweeps.sweep import Sweep
+    from ..lab.sweeps.sweep import RowsByKey, Sweep
 
 LOSSES = ("cross-entropy", "squared")
 SEEDS = 3
@@ -54,16 +54,16 @@ def measure(
     started = time.perf_counter()
     asked = _asked(architecture, axis, fixed, protocol, steps, criterion, seeds, find, loss)
     picture = checked_picture(plot, force)
+    _check_folder(Path(output))
     watch.stage("loading")
     material = Material(load(data, **(loading or {})), architecture, loss == "squared")
     sweep = _with_data(asked, material)
     _check_data(sweep, material)
-    saving.check(sweep, material)
+    saving.check(sweep, material, Path(output))
     rows, ran = rows_of(sweep, material, Path(output), workers, watch)
     found = answer(sweep, rows, ran)
     found["dataset"] = {"name": Path(data).name, **dataset_facts(material, _sequences(sweep)[-1])}
-    found |= {"folder": str(output), "saved": saving.run(sweep, material, rows, watch)}
-    found["save"] = None if saving.folder is None else str(saving.folder)
+    found |= {"folder": str(output)} | _saved(saving, sweep, material, rows, watch)
     found["seconds"]["this run"] = round(time.perf_counter() - started, 3)
     found["picture"] = _drawn(found, picture, watch)
     return found
@@ -98,6 +98,24 @@ def _asked(
     if sweep.size > MOST:
         raise ByheartError(f"that is {sweep.size:,} trials; {MOST:,} are the most.")
     return sweep
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ByheartError(f"{folder} is a file; rows go to a folder.")
+    if (folder / "config.json").exists():
+        raise ByheartError(f"{folder} is a model folder; rows go to another one.")
+
+
+def _saved(
+    saving: Saving, sweep: "Sweep", material: "Material", rows: "RowsByKey", watch: Watch
+) -> dict:
+    """What was saved and where, or why it was not: what was measured counts all the same."""
+    found: dict = {"save": None if saving.folder is None else str(saving.folder)}
+    try:
+        return {**found, "saved": saving.run(sweep, material, rows, watch), "not_saved": None}
+    except ByheartError as error:
+        return {**found, "saved": None, "not_saved": str(error)}
 
 
 def _check_loss(architecture: str, loss: str) -> None:

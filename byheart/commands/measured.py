@@ -7,8 +7,6 @@ if TYPE_CHECKING:
     from ..lab.sweeps.results import Cell
     from ..lab.sweeps.sweep import RowsByKey, Sweep
 
-FACTS = ("vocabulary", "outputs", "length", "predictions", "entropy", "best_accuracy")
-
 
 def answer(sweep: "Sweep", rows: "RowsByKey", ran: int) -> dict:
     """What the rows say of a sweep; `ran` of its trials are new."""
@@ -28,9 +26,11 @@ def answer(sweep: "Sweep", rows: "RowsByKey", ran: int) -> dict:
 
 def dataset_facts(material: "Material", sequences: int) -> dict:
     """Of the first so many sequences."""
+    from ..lab.sweeps.fields import FACTS
+
     problem = material.problem(sequences)
-    facts = {fact: getattr(problem, fact) for fact in FACTS}
-    counted = {"sequences": sequences, "contexts": len(problem)}
+    counted = {"sequences": sequences, "contexts": len(problem), "length": problem.length}
+    facts = {fact: getattr(problem, fact) for fact in FACTS if fact not in counted}
     return {**counted, "vectors": problem.reads_vectors, "squared": problem.squared, **facts}
 
 

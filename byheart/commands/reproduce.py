@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png")
 TRAINED = "--train or --quick"
+MOST_SEEDS = 1000
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def reproduce(
     if asked.train:
         _train(figures, asked, workers, watch)
     watch.stage("drawing")
-    found = {figure.name: _rows(asked.rows / asked.name(figure)) for figure in figures}
+    found = {figure.name: figure.own(_rows(asked.rows / asked.name(figure))) for figure in figures}
     missing = [name for name, there in found.items() if not there]
     if missing and (not everything or len(missing) == len(figures)):
         raise ByheartError(_advice(missing, asked))
@@ -89,8 +90,8 @@ def _check(trains: bool, data: object, seeds: int | None, workers: Workers) -> N
     for option, value in given.items():
         if value is not None and not trains:
             raise ByheartError(f"{option} is for training: give {TRAINED} as well.")
-    if seeds is not None and seeds < 1:
-        raise ByheartError(f"--seeds is 1 or more, not {seeds}.")
+    if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
+        raise ByheartError(f"--seeds is 1 to {MOST_SEEDS:,}, not {seeds:,}.")
 
 
 def _source(data: str | Path | None) -> Path | str | None:
@@ -120,16 +121,10 @@ def _advice(missing: list[str], asked: Asked) -> str:
 
 def _rows(folder: Path) -> "RowsByLabel":
     """The rows of each part that has some."""
-    from ..lab.sweeps.rows import read
-    from ..reproduce.figure import FIELDS
+    from ..lab.sweeps.rows import checked
 
     labels = sorted(path.parent.name for path in folder.glob("*/rows.jsonl"))
-    found = {label: read(folder / label) for label in labels}
-    for label, rows in found.items():
-        for row in rows:
-            if not FIELDS <= row.keys():
-                lacks = ", ".join(sorted(FIELDS - row.keys()))
-                raise ByheartError(f"{folder / label}: a row has no {lacks}; it cannot be drawn.")
+    found = {label: checked(folder / label) for label in labels}
     return {label: rows for label, rows in found.items() if rows}
 
 
@@ -155,7 +150,7 @@ def _trained(part: "Part", folder: Path, workers: Workers, watch: Watch) -> None
 def _drawn(figure: "Figure", rows: "RowsByLabel", asked: Asked) -> dict:
     """Write the pictures, and say what is on them."""
     from ..figures.picture import write
-    from ..reproduce.figure import censored, picture
+    from ..reproduce.figure import censored, picture, trainings
 
     files = _pictures(asked, figure)
     for path in files:
@@ -163,7 +158,7 @@ def _drawn(figure: "Figure", rows: "RowsByLabel", asked: Asked) -> dict:
         write(partial(picture, figure), dict(rows), path)
     return {
         **{key: getattr(figure, key) for key in ("name", "title", "paper")},
-        "trials": sum(map(len, rows.values())),
+        "trials": len(trainings(rows)),
         "censored": censored(rows),
         "fits": [fit.json() for fit in figure.fits(rows)],
         "caption": figure.caption(rows),

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..lab.sweeps.sweep import RowsByKey, Sweep
     from ..lab.trial import Trial
 
-NEEDED = {"parameters", "contexts", "vocabulary", "outputs", "predictions", "entropy", "loss"}
-NEEDED |= {"best_accuracy", "accuracy", "reached", "attempts", "seconds"}  # of a row
 ENGINES = ("processes", "ray")
 
 
@@ -35,6 +33,8 @@ class Workers:
             raise ByheartError(f"--engine is {' or '.join(ENGINES)}, not {self.engine!r}.")
         if self.engine != "ray" and self.address is not None:
             raise ByheartError("--address is that of a Ray cluster: use --engine ray.")
+        if self.engine == "ray" and self.jobs is not None:
+            raise ByheartError("--jobs is for --engine processes: a Ray cluster runs one a core.")
         if self.jobs is not None and self.jobs < 1:
             raise ByheartError(f"--jobs is 1 or more, not {self.jobs}.")
 
@@ -60,13 +60,13 @@ def rows_of(
     sweep: "Sweep", material: "Material", folder: Path, workers: Workers, watch: Watch
 ) -> "tuple[RowsByKey, int]":
     """All rows of the folder, and how many are new. What is there is not trained again."""
-    from ..lab.sweeps.rows import read, settle
+    from ..lab.sweeps.rows import check_configuration, check_rows, checked
     from ..lab.sweeps.running import execute
 
-    before = {row["key"]: row for row in read(folder)}
-    _check_rows(sweep, before, folder)
-    if not sweep.wanted(before):
-        settle(folder, sweep.json())
+    before = {row["key"]: row for row in checked(folder)}
+    check_rows(folder, before.values(), sweep.json())
+    if before and not sweep.wanted(before):
+        check_configuration(folder, sweep.json())
         return before, 0
     check_packages(sweep.protocol, workers)
     missing = [trial for trial in sweep.trials() if trial.key not in before]
@@ -77,18 +77,7 @@ def rows_of(
     return after, len(after.keys() - before.keys())
 
 
-def _check_rows(sweep: "Sweep", rows: "RowsByKey", folder: Path) -> None:
-    """ByheartError if a row of the sweep lacks something, as one of an older version may."""
-    for trial in sweep.trials():
-        lacks = sorted(NEEDED - rows[trial.key].keys()) if trial.key in rows else []
-        if lacks:
-            raise ByheartError(
-                f"{folder}: the row of the trial {trial.key[:12]} has no {', '.join(lacks)}; "
-                "use another folder."
-            )
-
-
-def check_packages(protocol: "Protocol", workers: Workers) -> None:
+def check_packages(protocol: "Protocol", workers: Workers = Workers()) -> None:  # noqa: B008
     """ByheartError if what trains is not installed."""
     needed = {"torch": True, "optuna": protocol.search is not None}
     needed["pytorch_optimizer"] = any(x.optimiser == "soap" for x in protocol.attempts)

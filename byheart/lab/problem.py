@@ -169,7 +169,10 @@ def _tokens(dataset: Dataset, sequences: Ints) -> tuple[NDArray, Ints]:
     lengths = dataset.lengths[sequences]
     table: NDArray = np.arange(len(dataset.tokens), dtype=np.int32)
     if dataset.kind == "vector":
-        table = dataset.vectors.astype(np.float32)
+        with np.errstate(over="ignore"):
+            table = dataset.vectors.astype(np.float32)
+        if not np.isfinite(table).all():
+            raise ByheartError("a coordinate is too large for float32, in which training computes.")
     tokens = np.zeros((len(sequences), int(lengths.max()), *table.shape[1:]), table.dtype)
     flat = take(dataset.ids, dataset.starts[sequences], lengths)
     tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = table[flat]

@@ -17,6 +17,7 @@ from ..errors import ByheartError
 # vocabulary of stories as it is: a step costs less and got farther, 100 stories with 8 neurons were
 # at 1.4 nats instead of 15 after 2,000 steps.
 LONGEST_SIDE = 128
+MOST_STEPS = 10**8  # months
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,6 @@ def protocol(architecture: str, name: str, steps: int | None = None) -> Protocol
     found = PROTOCOLS[architecture, name]
     if steps is None:
         return found
-    if steps < 1:
-        raise ByheartError(f"--steps is 1 or more, not {steps}.")
+    if not 1 <= steps <= MOST_STEPS:
+        raise ByheartError(f"--steps is 1 to {MOST_STEPS:,}, not {steps:,}.")
     return replace(found, attempts=tuple(replace(x, steps=steps) for x in found.attempts))

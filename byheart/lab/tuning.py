@@ -19,6 +19,7 @@ from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import TrialState
 
+from ..errors import ByheartError
 from .problem import Problem
 from .protocol import Attempt, Search
 from .train import Outcome, best, outcome
@@ -74,9 +75,15 @@ def _with(trial: Trial, rate: float, warmup: int) -> Attempt:
 def _study(trial: Trial, journal: str | None) -> optuna.Study:
     """The study of a trial; attempts that a killed process left unfinished are given up."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(
-        storage=_storage(journal), study_name=trial.key, direction="minimize", load_if_exists=True
-    )
+    try:
+        study = optuna.create_study(
+            storage=_storage(journal), study_name=trial.key, direction="minimize",
+            load_if_exists=True,
+        )  # fmt: skip
+    except ValueError as error:  # no JSON
+        raise ByheartError(
+            f"{journal} is damaged; delete it, and its search begins anew."
+        ) from error
     for stale in study.get_trials(states=(TrialState.RUNNING,)):
         study.tell(stale.number, state=TrialState.FAIL)
     return study

@@ -8,6 +8,7 @@ data       TinyStories, MultiNLI and IMDb, from the user's file or from Hugging 
 
 random_data              random bigram tables and random vectors
 madden, dana, kajitsuka  the figures of each paper
+findings                 what came out of them, in sentences
 """
 
 from .dana import DANA

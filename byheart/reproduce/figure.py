@@ -16,9 +16,6 @@ from .fits import Fit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-FIELDS = {"key", "trial", "parameters", "contexts", "vocabulary", "outputs", "predictions"}
-FIELDS |= {"entropy", "best_accuracy", "loss", "accuracy", "reached", "steps", "attempts"}
-FIELDS |= {"curve", "seconds"}  # of a row that can be drawn
 RowsByLabel = Mapping[str, Sequence[Row]]  # label of a part: its rows, in no order that counts
 
 
@@ -62,6 +59,7 @@ class Figure:
     caption  what is drawn, what is censored and what differs from the paper, in sentences
     fits     the laws that were fitted, ours and the published numbers'; most figures have some
     size     of the picture, in inches at 100 dots each
+    labels   of its parts
     """
 
     name: str
@@ -73,6 +71,11 @@ class Figure:
     caption: Callable[[RowsByLabel], str]
     fits: Callable[[RowsByLabel], list[Fit]] = lambda rows: []
     size: tuple[float, float] = (9.0, 5.0)
+    labels: tuple[str, ...] = ()
+
+    def own(self, rows: RowsByLabel) -> RowsByLabel:
+        """The rows of its parts: there may be other folders beside them."""
+        return {label: some for label, some in rows.items() if label in self.labels}
 
 
 def gap(row: Row) -> float | None:
@@ -80,9 +83,20 @@ def gap(row: Row) -> float | None:
     return None if row["loss"] is None else max(0.0, row["loss"] - row["entropy"])
 
 
+def trainings(rows: RowsByLabel) -> list[Row]:
+    """The rows of all parts; a trial that stands in two parts counts once."""
+    return list({row["key"]: row for part in rows.values() for row in part}.values())
+
+
 def censored(rows: RowsByLabel) -> int:
     """How many trials did not reach their criterion in their steps."""
-    return sum(not row["reached"] for part in rows.values() for row in part)
+    return sum(not row["reached"] for row in trainings(rows))
+
+
+def seeds(rows: Sequence[Row]) -> str:
+    """How many repetitions there are, in words."""
+    count = len({row["trial"]["seed"] for row in rows})
+    return "one seed" if count == 1 else f"{count} seeds"
 
 
 def spread(values: Sequence[float]) -> tuple[float, float, float]:

@@ -80,6 +80,12 @@ def test_the_squared_loss_needs_two_labels():
         labelled(from_rows([(["a"], "x"), (["b"], "y"), (["c"], "z")]), squared=True)
 
 
+def test_coordinates_beyond_float32_are_refused():
+    large = from_rows([([[1.0, 1e300]], "a"), ([[0.0, 1.0]], "b")])
+    with pytest.raises(ByheartError, match="too large for float32"):
+        labelled(large)
+
+
 def test_batches_are_draws_of_the_data(tmp_path):
     problem = by_hand(tmp_path, "a b\na b\na c\nb c a\n", documents="line")
     drawn = list(problem.batches(1000, 3, np.random.default_rng(1)))

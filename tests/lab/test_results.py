@@ -68,9 +68,12 @@ def test_a_cell_says_what_its_rows_say(gaps):
     assert (cell.below.value if cell.below else None) == (below[-1] if below else None)
     assert cell.below is None or cell.below.reached == 0
     assert cell.censored == (bool(tried) and not reached)
-    for seed, value in cell.by_seed.items():
-        own = [v for (v, s), gap in gaps.items() if s == seed and gap is not None and gap <= 0.01]
-        assert value == min(own, default=None)
+    assert list(cell.by_seed) == sorted({seed for _, seed in gaps})
+    for seed, found in cell.by_seed.items():
+        own = {value: gap for (value, s), gap in gaps.items() if s == seed}
+        good = [value for value, gap in own.items() if gap is not None and gap <= 0.01]
+        assert (found.seed, found.smallest) == (seed, min(good, default=None))
+        assert (found.largest, found.steps) == (max(own), 3000)
     json.dumps(cell.json(), allow_nan=False)
 
 
@@ -137,5 +140,15 @@ def test_a_bisection_has_its_evidence():
         rows[trial.key] = row(trial, 0.0 if good else 1.0, good)
     (cell,) = cells(question, rows)
     assert (cell.smallest.value, cell.below.value) == (17, 16)
-    assert cell.by_seed == {0: 17, 1: 18}
+    assert {seed: found.smallest for seed, found in cell.by_seed.items()} == {0: 17, 1: 18}
     assert cell.smallest.reached == 1
+
+
+def test_a_seed_without_rows_is_not_mistaken_for_another():
+    question = sweep((4, 8), seeds=3)
+    rows = rows_of(question, lambda trial: 0.0 if trial.sizes["neurons"] == 8 else 1.0)
+    kept = {key: row for key, row in rows.items() if row["trial"]["seed"] != 1}
+    (cell,) = cells(question, kept)
+    assert cell.json()["by_seed"] == [
+        {"seed": seed, "smallest": 8, "largest": 8, "steps": 3000} for seed in (0, 2)
+    ]

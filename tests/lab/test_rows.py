@@ -10,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.errors import ByheartError
-from byheart.lab.sweeps.rows import Rows, read, settle
+from byheart.lab.protocol import protocol
+from byheart.lab.sweeps.fields import FIELDS
+from byheart.lab.sweeps.rows import Rows, checked, read, settle
+from byheart.lab.trial import Criterion, Trial
 
 ROWS = [{"key": f"k{i}", "loss": i / 3, "name": "é\n\r\u2028"} for i in range(4)]
 CONFIGURATION = {
@@ -127,6 +130,96 @@ def test_a_write_that_fails_leaves_no_trace(tmp_path, monkeypatch):
         assert read(tmp_path) == ROWS[:1]
         file.add(ROWS[1])
     assert read(tmp_path) == ROWS[:2]
+
+
+# --- what a row holds
+
+
+def whole(seed=0, **changes):
+    """A row with all fields, such as training writes it."""
+    trial = Trial(
+        "kajitsuka2025", {"layers": 2}, {"sha256": "x", "sequences": 9},
+        protocol("kajitsuka2025", "paper"), Criterion("loss", 0.01), seed,
+    )  # fmt: skip
+    attempt = {"rate": 0.1, "warmup": 0, "planned": 9, "steps": 7, "loss": 1.5, "reached": True}
+    return {
+        "key": trial.key, "trial": trial.json(), "parameters": 90, "contexts": 9, "vocabulary": 5,
+        "outputs": 2, "predictions": 9, "entropy": 0.5, "best_accuracy": 1.0, "loss": None,
+        "accuracy": 0.5, "reached": False, "steps": 7, "attempts": [attempt],
+        "curve": [[0, None, 0.5], [5, 2.5, 0.5]], "seconds": 0.25, **changes,
+    }  # fmt: skip
+
+
+def test_whole_rows_are_read(tmp_path):
+    rows = [whole(0), whole(1, loss=1.5), whole(2, curve=[], entropy=0), whole(3, remark="more")]
+    write(tmp_path, rows)
+    assert checked(tmp_path) == read(tmp_path) and len(checked(tmp_path)) == 4
+    assert checked(tmp_path / "nothing") == []
+
+
+def refused(folder, row):
+    """What is said of a damaged row that follows a good one."""
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(x) + "\n" for x in (whole(9), row)))
+    with pytest.raises(ByheartError) as error:
+        checked(folder)
+    begin, end = f"{path}: line 2 has ", "; take the line out, and its trial can be trained again."
+    assert str(error.value).startswith(begin) and str(error.value).endswith(end)
+    return str(error.value)[len(begin) : -len(end)]
+
+
+@pytest.mark.parametrize("name", sorted(set(FIELDS) - {"key"}))
+def test_a_field_that_is_missing_is_named(tmp_path, name):
+    row = whole()
+    del row[name]
+    assert refused(tmp_path, row) == f"no {name}"
+
+
+@pytest.mark.parametrize("name", sorted(set(FIELDS) - {"key"}))
+def test_a_field_of_another_type_is_named(tmp_path, name):
+    assert refused(tmp_path, whole(**{name: "x"})).startswith(f"a field {name} that is not ")
+    if name != "loss":
+        assert refused(tmp_path, whole(**{name: None})).startswith(f"a field {name} that is not ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("attempts", 3, "a list of attempts, each with its steps"),
+        ("attempts", [3], "a list of attempts, each with its steps"),
+        ("attempts", [{}], "a list of attempts, each with its steps"),
+        ("attempts", [{"steps": 3, "planned": "x"}], "a list of attempts, each with its steps"),
+        ("curve", [[1, 2.5]], "a list of steps, losses and accuracies"),
+        ("curve", [[1, "x", 0.5]], "a list of steps, losses and accuracies"),
+        ("predictions", 0, "a whole number from 1 on"),
+        ("parameters", 1.5, "a whole number from 1 on"),
+        ("parameters", 10**400, "a whole number from 1 on"),
+        ("reached", 1, "true or false"),
+        ("accuracy", True, "a number"),
+        ("loss", float("nan"), "a number or null"),
+        ("seconds", float("inf"), "a number"),
+    ],
+)
+def test_values_that_nothing_can_be_computed_from(tmp_path, name, value, words):
+    assert refused(tmp_path, whole(**{name: value})) == f"a field {name} that is not {words}"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1}, {"sizes": {"layers": 3}}, {"sizes": "x"}, {"protocol": 3}, {"criterion": {}},
+        {"protocol": {**whole()["trial"]["protocol"], "search": {}}},
+        {"protocol": {**whole()["trial"]["protocol"], "attempts": [3]}},
+    ],
+)  # fmt: skip
+def test_a_trial_that_was_changed_is_seen(tmp_path, change):
+    row = whole()
+    row["trial"] |= change
+    assert refused(tmp_path, row) == "a key that is not that of its trial"
+
+
+def test_a_trial_is_no_empty_object(tmp_path):
+    assert refused(tmp_path, whole(trial={})) == "a key that is not that of its trial"
 
 
 # --- the configuration beside the rows

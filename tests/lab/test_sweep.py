@@ -212,17 +212,40 @@ def test_ranges_stay_within_their_ends(first, more, step, factor):
     assert products[0] == first and products[-1] <= last < products[-1] * factor
 
 
+ALLOWED = "whole numbers from 1 to 999,999,999,999"
+
+
 @pytest.mark.parametrize(
-    "text", ["", ",", "a", "0", "-1", "4,", "1.5", "5-4", "4-8x1", "4-8x0", "1-9+0", "4:8", "²"]
-)
-def test_values_that_are_none(text):
-    with pytest.raises(ByheartError):
-        axes.values(text)
+    ("text", "words"),
+    [
+        ("0", f"--axis width takes {ALLOWED}, not 0."),
+        ("4,-1", f"--axis width takes {ALLOWED}, not -1."),
+        ("0-8", f"--axis width takes {ALLOWED}, not 0."),
+        ("1-9+0", f"--axis width takes {ALLOWED}, not 0."),
+        ("4-8x0", f"--axis width takes {ALLOWED}, not 0."),
+        ("1000000000000", f"--axis width takes {ALLOWED}, not 1000000000000."),
+        ("9" * 9999, f"--axis width takes {ALLOWED}, not {'9' * 40}...."),
+        ("5-4", "--axis width: the range 5-4 ends below its beginning."),
+        ("4-8x1", "--axis width: the factor of the range 4-8x1 must be 2 or more."),
+        *((text, "--axis width takes numbers and ranges such as 4,8,16 or 1-31 or 4-512x2, not ")
+          for text in ("", ",", "a", "4,", "1.5", "4:8", "²", "4-8+", "--4", "x" * 9999)),
+    ],
+)  # fmt: skip
+def test_values_that_are_none(text, words):
+    with pytest.raises(ByheartError) as error:
+        axes.values(text, "--axis width")
+    said = str(error.value)
+    assert said.startswith(words) and said.endswith(".") and len(said) < 150
+
+
+def test_the_ends_of_what_is_allowed():
+    assert axes.values("1,999999999999") == (1, 999_999_999_999)
+    assert axes.values("0" * 9999 + "7") == (7,)
 
 
 def test_an_axis_is_not_endless():
-    with pytest.raises(ByheartError, match="at most 10,000"):
-        axes.values("1-999999999999")
+    with pytest.raises(ByheartError, match="--axis width has at most 10,000 values; '1-9"):
+        axes.values("1-999999999999", "--axis width")
     assert len(axes.values("1-10000")) == 10_000
 
 
@@ -242,7 +265,8 @@ def test_axes_of_an_architecture():
         (["vocabulary=4"], "has no 'vocabulary'"),
         (["width"], "has no values"),
         (["width="], "has no values"),
-        (["width=a"], "not 'a'"),
+        (["width=a"], "--axis width takes numbers and ranges .* not 'a'"),
+        (["width =0"], f"--axis width takes {ALLOWED}, not 0"),
     ],
 )
 def test_impossible_axes(texts, words):
@@ -255,7 +279,10 @@ def test_fixed_sizes():
     for texts, words in (
         (["heads=4"], "has no 'heads'"),
         (["sequences=4"], "has no 'sequences'"),
-        (["dimension=0"], "NAME=NUMBER"),
+        (["dimension=0"], f"--set dimension takes {ALLOWED}, not 0"),
+        (["width=-1"], f"--set width takes {ALLOWED}, not -1"),
+        (["dimension=" + "9" * 9999], f"--set dimension takes {ALLOWED}, not 999"),
+        (["dimension=4.5"], "NAME=NUMBER"),
         (["dimension"], "NAME=NUMBER"),
         (["dimension=4", "dimension=5"], "twice"),
     ):

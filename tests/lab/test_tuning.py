@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
 
+from byheart.errors import ByheartError  # noqa: E402
 from byheart.lab import train as training  # noqa: E402
 from byheart.lab import tuning  # noqa: E402
 from byheart.lab.problem import Problem  # noqa: E402
@@ -103,6 +104,15 @@ def test_what_is_finished_is_only_read(undisturbed, tmp_path, trained):
     assert facts(found) == undisturbed
     assert trained == [facts(found).index(training.best(found).json())]
     assert [one.learner is not None for one in found].count(True) == 1
+
+
+def test_a_damaged_journal_is_named(tmp_path):
+    journal = tmp_path / "j"
+    tuning.outcomes(searched(), PROBLEM, str(journal))
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join([lines[0], "garbage\n", *lines[1:]]))
+    with pytest.raises(ByheartError, match="j is damaged; delete it"):
+        tuning.outcomes(searched(), PROBLEM, str(journal))
 
 
 def test_the_journal_is_what_is_read(tmp_path):

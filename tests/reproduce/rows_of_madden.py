@@ -29,7 +29,7 @@ def row(stories, neurons, gap, *, name="fast", seed=0, contexts=None, words=None
         "best_accuracy": 0.5,
         "reached": reached,
         "steps": 0,
-        "attempts": [{"planned": each.steps} for each in how.attempts],
+        "attempts": [{"planned": each.steps, "steps": each.steps} for each in how.attempts],
         "curve": [],
         "seconds": 1.0,
     }

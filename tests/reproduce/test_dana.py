@@ -4,6 +4,7 @@ import importlib.util
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from byheart.reproduce.dana import (
     parts,
 )
 from byheart.reproduce.dana.coefficient import models, published_slopes, slopes
+from byheart.reproduce.dana.findings import compared, findings
 from byheart.reproduce.figure import Settings, picture
 from byheart.reproduce.published import read
 
@@ -110,10 +112,32 @@ def test_the_law_is_recovered_from_points_that_are_not_saturated(scaling):
 
 
 def test_saturated_points_change_no_fit():
-    below = parts.law("x", [1, 2, 3], [0.1, 0.3, 0.5], 1, "H")
-    assert parts.law("x", [1, 2, 3, 9], [0.1, 0.3, 0.5, 1.0], 1, "H") == below
+    below = law([1, 2, 3], [0.1, 0.3, 0.5])
+    assert law([1, 2, 3, 9], [0.1, 0.3, 0.5, 1.0]) == below
     assert below[0].coefficients == pytest.approx((-0.1, 0.2))
-    assert parts.law("x", [1, 2], [0.1, 1.0], 1, "H") == []
+    assert law([1, 2], [0.1, 1.0]) == []
+
+
+def law(sizes, accuracies):
+    return parts.law("x", parts.exact(sizes, accuracies), 1, "H")
+
+
+def test_a_size_that_failed_after_a_saturated_one_changes_no_fit():
+    """What is fitted is a range of sizes: it does not depend on outcomes beyond its end."""
+    below = law([1, 2, 3], [0.1, 0.3, 0.5])
+    assert law([1, 2, 3, 9, 12], [0.1, 0.3, 0.5, 0.95, 0.7]) == below
+    assert law([12, 9, 3, 2, 1], [0.7, 0.95, 0.5, 0.3, 0.1]) == below
+    rows = {
+        "fast": made.rows(DANA_4.trains(ALL)[0], lambda trial: (FAILS[trial.sizes["heads"]], 0))
+    }
+    fits = [fit for fit in DANA_4.fits(rows) if fit.name.startswith("ours")]
+    assert [fit.points for fit in fits] == [9, 9], "the line and the law"
+    ours = DANA_2A.fits({"fast": made.rows(DANA_2A.trains(ALL)[0], lambda t: (
+        {8: 0.95, 9: 0.2}.get(t.sizes["dimension"], 0.5), False))})  # fmt: skip
+    assert [(fit.name, fit.points) for fit in ours[:-2]] == [("ours, d <= 10, linear", 3)]
+
+
+FAILS = {H: 0.95 if H == 19 else 0.04 * min(H, 17) for H in range(1, 22, 2)}
 
 
 def test_figure_2a_is_cut_where_d_is_the_head_dimension():
@@ -128,7 +152,8 @@ def test_figure_2a_is_cut_where_d_is_the_head_dimension():
 
 def test_slopes_follow_an_independent_fit():
     for d, fit in published_slopes().items():
-        known = [row for row in parts.published("heads", dimension=d) if row["accuracy"] <= 0.9]
+        every = parts.published("heads", dimension=d)
+        known = list(takewhile(lambda row: row["accuracy"] <= 0.9, every))
         slope = np.polyfit([r["heads"] for r in known], [r["accuracy"] for r in known], 1)[0]
         assert fit.coefficients[1] == pytest.approx(slope)
 
@@ -179,6 +204,7 @@ def test_figures_draw_whatever_rows_there_are(figure):
         found.canvas.draw()
         assert len(found.axes) == len(empty.axes)
         assert "Differs from the paper" in figure.caption(rows)
+        assert "program that has a layer norm and a factor 1/sqrt(d_h)" in figure.caption(rows)
     more, fewer = (
         sum(len(axes.lines) for axes in one.axes) for one in (picture(figure, whole), empty)
     )
@@ -198,6 +224,36 @@ def test_captions_count_what_was_not_reached_and_compare_schedules():
     assert f"{missed} of them did not reach accuracy 1" in said
     assert "H = 21: script 0.859, published 0.861" in said
     assert "text says d_h = 5" in named("dana-4").caption({})
+
+
+# --- what came out
+
+
+def test_findings_say_where_ours_is_lower():
+    """Whatever the rows are: 0.5 everywhere is above the published at small d, and below later."""
+    rows = {"dana-2a": {"fast": made.rows(DANA_2A.trains(ALL)[0], lambda trial: (0.5, False))}}
+    said, *rest = findings(SCALINGS, rows)
+    assert (
+        "dana-2a, 3 seeds: ours is higher at d = 5 to 7 (most at 5: 0.500, published 0.264)" in said
+    )
+    assert "and lower at d = 8 to 15 (most at 15: 0.500, published 0.814)." in said
+    assert "has a layer norm and a factor 1/sqrt(d_h), ours has not" in said
+    assert rest == [] and findings(SCALINGS, {}) == []
+
+
+def test_findings_list_sizes_that_are_no_neighbours():
+    part = DANA_1B.trains(ALL)[0]
+    rows = made.rows(part, lambda trial: (trial.sizes["head_dimension"] in (1, 3, 4), False))
+    said = compared(DANA_1B, {"fast": rows})
+    assert "higher at d_h = 1, 3, 4 (most at 1: 1.000, published 0.081)" in said
+    assert "lower at d_h = 2, 5, 6, 7, 8, 9, 10 (most at 10" in said
+
+
+def test_findings_of_a_law_that_holds_and_of_slopes():
+    rows = {"dana-1a": rows_of(named("dana-1a")), "dana-2b": rows_of(named("dana-2b"))}
+    _, law, gain = findings(SCALINGS, rows)
+    assert "0.000 for ours (22 sizes, 5 seeds), 0.005 for the published (5 sizes)." in law
+    assert "(dana-2b, 3 seeds).** To our slopes a + b d^3 is nearest" in gain
 
 
 def test_drawing_imports_no_torch():
@@ -221,4 +277,4 @@ def test_a_real_row_is_drawn():
     rows = {"fast": [run(trial, material.of(trial)) for trial in sweep.trials()[:2]]}
     assert parts.points(rows["fast"], "heads").keys() == {1, 5}
     picture(named("dana-4"), rows).canvas.draw()
-    assert "2 trainings by the protocol fast, 1 seed a size" in named("dana-4").caption(rows)
+    assert "2 trainings by the protocol fast, one seed a size" in named("dana-4").caption(rows)

@@ -15,7 +15,7 @@ from byheart.errors import ByheartError
 from byheart.lab.material import Material
 from byheart.lab.problem import labelled
 from byheart.reproduce.figure import Settings, picture
-from byheart.reproduce.kajitsuka import KAJITSUKA, curves, growth, length, parts
+from byheart.reproduce.kajitsuka import KAJITSUKA, curves, findings, growth, length, parts
 from byheart.reproduce.kajitsuka.smallest import answer, smallest
 
 HERE = Path(__file__).parent
@@ -116,8 +116,9 @@ def test_what_is_trained(texts):
     assert third[0].sweep.axes[0] == ("sequences", tuple(range(600, 1701, 100)))
     assert all(part.sweep.criterion.value == 0.01 for part in (*third, *last))
     assert [part.sweep.find for part in third] == [True, False, True]
-    assert all(part.sweep.find for part in last)
-    assert [part.label for part in last] == ["n10", "n100"]
+    assert [part.label for part in last] == ["n10", "n100", "narrow"]
+    assert [part.sweep.find for part in last] == [True, True, False]
+    assert [part.sweep.sizes["dimension"] for part in last] == [6, 6, 2]
     assert {part.sweep.data["loss"] for part in last} == {"squared"}
     assert last[0].dataset.length == 10 and len(last[0].dataset) == 500
 
@@ -136,12 +137,16 @@ def test_the_square_root_is_recovered_and_censored_sizes_are_left_out():
     rows = [row(k, True, sequences=k * k) for k in (10, 20, 30)]
     rows += [row(70, True, sequences=1600), row(90, True, sequences=400, seed=0)]
     found = {fit.name: fit for fit in growth.fits({"trained": rows})}
-    root = found["trained, sqrt(N), N <= 1400"]
-    assert root.points == 3 and found["trained, linear"].points == 4
+    root, line = (
+        found["trained, N = 100 to 900, sqrt(N)"],
+        found["trained, N = 100 to 1600, linear"],
+    )
+    assert root.points == 3 and line.points == 4
     assert root.coefficients == pytest.approx((0, 1), abs=1e-9)
     assert growth.fits({"frozen": [row(1, True, sequences=N) for N in (1, 4, 9)]}) == []
     rows.append(row(90, False, sequences=900, seed=1))
-    assert [fit.name for fit in growth.fits({"trained": rows})] == ["trained, linear"]
+    names = [fit.name for fit in growth.fits({"trained": rows})]
+    assert names == ["trained, N = 100 to 1600, linear"]
 
 
 @given(st.integers(1, 10**9), st.booleans())
@@ -211,7 +216,73 @@ def test_what_is_not_reached_is_a_triangle_and_is_said():
     axes = picture(KAJITSUKA[2], rows).axes[0]
     triangles = [line for line in axes.lines if line.get_marker() == "^"]
     assert [(list(x.get_xdata()), list(x.get_ydata())) for x in triangles] == [([600], [20])]
-    assert "Not reached by every seed: trained N = 600 (up to 20 blocks)" in growth.caption(rows)
+    assert "Not reached by every seed: trained N = 600 (tried: 20 blocks)" in growth.caption(rows)
+
+
+def test_the_depths_that_were_tried_are_named():
+    """Not those that the figure asks for: a sweep may be incomplete."""
+    rows = {"frozen": [row(k, False, sequences=200) for k in (8, 1, 4)]}
+    assert "frozen N = 200 (tried: 1, 4, 8 blocks)" in growth.caption(rows)
+    assert answer([row(1, True)]).depths == (1,)
+
+
+def test_deeper_networks_that_missed_it_are_counted():
+    rows = [row(2, False), row(3, True), row(4, False), row(6, True), row(8, False, 1)]
+    rows += [row(1, True, sequences=700), row(12, False, sequences=700)]
+    said = "With more blocks than the fewest of their N, 2 of 3 trainings of `frozen` did not reach"
+    assert said in growth.caption({"frozen": rows})
+    assert "With more blocks" not in growth.caption({"frozen": rows[:2]})
+
+
+def test_a_law_is_drawn_and_named_where_it_was_fitted():
+    rows = {"frozen": [row(k, True, sequences=k * k) for k in (3, 5, 6, 9)]}
+    lines = [x for x in picture(KAJITSUKA[2], rows).axes[0].lines if "residual" in x.get_label()]
+    assert [x.get_label().rpartition(":")[0] for x in lines] == [
+        "$\\sqrt{N}$, N = 9 to 81", "linear, N = 9 to 81"
+    ]  # fmt: skip
+    assert all((min(x.get_xdata()), max(x.get_xdata())) == (9, 81) for x in lines)
+
+
+def test_captions_tell_when_the_search_for_rates_ends():
+    for figure in KAJITSUKA[:3]:
+        said = figure.caption({})
+        assert "ends at the first of Optuna's trials that reaches the criterion" in said
+        assert "the best of two (Figures 1 and 2) or of ten (Figure 3)" in said
+    assert (curves.TRIALS, growth.TRIALS) == (2, 10)
+
+
+def test_seeds_are_taken_by_quick_versions_as_well(texts):
+    for figure in KAJITSUKA:
+        found = figure.sweeps(Settings(quick=True, data=texts, seeds=3))
+        assert {part.sweep.seeds for part in found} == {3}, figure.name
+        assert {part.sweep.seeds for part in figure.sweeps(Settings(True, texts))} == {1}
+
+
+# --- what came out
+
+
+def test_findings_are_the_numbers_of_the_rows():
+    rows = {
+        "trained": [row(1, True, seed, N) for N in (600, 700) for seed in (0, 1)],
+        "frozen": [row(k, k == 3, sequences=75) for k in (1, 3)]
+        + [row(k, False, sequences=100) for k in (1, 2)],
+    }
+    (said,) = findings({"kajitsuka-3": rows})
+    assert "Embeddings learnt: 1 block at each of 2 N from 600 to 700 (2 seeds)." in said
+    frozen = "3 blocks at N = 75, not reached (tried: 1, 2 blocks) at N = 100 (one seed)."
+    assert f"Embeddings frozen: {frozen}" in said and "authors' protocol" not in said
+    assert "Trained here: `frozen` up to N = 100 only." in said
+    rows["frozen"] += [row(2, True, sequences=600), row(4, True, 1, 600), row(9, False, 2, 600)]
+    (said,) = findings({"kajitsuka-3": rows})
+    assert "2 to 4 blocks (not reached by 1 of the seeds) at N = 600" in said
+    assert "Trained here" not in said
+
+
+def test_findings_name_the_depth_of_the_lowest_loss():
+    rows = {"trained": [row(1, True, loss=61.0), row(50, True), row(9, False, loss=None)]}
+    (said,) = findings({"kajitsuka-1": rows})
+    assert "kajitsuka-1: `trained` 2 of 3 (one seed), the lowest loss with 50 blocks." in said
+    assert findings({}) == []
 
 
 def test_the_published_four_blocks_are_drawn():
@@ -220,6 +291,14 @@ def test_the_published_four_blocks_are_drawn():
     assert any(set(line.get_ydata()) == {4} for line in axes.lines)
     assert any(list(line.get_ydata()) == [3] for line in axes.lines)
     assert "n = 10: 3." in length.caption(rows)
+
+
+@pytest.mark.parametrize(("reached", "said"), [(False, "none"), (True, "8")])
+def test_what_came_of_two_dimensions_is_said(reached, said):
+    narrow = [row(4, False, sequences=500), row(8, reached, sequences=500)]
+    rows = {"n10": [row(3, True, sequences=500)], "narrow": narrow}
+    assert f"of 4, 8 blocks {said} reached it" in length.caption(rows)
+    assert set(length.found(rows)) == {10}
 
 
 def test_real_rows_are_drawn(texts):

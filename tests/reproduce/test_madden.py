@@ -16,9 +16,18 @@ from byheart.load import load
 from byheart.presets import preset
 from byheart.reproduce.figure import Settings, censored, gap, picture, spread
 from byheart.reproduce.madden import MADDEN_1
-from byheart.reproduce.madden.cells import cells, fast, paper, published, smallest, steps
+from byheart.reproduce.madden.cells import (
+    cells,
+    fast,
+    paper,
+    published,
+    repeated,
+    smallest,
+    steps,
+)
 from byheart.reproduce.madden.drawing import _short
 from byheart.reproduce.madden.parts import CRITERION, predictions
+from byheart.reproduce.madden.telling import finding
 from byheart.reproduce.published import column, read
 
 HERE = Path(__file__).parent
@@ -161,9 +170,61 @@ def test_a_cell_is_as_good_as_its_best_seed():
     assert cells(rows)[100, 8].seconds == sum(each["seconds"] for each in rows)
 
 
-def test_a_trial_in_two_parts_counts_once():
-    again = [row(100, 8, 0.1), row(100, 8, 9.0, seed=1)]
-    assert len(fast({"fast": again[:1], "fast-100": again})[100, 8].rows) == 2
+def test_the_grid_has_no_seeds_of_the_comparison():
+    """150 cells of one seed each stay so where some cells were trained with more seeds."""
+    again = [row(100, 8, 9.0), row(100, 8, 0.1, seed=1)]
+    rows = {"fast": again[:1], "fast-100": again, "paper-100": [row(100, 8, 5.0, name="paper")]}
+    assert len(fast(rows)[100, 8].rows) == 1 and len(repeated(rows)[100, 8].rows) == 2
+    said = MADDEN_1.caption(rows)
+    assert "1 cells (one seed)" in said and "1 of 1 cells is censored" in said
+    assert "the gap of ours, the best of 2 seeds there, is no larger in 1 of them" in said
+    found = drawn(rows)
+    assert found.axes[0].texts[0].get_text() == "9.0" and len(found.axes[0].patches) == 0
+    assert list(lines(found.axes[-1])["our protocol"].get_ydata()) == pytest.approx([9.0, 0.1])
+    assert "not reached by any size tried" in lines(found.axes[3])
+
+
+def test_a_comparison_without_its_own_seeds_is_of_the_grid():
+    assert repeated(few()) == fast(few())
+
+
+def test_any_seed_counts_and_the_spread_is_shown():
+    """The smallest m over all seeds is framed; a triangle stands where no seed got there."""
+    rows = {"fast": [
+        row(100, 8, 0.1), row(100, 16, 0.1), row(100, 8, 9.0, seed=1), row(100, 16, 0.1, seed=1),
+        row(100, 8, 9.0, seed=2), row(100, 16, 9.0, seed=2), row(200, 8, 9.0), row(200, 16, 9.0),
+    ]}  # fmt: skip
+    found = smallest(rows["fast"])
+    assert (found[100].neurons, found[100].censored, found[200].neurons) == (8, 1, None)
+    axes = drawn(rows).axes
+    (frame,) = axes[0].patches
+    assert frame.get_x() == -0.5, "the column of 8 neurons"
+    mark = lines(axes[3])["not reached by any size tried"]
+    assert list(mark.get_xdata()) == [600]
+    small, large = rows["fast"][0]["parameters"], rows["fast"][1]["parameters"]
+    (bar,) = (x.get_segments()[0] for x in axes[3].collections)
+    assert bar.tolist() == [[300, small], [300, large]]
+    said = MADDEN_1.caption(rows)
+    assert "4 cells (3 seeds, the least of them in each cell)" in said
+    assert "A size that any seed reached counts as reached" in said
+    assert "Seeds that reached 1 % with no size tried: 100 stories (1 of 3)." in said
+    assert "any seed" not in MADDEN_1.caption(few())
+
+
+def test_parts_beside_the_grid_are_drawn_without_it():
+    found = drawn({"paper-100": few()["paper-100"], "fast-100": [row(100, 16, 1.0)]})
+    assert list(lines(found.axes[-1])["our protocol"].get_ydata()) == pytest.approx([1.0])
+    assert "of 0 cells, beside" in MADDEN_1.caption({"fast-100": [row(100, 16, 1.0)]})
+
+
+def test_the_finding_is_the_numbers_of_the_rows():
+    said = finding(few())
+    assert "is 16 for 100 stories and 32 for 200 stories (one seed)." in said
+    assert "Published, on powers of two: 16 to 32. Another sample" in said
+    assert "as well, in 3 cells, the gap of ours is no larger in 2 of them." in said
+    lost = finding({"fast": [row(300, 8, 50.0)]})
+    assert "is not reached with up to 8 for 300 stories" in lost and "protocol" not in lost
+    assert finding({}) == ""
 
 
 def test_a_training_that_blew_up_has_no_gap():
@@ -181,7 +242,7 @@ def test_spread():
     assert spread([1.0, 5.0, 3.0]) == (3.0, 1.0, 5.0)
 
 
-def test_fits_are_of_cells_without_censored_seeds():
+def test_fits_are_of_the_smallest_that_a_seed_found():
     found = {fit.name: fit for fit in MADDEN_1.fits(few())}
     ours = found["parameters, ours, linear"]
     sizes = [few()["fast"][1]["parameters"], few()["fast"][5]["parameters"]]
@@ -195,6 +256,8 @@ def test_fits_are_of_cells_without_censored_seeds():
     )
     lost = {"fast": [*few()["fast"], row(300, 8, 50.0)]}
     assert MADDEN_1.fits(lost)[0] == ours
+    other = {"fast": [*few()["fast"], row(100, 32, 0.1, seed=1), row(200, 8, 9.0, seed=1)]}
+    assert MADDEN_1.fits(other)[0] == ours
     only = [fit.name for fit in MADDEN_1.fits({"fast": few()["fast"][:3]})]
     assert only == ["parameters, published, linear", "neurons, published, linear"]
 
@@ -206,7 +269,7 @@ def test_the_caption_counts_what_is_censored_and_compares():
     said = MADDEN_1.caption(few())
     assert "6 cells (one seed)" in said
     assert "3 of 6 cells are censored (triangles): not reached in" in said
-    assert "run on 3 cells; the gap of ours is no larger in 2 of them" in said
+    assert "run on 3 cells (below, a point a seed); the gap of ours is no larger in 2" in said
     assert "theirs took 1.0 times the CPU time" in said
     assert "none that theirs reaches is censored in ours" in said
     assert "100 stories, m = 16: 1.5, 1.9, 5.35" in said

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,8 @@ from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion
 from byheart.load import from_rows
 from byheart.reproduce import FIGURES
-from byheart.reproduce.figure import FIELDS, Figure, Part
+from byheart.reproduce.data import FILES, TITLES
+from byheart.reproduce.figure import Figure, Part, Settings, censored, trainings
 from byheart.reproduce.fits import polynomial
 
 pytest.importorskip("matplotlib")
@@ -27,6 +29,12 @@ HERE = Path(__file__).parent
 specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_madden.py")
 made = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(made)
+TESTS = str(HERE.parent)
+sys.path.insert(0, TESTS)
+from stand_in import StandIn  # noqa: E402
+
+sys.path.remove(TESTS)
+RESULTS = HERE.parents[1] / "results"
 KEYS = ["name", "title", "paper", "trials", "censored", "fits", "caption", "files"]
 DATASET = from_rows([(["a"], "b"), (["a", "b"], "c"), (["b"], "a"), (["b"], "c")])
 
@@ -44,9 +52,10 @@ def results(tmp_path):
     return folder
 
 
-def plain(key="k", reached=True):
+def plain(key=None, reached=True, **own):
     """A row with every field, of which the tiny figure reads none."""
-    return {**dict.fromkeys(FIELDS), "key": key, "reached": reached}
+    row = {**made.row(100, 8, 0.5), "reached": reached, **own}
+    return row if key is None else {**row, "key": key}
 
 
 def parts(settings):
@@ -64,43 +73,23 @@ TINY = Figure(
     draw=lambda rows, picture: picture.add_subplot().plot([len(x) for x in rows.values()]),
     caption=lambda rows: f"{sum(map(len, rows.values()))} rows.",
     fits=lambda rows: [polynomial("rows", [0, 1], [1, 2], 1)],
+    labels=("fast",),
 )  # fmt: skip
-
-
-class Here:
-    """Stands in for an engine: a trial is done when it is asked for, without training."""
-
-    jobs = 1
-
-    def __init__(self, ran):
-        self.waiting, self.ran = [], ran
-
-    @property
-    def running(self):
-        return len(self.waiting)
-
-    def submit(self, trial, problem):
-        self.waiting.append((trial, problem))
-
-    def finished(self):
-        trial, problem = self.waiting.pop(0)
-        self.ran.append((trial.sizes["neurons"], trial.seed, len(problem)))
-        return plain(trial.key, trial.seed == 0)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
 
 
 @pytest.fixture
 def ran(monkeypatch):
     """Figures are one tiny one, trials run here: (neurons, seed, contexts) of those that did."""
     done = []
+
+    class Here(StandIn):
+        def row(self, trial, problem):
+            done.append((trial.sizes["neurons"], trial.seed, len(problem)))
+            return plain(trial.key, trial.seed == 0, trial=trial.json())
+
     monkeypatch.setattr("byheart.reproduce.FIGURES", (*FIGURES, TINY))
     monkeypatch.setattr("byheart.commands.training.check_packages", lambda *_: None)
-    monkeypatch.setattr(Workers, "start", lambda self, folder: Here(done))
+    monkeypatch.setattr(Workers, "start", lambda self, folder: Here())
     return done
 
 
@@ -143,6 +132,51 @@ def test_a_label_without_rows_is_no_part(ran, tmp_path):
     assert reproduce(["tiny-1"], rows=tmp_path)["figures"][0]["trials"] == 1
 
 
+def test_a_folder_that_is_no_part_is_not_drawn(tmp_path):
+    """Rows of madden-1 beside those of a figure: it is drawn and told as if they were not there."""
+    figure = next(one for one in FIGURES if one.name == "dana-3")
+    for stray in ("old", f"{figure.labels[0]}-old"):
+        store(tmp_path / "dana-3" / stray, [made.row(100, 8, 90.0)])
+    with pytest.raises(ByheartError, match="holds no rows of dana-3"):
+        reproduce(["dana-3"], rows=tmp_path)
+    shutil.copytree(RESULTS / "dana-3", tmp_path / "dana-3", dirs_exist_ok=True)
+    (drawn,) = reproduce(["dana-3"], rows=tmp_path)["figures"]
+    (alone,) = reproduce(["dana-3"], rows=RESULTS, output=tmp_path / "alone")["figures"]
+    told = ("trials", "censored", "fits", "caption")
+    assert [drawn[x] for x in told] == [alone[x] for x in told]
+
+
+def test_rows_of_another_part_are_refused(tmp_path):
+    shutil.copytree(RESULTS / "dana-3", tmp_path / "dana-3")
+    shutil.copy(RESULTS / "dana-1a" / "paper" / "rows.jsonl", tmp_path / "dana-3" / "heads")
+    with pytest.raises(ByheartError, match="rows.jsonl: line 1 is of another measurement"):
+        reproduce(["dana-3"], rows=tmp_path)
+
+
+def test_the_labels_of_figures_are_those_of_their_parts(tmp_path, monkeypatch):
+    """With as much text as they need; random data is not drawn: only labels count."""
+    relations = ("entailment", "neutral", "contradiction")
+    words = " ".join("abcdefghijkl")
+    (tmp_path / "tinystories.txt").write_text(f"{words}\n<|endoftext|>\n" * 1000)
+    pairs = "".join(f"{relations[i % 3]}\t{words}\tx\n" for i in range(2000))
+    (tmp_path / "mnli.tsv").write_text(f"label\tpremise\thypothesis\n{pairs}")
+    (tmp_path / "imdb.tsv").write_text("label\ttext\n" + f"1\t{words}\n0\t{words}\n" * 1500)
+    monkeypatch.setattr("byheart.reproduce.kajitsuka.length.vectors", lambda *_: DATASET)
+    for figure in FIGURES:
+        parts = figure.sweeps(Settings(data=tmp_path))
+        assert figure.labels == tuple(part.label for part in parts)
+        quick = figure.sweeps(Settings(quick=True, data=tmp_path))
+        assert {part.label for part in quick} <= set(figure.labels)
+        assert figure.data is None or figure.data in FILES
+
+
+def test_a_figure_names_the_data_that_it_needs():
+    for figure in FIGURES:
+        if figure.data is not None:
+            with pytest.raises(ByheartError, match=f"needs {TITLES[figure.data]}: give --data"):
+                figure.sweeps(Settings())
+
+
 @pytest.mark.parametrize(
     "fit, said",
     [
@@ -171,6 +205,11 @@ def test_drawing_imports_nothing_that_trains(results):
 def test_names_are_different():
     names = [figure.name for figure in FIGURES]
     assert len(set(names)) == len(names) and "madden-1" in names
+
+
+def test_a_trial_in_two_parts_is_one_training():
+    rows = {"a": [plain("x", False), plain("y")], "b": [plain("x", False)]}
+    assert len(trainings(rows)) == 2 and censored(rows) == 1
 
 
 # --- training
@@ -227,7 +266,7 @@ def test_a_figure_is_really_trained(tmp_path, monkeypatch):
         (["madden-1", "--data", "x.txt"], "--data is for training: give --train or --quick"),
         (["madden-1", "--jobs", "2"], "--jobs is for training"),
         (["madden-1", "--seeds", "2"], "--seeds is for training"),
-        (["madden-1", "--train", "--seeds", "0"], "--seeds is 1 or more, not 0"),
+        (["madden-1", "--train", "--seeds", "0"], "--seeds is 1 to 1,000, not 0"),
         (["madden-1", "--train", "--jobs", "0"], "--jobs is 1 or more, not 0"),
         (["madden-1", "--train"], "needs TinyStories: give --data FILE"),
         (["madden-1", "--quick", "--data", "none.txt"], "none.txt is no file; give TinyStories"),
@@ -250,8 +289,23 @@ def test_a_broken_row_is_named(tmp_path, capsys):
 def test_rows_of_something_else_are_refused(tmp_path, capsys):
     store(tmp_path / "madden-1" / "fast", [{"key": "a"}])
     assert main(["reproduce", "madden-1", "--rows", str(tmp_path)]) == 2
-    assert "a row has no accuracy, attempts, " in capsys.readouterr().err
+    assert "rows.jsonl: line 1 has no trial, parameters, " in capsys.readouterr().err
     assert not (tmp_path / "madden-1" / "madden-1.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"trial": "x"}, "a field trial that is not an object"),
+        ({"attempts": 3}, "a field attempts that is not a list of attempts"),
+        ({"key": "0" * 64}, "a key that is not that of its trial"),
+    ],
+)
+def test_a_damaged_row_is_named(results, capsys, change, words):
+    store(results / "madden-1" / "more", [made.row(200, 8, 9.0), made.row(200, 16, 0.5) | change])
+    assert main(["reproduce", "madden-1", "--rows", str(results)]) == 2
+    said = capsys.readouterr().err
+    assert f"more/rows.jsonl: line 2 has {words}" in said and said.count("\n") == 1
 
 
 def test_help_hides_no_brackets(capsys):

@@ -85,6 +85,14 @@ def answers(problem: Problem, on_conflict: str) -> Ints:
     return np.where(many > 1, -1, found) if on_conflict == "drop" else found
 
 
+def tied(problem: Problem) -> bool:
+    """Whether a context has two labels that are equally frequent, and none that is more so."""
+    order = np.lexsort((problem.count, problem.context))  # the most frequent of each comes last
+    context, count = problem.context[order], problem.count[order]
+    last = np.append(context[1:] != context[:-1], True)[1:]
+    return bool((last & (context[1:] == context[:-1]) & (count[1:] == count[:-1])).any())
+
+
 def margins(logits: Floats, answer: Ints, squared: bool) -> Floats:
     """How far the answer's logit is above all others, of the contexts that have an answer.
 

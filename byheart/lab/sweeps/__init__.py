@@ -2,6 +2,7 @@
 
 axes     sizes and ranges as a person writes them
 sweep    the trials that a question needs, given the rows that are there
+fields   what a row holds
 rows     the append-only file of results
 running  keeps an engine busy until nothing is wanted
 results  what the rows say: smallest sizes, spread, what is censored

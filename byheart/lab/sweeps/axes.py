@@ -19,8 +19,10 @@ from .sweep import SEQUENCES, Axis, complete
 
 MOST = 10_000  # values of one axis
 DECIDED = ("vocabulary", "length", "labels", "attention_biases")  # by the data, or by the authors
-NUMBER = "[0-9]{1,12}"
-RANGE = re.compile(rf"({NUMBER})(?:-({NUMBER})(?:([+x])({NUMBER}))?)?")
+LARGEST = 10**12 - 1
+NUMBER = "[0-9]+"
+SIGNED = f"-?{NUMBER}"
+RANGE = re.compile(rf"({NUMBER})-({NUMBER})(?:([+x])({NUMBER}))?")
 
 
 def size_names(architecture: str) -> tuple[str, ...]:
@@ -45,13 +47,13 @@ def fixed(architecture: str, texts: Iterable[str]) -> dict[str, int]:
     """The sizes that texts like dimension=16 fix."""
     found: dict[str, int] = {}
     for text in texts:
-        name, _, value = text.partition("=")
-        size = _size(architecture, name.strip(), "--set", size_names(architecture))
-        if not re.fullmatch(NUMBER, value.strip()) or not int(value):
-            raise ByheartError(f"--set is NAME=NUMBER such as dimension=16, not {text!r}.")
+        name, _, value = (part.strip() for part in text.partition("="))
+        size = _size(architecture, name, "--set", size_names(architecture))
+        if not re.fullmatch(SIGNED, value):
+            raise ByheartError(f"--set is NAME=NUMBER such as dimension=16, not {_short(text)!r}.")
         if size in found:
             raise ByheartError(f"--set fixes {size} twice.")
-        found[size] = int(value)
+        found[size] = _whole(value, f"--set {name}")
     return found
 
 
@@ -66,13 +68,16 @@ def check_complete(architecture: str, sizes: dict[str, int], varies: Iterable[st
         )
 
 
-def values(text: str) -> tuple[int, ...]:
-    """The numbers of a list of numbers and ranges, increasing, each once."""
+def values(text: str, option: str = "--axis") -> tuple[int, ...]:
+    """The numbers of a list of numbers and ranges, increasing, each once.
+
+    option  the axis as an error names it
+    """
     found: set[int] = set()
     for part in text.split(","):
-        found.update(_range(part.strip(), text))
+        found.update(_range(part.strip(), option))
         if len(found) > MOST:
-            raise ByheartError(f"an axis has at most {MOST:,} values: {text!r} has more.")
+            raise ByheartError(f"{option} has at most {MOST:,} values; {_short(text)!r} has more.")
     return tuple(sorted(found))
 
 
@@ -81,7 +86,7 @@ def _axis(architecture: str, text: str) -> Axis:
     size = _size(architecture, name.strip(), "--axis", (*size_names(architecture), SEQUENCES))
     if not equals or not listed.strip():
         raise ByheartError(f"--axis {name} has no values; write {name}=4,8,16 or {name}=4-64x2.")
-    return size, values(listed)
+    return size, values(listed, f"--axis {name.strip()}")
 
 
 def _size(architecture: str, name: str, option: str, names: tuple[str, ...]) -> str:
@@ -93,20 +98,39 @@ def _size(architecture: str, name: str, option: str, names: tuple[str, ...]) -> 
     return found
 
 
-def _range(part: str, text: str) -> Iterable[int]:
+def _range(part: str, option: str) -> Iterable[int]:
     """The numbers of one part; a range that grows by no step would never end."""
+    if re.fullmatch(SIGNED, part):
+        return (_whole(part, option),)
     match = RANGE.fullmatch(part)
     if match is None:
         raise ByheartError(
-            f"an axis is numbers and ranges such as 4,8,16 or 1-31 or 4-512x2, not {text!r}."
+            f"{option} takes numbers and ranges such as 4,8,16 or 1-31 or 4-512x2, "
+            f"not {_short(part)!r}."
         )
-    first, last = int(match[1]), int(match[2] or match[1])
-    step = int(match[4] or 1)
-    if first < 1 or last < first or step < (2 if match[3] == "x" else 1):
-        raise ByheartError(f"{part!r} in {text!r} is no range of positive whole numbers.")
-    if match[3] == "x":
-        return _products(first, last, step)
-    return range(first, min(last, first + step * MOST) + 1, step)
+    first, last, step = (_whole(match[group] or "1", option) for group in (1, 2, 4))
+    if last < first:
+        raise ByheartError(f"{option}: the range {part} ends below its beginning.")
+    if match[3] != "x":
+        return range(first, min(last, first + step * MOST) + 1, step)
+    if step == 1:
+        raise ByheartError(f"{option}: the factor of the range {part} must be 2 or more.")
+    return _products(first, last, step)
+
+
+def _whole(text: str, option: str) -> int:
+    """The number of some digits; they are counted first, as there may be thousands."""
+    digits = text.lstrip("0") or "0"
+    found = int(digits) if len(digits) <= len(str(LARGEST)) else 0
+    if not 1 <= found <= LARGEST:
+        raise ByheartError(
+            f"{option} takes whole numbers from 1 to {LARGEST:,}, not {_short(text)}."
+        )
+    return found
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}..."
 
 
 def _products(first: int, last: int, factor: int) -> Iterable[int]:

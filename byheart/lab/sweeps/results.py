@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 
 from ..trial import Row, Trial
+from .fields import FACTS
 from .sweep import Place, RowsByKey, Sweep
 
 
@@ -81,6 +82,22 @@ class Point:
 
 
 @dataclass(frozen=True)
+class OfSeed:
+    """What one seed says.
+
+    seed      its number
+    smallest  the smallest value that it memorises; None: censored, none so far
+    largest   the largest value that it was trained with
+    steps     the most that it was given for one value
+    """
+
+    seed: int
+    smallest: int | None
+    largest: int
+    steps: int
+
+
+@dataclass(frozen=True)
 class Cell:
     """A combination of the other axes, and what was trained there.
 
@@ -112,14 +129,13 @@ class Cell:
         return bool(self.points) and self.smallest is None
 
     @property
-    def by_seed(self) -> dict[int, int | None]:
-        """The smallest value of each seed."""
-        found: dict[int, int | None] = {}
+    def by_seed(self) -> dict[int, OfSeed]:
+        """What each seed says that was trained here, by its number."""
+        tried: dict[int, list[tuple[int, Result]]] = {}
         for point in self.points:
             for result in point.results:
-                if found.get(result.seed) is None:
-                    found[result.seed] = point.value if result.reached else None
-        return dict(sorted(found.items()))
+                tried.setdefault(result.seed, []).append((point.value, result))
+        return {seed: _of_seed(seed, tried[seed]) for seed in sorted(tried)}
 
     def json(self) -> dict:
         smallest, below = self.smallest, self.below
@@ -129,12 +145,15 @@ class Cell:
             "points": [point.json() for point in self.points],
             "smallest": None if smallest is None else smallest.json(),
             "below": None if below is None else below.json(),
-            "by_seed": list(self.by_seed.values()),
+            "by_seed": [asdict(one) for one in self.by_seed.values()],
             "censored": self.censored,
         }
 
 
-FACTS = ("contexts", "vocabulary", "outputs", "predictions", "entropy", "best_accuracy")
+def _of_seed(seed: int, tried: Sequence[tuple[int, Result]]) -> OfSeed:
+    """Of the values that a seed was trained with, increasing."""
+    smallest = next((value for value, result in tried if result.reached), None)
+    return OfSeed(seed, smallest, tried[-1][0], max(result.steps for _, result in tried))
 
 
 def cells(sweep: Sweep, rows: RowsByKey) -> list[Cell]:

@@ -8,13 +8,14 @@ second run is refused, or both would train the same trials.
 import fcntl
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from ...errors import ByheartError
 from ...formats.atomic import replacing
 from ..trial import Row
+from .fields import fault
 
 NAME = "rows.jsonl"
 CONFIGURATION = "configuration.json"
@@ -92,6 +93,27 @@ def read(folder: str | Path) -> list[Row]:
     return list(_parsed(_whole(path.read_bytes()), path).values())
 
 
+def checked(folder: str | Path) -> list[Row]:
+    """The rows of a folder; ByheartError names the line of the first that cannot be used.
+
+    Every line is a row, so the place of a row is the number of its line.
+    """
+    found = read(folder)
+    for number, row in enumerate(found, 1):
+        check_row(row, f"{Path(folder) / NAME}: line {number}")
+    check_rows(folder, found)
+    return found
+
+
+def check_row(row: Row, where: str) -> None:
+    """ByheartError if a field is missing or of another type, or the key is of another trial."""
+    wrong = fault(row)
+    if wrong:
+        raise ByheartError(
+            f"{where} {wrong}; take the line out, and its trial can be trained again."
+        )
+
+
 def _whole(content: bytes) -> bytes:
     return content[: content.rfind(b"\n") + 1]
 
@@ -118,25 +140,60 @@ def _row(line: bytes) -> Row | None:
 
 
 def settle(folder: str | Path, configuration: Mapping[str, Any]) -> None:
-    """Write the configuration beside the rows; ByheartError if they are of another one.
+    """Write the configuration beside the rows; ByheartError if they are of another one."""
+    path = Path(folder) / CONFIGURATION
+    check_configuration(folder, configuration)
+    new = json.loads(json.dumps(configuration))
+    if path.exists() and _configuration(path) == new:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(json.dumps(new, indent=2).encode() + b"\n")
+
+
+def check_configuration(folder: str | Path, configuration: Mapping[str, Any]) -> None:
+    """ByheartError if the folder is of another configuration.
 
     Axes and seeds may change: rows that are there already are used again.
     """
     path = Path(folder) / CONFIGURATION
-    new = json.loads(json.dumps(configuration))
     if path.exists():
+        new = json.loads(json.dumps(configuration))
         old = _configuration(path)
-        fixed = sorted({*old, *new}.difference(GROWS))
-        named = [_difference(x, old.get(x), new.get(x)) for x in fixed if old.get(x) != new.get(x)]
-        if named:
-            raise ByheartError(
-                f"{path} is of another measurement ({'; '.join(named)}); use another folder."
-            )
-        if old == new:
-            return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as file:
-        file.write(json.dumps(new, indent=2).encode() + b"\n")
+        _check_same(str(path), old, new, {*old, *new}.difference(GROWS))
+
+
+def check_rows(
+    folder: str | Path, rows: Iterable[Row], configuration: Mapping[str, Any] | None = None
+) -> None:
+    """ByheartError if a row is of another configuration than this, or than the one beside it."""
+    path = Path(folder) / CONFIGURATION
+    if configuration is None and not path.exists():
+        return
+    asked = _of_all(_configuration(path) if configuration is None else configuration)
+    for number, row in enumerate(rows, 1):
+        own = _of_all(row["trial"])
+        if own != asked:
+            _check_same(f"{Path(folder) / NAME}: line {number}", own, asked, asked)
+
+
+def _of_all(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What all trials of a configuration have in common."""
+    found = {name: given.get(name) for name in ("architecture", "protocol", "criterion", "data")}
+    if isinstance(found["data"], dict):
+        found["data"] = {name: x for name, x in found["data"].items() if name != "sequences"}
+    return found
+
+
+def _check_same(
+    where: str, old: Mapping[str, Any], new: Mapping[str, Any], names: Iterable[str]
+) -> None:
+    differ = (x for x in sorted(names) if old.get(x) != new.get(x))
+    named = [_difference(x, old.get(x), new.get(x)) for x in differ]
+    if named:
+        raise ByheartError(
+            f"{where} is of another measurement ({'; '.join(named)}); use another folder."
+        )
 
 
 def _configuration(path: Path) -> dict[str, Any]:

@@ -5,14 +5,16 @@ scaling      Figures 1a, 1b, 2a and 4: one size grows
 drawing      how these are drawn
 coefficient  Figure 2b: the slope in H over d
 neurons      Figure 3: heads against neurons
+findings     what came out of these, in sentences
 """
 
 from .coefficient import DANA_2B
 from .drawing import figure
+from .findings import findings
 from .neurons import DANA_3
 from .scaling import Scaling
 
-__all__ = ["DANA"]
+__all__ = ["DANA", "SCALINGS", "findings"]
 
 DANA_1A = Scaling(
     "dana-1a", "Accuracy over heads (N = 50, d = d_h = 10)", "dana2024, Figure 1a",
@@ -42,6 +44,7 @@ DANA_4 = Scaling(
     "not all 100.",
 )  # fmt: skip
 
+SCALINGS = (DANA_1A, DANA_1B, DANA_2A, DANA_4)
 DANA = (
     figure(DANA_1A), figure(DANA_1B), figure(DANA_2A), DANA_2B, DANA_3, figure(DANA_4),
 )  # fmt: skip

@@ -47,7 +47,7 @@ def slopes(rows: RowsByLabel) -> dict[int, Fit]:
     found = {}
     for d in DIMENSIONS:
         some = parts.points(rows.get(f"d{d}", ()), "heads")
-        for fit in parts.law(f"ours, d = {d}", list(some), parts.means(some), 1, "H"):
+        for fit in parts.law(f"ours, d = {d}", some, 1, "H"):
             found[d] = fit
     return found
 
@@ -57,8 +57,8 @@ def published_slopes() -> dict[int, Fit]:
     found = {}
     for d in DIMENSIONS:
         some = parts.published("heads", dimension=d)
-        heads, said = column(some, "heads"), column(some, "accuracy")
-        for fit in parts.law(f"published, d = {d}", heads, said, 1, "H"):
+        known = parts.exact(column(some, "heads"), column(some, "accuracy"))
+        for fit in parts.law(f"published, d = {d}", known, 1, "H"):
             found[d] = fit
     return found
 
@@ -140,10 +140,10 @@ def caption(rows: RowsByLabel) -> str:
     used = ", ".join(f"{fit.points} for d = {d}" for d, fit in slopes(rows).items())
     said = (
         parts.trained(rows),
-        f"Lines go through the points up to accuracy {parts.LINEAR:g} ({used}); bars at slopes are "
-        "standard errors." if used else "",
-        _best("our", models("", slopes(rows))),
-        _best("the published", models("", published_slopes())),
+        f"Lines go through the sizes before the first one above accuracy {parts.LINEAR:g} "
+        f"({used}); bars at slopes are standard errors." if used else "",
+        nearest("our", models("", slopes(rows))),
+        nearest("the published", models("", published_slopes())),
         "The paper does not spell out its models; here they are a + b d^k, and c d^3 for its law "
         "C(N) d^3 H.",
         parts.DIFFERENCES,
@@ -151,7 +151,7 @@ def caption(rows: RowsByLabel) -> str:
     return " ".join(x for x in said if x)
 
 
-def _best(whose: str, found: list[Fit]) -> str:
+def nearest(whose: str, found: list[Fit]) -> str:
     """Which of the models with two coefficients is nearest to the slopes."""
     if not found:
         return ""
@@ -161,5 +161,5 @@ def _best(whose: str, found: list[Fit]) -> str:
 
 DANA_2B = Figure(
     "dana-2b", "How the gain of a head grows with d = d_h (N = 50)", "dana2024, Figure 2b", None,
-    trains, draw, caption, fits, (10.0, 5.0),
+    trains, draw, caption, fits, (10.0, 5.0), tuple(f"d{d}" for d in DIMENSIONS),
 )  # fmt: skip

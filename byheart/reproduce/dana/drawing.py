@@ -8,7 +8,7 @@ from ...bounds.associations import mahdavi_memory
 from ...bounds.dana2024 import accuracy
 from ...figures.picture import GREEN, INK
 from .. import marks
-from ..figure import Figure, RowsByLabel
+from ..figure import Figure, RowsByLabel, seeds
 from ..fits import Fit, curve
 from . import parts
 from .parts import Points
@@ -41,7 +41,7 @@ def figure(scaling: Scaling) -> Figure:
     """The figure that shows this."""
     return Figure(
         scaling.name, scaling.title, scaling.paper, None, scaling.trains, partial(draw, scaling),
-        scaling.caption, scaling.fits,
+        scaling.caption, scaling.fits, labels=scaling.labels,
     )  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def draw(scaling: Scaling, rows: RowsByLabel, picture: "Picture") -> None:
     theirs = scaling.theirs
     marks.published(axes, list(theirs), parts.means(theirs), "published by Dana et al.")
     if ours:
-        label = f"ours (fast), {parts.seeds(rows['fast'])}"
+        label = f"ours (fast), {seeds(rows['fast'])}"
         marks.ours(axes, list(ours), list(ours.values()), label)
     _fits(axes, scaling, rows)
     for name in ORIENTATION:

@@ -41,7 +41,7 @@ def neurons(heads: int) -> int:
     return 2 * DIMENSION * (heads - 1)
 
 
-def found(rows: RowsByLabel, label: str) -> dict[int, tuple[float, float, float]]:
+def found(rows: RowsByLabel, label: str) -> parts.Points:
     """Accuracy with its spread over the parameters of a model."""
     accuracies: dict[int, list[float]] = {}
     for row in rows.get(label, ()):
@@ -64,10 +64,9 @@ def fits(rows: RowsByLabel) -> list[Fit]:
     """A line in the parameters for each model, ours and theirs."""
     result = []
     for label, (_, name, _) in MODELS.items():
-        some = found(rows, label)
-        theirs = published(label)
-        for whose, x, y in (("ours", list(some), parts.means(some)), ("published", *theirs)):
-            result += parts.law(f"{whose}, {name}", x, y, 1, "parameters")
+        theirs = parts.exact(*published(label))
+        for whose, some in (("ours", found(rows, label)), ("published", theirs)):
+            result += parts.law(f"{whose}, {name}", some, 1, "parameters")
     return result
 
 
@@ -100,5 +99,5 @@ def caption(rows: RowsByLabel) -> str:
 
 TITLE = "Heads and neurons at equal parameters (N = 70, d = d_h = 10)"
 DANA_3 = Figure(
-    "dana-3", TITLE, "dana2024, Figure 3", None, trains, draw, caption, fits
+    "dana-3", TITLE, "dana2024, Figure 3", None, trains, draw, caption, fits, labels=tuple(MODELS),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from ..figure import Part, RowsByLabel, Settings
 from ..fits import Fit, least_squares
 from ..published import column
 from . import parts
-from .parts import DIFFERENCES, LINEAR, Points
+from .parts import DIFFERENCES, Points
 
 AUTHORS = ("script", "paper")  # protocols of theirs, for orientation
 
@@ -52,13 +52,16 @@ class Scaling:
             for name, some, seeds in wanted
         ]
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return ("fast", *(name for name, _ in self.others))
+
     @cached_property
     def theirs(self) -> Points:
         """The published accuracies, which have no spread."""
         fixed = {**self.sizes, "vocabulary": self.vocabulary}
         found = parts.published(self.experiment, **fixed)
-        said = column(found, "accuracy")
-        return {int(x): (y, y, y) for x, y in zip(column(found, self.axis), said, strict=True)}
+        return parts.exact(column(found, self.axis), column(found, "accuracy"))
 
     def laws(self, rows: RowsByLabel) -> list[Fit]:
         """The polynomial, or the two lines, for our points and for the published ones."""
@@ -66,10 +69,9 @@ class Scaling:
         return [
             fit
             for name, found in (("ours", ours), ("published", self.theirs))
-            for part, xs in self.pieces_of(found)
-            for fit in parts.law(name + part, xs, [found[x][0] for x in xs], self._degree,
-                                 self.letter)
-        ]  # fmt: skip
+            for part, xs in self.pieces_of(parts.unsaturated(found))
+            for fit in parts.law(name + part, {x: found[x] for x in xs}, self._degree, self.letter)
+        ]
 
     @property
     def _degree(self) -> int:
@@ -94,7 +96,7 @@ class Scaling:
         ours = parts.points(rows.get("fast", ()), self.axis)
         found = []
         for name, some in (("ours", ours), ("published", self.theirs)):
-            kept = {x: y for x, (y, _, _) in some.items() if y <= LINEAR}
+            kept = {x: y for x, (y, _, _) in parts.unsaturated(some).items()}
             if len(kept) > 1:
                 products = [_product(self.all_sizes(x)) for x in kept]
                 columns = {"H d_h^2 d": products, "1": [1] * len(kept)}

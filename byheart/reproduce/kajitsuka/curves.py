@@ -50,7 +50,8 @@ class Curves:
         if settings.quick:
             dataset = self.load(settings.data, QUICK_SEQUENCES)
             how = parts.how("trained", POINTS)
-            return [parts.part("trained", dataset, (("layers", self.quick),), how)]
+            axes = (("layers", self.quick),)
+            return [parts.part("trained", dataset, axes, how, settings.repeats(1))]
         dataset = self.load(settings.data, self.sequences)
         return [
             parts.part(kind, dataset, (("layers", depths),), parts.how(kind, POINTS, trials=TRIALS),
@@ -87,7 +88,7 @@ class Curves:
     def figure(self) -> Figure:
         return Figure(
             self.name, self.title, self.paper, self.data, self.trains, self.draw, self.caption,
-            size=(WIDTH, 8.0),
+            size=(WIDTH, 8.0), labels=tuple(self.blocks),
         )  # fmt: skip
 
 
@@ -144,7 +145,7 @@ def _best(rows: RowsByLabel) -> str:
             best = min(known, key=lambda row: row["loss"])
             loss = best["loss"] / best["predictions"]
             said.append(f"{kind}: loss {loss:.3f}, accuracy {best['accuracy']:.3f} "
-                        f"with {parts.blocks(best)} blocks")  # fmt: skip
+                        f"with {parts.count(parts.blocks(best))}")  # fmt: skip
     return f"Best of each kind: {'; '.join(said)}."
 
 

@@ -1,5 +1,6 @@
 """Figure 3 of kajitsuka2025: the fewest blocks that memorise N sequences of MultiNLI."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from .. import marks
 from ..figure import Figure, Part, RowsByLabel, Settings, spread
 from ..fits import Fit, curve, least_squares, polynomial
 from . import parts
-from .smallest import points, smallest
+from .smallest import deeper, depths, points, smallest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,7 @@ SEARCHED = {  # N, blocks, seeds, and whether blocks are bisected, for each kind
     "trained": (SIZES, (1, 2, 3, 4, 6, 8, 10, 15, 20), SEEDS, True),
     "frozen": ((50, 75, 100, 125, 150, 200), (1, 2, 3, 4, 6, 8, 12), 1, False),
     "paper": ((600, 1100, 1700), (1, 2, 3, 4, 6, 8, 10, 15, 20), 1, True),
-}  # deeper is not always easier to train if embeddings are frozen, so all depths are tried there
+}  # deeper is not always easier to train if embeddings are frozen: no bisection, a grid of depths
 QUICK = {
     "trained": ((100, 200, 300), (1, 2, 3, 4, 6, 8), 1, True),
     "frozen": ((25, 50, 100), (1, 2, 4, 8), 1, False),
@@ -57,7 +58,10 @@ def trains(settings: Settings) -> list[Part]:
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    """a + b sqrt(N) up to 1400, as the paper has it, and a line through all N."""
+    """a + b sqrt(N) up to 1400, as the paper has it, and a line through all N.
+
+    The name says the range of N that was fitted, which may end earlier.
+    """
     found = []
     for kind in ("trained", "frozen"):
         known = _known(rows, kind)
@@ -66,11 +70,17 @@ def fits(rows: RowsByLabel) -> list[Fit]:
         some = {N: y for N, y in known.items() if N <= ROOT}
         if len(some) > 2:
             columns = {"1": np.ones(len(some)), "sqrt(N)": np.sqrt(list(some))}
-            name = f"{kind}, sqrt(N), N <= {ROOT}"
+            name = f"{kind}, {_range(some)}, sqrt(N)"
             found.append(least_squares(name, columns, list(some.values())))
         if len(known) > 2:
-            found.append(polynomial(kind, list(known), list(known.values()), 1, "N"))
+            name = f"{kind}, {_range(known)}"
+            found.append(polynomial(name, list(known), list(known.values()), 1, "N"))
     return found
+
+
+def _range(known: Iterable[int]) -> str:
+    sizes = sorted(known)
+    return f"N = {sizes[0]} to {sizes[-1]}"
 
 
 def _known(rows: RowsByLabel, kind: str) -> dict[int, float]:
@@ -106,13 +116,14 @@ def _panel(axes: "Axes", rows: RowsByLabel, kinds: tuple[str, ...]) -> None:
 
 
 def _law(axes: "Axes", rows: RowsByLabel, fit: Fit) -> None:
-    kind = fit.name.split(", ")[0]
+    kind, where, _ = fit.name.split(", ")
     known = _known(rows, kind)
-    root = "sqrt" in fit.name
-    xs = np.linspace(min(known), min(ROOT, max(known)) if root else max(known), 101)
+    root = fit.name.endswith("sqrt(N)")
+    fitted = [N for N in known if N <= ROOT or not root]
+    xs = np.linspace(min(fitted), max(fitted), 101)
     ys = fit.at(np.ones_like(xs), np.sqrt(xs)) if root else curve(fit, xs)
-    law = f"$\\sqrt{{N}}$ up to {ROOT:,}" if root else "linear, all N"
-    marks.fitted(axes, xs, ys, f"{law}: residual {fit.residual:.2g}", LOOKS[kind][1])
+    law = "$\\sqrt{N}$" if root else "linear"
+    marks.fitted(axes, xs, ys, f"{law}, {where}: residual {fit.residual:.2g}", LOOKS[kind][1])
     axes.lines[-1].set_linestyle("-." if root else ":")
 
 
@@ -141,6 +152,7 @@ def caption(rows: RowsByLabel) -> str:
         "largest. Triangles: some seed did not reach it in the steps of the protocol, up to the "
         "most blocks tried; such N are left out of the fits.",
         _missed(rows),
+        *(deeper(rows.get(kind, ()), kind) for kind in LOOKS),
         "Theorem 4.2 is about the worst labels of as many contexts; these may take fewer blocks.",
         parts.conflicts(every),
         "The paper's threshold is on the loss itself. It reports #blocks growing as sqrt(N) for "
@@ -152,7 +164,7 @@ def caption(rows: RowsByLabel) -> str:
 
 def _missed(rows: RowsByLabel) -> str:
     said = [
-        f"{kind} N = {N} (up to {one.tried} blocks)"
+        f"{kind} N = {N} (tried: {depths(one.depths)})"
         for kind in LOOKS
         for N, one in smallest(rows.get(kind, ())).items()
         if one.missed
@@ -178,5 +190,5 @@ def _sizes(rows: RowsByLabel) -> str:
 TITLE = "Fewest blocks that memorise N sequences of MultiNLI (n = 8)"
 KAJITSUKA_3 = Figure(
     "kajitsuka-3", TITLE, "kajitsuka2025, Figure 3", "mnli", trains, draw, caption, fits,
-    (9.0, 4.8),
+    (9.0, 4.8), tuple(SEARCHED),
 )  # fmt: skip

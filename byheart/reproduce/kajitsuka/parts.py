@@ -75,6 +75,10 @@ def blocks(row: Row) -> int:
     return row["trial"]["sizes"]["layers"]
 
 
+def count(blocks: int) -> str:
+    return f"{blocks} block{'' if blocks == 1 else 's'}"
+
+
 def conflicts(rows: Sequence[Row]) -> str:
     """How contradictory the labels of the largest dataset are, as a sentence."""
     row = max(rows, key=lambda row: row["predictions"])
@@ -97,5 +101,7 @@ DIFFERENCES = (
     "Differs from the paper: words are tokens, as its tokenizer is not said; another sample of the "
     "data; the head size is 2. Whether its embeddings are trained is not said: `trained` learns "
     "them, `frozen` keeps them at their random start. The protocol fast restarts with more steps "
-    "and lets the rate fall; `paper` is AdamW for 1,000 steps with rate and warm-up by Optuna."
+    "and lets the rate fall; `paper` is AdamW for 1,000 steps with rate and warm-up by Optuna, and "
+    "ends at the first of Optuna's trials that reaches the criterion, where the authors take the "
+    "best of two (Figures 1 and 2) or of ten (Figure 3)."
 )

@@ -20,16 +20,21 @@ class Smallest:
 
     seeds       the fewest blocks that reached the criterion, for each seed that reached it
     missed      how many seeds did not reach it
-    tried       the most blocks that were tried
+    depths      the numbers of blocks that were tried
     parameters  of the smallest network that reached it, None if there is none
     row         one of the rows, for facts of the data
     """
 
     seeds: tuple[int, ...]
     missed: int
-    tried: int
+    depths: tuple[int, ...]
     parameters: int | None
     row: Row
+
+    @property
+    def tried(self) -> int:
+        """The most blocks that were tried."""
+        return max(self.depths)
 
 
 def smallest(rows: Sequence[Row]) -> dict[int, Smallest]:
@@ -44,10 +49,37 @@ def answer(rows: Sequence[Row]) -> Smallest:
     """What the rows of one dataset say."""
     best = smallest_by_seed(rows)
     missed = len({row["trial"]["seed"] for row in rows}) - len(best)
-    tried = max(map(parts.blocks, rows))
+    tried = tuple(sorted(set(map(parts.blocks, rows))))
     counts = (row["parameters"] for row in best.values())
     depths = tuple(map(parts.blocks, best.values()))
     return Smallest(depths, missed, tried, min(counts, default=None), rows[0])
+
+
+def deeper(rows: Sequence[Row], kind: str) -> str:
+    """How many trainings with more blocks than the fewest did not reach it, as a sentence."""
+    searches: dict[tuple[int, int], list[Row]] = {}
+    for row in rows:
+        at = row["trial"]["data"][SEQUENCES], row["trial"]["seed"]
+        searches.setdefault(at, []).append(row)
+    above = [
+        row
+        for some in searches.values()
+        for least in smallest_by_seed(some).values()
+        for row in some
+        if parts.blocks(row) > parts.blocks(least)
+    ]
+    missed = sum(not row["reached"] for row in above)
+    if not missed:
+        return ""
+    return (
+        f"With more blocks than the fewest of their N, {missed} of {len(above)} trainings of "
+        f"`{kind}` did not reach it."
+    )
+
+
+def depths(tried: Sequence[int]) -> str:
+    """Numbers of blocks, in words."""
+    return f"{', '.join(map(str, tried))} block{'' if tuple(tried) == (1,) else 's'}"
 
 
 def points(

@@ -3,7 +3,7 @@
 from ..figure import Figure
 from .drawing import draw
 from .laws import fits
-from .parts import parts
+from .parts import LABELS, parts
 from .telling import caption
 
 MADDEN_1 = Figure(
@@ -16,4 +16,5 @@ MADDEN_1 = Figure(
     caption=caption,
     fits=fits,
     size=(9.0, 8.4),
+    labels=LABELS,
 )

@@ -24,8 +24,12 @@ class Cell:
     @property
     def gap(self) -> float | None:
         """The least over seeds, in nats; None if all trainings blew up."""
-        gaps = [each for each in map(gap, self.rows) if each is not None]
-        return min(gaps, default=None)
+        return min(self.gaps, default=None)
+
+    @property
+    def gaps(self) -> list[float]:
+        """Those of all seeds that did not blow up."""
+        return [each for each in map(gap, self.rows) if each is not None]
 
     @property
     def reached(self) -> bool:
@@ -42,6 +46,8 @@ class Cell:
 class Smallest:
     """The fewest neurons that memorise a number of stories, for each seed that found some.
 
+    A size that any seed reached counts as reached: the smallest of these is `best`.
+
     tried      the largest model that was trained
     rows       of the smallest models that reached the criterion, one for each such seed
     censored   seeds of which none did
@@ -52,6 +58,16 @@ class Smallest:
     tried: Row
     rows: tuple[Row, ...]
     censored: int
+
+    @property
+    def best(self) -> Row | None:
+        """The smallest model that a seed memorises with; None if no seed does."""
+        return min(self.rows, key=lambda row: row["parameters"], default=None)
+
+    @property
+    def neurons(self) -> int | None:
+        """Those of the best."""
+        return None if self.best is None else place(self.best)[1]
 
 
 def place(row: Row) -> Place:
@@ -69,18 +85,25 @@ def cells(rows: Iterable[Row]) -> dict[Place, Cell]:
 
 
 def fast(rows: RowsByLabel) -> dict[Place, Cell]:
-    """The cells of our protocol; where a trial stands in two parts, it counts once."""
-    return cells({row["key"]: row for row in _by(rows, FAST)}.values())
+    """The grid of our protocol, in which every cell has as many seeds."""
+    return cells(rows.get(FAST, ()))
+
+
+def repeated(rows: RowsByLabel) -> dict[Place, Cell]:
+    """The cells of our protocol for the comparison: with more seeds where those were trained."""
+    return {**fast(rows), **_beside(rows, FAST)}
 
 
 def paper(rows: RowsByLabel) -> dict[Place, Cell]:
     """The cells that the authors' protocol was run on."""
-    return cells(_by(rows, PAPERS))
+    return _beside(rows, PAPERS)
 
 
-def _by(rows: RowsByLabel, protocol: str) -> list[Row]:
-    """The rows of all parts of a protocol."""
-    return [row for label, part in rows.items() if label.startswith(protocol) for row in part]
+def _beside(rows: RowsByLabel, protocol: str) -> dict[Place, Cell]:
+    """The cells of the parts that a protocol has beside the grid."""
+    return cells(
+        row for label, part in rows.items() if label.startswith(f"{protocol}-") for row in part
+    )
 
 
 def published() -> dict[Place, float]:

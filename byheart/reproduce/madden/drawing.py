@@ -8,10 +8,10 @@ import numpy as np
 from ...bounds.madden2024 import theorem_1_parameters, theorem_5_parameters
 from ...figures.picture import GREEN, INK, PALE
 from .. import marks
-from ..figure import RowsByLabel, spread
+from ..figure import RowsByLabel
 from ..fits import curve
 from ..published import column, read
-from .cells import Cell, Place, Smallest, fast, paper, published, smallest, steps
+from .cells import Cell, Place, Smallest, fast, paper, published, repeated, smallest, steps
 from .laws import fits, sizes
 from .parts import FAST, PREDICTED
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 DARK = 20.0  # nats: above this the colour is so dark that letters are white
 SCALE = (1e-3, 1e4)  # nats
 BELOW = (0.5, -0.24)  # where a legend stands, in shares of the axes
-PROTOCOLS = ((fast, "o", marks.OURS, "our protocol"), (paper, "s", GREEN, "the authors' protocol"))
+PROTOCOLS = (
+    (repeated, "o", marks.OURS, "our protocol"), (paper, "s", GREEN, "the authors' protocol"),
+)  # fmt: skip
 
 
 def draw(rows: RowsByLabel, picture: "Picture") -> None:
@@ -31,15 +33,15 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
     halves: Any = picture.subfigures(2, 1, height_ratios=(1.12, 1))
     top, bottom = halves
     left, right = top.subplots(1, 2, width_ratios=(14, 8.4))
-    found = fast(rows)
-    contexts = {cell.stories: cell.rows[0]["contexts"] for cell in found.values()}
-    image = _heat_map(left, {at: cell.gap for at, cell in found.items()}, contexts)
-    _ours_marked(left, rows, found)
-    _published(right)
+    if found := fast(rows):
+        contexts = {cell.stories: cell.rows[0]["contexts"] for cell in found.values()}
+        _heat_map(left, {at: cell.gap for at, cell in found.items()}, contexts)
+        _ours_marked(left, rows, found)
+    image = _published(right)
     bar = top.colorbar(image, ax=[left, right], pad=0.01, aspect=30)
     bar.set_label("loss minus entropy, nats", color=INK, size=9)
     bar.ax.tick_params(colors=PALE, labelsize=8)
-    both = [at for at in paper(rows) if at in found]
+    both = [at for at in paper(rows) if at in repeated(rows)]
     lines = bottom.subplots(1, 2 if both else 1, width_ratios=(14, 8.4)[: 1 + bool(both)])
     _line(np.ravel(lines)[0], rows)
     if both:
@@ -99,9 +101,8 @@ def _ours_marked(axes: "Axes", rows: RowsByLabel, found: Mapping[Place, Cell]) -
     """A frame around the smallest model that memorises, triangles in cells that do not."""
     order, columns = _order({at: cell.gap for at, cell in found.items()})
     for stories, each in smallest(rows.get(FAST, ())).items():
-        if not each.censored:
-            neurons = max(int(m) for m in sizes(each, "neurons"))
-            _frame(axes, columns.index(neurons), order.index(stories))
+        if each.neurons is not None:
+            _frame(axes, columns.index(each.neurons), order.index(stories))
     for (stories, neurons), cell in found.items():
         if not cell.reached:
             x, y = columns.index(neurons) + 0.34, order.index(stories) - 0.3
@@ -111,16 +112,17 @@ def _ours_marked(axes: "Axes", rows: RowsByLabel, found: Mapping[Place, Cell]) -
     axes.set_title("Ours: gap to the entropy", loc="left", size=11, weight="bold", color=INK)
 
 
-def _published(axes: "Axes") -> None:
+def _published(axes: "Axes") -> "AxesImage":
     table = read("madden-heat-map")
     contexts = {int(row["stories"]): int(row["contexts"]) for row in table}
     gaps = published()
-    _heat_map(axes, gaps, contexts)
+    image = _heat_map(axes, gaps, contexts)
     order, columns = _order(gaps)
     for row in read("madden-smallest"):
         _frame(axes, columns.index(int(row["neurons"])), order.index(int(row["stories"])))
     axes.set_title("Published", loc="left", size=11, weight="bold", color=INK)
     axes.set_ylabel("")
+    return image
 
 
 def _frame(axes: "Axes", column: int, row: int) -> None:
@@ -138,9 +140,10 @@ def _line(axes: "Axes", rows: RowsByLabel) -> None:
     axes.set_yscale("log")
     marks.published(axes, column(table, "contexts"), column(table, "parameters"), "published")
     there = [each for each in found if each.rows]
-    spreads = [spread(sizes(each, "parameters")) for each in there]
+    found_sizes = [sizes(each, "parameters") for each in there]
+    spreads = [(min(x), min(x), max(x)) for x in found_sizes]  # any seed counts: from the least
     marks.ours(axes, [each.contexts for each in there], spreads, "ours, 1 % of the entropy reached")
-    out = [each for each in found if each.censored]
+    out = [each for each in found if not each.rows]
     if out:
         tried = [each.tried["parameters"] for each in out]
         marks.not_reached(
@@ -179,12 +182,13 @@ def _bounds(axes: "Axes", found: list[Smallest]) -> None:
 
 
 def _protocols(axes: "Axes", rows: RowsByLabel, places: list[Place]) -> None:
-    """The gaps of the cells that both protocols were run on, beside the published ones."""
+    """The gaps of the cells that both protocols were run on, a point a seed, beside published."""
     axes.set_yscale("log")
     for cells, shape, colour, name in PROTOCOLS:
-        gaps = [cells(rows)[at].gap for at in places]
-        y = [np.nan if gap is None else max(gap, SCALE[0]) for gap in gaps]
-        axes.plot(range(len(places)), y, shape, color=colour, markersize=5, label=name, zorder=3)
+        gaps = [cells(rows)[at].gaps for at in places]
+        x = [i for i, several in enumerate(gaps) for _ in several]
+        y = [max(gap, SCALE[0]) for several in gaps for gap in several]
+        axes.plot(x, y, shape, color=colour, markersize=5, label=name, zorder=3)
     known = [published().get(at, np.nan) for at in places]
     marks.published(axes, range(len(places)), known, "published")
     goals = [0.01 * paper(rows)[at].rows[0]["entropy"] for at in places]

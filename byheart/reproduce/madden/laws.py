@@ -25,13 +25,9 @@ def fits(rows: RowsByLabel) -> list[Fit]:
 
 
 def ours(rows: RowsByLabel, quantity: str) -> Points:
-    """Contexts and the mean over seeds, where every seed found a size that memorises."""
-    found = [each for each in smallest(rows.get(FAST, ())).values() if not each.censored]
-    return [each.contexts for each in found], [_mean(each, quantity) for each in found]
-
-
-def _mean(found: Smallest, quantity: str) -> float:
-    return sum(sizes(found, quantity)) / len(found.rows)
+    """Contexts and the smallest size that a seed memorises with, where there is one."""
+    found = [each for each in smallest(rows.get(FAST, ())).values() if each.rows]
+    return [each.contexts for each in found], [min(sizes(each, quantity)) for each in found]
 
 
 def sizes(found: Smallest, quantity: str) -> list[float]:

@@ -21,6 +21,7 @@ SEEDS = 3  # of ours in the cells that both protocols are run on
 QUICK_STORIES, QUICK_NEURONS = (100, 200), (8, 16, 32, 64)
 CRITERION = Criterion("gap", 0.01)
 FAST, PAPERS = "fast", "paper"
+LABELS = (FAST, *(f"{how}-{n}" for how in (FAST, PAPERS) for n in PAPER))
 
 
 def parts(settings: Settings) -> list[Part]:

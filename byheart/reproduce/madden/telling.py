@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 
-from ..figure import RowsByLabel
-from ..published import read
-from .cells import Cell, Place, fast, paper, published, smallest, steps
+from ..figure import RowsByLabel, seeds
+from ..published import column, read
+from .cells import Cell, Place, Smallest, fast, paper, published, repeated, smallest, steps
 from .parts import FAST
 
 
 def caption(rows: RowsByLabel) -> str:
     """What is drawn, what is censored, what differs from the paper."""
-    said = (_drawn(rows), _sample(rows), _training(rows), _censored(rows), _both(rows), BOUNDS)
+    said = (
+        _drawn(rows), _sample(rows), _training(rows), _censored(rows), _seeds(rows), _both(rows),
+        BOUNDS,
+    )  # fmt: skip
     return " ".join(sentence for sentence in said if sentence)
 
 
@@ -21,12 +24,18 @@ BOUNDS = (
 
 
 def _drawn(rows: RowsByLabel) -> str:
-    seeds = {row["trial"]["seed"] for row in rows.get(FAST, ())}
-    repeated = f"{len(seeds)} seeds" if len(seeds) > 1 else "one seed"
+    found = rows.get(FAST, ())
+    several = len({row["trial"]["seed"] for row in found}) > 1
+    least = ", the least of them in each cell" if several else ""
+    told = f" ({seeds(found)}{least})" if found else ""
+    bars = (
+        " A size that any seed reached counts as reached; bars go up to the largest of the "
+        "smallest sizes of single seeds."
+    )
     return (
-        f"Summed loss minus entropy of {len(fast(rows))} cells ({repeated}), beside the gaps read "
-        "off the published plot; framed is the smallest m of those trained whose gap is at most "
-        "1 % of the entropy."
+        f"Summed loss minus entropy of {len(fast(rows))} cells{told}, beside the gaps read off the "
+        "published plot; framed is the smallest m of those trained whose gap is at most 1 % of "
+        f"the entropy.{bars if several else ''}"
     )
 
 
@@ -73,24 +82,41 @@ def _censored(rows: RowsByLabel) -> str:
     )
 
 
+def _seeds(rows: RowsByLabel) -> str:
+    """Where some seeds reached 1 % with no size, and others did."""
+    said = [
+        f"{stories:,} stories ({each.censored} of {each.censored + len(each.rows)})"
+        for stories, each in smallest(rows.get(FAST, ())).items()
+        if each.rows and each.censored
+    ]
+    return f"Seeds that reached 1 % with no size tried: {', '.join(said)}." if said else ""
+
+
 def _both(rows: RowsByLabel) -> str:
-    """Where both protocols were run: how often ours ends at a gap that is no larger."""
-    ours, theirs = fast(rows), paper(rows)
+    """Where both protocols were run: what each came to."""
+    ours, theirs = repeated(rows), paper(rows)
     places = [at for at in theirs if at in ours]
     if not places:
         return "The authors' protocol was not run here."
-    good = sum(_no_worse(ours[at], theirs[at]) for at in places)
     lost = sum(theirs[at].reached and not ours[at].reached for at in places)
     told = "; ".join(_cell(at, ours, theirs) for at in places)
-    most = max(len(ours[at].rows) for at in places)
-    seeds = f", the best of {most} seeds there," if most > 1 else ""
     cost = sum(theirs[at].seconds for at in places) / sum(ours[at].seconds for at in places)
     return (
-        f"The authors' protocol was run on {len(places)} cells; the gap of ours{seeds} "
-        f"is no larger in {good} of them, and {lost or 'none'} that theirs reaches is censored "
-        f"in ours; theirs took {cost:.1f} times the CPU time of all our seeds. "
-        f"Gaps in nats, ours, theirs here, published: {told}."
+        f"The authors' protocol was run on {len(places)} cells (below, a point a seed); "
+        f"{no_larger(rows)}, and "
+        f"{lost or 'none'} that theirs reaches is censored in ours; theirs took {cost:.1f} times "
+        f"the CPU time of all our seeds. Gaps in nats, ours, theirs here, published: {told}."
     )
+
+
+def no_larger(rows: RowsByLabel) -> str:
+    """In how many of the cells of both protocols ours ends at a gap that is no larger."""
+    ours, theirs = repeated(rows), paper(rows)
+    places = [at for at in theirs if at in ours]
+    good = sum(_no_worse(ours[at], theirs[at]) for at in places)
+    most = max((len(ours[at].rows) for at in places), default=1)
+    seeds = f", the best of {most} seeds there," if most > 1 else ""
+    return f"the gap of ours{seeds} is no larger in {good} of them"
 
 
 def _no_worse(ours: Cell, theirs: Cell) -> bool:
@@ -103,3 +129,30 @@ def _cell(at: Place, ours: Mapping[Place, Cell], theirs: Mapping[Place, Cell]) -
     gaps = (ours[at].gap, theirs[at].gap, published().get(at))
     said = ", ".join("-" if gap is None else f"{gap:.3g}" for gap in gaps)
     return f"{at[0]} stories, m = {at[1]}: {said}"
+
+
+def finding(rows: RowsByLabel) -> str:
+    """What came out: the fewest neurons for the fewest and for the most stories."""
+    found = smallest(rows.get(FAST, ()))
+    if not found:
+        return ""
+    ends = " and ".join(_end(n, found[n]) for n in sorted({min(found), max(found)}))
+    theirs = [int(m) for m in column(read("madden-smallest"), "neurons")]
+    compared = (
+        f" Where the authors' protocol was run as well, in {_cells(rows)}, {no_larger(rows)}."
+    )
+    return (
+        "**Fewest neurons for text (madden-1).** The smallest m within 1 % of the entropy is "
+        f"{ends} ({seeds(rows[FAST])}). Published, on powers of two: {min(theirs)} to "
+        f"{max(theirs)}. {_sample(rows)}{compared if paper(rows) else ''}"
+    )
+
+
+def _end(stories: int, found: Smallest) -> str:
+    tried = f"not reached with up to {found.tried['trial']['sizes']['neurons']}"
+    return f"{found.neurons or tried} for {stories:,} stories"
+
+
+def _cells(rows: RowsByLabel) -> str:
+    count = sum(at in repeated(rows) for at in paper(rows))
+    return f"{count} cell{'' if count == 1 else 's'}"

@@ -13,7 +13,7 @@ from byheart.certificate import PROVED
 from byheart.errors import AssumptionError, ByheartError
 from byheart.evaluate import exact
 from byheart.evaluate.batch import Batch
-from byheart.lab.certified.labels import answers, labels, margins, slope_for
+from byheart.lab.certified.labels import answers, labels, margins, slope_for, tied
 from byheart.lab.certified.readout import readout
 from byheart.lab.certified.rounded import logits, network, rounded
 from byheart.lab.problem import labelled
@@ -156,6 +156,14 @@ def test_contradictory_labels_are_settled_as_compile_settles_them():
     for model in (majority, dropped):
         assert model.about["verification"].evidence == PROVED
         assert model.recall(rows[1][0]) == rows[1][1]
+
+
+@pytest.mark.parametrize(
+    ("said", "tie"), [("ab", True), ("aab", False), ("aabb", True), ("abbcc", True), ("a", False)]
+)
+def test_ties_are_seen(said, tie):
+    rows = [(["x"], "a"), *((["y"], label) for label in said), (["z"], "b")]
+    assert tied(labelled(from_rows(rows))) is tie
 
 
 def test_answers_are_the_most_frequent_and_of_several_the_smallest():
