@@ -1,6 +1,6 @@
 """Trials that train nothing, for tests of what runs trials. Worker processes import this file.
 
-What a trial does is in its sizes: it sleeps, raises, dies, or answers after so many milliseconds.
+What a trial does is in its sizes: it waits, raises, dies, or answers after so many milliseconds.
 `python -c "import pretend; pretend.host()"` runs sweeps of them, as many as it is told.
 """
 
@@ -29,6 +29,9 @@ from byheart.load import from_rows
 PROTOCOL = Protocol("pretend", (Attempt("adam", 0.1, 1),))
 CRITERION = Criterion("accuracy", 1.0)
 PIDS = "PRETEND_PIDS"  # a folder where every process that runs a trial leaves its number
+GATES = "PRETEND_GATES"  # the folder of the Gates of trials that wait
+LONG = 300  # seconds in which everything happens, however slow the machine
+HOUR = 3600  # seconds that no test takes
 
 
 def trial(seed: int = 0, **sizes: int) -> Trial:
@@ -60,6 +63,8 @@ def run(trial: Trial, problem: Problem, pace: float = 1) -> dict:
     started = time.perf_counter()
     if PIDS in os.environ:
         (Path(os.environ[PIDS]) / str(os.getpid())).touch()
+    if "waits" in trial.sizes:
+        Gates(os.environ[GATES]).wait(trial)
     random = np.random.default_rng(trial.random_seed("pretend"))
     time.sleep(trial.sizes.get("milliseconds", int(random.integers(2, 40))) / 1000 * pace)
     if trial.sizes.get("raises"):
@@ -105,14 +110,39 @@ def alive(pid: int) -> bool:
         return False
 
 
-def gone(pids: list[int], seconds: float = 10) -> bool:
-    """Whether these processes end within some seconds."""
+def holds(fact: Callable[[], object], seconds: float = LONG) -> bool:
+    """Whether something is or becomes true within some seconds."""
     end = time.monotonic() + seconds
-    while any(map(alive, pids)):
+    while not fact():
         if time.monotonic() > end:
             return False
         time.sleep(0.01)
     return True
+
+
+def gone(pids: list[int], seconds: float = LONG) -> bool:
+    """Whether these processes end within some seconds."""
+    return holds(lambda: not any(map(alive, pids)), seconds)
+
+
+class Gates:
+    """A folder where trials of waits=1, waits=2, ... wait until gate 1, 2, ... is opened."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def wait(self, trial: Trial) -> None:
+        (self.folder / f"{trial.seed} {os.getpid()}").touch()
+        assert holds((self.folder / f"open {trial.sizes['waits']}").exists, HOUR)
+
+    def begun(self, *seeds: int) -> list[tuple[int, int]]:
+        """Seeds and processes of the trials that have come to their gates, among these seeds."""
+        names = [name.split() for name in os.listdir(self.folder) if "open" not in name]
+        found = sorted((int(seed), int(pid)) for seed, pid in names)
+        return [(seed, pid) for seed, pid in found if seed in seeds]
+
+    def open(self, number: int) -> None:
+        (self.folder / f"open {number}").touch()
 
 
 class Grid:
@@ -132,11 +162,6 @@ class Grid:
 
     def json(self) -> dict:
         return {"axes": [trial.key for trial in self.trials]}
-
-
-def main(folder: str, pace: float = 1) -> None:
-    with processes.Engine(2, run=partial(run, pace=pace)) as engine:
-        execute(SWEEP, lambda _: PROBLEM, Path(folder), engine, SILENT)
 
 
 def first(count: int, sweep: Sweep, problem: Problem, run: Callable, folder: Path) -> None:

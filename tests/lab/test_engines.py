@@ -5,7 +5,7 @@ import random
 import signal
 import subprocess
 import sys
-import time
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +36,15 @@ def pids(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.setenv(pretend.PIDS, str(folder))
     return lambda: [int(name) for name in os.listdir(folder)]
+
+
+@pytest.fixture
+def gates(tmp_path, monkeypatch):
+    """Where trials wait."""
+    folder = tmp_path / "gates"
+    folder.mkdir()
+    monkeypatch.setenv(pretend.GATES, str(folder))
+    return pretend.Gates(folder)
 
 
 def engine(jobs=2):
@@ -151,15 +160,19 @@ def test_workers_that_cannot_start_are_an_error(monkeypatch, capfd):
     assert "pretend" in capfd.readouterr().err
 
 
-def test_the_end_of_the_block_ends_trials(pids):
-    started = time.monotonic()
+def test_the_end_of_the_block_ends_trials(pids, gates):
+    """One that runs and one that may not have begun, at gates that are never opened."""
     with engine(2) as workers:
-        for seed in range(3):
-            workers.submit(pretend.trial(seed, milliseconds=seed and 60_000), pretend.PROBLEM)
+        workers.submit(pretend.trial(0, milliseconds=0), pretend.PROBLEM)
+        for seed in (1, 2):
+            workers.submit(pretend.trial(seed, waits=1), pretend.PROBLEM)
         assert workers.running == 3
         workers.finished()
-    assert pretend.gone(pids(), 0) and len(pids()) >= 1
-    assert workers.running == 0 and time.monotonic() - started < 30
+        assert pretend.holds(lambda: gates.begun(1, 2))
+        (_, pid), *_ = gates.begun(1, 2)
+        assert pretend.alive(pid) and workers.running == 2
+    assert pid in pids() and pretend.gone(pids(), 0)
+    assert workers.running == 0
 
 
 def test_nothing_running_is_not_waited_for():
@@ -239,37 +252,45 @@ def test_a_second_run_is_refused_before_it_trains(tmp_path, pids):
     assert pids() == [] and os.listdir(folder) == ["rows.jsonl"]  # nor is its configuration kept
 
 
-def program(code, *arguments, **options):
+@contextmanager
+def program(code, **options):
+    """A process of its own, in a session of its own, of which nothing is left in the end."""
     path = os.pathsep.join([HERE, *filter(None, sys.path)])
-    command = [sys.executable, "-c", f"import sys, pretend; {code}", *arguments]
-    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, **options)
+    command = [sys.executable, "-c", f"import pretend; {code}"]
+    environment = {**os.environ, "PYTHONPATH": path}
+    run = subprocess.Popen(command, env=environment, start_new_session=True, **options)
+    try:
+        yield run
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
 
 
 def test_an_interrupt_keeps_what_is_finished(tmp_path, pids):
-    """As Ctrl-C in a terminal: all processes of the group hear it."""
-    options = {"stderr": subprocess.PIPE, "text": True, "start_new_session": True}
-    run = program("pretend.main(sys.argv[1], pace=50)", str(tmp_path), **options)
-    while len(read(tmp_path)) < 3 and run.poll() is None:
-        time.sleep(0.01)
-    os.killpg(run.pid, signal.SIGINT)
-    _, said = run.communicate(timeout=20)
+    """As Ctrl-C in a terminal: all processes of the group hear it. Only three trials can end."""
+    code = f"pretend.pretending(pretend.Path({str(tmp_path)!r}), 3)"
+    with program(code, stderr=subprocess.PIPE, text=True) as run:
+        assert pretend.holds(lambda: len(read(tmp_path)) == 3 or run.poll() is not None)
+        os.killpg(run.pid, signal.SIGINT)
+        _, said = run.communicate(timeout=pretend.LONG)
+        assert pids() and pretend.gone(pids(), 0)
     assert run.returncode == -signal.SIGINT
     assert said.count("Traceback") == 1 and said.rstrip().endswith("KeyboardInterrupt")
-    assert 3 <= len(read(tmp_path)) < pretend.SWEEP.size
-    assert pretend.gone(pids(), 0)
+    assert len(read(tmp_path)) == 3
 
 
-def test_workers_do_not_outlive_a_killed_run(pids):
-    """Though they are in the middle of a trial of a minute."""
-    run = program(
+def test_workers_do_not_outlive_a_killed_run(pids, gates):
+    """Though they are in the middle of a trial of an hour."""
+    with program(
         "engine = pretend.processes.Engine(1, run=pretend.run);"
-        "engine.submit(pretend.trial(milliseconds=60_000), pretend.PROBLEM); engine.finished()"
-    )
-    while not pids() and run.poll() is None:
-        time.sleep(0.01)
-    run.kill()
-    run.wait()
-    assert len(pids()) == 1 and pretend.gone(pids(), 15)
+        "engine.submit(pretend.trial(waits=1), pretend.PROBLEM); engine.finished()"
+    ) as run:
+        assert pretend.holds(lambda: gates.begun(0) or run.poll() is not None)
+        ((_, worker),) = gates.begun(0)
+        assert pretend.alive(worker)
+        run.kill()
+        assert pids() == [worker] and pretend.gone([worker])
 
 
 def test_time_left_in_words():

@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ KILLS = 20
 
 @contextmanager
 def host(work, pids):
-    """A process that runs a sweep in every folder that it is told."""
+    """A process that runs a sweep in every folder that it is told; after an error nothing runs."""
     pids.mkdir()
     path = os.pathsep.join([HERE, *filter(None, sys.path)])
     process = subprocess.Popen(
@@ -33,22 +34,31 @@ def host(work, pids):
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,  # workers that are just starting complain about their parent
         text=True,
+        start_new_session=True,  # so that all that it starts can be ended with it
     )
-    yield process
-    process.stdin.close()
-    assert process.wait() == 0
+    try:
+        yield process
+        process.stdin.close()
+        assert process.wait() == 0
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
 
 
 def killed(process, folder, size, chance):
     """Start the sweep and kill it: while workers start, or after a few more rows and a moment.
 
-    It can do a few rows more than that, and cannot end before, however slow this process is.
+    It can do a few rows more than that, and cannot end before, however slow this process is. The
+    rows are waited for however slow the sweep is.
     """
     done = len(read(folder))
     wanted = min(done + chance.randrange(4), size - 1)
-    end = time.monotonic() + (chance.uniform(0, 0.5) if chance.random() < 0.4 else 60)
+    end = time.monotonic() + (chance.uniform(0, 0.5) if chance.random() < 0.4 else inf)
     pid = started(process, folder, min(done + 8, size - 1))
     while len(read(folder)) < wanted and time.monotonic() < end:
+        assert pretend.alive(pid)
         time.sleep(0.002)
     time.sleep(chance.uniform(0, 0.02))
     os.kill(pid, signal.SIGKILL)
@@ -74,6 +84,17 @@ def calm(process, folder, size):
     started(process, folder, size)
     assert int(process.stdout.readline()) == 0
     return read(folder)
+
+
+def test_an_error_leaves_no_process_behind(tmp_path):
+    """Neither the host, nor the sweep that it runs, nor the workers, which wait for ever."""
+    with pytest.raises(ZeroDivisionError), host("pretending", tmp_path / "pids") as process:
+        sweep = started(process, tmp_path, 1)
+        assert pretend.holds(lambda: read(tmp_path))
+        assert pretend.alive(process.pid) and pretend.alive(sweep)
+        raise ZeroDivisionError
+    workers = [int(name) for name in os.listdir(tmp_path / "pids")]
+    assert workers and pretend.gone([process.pid, sweep, *workers])
 
 
 def test_killed_twenty_times(tmp_path):

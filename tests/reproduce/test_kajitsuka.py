@@ -290,7 +290,8 @@ def test_the_published_four_blocks_are_drawn():
     axes = picture(KAJITSUKA[3], rows).axes[0]
     assert any(set(line.get_ydata()) == {4} for line in axes.lines)
     assert any(list(line.get_ydata()) == [3] for line in axes.lines)
-    assert "n = 10: 3." in length.caption(rows)
+    error = rows["n10"][1]["loss"] / 600
+    assert f"n = 10: 3 (with 2 the least error was {error:.2g})." in length.caption(rows)
 
 
 @pytest.mark.parametrize(("reached", "said"), [(False, "none"), (True, "8")])

@@ -21,8 +21,9 @@ from ..problem import Problem
 from ..trial import Row, Trial
 from . import ONE_THREAD, Failure, Run, TrialFailed, attempted
 
+HERE = "auto"  # how Ray calls the cluster of this machine
 RETRIES = 3  # of a trial whose worker or node is lost
-PATIENCE = 25  # seconds in which a cluster must answer; a busy one takes several
+PATIENCE = 60  # seconds in which a cluster must answer; a busy one takes several
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_task_oom_retries": str(RETRIES),  # by default a trial too large for a node never ends
@@ -37,7 +38,7 @@ class Engine:
     """
 
     def __init__(self, address: str | None = None, run: Run = train.run) -> None:
-        self.address = address or os.environ.get("RAY_ADDRESS") or "auto"
+        self.address = address or os.environ.get("RAY_ADDRESS") or HERE
         self._run = run
         self._running: dict[Any, Trial] = {}
         self._sent: WeakKeyDictionary[Problem, Any] = WeakKeyDictionary()
@@ -101,6 +102,11 @@ def _connected(address: str) -> ModuleType:
     except ImportError:
         raise ByheartError("--engine ray needs Ray: pip install 'byheart[cluster]'.") from None
     reason = _no_port(address) or _no_answer(address)
+    if reason and address == HERE:
+        raise ByheartError(
+            "there is no Ray cluster on this machine: start one with ray start --head, or give "
+            "the --address of another."
+        )
     if reason:
         raise ByheartError(f"there is no Ray cluster at {address}: {reason.rstrip('.')}.")
     ray.init(address, log_to_driver=False, logging_level=logging.ERROR)

@@ -72,7 +72,7 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
 def _blocks(axes: "Axes", answers: dict[int, Smallest]) -> None:
     axes.plot(
         (min(SEEDS), max(SEEDS)), (PUBLISHED, PUBLISHED), color=marks.PUBLISHED, linewidth=1.4,
-        label=f"Kajitsuka & Sato: {PUBLISHED} for all n (m = 2, they say)", zorder=1,
+        label=f"Kajitsuka & Sato: {PUBLISHED} for all n (set-up: m = 2)", zorder=1,
     )  # fmt: skip
     points(axes, answers, f"ours (fast), m = {COORDINATES}")
     marks.dress(axes, "Fewest blocks", "length n", "#blocks")
@@ -116,7 +116,7 @@ def caption(rows: RowsByLabel) -> str:
     if not every:
         return DIFFERENCES
     answers = found(rows)
-    said = ", ".join(f"n = {n:,}: {_said(one)}" for n, one in answers.items())
+    said = ", ".join(f"n = {n:,}: {_said(one, rows[f'n{n}'])}" for n, one in answers.items())
     few = "".join(f" ({min(x)} to {max(x)} at n = {n:,})" for n, x in FEW.items() if n in answers)
     usual = sum(attempt.steps for attempt in parts.how("trained").attempts)
     steps = "".join(f", {x:,} at n = {n:,}" for n, x in STEPS.items() if n in answers)
@@ -145,9 +145,15 @@ def _narrow(rows: Sequence[Row]) -> str:
     )
 
 
-def _said(one: Smallest) -> str:
+def _said(one: Smallest, rows: Sequence[Row]) -> str:
+    """The fewest blocks, and how close one less came."""
+    if not one.seeds:
+        return f"not reached with up to {one.tried}"
     some = f", {one.missed} seeds missed it" if one.missed else ""
-    return f"{min(one.seeds)}{some}" if one.seeds else f"not reached with up to {one.tried}"
+    less = [row for row in rows if parts.blocks(row) == min(one.seeds) - 1]
+    errors = [row["loss"] / row["predictions"] for row in less if row["loss"] is not None]
+    close = f" (with {min(one.seeds) - 1} the least error was {min(errors):.2g})" if errors else ""
+    return f"{min(one.seeds)}{some}{close}"
 
 
 DIFFERENCES = (
