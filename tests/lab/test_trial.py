@@ -102,6 +102,7 @@ def test_unknown_protocols(given):
         protocol(*given)
 
 
-def test_steps_are_positive():
-    with pytest.raises(ByheartError, match="1 or more"):
-        protocol("dana2024", "fast", steps=0)
+@pytest.mark.parametrize("steps", [0, 10**9])
+def test_steps_have_limits(steps):
+    with pytest.raises(ByheartError, match="--steps is 1 to 100,000,000"):
+        protocol("madden2024", "fast", steps=steps)
