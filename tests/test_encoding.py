@@ -439,11 +439,11 @@ EMPTY = Matrix(1, 1)
 
 def assert_quick(data: bytes) -> None:
     tracemalloc.start()
-    started = time.perf_counter()
+    started = time.process_time()
     assert_canonical(data)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
     assert peak < 50_000_000 + 200_000 * len(data)
 
 

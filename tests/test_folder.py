@@ -662,7 +662,7 @@ def test_damaged_bytes_never_change_the_function(saved, compiled):
     for _ in range(1500):
         name = chance.choice(FOUR)
         put(saved / name, damage(before[name], chance))
-        started = time.monotonic()
+        started = time.process_time()
         try:
             found = folder.open(saved)
         except ByheartError:
@@ -672,7 +672,7 @@ def test_damaged_bytes_never_change_the_function(saved, compiled):
             assert name == "certificate.json" or contents(saved) == before
             assert found.network == model.network
             assert answers(found, dataset) == answers(model, dataset)
-        assert time.monotonic() - started < 5
+        assert time.process_time() - started < 5
         put(saved / name, before[name])
     assert opened < 150
 

@@ -412,9 +412,9 @@ def test_a_changed_weight_is_noticed():
 def test_no_larger_than_measured_before(count, depth, nonzero, dense, largest):
     """Permuted copies, other last tokens, repeated tokens and duplicates: as in the measurement."""
     dataset = mixture(count)
-    started = time.perf_counter()
+    started = time.process_time()
     network = build(BitExtraction().build, dataset)
-    assert time.perf_counter() - started < 60
+    assert time.process_time() - started < 60
     parameters, bits = network.counts()
     assert network.depth <= depth and network.width == 13
     assert parameters["nonzero"] <= nonzero and parameters["dense"] <= dense
@@ -433,9 +433,9 @@ def test_a_thousand_sequences_exactly():
 def test_a_hundred_thousand_sequences():
     """Built in seconds; a few sequences are checked, as one takes a second."""
     dataset = mixture(100_000)
-    started = time.perf_counter()
+    started = time.process_time()
     network = build(BitExtraction().build, dataset)
-    assert time.perf_counter() - started < 120
+    assert time.process_time() - started < 120
     assert network.counts()[0]["counted"] < 541_110
     some = slice(0, 5)
     ids = dataset.ids[: dataset.starts[some.stop]]
