@@ -65,7 +65,7 @@ def rows_of(
 
     before = {row["key"]: row for row in checked(folder)}
     check_rows(folder, before.values(), sweep.json())
-    if before and not sweep.wanted(before):
+    if not sweep.wanted(before):
         check_configuration(folder, sweep.json())
         return before, 0
     check_packages(sweep.protocol, workers)
