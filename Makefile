@@ -7,7 +7,8 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 WORKERS ?= 2
 
-.PHONY: demo test slow check bench picture figures clean
+# `make test` draws the same examples in every property test; `make explore` draws new ones.
+.PHONY: demo test slow explore check bench picture figures clean
 
 demo: $(READY)
 	$(BIN)/byheart demo
@@ -15,8 +16,11 @@ demo: $(READY)
 test: $(TOOLS)
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 
-slow: $(TOOLS)
+slow: explore
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+explore: $(TOOLS)
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n $(WORKERS)
 
 check: $(TOOLS)
 	$(BIN)/ruff format --check .

@@ -21,6 +21,13 @@ from .sign_patterns import Blocks, theorem_4_2_points, theorem_4_3_tokens
 Points = tuple[int, int, int, float, float]
 
 
+def _separated(radius: float, distance: float) -> tuple[float, float]:
+    """r and delta of the theorems, which take no tokens that coincide."""
+    if not distance > 0:
+        raise AssumptionError("A1 fails: two tokens are a distance of 0 apart; merge them.")
+    return max(1.0, radius), min(1.0, distance)
+
+
 def _points(
     contexts: int,
     multisets: int,
@@ -31,7 +38,7 @@ def _points(
     distance: float,
 ) -> Points:
     """N, n, d, r and delta; with positions as a coordinate if multisets are not enough."""
-    r, delta = max(1.0, radius), min(1.0, distance)
+    r, delta = _separated(radius, distance)
     if not mixed:
         return multisets, length, dimension, r, delta
     return contexts, length, dimension + 1, math.hypot(r, length), delta
@@ -55,7 +62,7 @@ def theorem_4_1_size(
 def theorem_d_1_size(
     multisets: int, length: int, dimension: int, radius: float, distance: float, labels: int
 ) -> int:
-    r, delta = max(1.0, radius), min(1.0, distance)
+    r, delta = _separated(radius, distance)
     return deep_sets_size(multisets, length, dimension, labels, r, delta).parameters
 
 

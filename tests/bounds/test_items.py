@@ -302,3 +302,16 @@ def test_open_and_rates_have_no_number():
     rates = [row for row in rows if row.kind == "rate"]
     assert len(rates) > 8 and all(row.value is None for row in rates)
     assert all("Only a rate: " in row.reason for row in rates if row.applies)
+
+
+@pytest.mark.parametrize("distance", [0.0, 5e-324])
+def test_tokens_that_coincide_have_no_size(distance):
+    """A distance of 0 divides by 0 in the proof of Theorem 4.1: no value, and a reason."""
+    rows = answers(Question(sized(100, radius=0.0, distance=distance)))
+    sizes = [row for row in rows if row.item in ("Theorem 4.1", "Theorem D.1", "Theorem F.1")]
+    assert len(sizes) == 3
+    if distance:
+        assert all(row.applies for row in sizes[:2])
+    else:
+        assert all("distance of 0" in row.reason for row in sizes if row.item != "Theorem F.1")
+        assert not any(row.applies for row in sizes)
