@@ -20,14 +20,14 @@ from pathlib import Path
 import numpy as np
 
 import byheart
-from byheart.construction import Options
 from byheart.constructions.attention_only import solve as solving
 from byheart.constructions.attention_only.plan import plan
-from byheart.contexts import contexts
-from byheart.dataset import Dataset
+from byheart.constructions.base import Options
+from byheart.data.contexts import contexts
+from byheart.data.dataset import Dataset
+from byheart.data.load import from_rows
+from byheart.data.targets import targets
 from byheart.gadgets import heads as gadget
-from byheart.load import from_rows
-from byheart.targets import targets
 
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- attention-only:begin -->", "<!-- attention-only:end -->"

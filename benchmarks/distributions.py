@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 
 import byheart
-from byheart.contexts import contexts
-from byheart.dataset import Dataset
-from byheart.load import from_rows
-from byheart.targets import targets
+from byheart.data.contexts import contexts
+from byheart.data.dataset import Dataset
+from byheart.data.load import from_rows
+from byheart.data.targets import targets
 
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- distributions:begin -->", "<!-- distributions:end -->"
@@ -136,7 +136,7 @@ def solved(dataset: Dataset) -> float:
 
 def proofs(n: int = ENCLOSED, omega: int = 1000) -> dict:
     """Seconds of both proofs of one decoder."""
-    from byheart.enclose import dense, thermometer
+    from byheart.softmax.enclose import dense, thermometer
 
     dataset = documents(n, omega)
     model = byheart.compile(dataset, method="one-layer")

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import byheart
-from byheart.dataset import Dataset
-from byheart.generate import multisets, random, tokens
+from byheart.data.dataset import Dataset
+from byheart.data.generate import multisets, random, tokens
 
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- family:begin -->", "<!-- family:end -->"
@@ -99,7 +99,7 @@ def plain(contexts: int, known: dict[int, int] = {}) -> int:  # noqa: B006  a me
 
 
 def measure_contexts(sequences: int) -> int:
-    from byheart.contexts import contexts
+    from byheart.data.contexts import contexts
 
     return len(contexts(random(sequences, seed=1), positions=False))
 

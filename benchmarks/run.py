@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 import byheart
-from byheart.evaluate import evaluate
-from byheart.generate import random, save
+from byheart.data.generate import random, save
+from byheart.exact.evaluate import evaluate
 
 ROOT = Path(__file__).parents[1]
 MUST = {

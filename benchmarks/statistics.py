@@ -27,7 +27,7 @@ sys.path[0] = str(ROOT)  # this folder has a module that the standard library ha
 
 import numpy as np  # noqa: E402
 
-from byheart.corpora import CORPORA, save  # noqa: E402
+from byheart.data.corpora import CORPORA, save  # noqa: E402
 
 LENGTH, VOCABULARY = 10, 50_000
 COUNTER_TOKENS = 5_000_000
@@ -38,8 +38,8 @@ BEGIN, END = "<!-- statistics:begin -->", "<!-- statistics:end -->"
 
 def counted(path: Path, runs: int) -> dict:
     """Our times and memory; in a process of its own, see `measured`."""
-    from byheart.load import load_documents
-    from byheart.statistics import corpus, corpus_statistics
+    from byheart.data.load import load_documents
+    from byheart.data.statistics import corpus, corpus_statistics
 
     def answer(file: Path) -> dict:
         return corpus_statistics(load_documents(file, separator=VOCABULARY))

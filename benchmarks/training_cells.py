@@ -15,15 +15,15 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.plain_torch import Batch, Training, dana2024, kajitsuka2025, madden2024
-from byheart.contexts import contexts
-from byheart.corpora import prefix_tree, zipf
+from byheart.architectures import preset
+from byheart.data.contexts import contexts
+from byheart.data.corpora import prefix_tree, zipf
+from byheart.data.load import from_rows, load, load_documents
+from byheart.data.targets import targets
 from byheart.lab.descent import optimiser_of
 from byheart.lab.learners import Learner, learner
 from byheart.lab.problem import Problem, labelled, next_token
 from byheart.lab.protocol import PROTOCOLS, Attempt
-from byheart.load import from_rows, load, load_documents
-from byheart.presets import preset
-from byheart.targets import targets
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 STORIES, SENTENCES = DATA / "tinystories.txt", DATA / "mnli.tsv"

@@ -1,18 +1,18 @@
 """byheart compiles a dataset into a transformer that provably knows it by heart."""
 
-from .certificate import Verification as Verification
-from .certificate import verify as verify
-from .compile import compile as compile
-from .context_ids import context_ids as context_ids
-from .context_ids import contextual_mapping as contextual_mapping
-from .dataset import Dataset as Dataset
+from .compiler.compiling import compile as compile
+from .data.dataset import Dataset as Dataset
+from .data.load import from_rows as from_rows
+from .data.load import load as load
 from .errors import AssumptionError as AssumptionError
 from .errors import ByheartError as ByheartError
 from .errors import DisagreementError as DisagreementError
-from .folder import open as open
-from .language_model import LanguageModel as LanguageModel
-from .load import from_rows as from_rows
-from .load import load as load
-from .model import Model as Model
+from .models.context_ids import context_ids as context_ids
+from .models.context_ids import contextual_mapping as contextual_mapping
+from .models.folder import open as open
+from .models.language_model import LanguageModel as LanguageModel
+from .models.model import Model as Model
+from .models.verification import Verification as Verification
+from .models.verification import verify as verify
 
 __version__ = "0.1.0"

@@ -6,8 +6,8 @@ python docs/make_methods.py
 import re
 from pathlib import Path
 
-from byheart.construction import Construction
 from byheart.constructions import ALL
+from byheart.constructions.base import Construction
 
 PAGE = Path(__file__).parent / "methods.md"
 INTRODUCTION = """# The methods

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import byheart
-from byheart import decoder_code
-from byheart.certificate import verify
 from byheart.constructions import ALL
-from byheart.decoder import Decoder
-from byheart.folder.decoder import encode
-from byheart.load import from_rows, write_jsonl
-from byheart.network import Dyadic, dyadic
+from byheart.data.load import from_rows, write_jsonl
+from byheart.exact.network import Dyadic, dyadic
+from byheart.models.folder.decoder import encode
+from byheart.models.verification import verify
+from byheart.softmax import codeword as decoder_code
+from byheart.softmax.decoder import Decoder
 
 CHECKER = Path(__file__).parents[1] / "checker" / "check.py"
 specification = importlib.util.spec_from_file_location("independent_checker_of_decoders", CHECKER)

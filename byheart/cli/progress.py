@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..commands.watch import SILENT, Watch
+from ..machine.watch import SILENT, Watch
 
 
 @contextmanager

@@ -44,8 +44,8 @@ def run(directory: Path, words: list[str], file: Path | None, asking: Asking, js
 
 def _listen(directory: Path, asking: Asking, json: bool) -> None:
     """Answer standard input, line by line; a program gets all answers at once."""
-    from .. import folder
     from ..commands.recall import drawing
+    from ..models import folder
 
     model = folder.open(directory)
     choose = drawing(model, asking.seed) if asking.draw else None

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from ..certificate import Fit, Verification
-from ..language_model import LanguageModel
-from ..model import Model
+from ..models.language_model import LanguageModel
+from ..models.model import Model
+from ..models.verification import Fit, Verification
 
 DATASET = ("sequences", "contexts", "labels", "length", "vocabulary")
 BITS = ("total", "fixed", "encoded", "largest", "information")

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
+from ..machine.watch import SILENT, Watch
 from .explain import checked_picture
 from .facts import data_facts, model_facts
-from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
-    from ..bounds import Model, Question
+    from ..theory import Model, Question
 
 
 def bounds(
@@ -32,8 +32,8 @@ def bounds(
 
     effective  also measure how many parameters of the architecture count (small ones only)
     """
-    from ..bounds import Question, answers
-    from ..bounds.madden2024 import DEFINITION_1
+    from ..theory import Question, answers
+    from ..theory.madden2024.capacity import DEFINITION_1
 
     picture = checked_picture(plot, force)
     given, loading = _shared(dataset, architecture, sizes or {}, loading or {})
@@ -67,8 +67,8 @@ def _shared(
     dataset: str | Path | None, architecture: str | None, sizes: Mapping, loading: Mapping
 ) -> tuple[dict, dict]:
     """Sizes that are given, and loading options. A length is both, where both mean something."""
-    from ..load import applicable
-    from ..presets import PRESETS
+    from ..architectures import PRESETS
+    from ..data.load import applicable
 
     given = {name: size for name, size in sizes.items() if size is not None}
     options, length = dict(loading), loading.get("length")
@@ -92,10 +92,10 @@ def _extras(
     question: "Question", table: bool, picture: Path | None, answer: dict, watch: Watch
 ) -> dict:
     """Tables and a picture, if they are asked for."""
-    from ..bounds.curves import curves
-    from ..bounds.tables import TABLES, filled
     from ..figures.bounds import draw
-    from ..figures.picture import write
+    from ..pictures import write
+    from ..theory.curves import curves
+    from ..theory.tables import TABLES, filled
 
     extras: dict = {"tables": [filled(x, question) for x in TABLES] if table else []}
     extras["output"] = None if picture is None else str(picture)
@@ -107,7 +107,7 @@ def _extras(
 
 def verdict(question: "Question") -> dict:
     """Bits needed and held, their ratios, and whether the data fits."""
-    from ..bounds.information import ALLENZHU_2024, MORRIS_2025, bits_needed, bits_of
+    from ..theory.information import ALLENZHU_2024, MORRIS_2025, bits_needed, bits_of
 
     data, model = question.data, question.model
     assert data is not None and model is not None
@@ -141,7 +141,7 @@ def _fits(question: "Question", needed: float, held: dict) -> tuple[str, str]:
 
 def _too_small(question: "Question") -> str | None:
     """Why the model cannot read the data, or not give it any distributions."""
-    from ..bounds.madden2024 import lemma_1_parameters
+    from ..theory.madden2024.capacity import lemma_1_parameters
 
     data, model = question.data, question.model
     assert data is not None and model is not None
@@ -162,7 +162,7 @@ def _holder(question: "Question") -> str | None:
     dana2024 is false where fewer than d last tokens differ (docs/errata.md) and needs features of
     full rank, mahdavi2024 independent ones.
     """
-    from ..bounds import answers
+    from ..theory import answers
 
     assert question.data is not None
     contexts = question.data.contexts or 0

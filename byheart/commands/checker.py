@@ -54,7 +54,7 @@ def _readable(model: "AnyModel", data: Path) -> bool:
 
 
 def _canonical(model: "AnyModel", data: str | Path, folder: Path) -> Path:
-    from ..load import write_jsonl
+    from ..data.load import write_jsonl
 
     path = folder / "data.jsonl"
     write_jsonl(load_for(model, data), path)

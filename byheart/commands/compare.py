@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
+from ..machine.watch import SILENT, Watch
 from .explain import checked_picture
 from .folders import Models, opened, row
-from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
-    from ..compare import Choice
-    from ..dataset import Dataset
+    from ..compiler.comparing import Choice
+    from ..data.dataset import Dataset
 
 
 def compare(
@@ -33,11 +33,11 @@ def compare(
 
     folders  of models to stand beside the constructions: trained ones, or any
     """
-    from ..compare import Choice
-    from ..contexts import RESOLUTIONS
+    from ..compiler.comparing import Choice
+    from ..data.contexts import RESOLUTIONS
+    from ..data.load import load
     from ..figures.compare import draw
-    from ..figures.picture import write
-    from ..load import load
+    from ..pictures import write
 
     if on_conflict not in RESOLUTIONS:
         names = ", ".join(RESOLUTIONS)
@@ -76,8 +76,8 @@ def counts_of(text: str) -> list[int]:
 
 def _step(dataset: "Dataset", count: int, choice: "Choice", models: "Models", watch: Watch) -> dict:
     """The rows of the first `count` sequences."""
-    from ..bounds import Question
-    from ..compare import beginning, compare
+    from ..compiler.comparing import beginning, compare
+    from ..theory import Question
     from .facts import dataset_facts
 
     part = dataset if count == len(dataset) else beginning(dataset, count)

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..dataset import Dataset
-    from ..language_model import LanguageModel
+    from ..data.dataset import Dataset
+    from ..models.language_model import LanguageModel
     from .loading import AnyModel
 
 
 def unfitting(model: "AnyModel", dataset: "Dataset") -> str | None:
     """Why the network cannot even read this data."""
-    from ..language_model import LanguageModel
+    from ..models.language_model import LanguageModel
 
     if isinstance(model, LanguageModel):
         reads, fewest = 1, 1
@@ -47,7 +47,7 @@ def _strange(model: "LanguageModel", dataset: "Dataset") -> str | None:
 
 def differences(model: "AnyModel", dataset: "Dataset") -> list[str]:
     """Why this is not the data that the folder names."""
-    from ..certificate import PROVED
+    from ..models.verification import PROVED
 
     named = model.about["data"]
     if len(dataset) != named["sequences"]:
@@ -65,8 +65,8 @@ def differences(model: "AnyModel", dataset: "Dataset") -> list[str]:
 
 def _claimable(model: "AnyModel", dataset: "Dataset") -> tuple[str, int]:
     """What a certificate counts, and how many of it the data has."""
-    from ..contexts import contexts
-    from ..language_model import LanguageModel
+    from ..data.contexts import contexts
+    from ..models.language_model import LanguageModel
 
     if isinstance(model, LanguageModel):
         return "contexts", len(contexts(dataset, positions=True))

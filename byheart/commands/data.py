@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ..errors import ByheartError
-from .watch import SILENT, Watch
+from ..machine.watch import SILENT, Watch
 
 
 def generate(
@@ -17,21 +17,30 @@ def generate(
     **options: int | float | str | None,
 ) -> dict:
     """Write a dataset of one of the papers' kinds; options left None keep their defaults."""
-    from ..corpora import CORPORA, EXTENSIONS
-    from ..generate import KINDS, WRITERS
+    from ..data.corpora import CORPORA, EXTENSIONS
+    from ..data.generate import WRITERS
 
-    if kind not in KINDS and kind not in CORPORA:
+    makers = _makers()
+    if kind not in makers and kind not in CORPORA:
         raise ByheartError(
-            f"there is no kind {kind!r}; there are: {', '.join([*KINDS, *CORPORA])}."
+            f"there is no kind {kind!r}; there are: {', '.join([*makers, *CORPORA])}."
         )
     output = Path(output)
-    _check_name(output, WRITERS if kind in KINDS else EXTENSIONS)
+    _check_name(output, WRITERS if kind in makers else EXTENSIONS)
     refuse_existing(output, force)
     given = {name: value for name, value in options.items() if value is not None}
-    used = _options(kind, KINDS[kind] if kind in KINDS else CORPORA[kind], given)
+    used = _options(kind, makers[kind] if kind in makers else CORPORA[kind], given)
     watch.stage("generating")
-    about = (_dataset if kind in KINDS else _corpus)(kind, output, used, watch)
+    about = (_dataset if kind in makers else _corpus)(kind, output, used, watch)
     return {"kind": kind, "file": str(output), "options": used, **about}
+
+
+def _makers() -> dict:
+    """What makes labelled data, by its kind; the last of a theorem."""
+    from ..data.generate import KINDS
+    from ..theory.madden2024.adversarial import adversarial
+
+    return {**KINDS, "adversarial": adversarial}
 
 
 def _check_name(output: Path, extensions: Iterable[str]) -> None:
@@ -56,9 +65,9 @@ def _dashed(name: str) -> str:
 
 
 def _dataset(kind: str, output: Path, used: Mapping, watch: Watch) -> dict:
-    from ..generate import KINDS, save
+    from ..data.generate import save
 
-    dataset = KINDS[kind](**used)
+    dataset = _makers()[kind](**used)
     watch.stage("writing")
     save(dataset, output)
     return {
@@ -73,7 +82,7 @@ def _dataset(kind: str, output: Path, used: Mapping, watch: Watch) -> dict:
 
 def _theorem(used: Mapping) -> dict:
     """The sizes of the decoder that cannot memorise the data, and of the data (Theorem 1)."""
-    from ..adversarial import theorem
+    from ..theory.madden2024.adversarial import theorem
 
     sizes = {name: value for name, value in used.items() if name != "seed"}
     sizes["head_dimension"] = sizes["head_dimension"] or sizes["dimension"]
@@ -82,7 +91,7 @@ def _theorem(used: Mapping) -> dict:
 
 
 def _corpus(kind: str, output: Path, used: Mapping, watch: Watch) -> dict:
-    from ..corpora import CORPORA, distinct, save, sha256
+    from ..data.corpora import CORPORA, distinct, save, sha256
 
     documents = CORPORA[kind](**used)
     watch.stage("writing")
@@ -101,8 +110,8 @@ def _corpus(kind: str, output: Path, used: Mapping, watch: Watch) -> dict:
 
 def stats(data: str | Path, *, loading: Mapping | None = None, watch: Watch = SILENT) -> dict:
     """What the data asks of a model; documents are counted without writing their contexts out."""
-    from ..load import is_corpus, load, load_documents
-    from ..statistics import corpus_statistics, statistics
+    from ..data.load import is_corpus, load, load_documents
+    from ..data.statistics import corpus_statistics, statistics
 
     watch.stage("loading")
     if is_corpus(data):

@@ -7,13 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .watch import SILENT, Watch
+from ..machine.watch import SILENT, Watch
 
 if TYPE_CHECKING:
-    from ..dataset import Dataset
+    from ..data.dataset import Dataset
     from .loading import AnyModel
 
-BOOK = Path(__file__).resolve().parents[1] / "demo" / "book.txt"
+BOOK = Path(__file__).resolve().parents[1] / "data" / "book.txt"
 SEED = 0
 LONGEST = 10_000  # words; a recitation that loops is stopped
 
@@ -38,7 +38,7 @@ def prepare(
     output: str | Path | None = None, *, force: bool = False, watch: Watch = SILENT
 ) -> Prepared:
     """The model, built and proved; kept in a folder if one is named."""
-    from ..load import load
+    from ..data.load import load
     from .models import build, built_answer, check_output, save
 
     if output is not None:
@@ -80,7 +80,7 @@ def _words(dataset: "Dataset") -> list:
 
 def _faithful(dataset: "Dataset") -> int:
     """What the paper's own construction takes: tokens are (number of the word, position)."""
-    from ..bounds.kajitsuka2025 import bit_extraction_parameters
+    from ..theory.kajitsuka2025.sizes import bit_extraction_parameters
 
     radius = (len(dataset.tokens) ** 2 + dataset.length**2) ** 0.5
     return bit_extraction_parameters(

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from ..errors import AssumptionError, ByheartError
 
 if TYPE_CHECKING:
-    from ..bounds import Model
-    from ..decoder import Shape
+    from ..softmax.decoder import Shape
+    from ..theory import Model
 
 MODELS = {
     "madden2024": "madden2024, eq. (2), with learnt positions and no bias at the output",
@@ -16,7 +16,7 @@ MODELS = {
 
 def effective(model: "Model | None", seed: int = 0) -> dict:
     """The generic Jacobian rank of an architecture, observed, and the capacity that it allows."""
-    from ..bounds.effective import effective_rank
+    from ..theory.effective import effective_rank
 
     if model is None:
         raise ByheartError("--effective is about an architecture; give --architecture or sizes.")
@@ -26,7 +26,7 @@ def effective(model: "Model | None", seed: int = 0) -> dict:
 
 def decoder_shape(model: "Model") -> "Shape":
     """The sizes of a decoder of one layer; AssumptionError if the architecture is none."""
-    from ..decoder import ACTIVATIONS, ATTENTION, Shape
+    from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
 
     if model.family not in MODELS:
         raise AssumptionError(

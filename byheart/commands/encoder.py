@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import AssumptionError, ByheartError
+from ..machine.watch import SILENT, Watch
 from .explain import checked_picture
-from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
-    from ..dataset import Dataset
-    from ..targets import Targets
+    from ..data.dataset import Dataset
+    from ..data.targets import Targets
 
 GAP = 1e-9
 
@@ -28,11 +28,11 @@ def encoder(
     watch: Watch = SILENT,
 ) -> dict:
     """d_KL(pi, L(N, S, d)) over d: closed forms, or upper bounds; a picture if one is asked for."""
+    from ..data.load import load
     from ..encoders.sweep import steps, sweep
     from ..figures.encoder import draw
-    from ..figures.picture import write
-    from ..load import load
-    from ..threads import single
+    from ..machine.threads import single
+    from ..pictures import write
 
     wanted = None if dimensions is None else dimensions_of(dimensions)
     _check_gap(gap)
@@ -63,7 +63,7 @@ def dimensions_of(text: str) -> list[int]:
 
 
 def _check_gap(gap: float) -> None:
-    from ..compile import LARGEST_GAP, SMALLEST_GAP
+    from ..compiler.compiling import LARGEST_GAP, SMALLEST_GAP
 
     if not SMALLEST_GAP <= gap <= LARGEST_GAP:
         raise ByheartError(
@@ -73,8 +73,8 @@ def _check_gap(gap: float) -> None:
 
 def _targets(dataset: "Dataset") -> "Targets":
     """What follows each ordered context; refused where nothing does."""
-    from ..contexts import contexts
-    from ..targets import has_vocabulary, targets
+    from ..data.contexts import contexts
+    from ..data.targets import has_vocabulary, targets
 
     if dataset.every:
         raise AssumptionError(

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..machine.watch import SILENT, Watch
 from .data import refuse_existing
 from .models import build
-from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
-    from ..construction import Header
+    from ..constructions.base import Header
     from .loading import AnyModel
 
 
@@ -24,10 +24,10 @@ def explain(
     **options: object,
 ) -> dict:
     """Build and verify the network as compile does, and take it apart; options as there."""
-    from ..compile import find
-    from ..figures.picture import write
+    from ..compiler.compiling import find
+    from ..data.load import load
     from ..figures.pipeline import draw
-    from ..load import load
+    from ..pictures import write
 
     header = find(method, options.get("form")).header  # type: ignore[arg-type]
     picture = checked_picture(output, force)
@@ -44,8 +44,9 @@ def explain(
 
 
 def _parts(model: "AnyModel", header: "Header") -> dict:
-    from .. import decoder_stages, explain
-    from ..language_model import LanguageModel
+    from ..compiler import decoder_stages
+    from ..compiler import explaining as explain
+    from ..models.language_model import LanguageModel
 
     if isinstance(model, LanguageModel):
         return decoder_stages.explain(model, header)
@@ -54,7 +55,7 @@ def _parts(model: "AnyModel", header: "Header") -> dict:
 
 def checked_picture(output: str | Path | None, force: bool) -> Path | None:
     """Where the picture goes; refused before any work if it cannot go there."""
-    from ..figures.picture import check_picture
+    from ..pictures import check_picture
 
     if output is None:
         return None

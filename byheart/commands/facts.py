@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
-from .watch import SILENT, Watch
+from ..machine.watch import SILENT, Watch
 
 if TYPE_CHECKING:
-    from ..bounds import Data, Model
-    from ..dataset import Dataset
-    from ..documents import Documents
+    from ..data.dataset import Dataset
+    from ..data.documents import Documents
+    from ..theory import Data, Model
 
 BITS = 32
 BLOCK = 1 << 22  # tokens
@@ -19,8 +19,8 @@ MAY_BE_ZERO = ("heads", "width")
 
 def data_facts(path: str | Path, loading: Mapping | None = None, watch: Watch = SILENT) -> "Data":
     """The facts of a file, counted as `byheart stats` counts them."""
-    from ..load import is_corpus, load, load_documents
-    from ..statistics import corpus_statistics
+    from ..data.load import is_corpus, load, load_documents
+    from ..data.statistics import corpus_statistics
 
     watch.stage("loading")
     if is_corpus(path):
@@ -34,14 +34,14 @@ def data_facts(path: str | Path, loading: Mapping | None = None, watch: Watch = 
 
 def dataset_facts(dataset: "Dataset") -> "Data":
     """The facts of a dataset that was read."""
-    from ..statistics import statistics
+    from ..data.statistics import statistics
 
     return _facts(statistics(dataset), **_of_dataset(dataset))
 
 
 def _facts(counted: dict, **others: int | bool | None) -> "Data":
     """What `stats` counts, and what it does not."""
-    from ..bounds import Data
+    from ..theory import Data
 
     same = ("sequences", "contexts", "multisets", "labels", "vocabulary")
     both = counted["vocabulary"] + counted["labels"]
@@ -105,8 +105,8 @@ def model_facts(
     bits: int | None = None,
 ) -> "Model | None":
     """The facts of a preset, or of a decoder of these sizes; None if nothing is said of one."""
-    from ..bounds import Model
-    from ..presets import preset
+    from ..architectures import preset
+    from ..theory import Model
 
     _check({**sizes, "parameters": parameters, "bits": bits})
     if architecture is None and parameters is not None:
@@ -121,7 +121,7 @@ def model_facts(
 
 def _lent(name: str, data: "Data | None") -> dict[str, int]:
     """Vocabulary and length of the data, for a model of which they are not said."""
-    from ..presets import PRESETS
+    from ..architectures import PRESETS
 
     if data is None or name not in PRESETS:
         return {}
@@ -131,7 +131,7 @@ def _lent(name: str, data: "Data | None") -> dict[str, int]:
 
 def _check(sizes: Mapping[str, int | str | None]) -> None:
     """ByheartError for a size that nothing has, or a word that is none of the choices."""
-    from ..bounds.question import ACTIVATIONS, ATTENTIONS
+    from ..theory.question import ACTIVATIONS, ATTENTIONS
 
     choices = {"attention": ATTENTIONS, "activation": ACTIVATIONS}
     for name, size in sizes.items():

@@ -10,8 +10,8 @@ from ..errors import ByheartError
 from .comparing import unfitting
 
 if TYPE_CHECKING:
-    from ..compare import Row
-    from ..dataset import Dataset
+    from ..compiler.comparing import Row
+    from ..data.dataset import Dataset
     from .loading import AnyModel
 
 Models = Mapping[str, "AnyModel"]
@@ -19,7 +19,7 @@ Models = Mapping[str, "AnyModel"]
 
 def opened(folders: Sequence[str | Path]) -> Models:
     """The models by the names of their folders."""
-    from .. import folder
+    from ..models import folder
 
     models: dict[str, AnyModel] = {}
     for path in folders:
@@ -35,7 +35,7 @@ def row(path: str, model: "AnyModel", dataset: "Dataset") -> "Row":
     Of a trained model the parameters that were trained count. Folding and rounding give its network
     others, but they hold no more.
     """
-    from ..certificate import verify
+    from ..models.verification import verify
     from .loading import resolved
 
     found = _sizes(path, model)
@@ -52,7 +52,7 @@ def row(path: str, model: "AnyModel", dataset: "Dataset") -> "Row":
 
 
 def _sizes(path: str, model: "AnyModel") -> "Row":
-    from ..compare import Row
+    from ..compiler.comparing import Row
 
     counts, bits = model.network.counts()
     own, kept, depth = counts["counted"] + counts["outside"], bits["total"], model.network.depth
@@ -69,7 +69,7 @@ def _sizes(path: str, model: "AnyModel") -> "Row":
 
 
 def _claim(model: "AnyModel") -> str:
-    from ..language_model import LanguageModel
+    from ..models.language_model import LanguageModel
 
     if isinstance(model, LanguageModel):
         return f"Distributions within {model.gap:g} nats."

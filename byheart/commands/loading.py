@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from ..errors import ByheartError
 
 if TYPE_CHECKING:
-    from ..dataset import Dataset
-    from ..language_model import LanguageModel
-    from ..model import Model
+    from ..data.dataset import Dataset
+    from ..models.language_model import LanguageModel
+    from ..models.model import Model
 
     AnyModel = Model | LanguageModel
 
@@ -37,7 +37,7 @@ def stored(model: "AnyModel") -> dict:
 
 def load_for(model: "AnyModel", data: str | Path) -> "Dataset":
     """The data as the model was compiled on it: same loading options, conflicts resolved alike."""
-    from ..load import applicable, load
+    from ..data.load import applicable, load
 
     return resolved(model, load(data, **applicable(data, stored(model))))  # type: ignore[arg-type]
 
@@ -48,8 +48,8 @@ def on_conflict(model: "AnyModel") -> str:
 
 def resolved(model: "AnyModel", dataset: "Dataset") -> "Dataset":
     """One label a context, as --on-conflict said; after refuse, verifying finds conflicts."""
-    from ..contexts import contexts, resolve
-    from ..language_model import LanguageModel
+    from ..data.contexts import contexts, resolve
+    from ..models.language_model import LanguageModel
 
     rule = on_conflict(model)
     if rule == "refuse" or isinstance(model, LanguageModel):

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
+from ..machine.watch import SILENT, Watch
 from .explain import checked_picture
 from .measured import answer, dataset_facts
 from .saving import Saving
 from .training import Workers, rows_of
-from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
     from ..lab.material import Material
@@ -48,8 +48,8 @@ def measure(
     fixed   texts such as "dimension=16"
     saving  where the smallest that memorises is kept as a model folder
     """
+    from ..data.load import load
     from ..lab.material import Material
-    from ..load import load
 
     started = time.perf_counter()
     asked = _asked(architecture, axis, fixed, protocol, steps, criterion, seeds, find, loss)
@@ -158,7 +158,7 @@ def _check_data(sweep: "Sweep", material: "Material") -> None:
 
 def _drawn(found: dict, picture: Path | None, watch: Watch) -> str | None:
     from ..figures.measure import draw
-    from ..figures.picture import write
+    from ..pictures import write
 
     if picture is None:
         return None

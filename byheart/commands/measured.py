@@ -40,7 +40,7 @@ def theory(architecture: str, cell: "Cell") -> dict | None:
     Theorem 5 of madden2024: as many neurons as contexts are enough. Lemma 1: some distributions
     take n (omega - 1) parameters; these of the data may take fewer.
     """
-    from ..bounds.madden2024 import lemma_1_parameters
+    from ..theory.madden2024.capacity import lemma_1_parameters
 
     if architecture != "madden2024" or not cell.points or cell.facts["outputs"] < 2:
         return None

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
+from ..machine.watch import SILENT, Watch
 from .comparing import differences, unfitting
 from .data import refuse_existing
-from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
-    from ..certificate import Verification
-    from ..dataset import Dataset
+    from ..data.dataset import Dataset
+    from ..models.verification import Verification
     from .loading import AnyModel
 
 ENGINES = ("auto", "exact", "limbs")
@@ -31,7 +31,7 @@ def compile(
     **options: object,
 ) -> dict:
     """Dataset to model folder, verified before it is written; options as in byheart.compile."""
-    from ..load import load
+    from ..data.load import load
 
     output = Path(output)
     check_output(output, force)
@@ -56,7 +56,7 @@ def check_output(output: Path, force: bool) -> None:
 
 def build(dataset: "Dataset", watch: Watch, **options: object) -> "AnyModel":
     """byheart.compile, watched."""
-    from ..compile import compile
+    from ..compiler.compiling import compile
 
     check_limit(options.get("prove_limit", PROVE_LIMIT))
     watch.stage("building", len(dataset))
@@ -65,7 +65,7 @@ def build(dataset: "Dataset", watch: Watch, **options: object) -> "AnyModel":
 
 def save(model: "AnyModel", output: Path, force: bool, dataset: "Dataset | None") -> None:
     """Write the folder; data.jsonl holds the data the model was compiled on, conflicts resolved."""
-    from .. import folder
+    from ..models import folder
     from .loading import resolved
 
     if dataset is not None:
@@ -91,7 +91,7 @@ def verify(
     watch: Watch = SILENT,
 ) -> dict:
     """Check a model folder; without data only its format, hashes and structure."""
-    from .. import folder
+    from ..models import folder
     from .answer import answer
     from .loading import load_for
 
@@ -129,7 +129,7 @@ def _check_choices(engine: str, sample: int | None, data: str | Path | None) -> 
 
 
 def _check_engine(model: "AnyModel", engine: str) -> None:
-    from ..language_model import LanguageModel
+    from ..models.language_model import LanguageModel
 
     if engine != "auto" and isinstance(model, LanguageModel):
         raise ByheartError("--engine is for models that store labels; leave it out.")
@@ -145,7 +145,7 @@ def _evaluated(
     watch: Watch,
 ) -> "Verification":
     """The network's answers, and whether this is the data that the folder names."""
-    from ..certificate import REFUTED, Verification, verify
+    from ..models.verification import REFUTED, Verification, verify
 
     unfit = unfitting(model, dataset)
     if unfit:

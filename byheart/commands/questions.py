@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..data.readers import text
 from ..errors import ByheartError
-from ..formats import text
 from .loading import stored
 
 if TYPE_CHECKING:

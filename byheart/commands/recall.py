@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
+from ..machine.watch import SILENT, Watch
 from .loading import stored
 from .questions import from_file, from_words
-from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
-    from ..model import Answer
+    from ..models.model import Answer
     from .loading import AnyModel
 
 Choose = Callable[[Sequence], "Answer"]  # the answer to one question
@@ -30,7 +30,7 @@ def recall(
     watch: Watch = SILENT,
 ) -> dict:
     """The answers to one question, or to all of a file."""
-    from .. import folder
+    from ..models import folder
 
     watch.stage("opening")
     model = folder.open(directory)
@@ -69,7 +69,7 @@ def drawing(model: "AnyModel", seed: int = 0) -> Choose:
     """A way to answer: by a token drawn from the model's distribution, not by the likeliest."""
     import numpy as np
 
-    from ..language_model import LanguageModel
+    from ..models.language_model import LanguageModel
 
     if not isinstance(model, LanguageModel):
         raise ByheartError(
@@ -113,7 +113,7 @@ def continued(
 
 def _read(model: "AnyModel", label: str | int) -> bool:
     """Whether the label is a token of the data; a decoder's vocabulary has these in front."""
-    from ..language_model import LanguageModel
+    from ..models.language_model import LanguageModel
 
     if isinstance(model, LanguageModel):
         return model.tokens.index(label) < model.about["data"]["vocabulary"]
@@ -134,9 +134,9 @@ def _check_continuing(model: "AnyModel") -> None:
 
 def _with_trace(model: "AnyModel", answer: "Answer") -> dict:
     """The answer and how it came about; nothing is traced for a word outside the vocabulary."""
-    from ..decoder_trace import follow
-    from ..language_model import LanguageModel
-    from ..trace import trace
+    from ..models.decoder_trace import follow
+    from ..models.language_model import LanguageModel
+    from ..models.trace import trace
 
     if model.numbers(answer.input) is None:
         return {**answer.json(), "trace": None, "lines": []}

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
+from ..machine.watch import SILENT, Watch
 from .training import Workers, rows_of
-from .watch import SILENT, Watch
 
 if TYPE_CHECKING:
     from ..reproduce.figure import Figure, Part, RowsByLabel, Settings
@@ -106,7 +106,7 @@ def _pictures(asked: Asked, figure: "Figure") -> list[Path]:
 
 
 def _check_pictures(asked: Asked, figure: "Figure") -> None:
-    from ..figures.picture import check_picture
+    from ..pictures import check_picture
 
     for path in _pictures(asked, figure):
         check_picture(path)
@@ -149,7 +149,7 @@ def _trained(part: "Part", folder: Path, workers: Workers, watch: Watch) -> None
 
 def _drawn(figure: "Figure", rows: "RowsByLabel", asked: Asked) -> dict:
     """Write the pictures, and say what is on them."""
-    from ..figures.picture import write
+    from ..pictures import write
     from ..reproduce.figure import censored, picture, trainings
 
     files = _pictures(asked, figure)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
+from ..machine.watch import Watch
 from .models import check_output, save
 from .training import check_packages
-from .watch import Watch
 
 if TYPE_CHECKING:
     from ..lab.material import Material
@@ -32,7 +32,7 @@ class Saving:
     on_conflict: str = "refuse"
 
     def __post_init__(self) -> None:
-        from ..contexts import RESOLUTIONS
+        from ..data.contexts import RESOLUTIONS
 
         if self.on_conflict not in RESOLUTIONS:
             names = ", ".join(RESOLUTIONS)

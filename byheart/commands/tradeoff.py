@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import ByheartError
+from ..machine.watch import SILENT, Watch
 from .explain import checked_picture
-from .watch import SILENT, Watch
 
 FORMS = {"small": ("small",), "faithful": ("faithful",), "both": ("small", "faithful")}
 
@@ -22,10 +22,10 @@ def tradeoff(
     **options: object,
 ) -> dict:
     """Build limited-bits under several limits, and draw what it takes; options as in compile."""
-    from .. import tradeoff as found
-    from ..figures.picture import write
+    from ..compiler import trading as found
+    from ..data.load import load
     from ..figures.tradeoff import draw
-    from ..load import load
+    from ..pictures import write
 
     if form not in FORMS:
         raise ByheartError(f"--form is one of {', '.join(FORMS)}, not {form!r}.")

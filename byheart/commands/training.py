@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
-from .watch import Watch
+from ..machine.watch import Watch
 
 if TYPE_CHECKING:
     from ..lab.engines import Engine
@@ -98,8 +98,8 @@ def _there(package: str) -> bool:
 
 def check_memory(trials: "Sequence[Trial]", material: "Material", jobs: int) -> None:
     """ByheartError if the largest trials do not fit together."""
-    from ..lab.memory import bytes_of
-    from ..memory import require
+    from ..lab.footprint import bytes_of
+    from ..machine.memory import require
 
     found = sorted((bytes_of(trial, material.of(trial)), trial.key) for trial in trials)[-jobs:]
     largest = next(trial for trial in trials if trial.key == found[-1][1])

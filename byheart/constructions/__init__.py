@@ -3,10 +3,10 @@
 Where a method has two forms, the first is what a user gets who names none.
 """
 
-from ..construction import Construction
 from .attention_only import AttentionOnly
 from .attention_only_approximate import AttentionOnlyApproximate
 from .attention_only_argmax import AttentionOnlyArgmax
+from .base import Construction
 from .bit_extraction import BitExtraction
 from .deep_sets import FaithfulDeepSet, SmallDeepSet
 from .embedding import FaithfulEmbedding, SmallEmbedding

@@ -29,17 +29,17 @@ Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T
 
 import numpy as np
 
-from ..bounds.dana2024 import theorem_1_approximate
-from ..construction import Interpolant, Interpolation, Options, Report
-from ..decoder import Decoder, Shape
+from ..data.targets import Floats, Targets
 from ..encoders.encoder import Encoder
 from ..errors import AssumptionError
 from ..gadgets.heads import decoder, features, last, rows
 from ..gadgets.regression import Fit, Task, fit
-from ..targets import Floats, Targets
+from ..softmax.decoder import Decoder, Shape
+from ..theory.dana2024.capacity import theorem_1_approximate
 from .attention_only.claim import GAP, SHARE, allowed, encoder_of, observed_in_float32, reached
 from .attention_only.plan import Plan, plan
 from .attention_only.solve import drawn
+from .base import Interpolant, Interpolation, Options, Report
 from .one_layer import check_vocabulary
 
 EPSILON = 0.1

@@ -29,15 +29,15 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import encoders
-from ..construction import Interpolant, Interpolation, Options, Report
-from ..decoder import Decoder, Shape
+from ..data.targets import Floats, Targets
 from ..errors import AssumptionError
 from ..gadgets.heads import Heads, decoder, draw, features, last, rows
 from ..gadgets.regression import Task, fit
-from ..targets import Floats, Targets
+from ..softmax.decoder import Decoder, Shape
 from .attention_only.claim import GAP, margins, observed_in_float32, reached, stretch
 from .attention_only.plan import Plan, plan
 from .attention_only.solve import FEW_DIMENSIONS, SCALE, SCALES
+from .base import Interpolant, Interpolation, Options, Report
 from .one_layer import check_vocabulary
 
 SOLVES = 8

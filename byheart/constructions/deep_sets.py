@@ -20,9 +20,9 @@ Departures   D1  The theorem adds, it does not average: multisets of different c
 Notation     N multisets, phi and rho the two networks.
 """
 
-from ..construction import Built, Construction, Options, Predicted, Report
-from ..contexts import Contexts
-from ..dataset import Dataset
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset
+from .base import Built, Construction, Options, Predicted, Report
 
 
 class SmallDeepSet(Construction):

@@ -21,10 +21,10 @@ Departures   D1  Small form: one lane of the matrix holds a random number for ea
 Notation     N sequences, omega ids.
 """
 
-from ..construction import Built, Construction, Options, Predicted, Report
-from ..contexts import Contexts
-from ..dataset import Dataset
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset
 from ..errors import AssumptionError
+from .base import Built, Construction, Options, Predicted, Report
 
 MOST = 1 << 20  # columns of the matrix, with one for padding
 

@@ -32,13 +32,13 @@ Notation     N sequences, n length, C labels, I information, H the context's num
 
 from dataclasses import replace
 
-from ..construction import Built, Construction, Options, Report, input_of
-from ..contexts import Contexts
-from ..dataset import Dataset, beyond_float
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset, beyond_float
 from ..errors import AssumptionError, ByheartError
-from ..evaluate.batch import Batch
-from ..evaluate.float64 import prove
-from ..evaluate.spans import DIGITS
+from ..exact.batch import Batch
+from ..exact.float64.engine import prove
+from ..exact.float64.spans import DIGITS
+from .base import Built, Construction, Options, Report, input_of
 
 INSTEAD = (
     "use hash-fold-retrieve, or coordinates with fewer binary digits (0.1 has 53: multiply by 10, "

@@ -32,14 +32,14 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
 
 import numpy as np
 
-from ..construction import Interpolant, Interpolation, Options, Report
-from ..decoder import ATTENTION, Decoder, Shape
+from ..data.targets import Targets
 from ..errors import AssumptionError
 from ..gadgets.line import Line, draw
 from ..gadgets.logits import Logits, reordered, wanted
 from ..gadgets.staircase import STEPS, Neurons, corrected, staircase
-from ..memory import SMALLER, require
-from ..targets import Targets
+from ..machine.memory import SMALLER, require
+from ..softmax.decoder import ATTENTION, Decoder, Shape
+from .base import Interpolant, Interpolation, Options, Report
 
 GAP = 1e-9
 CORRECTIONS = 2  # of arctan
@@ -113,8 +113,8 @@ def _decoder(shape: Shape, line: Line, logits: Logits, targets: Targets) -> Deco
 def _ramps(
     shape: Shape, line: Line, logits: Logits, targets: Targets, order: np.ndarray
 ) -> Neurons:
-    from ..enclose.scalar import enclosures, reduce  # numba and flint are slow to import
     from ..gadgets.ramps import ramps
+    from ..softmax.enclose.scalar import enclosures, reduce  # numba and flint are slow to import
 
     scalars = reduce(shape, line.tensors)
     assert scalars is not None, "the vectors are not on a line"

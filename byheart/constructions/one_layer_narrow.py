@@ -26,12 +26,12 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
 import numpy as np
 from numpy.typing import NDArray
 
-from ..construction import Interpolant, Interpolation, Options, Report
-from ..decoder import Decoder, Shape
+from ..data.targets import Targets
 from ..errors import AssumptionError
-from ..evaluate.softmax import activation, divergences
-from ..memory import SMALLER, require
-from ..targets import Targets
+from ..machine.memory import SMALLER, require
+from ..softmax.decoder import Decoder, Shape
+from ..softmax.doubles import activation, divergences
+from .base import Interpolant, Interpolation, Options, Report
 from .one_layer import check_vocabulary
 from .one_layer_smooth.draw import Points, Tensors, check_dimension, neurons, points, shape_of
 

@@ -19,9 +19,9 @@ Departures   D1  The corollary counts n N predictions. Tokens that occur twice i
 Notation     N sequences, n length.
 """
 
-from ..construction import Built, Construction, Options, Predicted, Report
-from ..contexts import Contexts
-from ..dataset import Dataset
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset
+from .base import Built, Construction, Options, Predicted, Report
 
 
 class SmallSeq2Seq(Construction):

@@ -21,9 +21,9 @@ Departures   D1  The remark gives no construction. The first layer connects the 
 Notation     n length.
 """
 
-from ..construction import Built, Construction, Options, Report
-from ..contexts import Contexts
-from ..dataset import Dataset
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset
+from .base import Built, Construction, Options, Report
 
 
 class SparseAttentionSmall(Construction):

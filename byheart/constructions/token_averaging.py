@@ -20,7 +20,7 @@ Departures   D1  Slopes and biases are free, as in one-layer: the proof's own ch
 Notation     n contexts, omega vocabulary, T length, d dimension, m neurons.
 """
 
-from ..decoder import TOKEN_SUM
+from ..softmax.decoder import TOKEN_SUM
 from .one_layer import OneLayer
 
 

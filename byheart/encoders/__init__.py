@@ -5,7 +5,7 @@ One file an item: closed forms (exact, circle), a construction (look_up) and an 
 
 from collections.abc import Iterator
 
-from ..targets import Targets
+from ..data.targets import Targets
 from .circle import certain as certain
 from .circle import circle as circle
 from .encoder import Encoder as Encoder

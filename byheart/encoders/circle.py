@@ -18,8 +18,8 @@ Notation     N vocabulary, d dimension, W unembedding, E embeddings, lambda thei
 
 import numpy as np
 
+from ..data.targets import Floats, Targets
 from ..errors import AssumptionError
-from ..targets import Floats, Targets
 from .encoder import Encoder, Merged, blocks, check, measured, merged
 from .scales import by_entropy
 from .unit_vectors import unit_vectors

@@ -14,11 +14,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..dataset import Ints
+from ..data.dataset import Ints
+from ..data.ragged import take
+from ..data.targets import Floats, Targets
 from ..errors import AssumptionError
-from ..evaluate.softmax import divergence
-from ..ragged import take
-from ..targets import Floats, Targets
+from ..softmax.doubles import divergence
 
 BLOCK = 1 << 23  # logits computed at once
 

@@ -16,10 +16,10 @@ Notation     N vocabulary, d dimension, W unembedding, E embeddings, M distinct 
 
 import numpy as np
 
+from ..data.targets import Floats, Targets
 from ..errors import AssumptionError
 from ..gadgets.logits import wanted
-from ..memory import require
-from ..targets import Floats, Targets
+from ..machine.memory import require
 from .encoder import Encoder, Merged, check, measured, merged
 
 

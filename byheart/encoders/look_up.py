@@ -28,8 +28,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..dataset import Ints
-from ..targets import Floats, Targets
+from ..data.dataset import Ints
+from ..data.targets import Floats, Targets
 from .circle import aim
 from .encoder import Encoder, Merged, blocks, check, measured, merged
 from .scales import by_entropy, nearest

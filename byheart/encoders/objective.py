@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..targets import Floats
+from ..data.targets import Floats
 from .encoder import Merged
 
 MEMORY = 20  # steps that L-BFGS remembers

@@ -14,8 +14,8 @@ Notation     N vocabulary, d dimension, W unembedding, E embeddings, M distinct 
 
 import numpy as np
 
-from ..memory import require
-from ..targets import Floats, Targets
+from ..data.targets import Floats, Targets
+from ..machine.memory import require
 from .encoder import Encoder, Merged, check, measured, merged
 from .exact import centred
 from .objective import Objective

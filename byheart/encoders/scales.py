@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..dataset import Ints
-from ..targets import Floats
+from ..data.dataset import Ints
+from ..data.targets import Floats
 
 Function = Callable[[Floats], tuple[Floats, Floats]]  # values and slopes, of increasing functions
 STEPS, NEAR = 200, 1e-14

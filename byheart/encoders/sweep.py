@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..targets import Targets
+from ..data.targets import Targets
 from . import candidates, nearest
 from .encoder import Encoder, merged
 from .exact import lossless

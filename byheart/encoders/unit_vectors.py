@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..data.targets import Floats
 from ..errors import AssumptionError
-from ..targets import Floats
 from .exact import simplex
 
 SHARPNESS = (8.0, 64.0, 512.0)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .picture import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
+from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

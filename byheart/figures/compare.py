@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from .picture import BLUE, FAINT, GREEN, GREY, INK, ORANGE, quiet
+from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ So a bar ends in one, at the largest size tried, where a seed reached nothing.
 
 from typing import TYPE_CHECKING
 
-from .picture import BLUE, GREEN, INK, ORANGE, PALE, quiet
+from ..pictures import BLUE, GREEN, INK, ORANGE, PALE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

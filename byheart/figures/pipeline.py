@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from .picture import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
+from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

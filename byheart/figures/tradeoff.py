@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .picture import BLUE, GREY, INK, ORANGE, PALE, quiet
+from ..pictures import BLUE, GREY, INK, ORANGE, PALE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

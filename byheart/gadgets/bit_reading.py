@@ -9,7 +9,7 @@ layers.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..network import Dyadic
+from ..exact.network import Dyadic
 from .relu_layers import ONE, Row, Step, carry, power, row
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ..network import FeedForward, Number, matrix, vector
+from ..exact.network import FeedForward, Number, matrix, vector
 
 Unit = tuple[Mapping[str, Number], Number]  # a hidden unit: relu(sum of weight * lane + bias)
 Write = tuple[str, int, Number]  # lane += weight * unit

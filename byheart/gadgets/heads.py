@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..decoder import Decoder, Shape
-from ..targets import Floats, Targets
+from ..data.targets import Floats, Targets
+from ..softmax.decoder import Decoder, Shape
 
 Ints = NDArray[np.int64]
 BLOCK = 1 << 23  # numbers computed at once

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ..decoder import ATTENTION, Shape
+from ..data.targets import Floats, Targets
 from ..errors import AssumptionError
-from ..targets import Floats, Targets
+from ..softmax.decoder import ATTENTION, Shape
 
 LOW, HIGH = 0.2, 2.0  # where z and u are drawn from
 DRAWS = 8
@@ -67,7 +67,7 @@ def draw(shape: Shape, targets: Targets, random: Generator) -> Line:
 
 def numbers(shape: Shape, tensors: Mapping[str, NDArray], targets: Targets) -> Floats:
     """The sum of coordinates of each context after attention, in doubles."""
-    from ..evaluate.softmax import mixed_all
+    from ..softmax.doubles import mixed_all
 
     return mixed_all(shape, tensors, targets).sum(axis=1)
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dataset import Ints
-from ..targets import Floats, Targets
+from ..data.dataset import Ints
+from ..data.targets import Floats, Targets
 
 GRID = 2.0**-36
 SLACK = 2.0**-20  # of the floor: what bounds and tails of neurons may add, relative to the gap

@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.numbering import number_rows
 from ..errors import ByheartError
-from ..numbering import number_rows
 
 NOTHING = -1
 TRIES = 64

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
-from ..network import dyadic
+from ..exact.network import dyadic
 
 TRIES = 64
 FEW = (3, 6, 9, 12) * 4  # digits of the directions of each length, when a short one is looked for

@@ -15,8 +15,8 @@ so most output weights are 0.
 import numba
 import numpy as np
 
-from ..error_free import two_product, two_sum
-from ..targets import Floats
+from ..data.targets import Floats
+from ..softmax.error_free import two_product, two_sum
 from .logits import Logits
 from .staircase import Neurons, gaps
 

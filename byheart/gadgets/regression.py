@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..targets import Floats, Targets
+from ..data.targets import Floats, Targets
 
 STEPS, MEMORY = 300, 10  # of L-BFGS
 SMALLEST = 1e-11  # a singular value that is one, relative to the largest

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..network import Dyadic, Entry, Matrix, Number, Relu, dyadic
+from ..exact.network import Dyadic, Entry, Matrix, Number, Relu, dyadic
 
 ZERO, ONE = Dyadic(0, 0), Dyadic(1, 0)
 

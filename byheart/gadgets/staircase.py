@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..targets import Floats
+from ..data.targets import Floats
 from .logits import Logits
 
 Matrix = NDArray[np.float64]

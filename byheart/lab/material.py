@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..dataset import Dataset
+from ..data.dataset import Dataset
 from .learners import PROBLEMS
 from .problem import Problem
 from .trial import Trial
@@ -22,7 +22,7 @@ class Material:
 
     def part(self, sequences: int) -> Dataset:
         """The first so many sequences."""
-        from ..compare import beginning  # it imports all constructions
+        from ..compiler.comparing import beginning  # it imports all constructions
 
         whole = sequences == len(self.dataset)
         return self.dataset if whole else beginning(self.dataset, sequences)

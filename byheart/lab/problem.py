@@ -11,11 +11,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contexts import contexts, tally
-from ..dataset import Dataset
+from ..data.contexts import contexts, tally
+from ..data.dataset import Dataset
+from ..data.ragged import take
+from ..data.targets import Targets, targets
 from ..errors import ByheartError
-from ..ragged import take
-from ..targets import Targets, targets
 
 Ints = NDArray[np.int64]
 

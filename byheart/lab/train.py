@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..threads import single
+from ..machine.threads import single
 from .descent import descend, judged, optimiser_of
 from .learners import Learner, learner
 from .problem import Problem

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from ..architectures import Preset, preset
 from ..errors import ByheartError
-from ..presets import Preset, preset
 from .problem import Problem
 from .protocol import Attempt, Protocol, Search
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..data.readers.text import document_rule, read_text, split
 from ..errors import ByheartError
-from ..formats.text import document_rule, read_text, split
 
 HUGGING_FACE = "huggingface"
 FILES = {"tinystories": "tinystories.txt", "mnli": "mnli.tsv", "imdb": "imdb.tsv"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..dataset import Dataset
+from ..data.dataset import Dataset
 from ..lab.sweeps.sweep import Sweep
 from ..lab.trial import Row
 from .fits import Fit

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..figures.picture import BLUE, GREY, INK, ORANGE, PALE, quiet
+from ..pictures import BLUE, GREY, INK, ORANGE, PALE, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

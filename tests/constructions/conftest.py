@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from byheart.architecture import architecture
-from byheart.compile import compile
+from byheart.compiler.compiling import compile
 from byheart.constructions.hash_fold_retrieve import build as building
 from byheart.constructions.hash_fold_retrieve.cost import cost
-from byheart.evaluate import evaluate
-from byheart.load import from_rows
+from byheart.data.load import from_rows
+from byheart.exact.evaluate import evaluate
 
 CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
 specification = importlib.util.spec_from_file_location("independent_checker", CHECKER)
@@ -85,7 +84,7 @@ def vanishing(layout, numbers):
 
 
 @pytest.fixture
-def predicted(captured):
+def predicted(captured, dense_parameters):
     """A function: asserts that the cost of the last compile is what cost.py had said."""
 
     def compare(model):
@@ -97,7 +96,7 @@ def predicted(captured):
         generic = [pick.getrandbits(200) for _ in range(layout.unknowns)]
         zeros = vanishing(layout, found.storage.numbers) - vanishing(layout, generic)
         built, _ = model.network.counts()
-        assert told.dense == built["dense"] == architecture(model.network).parameters
+        assert told.dense == built["dense"] == dense_parameters(model.network)
         assert told.nonzero == built["nonzero"] + zeros
 
     return compare

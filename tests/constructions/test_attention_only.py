@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import byheart
-from byheart import memory
-from byheart.bounds.dana2024 import heads_needed, parameters, theorem_1
-from byheart.certificate import verify
 from byheart.constructions.attention_only.claim import margins, rounded_up, shaken, stretch
 from byheart.constructions.attention_only.plan import reserved
 from byheart.constructions.attention_only.solve import solve, tight
-from byheart.contexts import contexts
-from byheart.decoder import ATTENTION, Decoder, Shape
+from byheart.data.contexts import contexts
+from byheart.data.load import from_rows
+from byheart.data.targets import targets
 from byheart.errors import AssumptionError, ByheartError
-from byheart.evaluate.softmax import distributions, logits
 from byheart.gadgets.heads import draw
-from byheart.load import from_rows
-from byheart.targets import targets
+from byheart.machine import memory
+from byheart.models.verification import verify
+from byheart.softmax.decoder import ATTENTION, Decoder, Shape
+from byheart.softmax.doubles import distributions, logits
+from byheart.theory.dana2024.capacity import heads_needed, parameters, theorem_1
 
 METHOD = "attention-only"
 FEW = [(["a", "b"], "c"), (["a", "b"], "d"), (["a", "a"], "b"), (["b", "b"], "a")]
@@ -197,7 +197,7 @@ def test_a_harmed_weight_is_noticed():
     place = np.unravel_index(abs(out).argmax(), out.shape)
     out[place] *= 1.5
     harmed = Decoder(model.network.shape, {**model.network.tensors, "attention.out.weight": out})
-    changed = byheart.language_model.LanguageModel(harmed, model.kind, model.tokens, model.gap)
+    changed = byheart.LanguageModel(harmed, model.kind, model.tokens, model.gap)
     assert verify(model, from_rows(rows)).evidence == "proved"
     assert verify(changed, from_rows(rows)).evidence == "refuted"
 

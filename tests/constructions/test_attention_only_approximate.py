@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import byheart
-from byheart.bounds.dana2024 import parameters
 from byheart.constructions.attention_only.plan import one_length
 from byheart.constructions.attention_only_approximate import _count, _product_norm
-from byheart.contexts import contexts
+from byheart.data.contexts import contexts
+from byheart.data.load import from_rows
+from byheart.data.targets import targets
 from byheart.encoders import best
 from byheart.errors import AssumptionError
-from byheart.evaluate.softmax import divergence
 from byheart.gadgets.heads import draw, features, last, rows
-from byheart.load import from_rows
-from byheart.targets import targets
+from byheart.softmax.doubles import divergence
+from byheart.theory.dana2024.capacity import parameters
 
 METHOD = "attention-only-approximate"
 NUMBER = r"([0-9.e+-]+)"

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import byheart
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
-from byheart.load import from_rows
 
 METHOD = "attention-only-argmax"
 

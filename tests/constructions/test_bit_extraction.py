@@ -17,14 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.bounds.kajitsuka2025 import (
-    bit_extraction_size,
-    deep_sets_size,
-    embedding_size,
-    limited_bits_size,
-)
-from byheart.compile import compile
-from byheart.construction import Options, input_of
+from byheart.compiler.compiling import compile
+from byheart.constructions.base import Options, input_of
 from byheart.constructions.bit_extraction import (
     BitExtraction,
     faithful_deep_sets,
@@ -34,13 +28,11 @@ from byheart.constructions.bit_extraction import (
     limited_bits,
 )
 from byheart.constructions.bit_extraction.known import closest, known_columns, known_multisets
-from byheart.contexts import Contexts, contexts
+from byheart.data.contexts import Contexts, contexts
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
-from byheart.evaluate import exact
-from byheart.evaluate.batch import Batch
-from byheart.gadgets.multisets import distinct, marked
-from byheart.load import from_rows
-from byheart.network import (
+from byheart.exact.batch import Batch
+from byheart.exact.network import (
     Embedding,
     Network,
     Relu,
@@ -49,6 +41,14 @@ from byheart.network import (
     divided,
     dyadic,
     matrix,
+)
+from byheart.exact.reference import integers as exact
+from byheart.gadgets.multisets import distinct, marked
+from byheart.theory.kajitsuka2025.sizes import (
+    bit_extraction_size,
+    deep_sets_size,
+    embedding_size,
+    limited_bits_size,
 )
 
 CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
@@ -470,7 +470,7 @@ def mixture(count, length=4):
 
 def test_the_checker_agrees(tmp_path, monkeypatch):
     """G1 by checker/check.py, on a folder; and not with another label."""
-    monkeypatch.setattr(sys.modules["byheart.compile"], "ALL", (BitExtraction(),))
+    monkeypatch.setattr(sys.modules["byheart.compiler.compiling"], "ALL", (BitExtraction(),))
     data = [([1, 2], "x"), ([2, 1], "y"), ([1, 2, 2], "z"), ([-0.5], "x")]
     compile(from_rows(data), method="bit-extraction").save(tmp_path / "model")
     assert judged(tmp_path, data).returncode == 0

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compile import compile
+from byheart.compiler.compiling import compile
+from byheart.data.generate import multisets
+from byheart.data.generate import random as sequences
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
-from byheart.generate import multisets
-from byheart.generate import random as sequences
-from byheart.load import from_rows
-from byheart.network import Sum
+from byheart.exact.network import Sum
 
 
 def multiset(tokens):

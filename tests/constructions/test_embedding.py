@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.certificate import verify
-from byheart.compile import compile
+from byheart.compiler.compiling import compile
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
-from byheart.load import from_rows
-from byheart.network import Embedding
+from byheart.exact.network import Embedding
+from byheart.models.verification import verify
 
 OBJECTIVES = ("nonzero", "dense", "bits")
 

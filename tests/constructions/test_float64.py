@@ -8,15 +8,16 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from byheart import generate
-from byheart.compile import compile
-from byheart.construction import Options
+from byheart.compiler.compiling import compile
+from byheart.constructions.base import Options
 from byheart.constructions.float64 import Float64
-from byheart.contexts import contexts
+from byheart.data import generate
+from byheart.data.contexts import contexts
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
-from byheart.evaluate import evaluate, float64
-from byheart.evaluate.batch import Batch
-from byheart.load import from_rows
+from byheart.exact.batch import Batch
+from byheart.exact.evaluate import evaluate
+from byheart.exact.float64 import engine as float64
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
 

@@ -18,18 +18,17 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from byheart.architecture import architecture
-from byheart.certificate import verify
-from byheart.compile import compile as unbounded
+from byheart.compiler.compiling import compile as unbounded
 from byheart.constructions.hash_fold_retrieve import build as building
 from byheart.constructions.hash_fold_retrieve import search as searching
 from byheart.constructions.hash_fold_retrieve.layout import Layout, Plan, fold_bits, thresholds
 from byheart.constructions.hash_fold_retrieve.solve import eliminate, solve
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
-from byheart.evaluate import evaluate
-from byheart.load import from_rows
-from byheart.network import Network, dyadic, matrix
-from byheart.trace import trace
+from byheart.exact.evaluate import evaluate
+from byheart.exact.network import Network, dyadic, matrix
+from byheart.models.trace import trace
+from byheart.models.verification import verify
 
 CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
 specification = importlib.util.spec_from_file_location("independent_checker", CHECKER)
@@ -343,14 +342,14 @@ def test_predicted_counts_are_the_built_ones(name, minimise, reject, predicted):
     predicted(compile(from_rows(SIZES[name]), minimise=minimise, reject_unknown=reject))
 
 
-def test_objectives_differ():
+def test_objectives_differ(dense_parameters):
     rows = labelled(product(range(9), repeat=3), 2)
     models = {name: compile(from_rows(rows), minimise=name) for name in OBJECTIVES}
     counts = {name: model.about["parameters"] for name, model in models.items()}
     assert counts["dense"]["dense"] < counts["nonzero"]["dense"]
     assert counts["nonzero"]["nonzero"] < counts["dense"]["nonzero"]
     for model in models.values():
-        assert architecture(model.network).parameters == model.about["parameters"]["dense"]
+        assert dense_parameters(model.network) == model.about["parameters"]["dense"]
 
 
 def test_random_data_is_stored_near_the_promised_size():  # G2, with the limits

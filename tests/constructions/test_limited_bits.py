@@ -10,8 +10,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from byheart import generate
-from byheart.construction import Options, input_of
+from byheart.constructions.base import Options, input_of
 from byheart.constructions.hash_fold_retrieve.build import build as plain_build
 from byheart.constructions.limited_bits import SmallLimitedBits
 from byheart.constructions.limited_bits import search as searching
@@ -21,11 +20,12 @@ from byheart.constructions.limited_bits.cost import cost
 from byheart.constructions.limited_bits.layout import Digit, Layout, Plan, fold_sizes, spell
 from byheart.constructions.limited_bits.limits import Double, Short
 from byheart.constructions.limited_bits.solve import solve
-from byheart.contexts import contexts
+from byheart.data import generate
+from byheart.data.contexts import contexts
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
-from byheart.evaluate import evaluate
-from byheart.evaluate.batch import Batch
-from byheart.load import from_rows
+from byheart.exact.batch import Batch
+from byheart.exact.evaluate import evaluate
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import byheart
-from byheart import memory
-from byheart.decoder import ACTIVATIONS
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
-from byheart.evaluate.softmax import distributions
-from byheart.load import from_rows
+from byheart.machine import memory
+from byheart.softmax.decoder import ACTIVATIONS
+from byheart.softmax.doubles import distributions
 
 METHODS = ["one-layer", "token-averaging"]
 each_method = pytest.mark.parametrize("method", METHODS)

@@ -19,17 +19,18 @@ from hypothesis import strategies as st
 
 import byheart
 from byheart import AssumptionError, from_rows
-from byheart.certificate import verify
-from byheart.construction import Options
+from byheart.constructions.base import Options
 from byheart.constructions.one_layer_literal import OneLayerLiteral, build
 from byheart.constructions.one_layer_literal.solve import Scalars, solve
-from byheart.contexts import contexts
-from byheart.decoder import ACTIVATIONS, Decoder
-from byheart.enclose.digits import Reader
-from byheart.evaluate import long_numbers, softmax
+from byheart.data.contexts import contexts
+from byheart.data.targets import targets
+from byheart.exact.network import Dyadic, dyadic
 from byheart.gadgets.logits import floor, wanted
-from byheart.network import Dyadic, dyadic
-from byheart.targets import targets
+from byheart.models.verification import verify
+from byheart.softmax import doubles as softmax
+from byheart.softmax import long_numbers
+from byheart.softmax.decoder import ACTIVATIONS, Decoder
+from byheart.softmax.enclose.digits import Reader
 
 ROWS = [
     (["a"], "b"), (["a"], "c"), (["a"], "c"), (["a", "b"], "a"), (["b", "a"], "d"),

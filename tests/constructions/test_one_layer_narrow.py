@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart import memory
-from byheart.certificate import verify
-from byheart.compile import compile
+from byheart.compiler.compiling import compile
 from byheart.constructions.one_layer_narrow import _Objective
-from byheart.contexts import contexts
-from byheart.decoder import Decoder
+from byheart.data.contexts import contexts
+from byheart.data.load import from_rows
+from byheart.data.targets import targets
 from byheart.errors import AssumptionError, ByheartError
-from byheart.load import from_rows
-from byheart.targets import targets
+from byheart.machine import memory
+from byheart.models.verification import verify
+from byheart.softmax.decoder import Decoder
 
 METHOD = "one-layer-narrow"
 

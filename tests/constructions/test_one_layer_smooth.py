@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart import memory
-from byheart.certificate import verify
-from byheart.compile import compile
+from byheart.compiler.compiling import compile
 from byheart.constructions import one_layer_smooth as smooth
 from byheart.constructions.one_layer_smooth.draw import nearest
-from byheart.decoder import ACTIVATIONS, Decoder
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
-from byheart.load import from_rows
+from byheart.machine import memory
+from byheart.models.verification import verify
+from byheart.softmax.decoder import ACTIVATIONS, Decoder
 
 METHOD = "one-layer-smooth"
 ROWS = [

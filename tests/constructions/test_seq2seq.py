@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compile import compile
+from byheart.compiler.compiling import compile
+from byheart.data.generate import random as sequences
+from byheart.data.generate import tokens
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
-from byheart.generate import random as sequences
-from byheart.generate import tokens
-from byheart.load import from_rows
 
 
 def tagged(found, labels, seed=0, positions=False):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compile import compile
+from byheart.compiler.compiling import compile
+from byheart.data.generate import random as sequences
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
-from byheart.generate import random as sequences
-from byheart.load import from_rows
-from byheart.network import SparseAttention
+from byheart.exact.network import SparseAttention
 
 OBJECTIVES = ("nonzero", "dense", "bits")
 

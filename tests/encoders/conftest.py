@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from byheart.ragged import offsets
-from byheart.targets import Targets
+from byheart.data.ragged import offsets
+from byheart.data.targets import Targets
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.construction import parse_header
+from byheart.constructions.base import parse_header
 from byheart.encoders import best, candidates, circle, exact, look_up, optimal
 from byheart.encoders.encoder import divergences, measured, merged
 from byheart.encoders.sweep import padded, steps, sweep

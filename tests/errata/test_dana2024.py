@@ -15,16 +15,21 @@ from flint import arb, ctx, fmpq, fmpq_mat, nmod_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.bounds.dana2024 import (
+from byheart.errors import AssumptionError
+from byheart.theory.dana2024.capacity import (
     accuracy,
     corollary_2,
     interpolation_constant,
     theorem_1,
     theorem_1_approximate,
 )
-from byheart.bounds.look_up import look_up_bound, near_look_up, theorem_2, theorem_2_constant
-from byheart.bounds.ranks import rank_limit, tokens
-from byheart.errors import AssumptionError
+from byheart.theory.dana2024.near_tables import (
+    look_up_bound,
+    near_look_up,
+    theorem_2,
+    theorem_2_constant,
+)
+from byheart.theory.dana2024.ranks import rank_limit, tokens
 
 PRIME = 2**61 - 1
 some = settings(max_examples=40, deadline=None)
@@ -129,7 +134,7 @@ def test_lemma_2_in_many_dimensions(weights, seed):
     Repair: d <= N + S - 1 - c, with c the components of the graph that joins tokens and positions
     that meet; then H (N + S - c - 1) + 1 is no limit. If nearly all contexts end alike, one less.
     Still holds: observed in all cases tried where S >= 2, contexts end in several tokens and the
-    limit of byheart.bounds.ranks allows it. Not proved.
+    limit of byheart.theory.dana2024.ranks allows it. Not proved.
     """
     contexts = list(product(range(2), repeat=2))
     e, pos, heads = drawn(seed, 2, 2, 4, 1)

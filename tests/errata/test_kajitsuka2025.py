@@ -13,7 +13,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.bounds.kajitsuka2025 import deep_sets_size, split_lookup_size
+from byheart.theory.kajitsuka2025.sizes import deep_sets_size, split_lookup_size
 
 some = settings(max_examples=40, deadline=None)
 

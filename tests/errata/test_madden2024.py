@@ -13,10 +13,10 @@ from flint import arb, arb_mat, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.checks.balls import FUNCTIONS, ball
-from byheart.checks.madden2024 import theorem_2, theorem_3, theorem_6
-from byheart.decoder import ATTENTION, Shape
 from byheart.errors import AssumptionError
+from byheart.softmax.decoder import ATTENTION, Shape
+from byheart.theory.madden2024.balls import FUNCTIONS, ball
+from byheart.theory.madden2024.checks import theorem_2, theorem_3, theorem_6
 
 some = settings(max_examples=40, deadline=None)
 generic = [Fraction(2, 3), Fraction(-7, 5), Fraction(11, 4)]

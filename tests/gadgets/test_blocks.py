@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.evaluate import exact
+from byheart.exact.network import dyadic
+from byheart.exact.reference import integers as exact
 from byheart.gadgets.blocks import Block, feed_forward, fold, fold_and_count, read_bit, select
-from byheart.network import dyadic
 
 whole = st.one_of(st.integers(-20, 20), st.integers(-(1 << 200), 1 << 200))
 dyadics = st.builds(lambda m, e: Fraction(m, 1 << e), whole, st.integers(0, 90))

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.bounds.ranks import rank_limit
 from byheart.constructions.attention_only.solve import drawn, solve
-from byheart.decoder import ATTENTION, Shape
-from byheart.evaluate.softmax import logits, mixed
 from byheart.gadgets.heads import Heads, decoder, draw, features, folded, last, picked, spread
+from byheart.softmax.decoder import ATTENTION, Shape
+from byheart.softmax.doubles import logits, mixed
+from byheart.theory.dana2024.ranks import rank_limit
 
 
 def shape_of(vocabulary, length, dimension, heads, size=None):

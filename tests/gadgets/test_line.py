@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.contexts import contexts
-from byheart.decoder import ATTENTION, TOKEN_SUM, Shape
+from byheart.data.contexts import contexts
+from byheart.data.load import from_rows
+from byheart.data.targets import targets
 from byheart.errors import AssumptionError
 from byheart.gadgets import line
-from byheart.load import from_rows
-from byheart.targets import targets
+from byheart.softmax.decoder import ATTENTION, TOKEN_SUM, Shape
 
 
 def made(rows):

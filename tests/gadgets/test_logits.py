@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.contexts import contexts
-from byheart.evaluate.softmax import divergence
+from byheart.data.contexts import contexts
+from byheart.data.load import from_rows
+from byheart.data.targets import targets
 from byheart.gadgets.logits import GRID, floor, reordered, wanted
-from byheart.load import from_rows
-from byheart.targets import targets
+from byheart.softmax.doubles import divergence
 
 FEW = [(["a"], "b"), (["a"], "b"), (["a"], "c"), (["b"], "a")]
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.contexts import contexts
-from byheart.evaluate.softmax import divergence
+from byheart.data.contexts import contexts
+from byheart.data.load import from_rows
+from byheart.data.targets import targets
 from byheart.gadgets.regression import Task, _Objective, fit
-from byheart.load import from_rows
-from byheart.targets import targets
+from byheart.softmax.doubles import divergence
 
 
 def task_of(seed, count=12, features=5, dimension=3, labels=2):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.exact.network import Dyadic, dyadic
 from byheart.gadgets.relu_layers import Step, carry, power, relu_layers, row
-from byheart.network import Dyadic, dyadic
 
 fraction = cache(lambda value: value.fraction)
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.evaluate.softmax import activation
 from byheart.gadgets.logits import Logits
 from byheart.gadgets.staircase import STEPS, corrected, gaps, staircase
+from byheart.softmax.doubles import activation
 
 SWITCHING = ["logistic", "tanh", "erf"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from byheart.commands.watch import SILENT
+from byheart.data.load import from_rows
 from byheart.errors import ByheartError
 from byheart.lab import train
 from byheart.lab.engines import processes
@@ -24,7 +24,7 @@ from byheart.lab.protocol import Attempt, Protocol
 from byheart.lab.sweeps.running import execute
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion, Trial
-from byheart.load import from_rows
+from byheart.machine.watch import SILENT
 
 PROTOCOL = Protocol("pretend", (Attempt("adam", 0.1, 1),))
 CRITERION = Criterion("accuracy", 1.0)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from byheart.commands.watch import Watch
 from byheart.errors import ByheartError
 from byheart.lab.engines import TrialFailed, cluster, processes
 from byheart.lab.sweeps.rows import read
 from byheart.lab.sweeps.running import execute
+from byheart.machine.watch import Watch
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
+from byheart.architectures import preset  # noqa: E402
 from byheart.lab.learners import learner  # noqa: E402
 from byheart.lab.learners.decoders import decoder as decoders  # noqa: E402
 from byheart.lab.learners.decoders import output  # noqa: E402
 from byheart.lab.learners.kernels.gelu import gelu  # noqa: E402
 from byheart.lab.problem import Problem  # noqa: E402
-from byheart.presets import preset  # noqa: E402
 
 PRESETS = {
     "madden2024": {"dimension": 6, "neurons": 5, "attention_biases": True},

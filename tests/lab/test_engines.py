@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from byheart.commands.watch import SILENT, Watch
 from byheart.errors import ByheartError
 from byheart.lab.engines import TrialFailed, named, processes
 from byheart.lab.sweeps.rows import Rows, read
 from byheart.lab.sweeps.running import execute, left
+from byheart.machine.watch import SILENT, Watch
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
+from byheart.architectures import preset  # noqa: E402
 from byheart.errors import ByheartError  # noqa: E402
 from byheart.lab.learners import learner  # noqa: E402
 from byheart.lab.learners.kernels.blocks import Stack, forward  # noqa: E402
@@ -17,7 +18,6 @@ from byheart.lab.problem import Problem  # noqa: E402
 from byheart.lab.protocol import Attempt, Protocol  # noqa: E402
 from byheart.lab.train import train  # noqa: E402
 from byheart.lab.trial import Criterion, Trial  # noqa: E402
-from byheart.presets import preset  # noqa: E402
 
 KINK = 1e-5  # nearer to 0 than that, rounding may decide whether a ReLU is active
 

@@ -1,8 +1,8 @@
 """Rows such as training writes, with numbers that are made up: for tests of drawing only."""
 
+from byheart.architectures import preset
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
-from byheart.presets import preset
 
 ENTROPY = 200.0
 

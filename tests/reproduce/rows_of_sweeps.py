@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from byheart.presets import preset
+from byheart.architectures import preset
 
 
 def rows(part, outcome, **facts):

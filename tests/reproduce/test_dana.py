@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from byheart.architectures import dana2024, dana2024_mlp
 from byheart.lab.material import Material
-from byheart.presets import dana2024, dana2024_mlp
 from byheart.reproduce.dana import (
     DANA,
     DANA_1A,

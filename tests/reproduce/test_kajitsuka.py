@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.bounds.sign_patterns import uniform_attention
 from byheart.errors import ByheartError
 from byheart.lab.material import Material
 from byheart.lab.problem import labelled
 from byheart.reproduce.figure import Settings, picture
 from byheart.reproduce.kajitsuka import KAJITSUKA, curves, findings, growth, length, parts
 from byheart.reproduce.kajitsuka.smallest import answer, smallest
+from byheart.theory.kajitsuka2025.sign_patterns import uniform_attention
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "data"

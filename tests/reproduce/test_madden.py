@@ -9,26 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.bounds.madden2024 import theorem_1_parameters, theorem_5_parameters
+from byheart.architectures import preset
+from byheart.data.load import load
 from byheart.errors import ByheartError
 from byheart.lab.problem import next_token
-from byheart.load import load
-from byheart.presets import preset
 from byheart.reproduce.figure import Settings, censored, gap, picture, spread
 from byheart.reproduce.madden import MADDEN_1
-from byheart.reproduce.madden.cells import (
-    cells,
-    fast,
-    paper,
-    published,
-    repeated,
-    smallest,
-    steps,
-)
+from byheart.reproduce.madden.cells import cells, fast, paper, published, repeated, smallest, steps
 from byheart.reproduce.madden.drawing import _short
 from byheart.reproduce.madden.parts import CRITERION, predictions
 from byheart.reproduce.madden.telling import finding
 from byheart.reproduce.published import column, read
+from byheart.theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "data" / "tinystories.txt"
@@ -339,7 +331,7 @@ def test_numbers_of_cells_are_short():
 
 
 def test_a_picture_is_the_same_twice(tmp_path):
-    from byheart.figures.picture import write
+    from byheart.pictures import write
 
     pytest.importorskip("matplotlib")
     for name in ("a.svg", "b.svg"):

@@ -13,12 +13,12 @@ from byheart.cli import main
 from byheart.cli.reproduce import formula
 from byheart.commands.reproduce import reproduce
 from byheart.commands.training import Workers
+from byheart.data.load import from_rows
 from byheart.errors import ByheartError
 from byheart.lab.protocol import protocol
 from byheart.lab.sweeps.rows import read
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion
-from byheart.load import from_rows
 from byheart.reproduce import FIGURES
 from byheart.reproduce.data import FILES, TITLES
 from byheart.reproduce.figure import Figure, Part, Settings, censored, trainings

@@ -46,11 +46,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...construction import Interpolant, Interpolation, Options, Report
-from ...decoder import Decoder, Shape
+from ...data.targets import Targets
 from ...errors import AssumptionError
 from ...gadgets.heads import rows
-from ...targets import Targets
+from ...softmax.decoder import Decoder, Shape
+from ..base import Interpolant, Interpolation, Options, Report
 from ..one_layer import check_vocabulary
 from .claim import Goal, encoder_note, goal, observed_in_float32, reached
 from .plan import Plan, check_heads, check_memory, plan

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import encoders
-from ...construction import Options
-from ...decoder import Decoder, Shape
+from ...data.targets import Floats, Targets
 from ...encoders.encoder import Encoder, blocks, divergences
 from ...encoders.sweep import padded
 from ...errors import AssumptionError
-from ...evaluate import softmax
-from ...evaluate.softmax import divergence, mixed_all
-from ...targets import Floats, Targets
+from ...softmax import doubles as softmax
+from ...softmax.decoder import Decoder, Shape
+from ...softmax.doubles import divergence, mixed_all
+from ..base import Options
 
 GAP = 1e-9
 SHARE = 0.5  # of the gap, for the encoder; the rest is for roundings

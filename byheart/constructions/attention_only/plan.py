@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...bounds.ranks import Tokens, rank_limit, tokens
-from ...construction import Options
-from ...decoder import ATTENTION, Shape
+from ...data.targets import Targets, Word
 from ...encoders import certain
 from ...encoders.encoder import merged
 from ...errors import AssumptionError
 from ...gadgets.heads import rows
-from ...memory import SMALLER, require
-from ...targets import Targets, Word
+from ...machine.memory import SMALLER, require
+from ...softmax.decoder import ATTENTION, Shape
+from ...theory.dana2024.ranks import Tokens, rank_limit, tokens
+from ..base import Options
 
 DIMENSION, LARGEST_DIMENSION = 10, 64  # of associations, and of distributions if none is named
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...decoder import Decoder, Shape
+from ...data.targets import Floats
 from ...gadgets.heads import Heads, decoder, draw, features, folded, last, picked, spread
-from ...targets import Floats
+from ...softmax.decoder import Decoder, Shape
 
 REFINEMENTS = 1
 FEW_DIMENSIONS = 8  # below, heads are selected

@@ -44,9 +44,9 @@ Notation     N contexts, n length, d dimension, C labels, r radius, delta separa
 
 from dataclasses import dataclass
 
-from ...construction import Built, Construction, Options, Predicted, Report
-from ...contexts import Contexts
-from ...dataset import Dataset
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ..base import Built, Construction, Options, Predicted, Report
 from .deep_sets import faithful_deep_sets
 from .embedding import faithful_embedding
 from .limited_bits import faithful_limited_bits

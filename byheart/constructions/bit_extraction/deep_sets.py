@@ -9,15 +9,15 @@ Departures   D1  Lemma B.3 is used with random integers (see bit_extraction, D1)
 from fractions import Fraction
 from random import Random
 
-from ...bounds.kajitsuka2025 import largest_value, sum_key_bits, token_key_bits
-from ...construction import Built, Options, Report
-from ...contexts import Contexts
-from ...dataset import Dataset
-from ...gadgets.lookup import lookup, table
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ...exact.network import Input, Layer, Network, Sum
+from ...gadgets.key_values import lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import project
 from ...gadgets.relu_layers import Step, relu_layers, row
-from ...network import Input, Layer, Network, Sum
+from ...theory.kajitsuka2025.sizes import largest_value, sum_key_bits, token_key_bits
+from ..base import Built, Options, Report
 from .known import known_multisets
 from .transformer import built, embed, label_bits, output, token_table
 

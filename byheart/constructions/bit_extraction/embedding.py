@@ -11,15 +11,15 @@ from random import Random
 
 import numpy as np
 
-from ...bounds.kajitsuka2025 import embedded_key_bits, largest_value
-from ...construction import Built, Options, Report, input_of
-from ...contexts import Contexts
-from ...dataset import Dataset
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
 from ...errors import AssumptionError
-from ...gadgets.lookup import lookup, table
+from ...exact.network import Embedding, Network, matrix, vector
+from ...gadgets.key_values import lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
-from ...network import Embedding, Network, matrix, vector
+from ...theory.kajitsuka2025.sizes import embedded_key_bits, largest_value
+from ..base import Built, Options, Report, input_of
 from .known import Known, known_columns
 from .transformer import built, context_points, label_bits, rest
 

@@ -9,15 +9,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...construction import Options
-from ...contexts import Contexts
-from ...dataset import Dataset
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ...data.numbering import number
+from ...data.ragged import offsets, take
 from ...errors import AssumptionError
-from ...evaluate.batch import Batch, columns, exact_integers
+from ...exact.batch import Batch, columns, exact_integers
+from ...exact.network import Input, dyadic
 from ...gadgets.multisets import NOTHING
-from ...network import Input, dyadic
-from ...numbering import number
-from ...ragged import offsets, take
+from ..base import Options
 
 DIGITS = 30  # of radius and separation, after the point
 SAFE = 1 << 500  # squares of smaller numbers are floats

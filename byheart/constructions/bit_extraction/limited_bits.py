@@ -18,15 +18,15 @@ from random import Random
 
 from numpy.typing import NDArray
 
-from ...construction import Built, Options, Report, input_of
-from ...contexts import Contexts
-from ...dataset import Dataset
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
 from ...errors import AssumptionError
-from ...gadgets.lookup import Table, group_size, split_lookup, table
+from ...exact.network import Network
+from ...gadgets.key_values import Table, group_size, split_lookup, table
 from ...gadgets.multisets import distinct, marked, values
 from ...gadgets.projection import Projection, shortest
 from ...gadgets.relu_layers import Step, carry, relu_layers, row
-from ...network import Network
+from ..base import Built, Options, Report, input_of
 from .known import known_columns
 from .transformer import built, context_points, embed, label_bits, rest, token_table
 

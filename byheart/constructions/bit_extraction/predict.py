@@ -5,11 +5,11 @@ coordinate and a bias, none of them 0 (bit_extraction, D12), and E_out has two n
 tokens are those that the constructions mark (Lemma B.1), which does not depend on a seed.
 """
 
-from ...bounds.kajitsuka2025 import Size, bit_extraction_size, deep_sets_size, embedding_size
-from ...construction import Options, Predicted, input_of
-from ...contexts import Contexts
-from ...dataset import Dataset
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
 from ...gadgets.multisets import distinct, marked
+from ...theory.kajitsuka2025.sizes import Size, bit_extraction_size, deep_sets_size, embedding_size
+from ..base import Options, Predicted, input_of
 from .embedding import embedded
 from .known import Known, known_columns, known_multisets
 

@@ -7,15 +7,23 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bounds.kajitsuka2025 import context_key_bits, largest_value, token_key_bits
-from ...construction import Built, Options, Report, input_of
-from ...contexts import Contexts
-from ...dataset import Dataset
-from ...gadgets.lookup import Table, lookup, table
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ...exact.network import (
+    HardAttention,
+    Layer,
+    Linear,
+    Network,
+    UniformAttention,
+    matrix,
+    vector,
+)
+from ...gadgets.key_values import Table, lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
 from ...gadgets.relu_layers import Step, relu_layers, row
-from ...network import HardAttention, Layer, Linear, Network, UniformAttention, matrix, vector
+from ...theory.kajitsuka2025.sizes import context_key_bits, largest_value, token_key_bits
+from ..base import Built, Options, Report, input_of
 from .known import Known, known_columns
 
 LANES = ("phi", "F", "sum")  # eq. (50)

@@ -29,9 +29,9 @@ Notation     N sequences, n length, C labels, I information, H the context's num
              positions.
 """
 
-from ...construction import Built, Construction, Options, Report
-from ...contexts import Contexts
-from ...dataset import Dataset
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ..base import Built, Construction, Options, Report
 
 
 class HashFoldRetrieve(Construction):

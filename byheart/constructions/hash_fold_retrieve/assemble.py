@@ -9,9 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ...gadgets.blocks import Block, feed_forward, fold, fold_and_count, read_bit, select
-from ...gadgets.prefix_code import PrefixCode
-from ...network import (
+from ...exact.network import (
     Embedding,
     HardAttention,
     Input,
@@ -24,6 +22,8 @@ from ...network import (
     matrix,
     vector,
 )
+from ...gadgets.blocks import Block, feed_forward, fold, fold_and_count, read_bit, select
+from ...gadgets.prefix_code import PrefixCode
 from .hashing import Hash
 from .layout import Fold, Layout, thresholds
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...construction import Built, Options, Report, input_of
-from ...contexts import Contexts
-from ...dataset import Dataset
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ...data.ragged import offsets, take
 from ...errors import AssumptionError
-from ...evaluate.batch import Batch, Columns, columns
+from ...exact.batch import Batch, Columns, columns
+from ...exact.network import Embedding, Input, Layer, Linear, Network, matrix, vector
 from ...gadgets.prefix_code import PrefixCode, prefix_code
-from ...network import Embedding, Input, Layer, Linear, Network, matrix, vector
-from ...ragged import offsets, take
+from ..base import Built, Options, Report, input_of
 from .assemble import assemble, mixing_layers
 from .cost import Task
 from .hashing import Sums

@@ -38,9 +38,9 @@ Notation     N sequences, n length, C labels, I information, B bits, H the conte
 
 from dataclasses import replace
 
-from ...construction import Built, Construction, Options, Report
-from ...contexts import Contexts
-from ...dataset import Dataset
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ..base import Built, Construction, Options, Report
 
 BITS = 64
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from ...exact.network import Input, Linear, Network, UniformAttention, matrix, vector
 from ...gadgets.blocks import Block, Unit, feed_forward, fold, fold_and_count, select
 from ...gadgets.prefix_code import PrefixCode
-from ...network import Input, Linear, Network, UniformAttention, matrix, vector
 from ..hash_fold_retrieve.hashing import Hash
 from .layout import Fold, Layout
 from .read import read

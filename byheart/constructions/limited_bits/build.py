@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...construction import Built, Options, Report, input_of
-from ...contexts import Contexts
-from ...dataset import Dataset
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
 from ...errors import AssumptionError
-from ...network import Input
+from ...exact.network import Input
+from ..base import Built, Options, Report, input_of
 from ..hash_fold_retrieve import build as plain
 from ..hash_fold_retrieve.cost import guard
 from ..hash_fold_retrieve.plan import candidates

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ...network import Network, dyadic
+from ...exact.network import Network, dyadic
 from ..hash_fold_retrieve.cost import Task
 from ..hash_fold_retrieve.hashing import Hash
 from .cost import guard, label_digits

@@ -33,10 +33,10 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
              dimensions, m neurons, V output matrix, f the attention of Theorem 4.
 """
 
-from ...construction import Interpolant, Interpolation, Options, Report
-from ...decoder import Shape
+from ...data.targets import Targets
 from ...errors import AssumptionError
-from ...targets import Targets
+from ...softmax.decoder import Shape
+from ..base import Interpolant, Interpolation, Options, Report
 
 LIMIT = 100
 

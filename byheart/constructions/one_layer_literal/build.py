@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...construction import Interpolant, Options, Report
-from ...decoder import ATTENTION, Decoder, Shape, Tensor
+from ...data.targets import Targets
 from ...errors import ByheartError
+from ...exact.network import Dyadic, dyadic
 from ...gadgets.logits import wanted
-from ...network import Dyadic, dyadic
-from ...targets import Targets
+from ...softmax.decoder import ATTENTION, Decoder, Shape, Tensor
+from ..base import Interpolant, Options, Report
 from ..one_layer import GAP, check_memory, check_vocabulary
 from .solve import Scalars, Solution, solve
 

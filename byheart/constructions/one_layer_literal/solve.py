@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from flint import arb, arb_mat, ctx
 
-from ...checks.balls import FUNCTIONS, attended, ball, clusters
+from ...data.targets import Targets
+from ...exact.network import Dyadic, dyadic
 from ...gadgets.logits import Logits
-from ...network import Dyadic, dyadic
-from ...targets import Targets
+from ...theory.madden2024.balls import FUNCTIONS, attended, ball, clusters
 
 GRID = 48  # binary digits after the point of V (D6)
 DIGITS = 24  # of w

@@ -33,13 +33,13 @@ import math
 
 import numpy as np
 
-from ...construction import Interpolant, Interpolation, Options, Report
-from ...decoder import Decoder, Shape
+from ...data.targets import Targets
 from ...errors import AssumptionError
-from ...evaluate.softmax import activation, divergences
 from ...gadgets.logits import wanted
-from ...memory import SMALLER, require
-from ...targets import Targets
+from ...machine.memory import SMALLER, require
+from ...softmax.decoder import Decoder, Shape
+from ...softmax.doubles import activation, divergences
+from ..base import Interpolant, Interpolation, Options, Report
 from ..one_layer import check_vocabulary
 from .draw import Points, check_dimension, neurons, points, shape_of
 from .solve import Solution, observed_in_float32, solve

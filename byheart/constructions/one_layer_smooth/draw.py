@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...construction import Options
-from ...decoder import ATTENTION, Shape
+from ...data.targets import Targets
 from ...errors import AssumptionError
-from ...evaluate.softmax import mixed_all
-from ...targets import Targets
+from ...softmax.decoder import ATTENTION, Shape
+from ...softmax.doubles import mixed_all
+from ..base import Options
 
 Matrix = NDArray[np.float64]
 Tensors = dict[str, Matrix]

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...decoder import Decoder, Shape
-from ...evaluate.softmax import activation, divergence, mixed_all
-from ...targets import Targets
+from ...data.targets import Targets
+from ...softmax.decoder import Decoder, Shape
+from ...softmax.doubles import activation, divergence, mixed_all
 
 Matrix = NDArray[np.float64]
 REFINEMENTS = 2

@@ -9,13 +9,13 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from ...certificate import PROVE_LIMIT
-from ...construction import Report
-from ...dataset import Dataset
+from ...architectures import Preset
+from ...constructions.base import Report
+from ...data.dataset import Dataset
 from ...errors import ByheartError
-from ...language_model import LanguageModel
-from ...model import Model
-from ...presets import Preset
+from ...models.language_model import LanguageModel
+from ...models.model import Model
+from ...models.verification import PROVE_LIMIT
 from ..learners import Learner
 from ..material import Material
 from ..train import train

@@ -3,13 +3,13 @@
 import math
 import time
 
-from ...certificate import verify
 from ...constructions.attention_only.claim import MORE, reached, rounded_up
-from ...contexts import contexts
-from ...decoder import Decoder
+from ...data.contexts import contexts
+from ...data.targets import Targets, targets
 from ...errors import ByheartError
-from ...language_model import LanguageModel
-from ...targets import Targets, targets
+from ...models.language_model import LanguageModel
+from ...models.verification import verify
+from ...softmax.decoder import Decoder
 from .made import Made
 
 SMALLEST_GAP = 1e-15  # nats: less is lost in the roundings of a run in doubles

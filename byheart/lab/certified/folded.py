@@ -19,8 +19,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ...decoder import ATTENTION, Decoder, Shape
-from ...presets import Preset
+from ...architectures import Preset
+from ...softmax.decoder import ATTENTION, Decoder, Shape
 
 Tensors = Mapping[str, NDArray]
 Doubles = dict[str, NDArray[np.float64]]

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ...certificate import verify
-from ...compile import settled
-from ...contexts import contexts, resolve
-from ...dataset import Dataset
+from ...compiler.compiling import settled
+from ...data.contexts import contexts, resolve
+from ...data.dataset import Dataset
+from ...data.targets import Floats
 from ...errors import ByheartError
-from ...model import Model
-from ...network import Network
-from ...targets import Floats
+from ...exact.network import Network
+from ...models.model import Model
+from ...models.verification import verify
 from ..problem import Ints, Problem
 from .made import Made
 from .rounded import logits, network, rounded

@@ -2,16 +2,16 @@
 
 from typing import Any, NamedTuple, TypeVar
 
-from ...certificate import Verification
-from ...compile import sizes_of
-from ...construction import Report
-from ...dataset import Dataset
-from ...decoder import Decoder
+from ...architectures import Preset
+from ...compiler.compiling import sizes_of
+from ...constructions.base import Report
+from ...data.dataset import Dataset
 from ...errors import ByheartError
-from ...language_model import LanguageModel
-from ...model import Model
-from ...network import Network
-from ...presets import Preset
+from ...exact.network import Network
+from ...models.language_model import LanguageModel
+from ...models.model import Model
+from ...models.verification import Verification
+from ...softmax.decoder import Decoder
 from ..trial import Row, Trial
 
 METHOD = "trained"

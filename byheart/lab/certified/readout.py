@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from ...network import Linear, Number, Relu, matrix, vector
+from ...exact.network import Linear, Number, Relu, matrix, vector
 
 STEP, DECIDE = "step", "decide"  # stages
 Rows = Sequence[Sequence[Number]]  # what each logit is, of the lanes

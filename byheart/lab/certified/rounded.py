@@ -16,10 +16,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...construction import input_of
-from ...dataset import Dataset
+from ...constructions.base import input_of
+from ...data.dataset import Dataset
+from ...data.targets import Floats
 from ...errors import ByheartError
-from ...network import (
+from ...exact.network import (
     Embedding,
     FeedForward,
     HardAttention,
@@ -32,7 +33,6 @@ from ...network import (
     matrix,
     vector,
 )
-from ...targets import Floats
 from ..problem import Problem
 from .readout import constant, readout
 

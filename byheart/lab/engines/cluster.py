@@ -15,7 +15,7 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from ...errors import ByheartError
-from ...threads import single
+from ...machine.threads import single
 from .. import train
 from ..problem import Problem
 from ..trial import Row, Trial

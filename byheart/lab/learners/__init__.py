@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from numpy.typing import NDArray
 
+from ...architectures import Preset
 from ...errors import ByheartError
-from ...presets import Preset
 from ..problem import Problem, labelled, next_token
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 
+from ...architectures import PRESETS
+from ...architectures import SIZES as ALIASES
 from ...errors import ByheartError
-from ...presets import PRESETS
-from ...presets import SIZES as ALIASES
 from .sweep import SEQUENCES, Axis, complete
 
 MOST = 10_000  # values of one axis

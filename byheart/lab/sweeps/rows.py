@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ...errors import ByheartError
-from ...formats.atomic import replacing
+from ...machine.files import replacing
 from ..trial import Row
 from .fields import fault
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...figures.picture import GREEN, GREY, INK
+from ...pictures import GREEN, GREY, INK
 from .. import marks
 from ..figure import Figure, Part, RowsByLabel, Settings
 from ..fits import ORDERS, Fit, cubic_law, least_squares, power

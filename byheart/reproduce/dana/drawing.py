@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...bounds.associations import mahdavi_memory
-from ...bounds.dana2024 import accuracy
-from ...figures.picture import GREEN, INK
+from ...pictures import GREEN, INK
+from ...theory.dana2024.associations import mahdavi_memory
+from ...theory.dana2024.capacity import accuracy
 from .. import marks
 from ..figure import Figure, RowsByLabel, seeds
 from ..fits import Fit, curve

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ...bounds.dana2024 import accuracy, parameters
-from ...figures.picture import GREEN
+from ...pictures import GREEN
+from ...theory.dana2024.capacity import accuracy, parameters
 from .. import marks
 from ..figure import Figure, Part, RowsByLabel, Settings, spread
 from ..fits import Fit

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...bounds.dana2024 import theorem_1
-from ...dataset import Dataset
+from ...data.dataset import Dataset
 from ...lab.protocol import protocol
 from ...lab.sweeps.sweep import Sweep
 from ...lab.trial import Criterion, Row
+from ...theory.dana2024.capacity import theorem_1
 from .. import marks
 from ..figure import Part, Settings, seeds, spread
 from ..fits import Fit, polynomial

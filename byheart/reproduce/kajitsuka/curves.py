@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...dataset import Dataset
-from ...figures.picture import INK, PALE
+from ...data.dataset import Dataset
 from ...lab.trial import Row
+from ...pictures import INK, PALE
 from .. import marks
 from ..data import Source
 from ..figure import Figure, Part, RowsByLabel, Settings

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...bounds.kajitsuka2025 import embedding_size
-from ...bounds.sign_patterns import uniform_attention
-from ...figures.picture import GREEN, INK
+from ...architectures import kajitsuka2025
 from ...lab.sweeps.sweep import SEQUENCES
 from ...lab.trial import Row
-from ...presets import kajitsuka2025
+from ...pictures import GREEN, INK
+from ...theory.kajitsuka2025.sign_patterns import uniform_attention
+from ...theory.kajitsuka2025.sizes import embedding_size
 from .. import marks
 from ..figure import Figure, Part, RowsByLabel, Settings, spread
 from ..fits import Fit, curve, least_squares, polynomial

@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...bounds.kajitsuka2025 import bit_extraction_size
-from ...bounds.sign_patterns import uniform_attention
 from ...lab.trial import Row
+from ...theory.kajitsuka2025.sign_patterns import uniform_attention
+from ...theory.kajitsuka2025.sizes import bit_extraction_size
 from .. import marks
 from ..figure import Figure, Part, RowsByLabel, Settings
 from ..random_data import vectors

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ...dataset import Dataset
-from ...formats.text import WORD
+from ...data.dataset import Dataset
+from ...data.readers.text import WORD
+from ...data.records import from_rows
 from ...lab.protocol import Protocol, protocol
 from ...lab.sweeps.sweep import Axis, Sweep
 from ...lab.trial import Criterion, Row
-from ...rows import from_rows
 from .. import data
 from ..figure import Part
 

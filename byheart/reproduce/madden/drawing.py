@@ -5,13 +5,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...bounds.madden2024 import theorem_1_parameters, theorem_5_parameters
-from ...figures.picture import GREEN, INK, PALE
+from ...pictures import GREEN, INK, PALE
+from ...theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
 from .. import marks
 from ..figure import RowsByLabel
 from ..fits import curve
 from ..published import column, read
-from .cells import Cell, Place, Smallest, fast, paper, published, repeated, smallest, steps
+from .cells import (
+    Cell,
+    Place,
+    Smallest,
+    fast,
+    paper,
+    published,
+    repeated,
+    smallest,
+    steps,
+)
 from .laws import fits, sizes
 from .parts import FAST, PREDICTED
 

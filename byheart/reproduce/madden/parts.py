@@ -2,13 +2,13 @@
 
 from itertools import islice
 
-from ...dataset import Dataset
+from ...data.dataset import Dataset
+from ...data.readers.text import tokenize
+from ...data.records import from_rows
 from ...errors import ByheartError
-from ...formats.text import tokenize
 from ...lab.protocol import protocol
 from ...lab.sweeps.sweep import SEQUENCES, Sweep
 from ...lab.trial import Criterion
-from ...rows import from_rows
 from ..data import stories
 from ..figure import Part, Settings
 

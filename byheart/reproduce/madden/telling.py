@@ -4,7 +4,17 @@ from collections.abc import Mapping
 
 from ..figure import RowsByLabel, seeds
 from ..published import column, read
-from .cells import Cell, Place, Smallest, fast, paper, published, repeated, smallest, steps
+from .cells import (
+    Cell,
+    Place,
+    Smallest,
+    fast,
+    paper,
+    published,
+    repeated,
+    smallest,
+    steps,
+)
 from .parts import FAST
 
 

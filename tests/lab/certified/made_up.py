@@ -5,13 +5,13 @@ import math
 import numpy as np
 from hypothesis import settings
 
+from byheart.architectures import preset
+from byheart.data.load import from_rows
 from byheart.lab.certified.folded import decoder
 from byheart.lab.certified.made import Made
 from byheart.lab.problem import labelled, next_token
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
-from byheart.load import from_rows
-from byheart.presets import preset
 
 FAST = settings(deadline=None, max_examples=25)
 

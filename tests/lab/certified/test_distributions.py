@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.certificate import PROVED, REFUTED, verify
-from byheart.contexts import contexts
-from byheart.decoder import Decoder
+from byheart.architectures import preset
+from byheart.data.contexts import contexts
+from byheart.data.targets import targets
 from byheart.errors import ByheartError
-from byheart.evaluate import softmax
 from byheart.lab.certified.distributions import LIKELIEST, distributions, surer
 from byheart.lab.certified.folded import decoder
-from byheart.presets import preset
-from byheart.targets import targets
+from byheart.models.verification import PROVED, REFUTED, verify
+from byheart.softmax import doubles as softmax
+from byheart.softmax.decoder import Decoder
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.evaluate import softmax
+from byheart.architectures import preset
 from byheart.lab.certified.folded import decoder
-from byheart.presets import preset
+from byheart.softmax import doubles as softmax
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)

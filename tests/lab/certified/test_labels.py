@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.certificate import PROVED
+from byheart.architectures import preset
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
-from byheart.evaluate import exact
-from byheart.evaluate.batch import Batch
+from byheart.exact.batch import Batch
+from byheart.exact.network import Embedding, Input, Network, dyadic, matrix, vector
+from byheart.exact.reference import integers as exact
 from byheart.lab.certified.labels import answers, labels, margins, slope_for, tied
 from byheart.lab.certified.readout import readout
 from byheart.lab.certified.rounded import logits, network, rounded
 from byheart.lab.problem import labelled
-from byheart.load import from_rows
-from byheart.network import Embedding, Input, Network, dyadic, matrix, vector
-from byheart.presets import preset
+from byheart.models.verification import PROVED
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from byheart import folder
-from byheart.certificate import PROVED, REFUTED
 from byheart.cli import main
+from byheart.data.load import from_rows, write_jsonl
 from byheart.errors import ByheartError
 from byheart.lab.certified.labels import labels
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
-from byheart.load import from_rows, write_jsonl
-from byheart.trace import trace
+from byheart.models import folder
+from byheart.models.trace import trace
+from byheart.models.verification import PROVED, REFUTED
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
@@ -38,7 +38,7 @@ def test_a_folder_keeps_how_it_was_trained(tmp_path):
 
 
 def test_compiled_folders_say_nothing_of_training(tmp_path):
-    from byheart.compile import compile
+    from byheart.compiler.compiling import compile
 
     compile(pairs(2, certain=True)).save(tmp_path / "m")
     assert "training" not in json.loads((tmp_path / "m" / "config.json").read_text())
@@ -122,7 +122,7 @@ def test_folders_that_compare_cannot_use(tmp_path, capsys):
     write_jsonl(pairs(2, certain=True), data)
     assert main(["compare", str(data), "--with", str(tmp_path / "none")]) == 2
     assert "none" in capsys.readouterr().err
-    from byheart.compile import compile
+    from byheart.compiler.compiling import compile
 
     compile(pairs(2, certain=True)).save(tmp_path / "m")
     twice = ["--with", str(tmp_path / "m")] * 2

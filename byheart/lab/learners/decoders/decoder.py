@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ....presets import Preset
+from ....architectures import Preset
 from ...problem import Problem
 from ..kernels import attention
 from ..kernels.lanes import LANES

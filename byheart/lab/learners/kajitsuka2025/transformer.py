@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ....presets import Preset
+from ....architectures import Preset
 from ...problem import Problem
 from ..kernels.blocks import Stack, backward, forward
 from .label_loss import label_loss

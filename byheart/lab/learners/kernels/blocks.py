@@ -15,13 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiling import compiled
-from .lanes import (
-    LANES,
-    load,
-    plus,
-    spread,
-    store,
-)
+from .lanes import LANES, load, plus, spread, store
 from .neurons import CHUNK, PAIR, add_neurons, neurons_back
 
 

@@ -6,16 +6,7 @@ Rows come in fours, so that each part of the weight is loaded once for four of t
 """
 
 from .compiling import compiled, inlined
-from .lanes import (
-    LANES,
-    constant,
-    load,
-    madd,
-    plus,
-    spread,
-    store,
-    total,
-)
+from .lanes import LANES, constant, load, madd, plus, spread, store, total
 
 
 @inlined

@@ -1,0 +1,190 @@
+"""The architectures of the papers."""
+
+from .architecture import Preset, Tensors
+
+
+def dana2024(
+    vocabulary: int, length: int, dimension: int, heads: int, head_dimension: int
+) -> Preset:
+    """Attention only: d (S + 2 N + 4 d_h H) parameters. W_QK is W_Q^T W_K, of rank d_h."""
+    d = dimension
+    return Preset(
+        "dana2024",
+        "dana2024, eq. (2)",
+        "W_U (e(t_S) + pos_S + W_O W_V A(t))",
+        {
+            **_embeddings(vocabulary, length, d),
+            **(_attention(d, heads * head_dimension) if heads else {}),
+            "output.weight": (vocabulary, d),
+        },
+        {},
+        {
+            "family": "dana2024", "vocabulary": vocabulary, "length": length, "dimension": d,
+            "heads": heads, "head_dimension": head_dimension, "layers": 1, "width": 0,
+            "attention": "softmax", "activation": "none",
+        },
+    )  # fmt: skip
+
+
+def dana2024_mlp(vocabulary: int, length: int, dimension: int, width: int) -> Preset:
+    """One head of dimension d and neurons after it: d (S + 2 N + 4 d + 2 w) parameters.
+
+    As many as attention only with d_h = d and H heads if w = 2 d (H - 1).
+    """
+    d = dimension
+    return Preset(
+        "dana2024-mlp",
+        "dana2024, section 4.2.1",
+        "W_U (W_2 GELU(W_1 x) + x), x = e(t_S) + pos_S + W_O W_V A(t)",
+        {
+            **_embeddings(vocabulary, length, d),
+            **_attention(d, d),
+            "hidden.weight": (width, d),
+            "down.weight": (d, width),
+            "output.weight": (vocabulary, d),
+        },
+        {},
+        {
+            "family": "dana2024-mlp", "vocabulary": vocabulary, "length": length, "dimension": d,
+            "heads": 1, "head_dimension": d, "layers": 1, "width": width,
+            "attention": "softmax", "activation": "gelu",
+        },
+    )  # fmt: skip
+
+
+def madden2024(
+    vocabulary: int,
+    length: int = 10,
+    dimension: int = 16,
+    neurons: int = 512,
+    attention_biases: bool = False,
+) -> Preset:
+    """The experiment: w d + 4 d^2 + m (d + 1) + w (m + 1) parameters, w the vocabulary.
+
+    Sinusoidal positions are not learnt. "A bias in both linear layers" are those of hidden and
+    output; the authors' program has them in the four maps of attention as well: 4 d more.
+    """
+    d, m = dimension, neurons
+    maps = _attention(d, d)
+    biases: Tensors = {name.replace("weight", "bias"): (d,) for name in maps}
+    return Preset(
+        "madden2024",
+        "madden2024, section 7",
+        "V^T GELU(W^T attention(e(t) + sinusoids) + b) + c, one head, no skip connection",
+        {
+            "embedding.weight": (vocabulary, d),
+            **maps,
+            **(biases if attention_biases else {}),
+            "hidden.weight": (m, d),
+            "hidden.bias": (m,),
+            "output.weight": (vocabulary, m),
+            "output.bias": (vocabulary,),
+        },
+        {"positions.weight": (length, d)},
+        {
+            "family": "madden2024", "vocabulary": vocabulary, "length": length, "dimension": d,
+            "heads": 1, "head_dimension": d, "layers": 1, "width": m,
+            "attention": "softmax", "activation": "gelu",
+        },
+    )  # fmt: skip
+
+
+def kajitsuka2025(
+    vocabulary: int, length: int, layers: int = 1, dimension: int = 2, labels: int = 1
+) -> Preset:
+    """The experiment: feed-forward blocks, one uniform attention layer, as many blocks again.
+
+    Blocks of eq. (3) have q = 4 m neurons: 2 m q + q + m parameters. The head size is not said; we
+    take m. E_in is an embedding of the vocabulary. E_out gives a number, or one for each label.
+    """
+    m, q = dimension, 4 * dimension
+    return Preset(
+        "kajitsuka2025",
+        "kajitsuka2025, eq. (165)",
+        "E_out F_2 (UA (F_1 (E_in X)))",
+        {
+            "embedding.weight": (vocabulary, m),
+            **{
+                f"{part}.{i}.{name}": shape
+                for part in ("first", "second")
+                for i in range(layers)
+                for name, shape in _feed_forward(m, q).items()
+            },
+            "attention.value.weight": (m, m),
+            "attention.out.weight": (m, m),
+            "output.weight": (labels, m),
+        },
+        {},
+        {
+            "family": "kajitsuka2025", "vocabulary": vocabulary, "length": length, "dimension": m,
+            "heads": 1, "head_dimension": m, "layers": 2 * layers, "width": q,
+            "attention": "uniform", "activation": "relu", "outputs": labels,
+        },
+    )  # fmt: skip
+
+
+def decoder(
+    vocabulary: int,
+    length: int,
+    dimension: int,
+    heads: int = 1,
+    head_dimension: int | None = None,
+    layers: int = 1,
+    width: int | None = None,
+    attention: str = "softmax",
+    activation: str = "relu",
+) -> Preset:
+    """Any sizes: embeddings, layers of attention and neurons with skip connections, unembedding.
+
+    By default heads share the dimension and a layer has 4 d neurons. Maps of attention have no
+    biases, neurons have; uniform attention has no queries and keys. One layer without neurons is
+    the model of dana2024, eq. (2).
+    """
+    d, q = dimension, 4 * dimension if width is None else width
+    d_h = max(1, d // max(heads, 1)) if head_dimension is None else head_dimension
+    kept = ("value", "out") if attention == "uniform" else ("query", "key", "value", "out")
+    maps = _attention(d, heads * d_h) if heads else {}
+    block = {name: shape for name, shape in maps.items() if name.split(".")[1] in kept}
+    block |= _feed_forward(d, q) if q else {}
+    alone = layers == 1 and not q and attention == "softmax"
+    return Preset(
+        "decoder",
+        "a decoder of these sizes",
+        "W_U x_L, x_l = y_l + W_2 psi(W_1 y_l + b_1) + b_2, y_l = x_(l-1) + attention(x_(l-1))",
+        {
+            **_embeddings(vocabulary, length, d),
+            **{f"layers.{i}.{name}": s for i in range(layers) for name, s in block.items()},
+            "output.weight": (vocabulary, d),
+        },
+        {},
+        {
+            "family": "dana2024" if alone else "decoder", "vocabulary": vocabulary,
+            "length": length, "dimension": d, "heads": heads, "head_dimension": d_h,
+            "layers": layers, "width": q, "attention": attention,
+            "activation": activation if q else "none",
+        },
+    )  # fmt: skip
+
+
+def _embeddings(vocabulary: int, length: int, dimension: int) -> Tensors:
+    return {
+        "embedding.weight": (vocabulary, dimension),
+        "positions.weight": (length, dimension),
+    }
+
+
+def _attention(dimension: int, rows: int) -> Tensors:
+    """Queries, keys and values of all heads, and what they are mapped to."""
+    maps: Tensors = {
+        f"attention.{name}.weight": (rows, dimension) for name in ("query", "key", "value")
+    }
+    return {**maps, "attention.out.weight": (dimension, rows)}
+
+
+def _feed_forward(dimension: int, width: int) -> Tensors:
+    return {
+        "hidden.weight": (width, dimension),
+        "hidden.bias": (width,),
+        "down.weight": (dimension, width),
+        "down.bias": (dimension,),
+    }

@@ -1,0 +1,1 @@
+"""Dataset in, verified model out; and all constructions side by side."""

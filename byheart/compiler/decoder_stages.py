@@ -1,0 +1,111 @@
+"""A decoder as its stages: what each does, what it costs, and what the theorem says of the sum.
+
+The counterpart of explain.py for a Decoder. Every number is counted in the weights, so the stages
+add up to the decoder; the number of parameters is the formula before eq. (3) of madden2024.
+"""
+
+from ..constructions.base import Header
+from ..models.language_model import LanguageModel
+from ..softmax.decoder import ATTENTION, TOKEN_SUM, Decoder, Shape, sizes
+from .explaining import AFTER, FIRST, LAST, MEETING, Stage, described
+
+TENSORS = {
+    "embed": ("embedding.weight", "positions.weight"),
+    "attend": tuple(f"attention.{name}.weight" for name in ("query", "key", "value", "out")),
+    "sum": ("token_sum.weight",),
+    "neurons": ("hidden.weight", "hidden.bias"),
+    "output": ("output.weight",),
+}
+PARTS = {"embed": FIRST, "attend": MEETING, "sum": MEETING, "neurons": AFTER, "output": LAST}
+KINDS = {"embed": "embedding", "attend": "softmax_attention", "sum": "sum", "output": "linear"}
+SENTENCES = {
+    "embed": "Z gives each token its vector.",
+    "attend": "The last token looks at all: their mean, weighted by softmax scores.",
+    "sum": "The tokens' vectors are added up, each times the weight of its place.",
+    "neurons": "Each neuron is on if what was heard is beyond a threshold of its own.",
+    "output": "V turns the neurons into logits, softmax into the distribution.",
+}
+DIRECT = "V turns what was heard into logits, softmax into the distribution."
+POSITIONS = "Z gives each token its vector, U adds the vector of its place."
+FORMULAS = {  # (mixing, whether there are neurons): the number of parameters
+    (ATTENTION, True): "omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d",
+    (ATTENTION, False): "2 m_0 (d_0 + d_1) d + (2 omega + T) d",
+    (TOKEN_SUM, True): "omega m + m (d + 1) + omega d + T",
+}
+
+
+def explain(model: LanguageModel, header: Header) -> dict:
+    """The stages of a decoder, their totals, and what the theorem says of it."""
+    decoder, shape = model.network, model.network.shape
+    parts = stages(decoder)
+    return {
+        **described(model.about, header),
+        "input": {
+            "tokens": model.kind,
+            "dimension": shape.dimension,
+            "positions": shape.mixing == ATTENTION,
+            "length": shape.length,
+            "columns": shape.length,
+            "padding": None,
+            "extra": None,
+        },
+        "output": {"labels": shape.vocabulary, "unknown": False, "every": False},
+        "stages": [stage.json(sum(part.nonzero for part in parts)) for stage in parts],
+        "totals": _totals(model),
+        "shape": shape._asdict(),
+        "formula": FORMULAS[shape.mixing, shape.neurons > 0],
+        "ratio": ratio(shape),
+        "gap": model.gap,
+    }
+
+
+def ratio(shape: Shape) -> float | None:
+    """How many times more contexts the parameters might hold: eq. (3); None without neurons.
+
+    At most parameters / (omega - 1) contexts (Lemma 1), at least m (Theorem 5).
+    """
+    if not shape.neurons:
+        return None
+    return shape.parameters / ((shape.vocabulary - 1) * shape.neurons)
+
+
+def stages(decoder: Decoder) -> list[Stage]:
+    """Embed, attend or sum, neurons if there are any, output."""
+    mixing = "attend" if decoder.shape.mixing == ATTENTION else "sum"
+    names = ("embed", mixing, *(["neurons"] if decoder.shape.neurons else []), "output")
+    return [_stage(decoder, place, name) for place, name in enumerate(names)]
+
+
+def _stage(decoder: Decoder, place: int, name: str) -> Stage:
+    tensors = [decoder.tensors[key] for key in TENSORS[name] if key in decoder.tensors]
+    found = [sizes(tensor.ravel()) for tensor in tensors]
+    return Stage(
+        PARTS[name],
+        KINDS.get(name, decoder.shape.activation),
+        name,
+        _sentence(decoder.shape, name),
+        ((place, place),),
+        int(PARTS[name] == MEETING),  # attention and neurons are one layer
+        sum(size.nonzero for size in found),
+        sum(tensor.size for tensor in tensors),
+        sum(size.total for size in found),
+        max(size.largest for size in found),
+        None,
+    )
+
+
+def _sentence(shape: Shape, name: str) -> str:
+    if name == "embed" and shape.mixing == ATTENTION:
+        return POSITIONS
+    return DIRECT if name == "output" and not shape.neurons else SENTENCES[name]
+
+
+def _totals(model: LanguageModel) -> dict:
+    parameters, bits = model.network.counts()
+    return {
+        **parameters,
+        "bits": bits["total"],
+        "largest": bits["largest"],
+        "depth": model.network.depth,
+        "width": model.network.width,
+    }

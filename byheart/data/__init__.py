@@ -1,0 +1,1 @@
+"""What is to be memorised: datasets, their contexts and targets, and the files they come from."""

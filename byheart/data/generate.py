@@ -1,0 +1,185 @@
+"""Datasets to try methods on, and files to keep them in."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ByheartError
+from .contexts import Contexts, contexts, occurring
+from .dataset import Dataset, Ints
+from .numbering import number, number_rows
+from .ragged import offsets, take
+from .readers import jsonl
+from .readers import npz as archive
+
+SEQUENCES = 1000
+Sequences = NDArray[np.int64]  # [N, n]: token numbers
+
+# What becomes of a row, and how often: the traps a construction must not fall into.
+TRAPS = {
+    "permuted": 0.10,  # an earlier row in another order: often the same context
+    "swapped": 0.10,  # an earlier row with first and last token exchanged: equal multiset
+    "repeated": 0.10,  # one token all along
+    "duplicate": 0.05,  # an earlier row
+    "similar": 0.10,  # an earlier row with another first token
+}
+
+
+def random(
+    sequences: int = SEQUENCES,
+    length: int = 4,
+    dimension: int = 2,
+    labels: int = 2,
+    seed: int = 0,
+    vocabulary: int | None = None,
+    skew: str = "uniform",
+) -> Dataset:
+    """Random sequences of integer vectors, one random label a multiset with last token."""
+    dataset, rng = _sequences(sequences, length, dimension, labels, seed, vocabulary)
+    return _labelled(dataset, contexts(dataset, positions=False), rng, skew, labels)
+
+
+def tokens(
+    sequences: int = SEQUENCES,
+    length: int = 4,
+    dimension: int = 2,
+    labels: int = 2,
+    seed: int = 0,
+    vocabulary: int | None = None,
+    skew: str = "uniform",
+) -> Dataset:
+    """The sequences of `random`, with a random label for every token of a multiset."""
+    dataset, rng = _sequences(sequences, length, dimension, labels, seed, vocabulary)
+    dataset = replace(dataset, every=True, labels=np.zeros(len(dataset.ids), np.int32))
+    return _labelled(dataset, contexts(dataset, positions=False), rng, skew, labels)
+
+
+def multisets(
+    sequences: int = SEQUENCES,
+    length: int = 7,
+    dimension: int = 2,
+    labels: int = 2,
+    seed: int = 0,
+    vocabulary: int | None = None,
+    skew: str = "uniform",
+) -> Dataset:
+    """Multisets of 0 to `length` of such vectors, one random label each."""
+    dataset, rng = _sequences(sequences, length, dimension, labels, seed, vocabulary)
+    sizes = rng.integers(0, length + 1, sequences)
+    sizes[0] = length
+    starts = offsets(sizes)
+    dataset = replace(dataset, ids=take(dataset.ids, dataset.starts[:-1], sizes), starts=starts)
+    grouped = contexts(dataset, positions=False, last=False)
+    return occurring(_labelled(dataset, grouped, rng, skew, labels))
+
+
+def _sequences(
+    sequences: int, length: int, dimension: int, labels: int, seed: int, vocabulary: int | None
+) -> tuple[Dataset, np.random.Generator]:
+    vocabulary = max(8, sequences // 2) if vocabulary is None else vocabulary
+    _check(sequences=sequences, length=length, dimension=dimension, labels=labels,
+           vocabulary=vocabulary)  # fmt: skip
+    rng = np.random.default_rng(_seed(seed))
+    side = max(2, int(vocabulary ** (1 / dimension)) + 1) * 2
+    vectors = rng.integers(0, side + 1, (vocabulary, dimension))
+    rows = _trapped(rng, rng.integers(0, vocabulary, (sequences, length)), vocabulary)
+    tokens, same = number_rows(vectors)  # two of the random vectors may be equal
+    used, ids = number(same[rows].ravel())
+    return _unlabelled(tokens[used], ids, sequences, length), rng
+
+
+def _check(**sizes: int) -> None:
+    for name, value in sizes.items():
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
+            raise ByheartError(f"{name} is an integer of 1 or more, not {value!r}.")
+
+
+def _seed(seed: int) -> int:
+    if not isinstance(seed, int) or seed < 0:
+        raise ByheartError(f"seed is an integer of 0 or more, not {seed!r}.")
+    return seed
+
+
+def _trapped(rng: np.random.Generator, rows: Sequences, vocabulary: int) -> Sequences:
+    """The rows with traps set: of the rows chosen, each is made from an earlier one.
+
+    A row is made once its source is final. Sources are earlier and few rows have one, so this
+    ends after as many rounds as the longest chain of sources, which grows as log N.
+    """
+    count = len(rows)
+    edges = np.cumsum(list(TRAPS.values()))
+    names = np.array([*TRAPS, "fresh"])[np.searchsorted(edges, rng.random(count), side="right")]
+    names[0] = "fresh"  # nothing comes before the first row
+    repeated = names == "repeated"
+    rows[repeated] = rng.integers(0, vocabulary, (int(repeated.sum()), 1))
+    sources = (rng.random(count) * np.arange(count)).astype(np.int64)
+    pending = ~np.isin(names, ("repeated", "fresh"))
+    while pending.any():
+        ready = np.flatnonzero(pending & ~pending[sources])
+        rows[ready] = _copies(rng, rows[sources[ready]], names[ready], vocabulary)
+        pending[ready] = False
+    return rows
+
+
+def _copies(
+    rng: np.random.Generator, rows: Sequences, names: NDArray, vocabulary: int
+) -> Sequences:
+    permuted, swapped, similar = (names == name for name in ("permuted", "swapped", "similar"))
+    rows[permuted] = rng.permuted(rows[permuted], axis=1)
+    rows[swapped, 0], rows[swapped, -1] = rows[swapped, -1], rows[swapped, 0]
+    rows[similar, 0] = rng.integers(0, vocabulary, int(similar.sum()))
+    return rows
+
+
+def _unlabelled(tokens: NDArray, ids: Ints, sequences: int, length: int) -> Dataset:
+    return Dataset(
+        kind="vector",
+        tokens=tokens,
+        ids=ids.astype(np.int32),
+        starts=np.arange(sequences + 1, dtype=np.int64) * length,
+        labels=np.zeros(sequences, np.int32),
+        label_names=(0,),
+        counts=np.ones(sequences, np.int64),
+    )
+
+
+def _labelled(
+    dataset: Dataset, contexts: Contexts, rng: np.random.Generator, skew: str, labels: int
+) -> Dataset:
+    """One random label a context."""
+    drawn = rng.choice(labels, len(contexts), p=_chances(skew, labels))[contexts.group]
+    names, numbers = number(drawn)
+    return replace(dataset, labels=numbers.astype(np.int32), label_names=tuple(names.tolist()))
+
+
+def _chances(skew: str, labels: int) -> NDArray:
+    """The chance of each label."""
+    place = np.arange(labels)
+    weights = {
+        "uniform": np.ones(labels),
+        "zipf": 1 / (place + 1),
+        "geometric": 0.5 ** np.minimum(place, 1000),
+    }
+    if skew not in weights:
+        raise ByheartError(f"skew is one of {', '.join(weights)}, not {skew!r}.")
+    return weights[skew] / weights[skew].sum()
+
+
+KINDS: dict[str, Callable[..., Dataset]] = {
+    "random": random,
+    "tokens": tokens,
+    "multisets": multisets,
+}
+
+WRITERS = {".jsonl": jsonl.write, ".npz": archive.write}
+
+
+def save(dataset: Dataset, path: str | Path) -> None:
+    """Write the dataset in the format its name asks for; the file appears whole or not at all."""
+    extension = Path(path).suffix.lower()
+    if extension not in WRITERS:
+        raise ByheartError(f"{path}: the name must end in one of {' '.join(WRITERS)}.")
+    WRITERS[extension](dataset, path)

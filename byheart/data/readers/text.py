@@ -1,0 +1,82 @@
+"""Plain text to documents, and documents to tokens."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ...errors import ByheartError
+
+WORD = r"\w+|[^\w\s]+"
+SEPARATOR = "<|endoftext|>"
+Tokenize = Callable[[str], list[str]]
+
+
+def read_text(path: Path) -> str:
+    """The file as text, a line ending in \\n wherever it was written."""
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ByheartError(f"{path}, line {line}: not UTF-8; save the file as UTF-8.") from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise ByheartError(f"{path}, line {line}: holds a NUL byte; give a text file in UTF-8.")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def document_rule(text: str) -> str:
+    """What `--documents auto` means for this text."""
+    lines = text.strip().split("\n")
+    if any(line.strip() == SEPARATOR for line in lines):
+        return "separator"
+    return "line" if all(line.strip() for line in lines) else "blank"
+
+
+def split(text: str, rule: str) -> list[str]:
+    """The documents of the text, those without any character but white space left out."""
+    if rule == "whole":
+        parts = [text]
+    elif rule == "line":
+        parts = text.split("\n")
+    else:
+        parts = list(_split_at(text, SEPARATOR if rule == "separator" else ""))
+    return [part.strip("\n") for part in parts if part.strip()]
+
+
+def _split_at(text: str, mark: str) -> Iterator[str]:
+    """The pieces between the lines that are `mark` but for white space around it."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if line.strip() == mark:
+            yield "\n".join(lines)
+            lines = []
+        else:
+            lines.append(line)
+    yield "\n".join(lines)
+
+
+def tokenize(unit: str, tokenizer: str | Path | None) -> Tokenize:
+    """What cuts a document into tokens."""
+    if tokenizer is not None:
+        return _tokenize_with(Path(tokenizer))
+    return list if unit == "char" else re.compile(WORD).findall
+
+
+def _tokenize_with(path: Path) -> Tokenize:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise ByheartError(
+            f"{path} needs the package tokenizers, which is not installed; "
+            "run: pip install tokenizers."
+        ) from None
+    if not path.is_file():
+        raise ByheartError(f"{path} is no file; give the path of a tokenizer.json.")
+    try:
+        loaded = Tokenizer.from_file(str(path))
+    except Exception as error:  # the package raises bare Exceptions
+        raise ByheartError(f"{path} is not a tokenizer.json: {error}.") from None
+    loaded.no_truncation()
+    loaded.no_padding()
+    return lambda document: loaded.encode(document, add_special_tokens=False).tokens

@@ -1,0 +1,1 @@
+"""Networks with exact weights, and how to run them without rounding."""

@@ -1,0 +1,132 @@
+"""Sequences as a network reads them: the distinct columns, and which make up each sequence."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .network import Dyadic, Input, dyadic
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sequences over token vectors: sequence i is vectors[ids[starts[i]:starts[i + 1]]]."""
+
+    vectors: NDArray  # [V, d], int64 or float64
+    ids: NDArray[np.integer]
+    starts: Ints
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The distinct input columns of a batch.
+
+    vectors   [columns, coordinates] integers (int64, or Python integers if one is too long)
+    exponent  the value is vectors * 2**exponent
+    absent    the number that stands for no column, if sequences are not padded
+    """
+
+    vectors: NDArray
+    exponent: int
+    batch: Batch
+    spec: Input
+    numbers: Ints | None  # column number of (token, position), or None without positions
+
+    @property
+    def absent(self) -> int | None:
+        return len(self.batch.vectors) if self.spec.padding is None else None
+
+    @property
+    def inputs(self) -> NDArray:
+        """The vectors; a padding vector that no sequence needs may be anything, here a token."""
+        length = self.spec.length
+        padded = int(np.diff(self.batch.starts).min(initial=length)) < length
+        if padded or self.numbers is not None:
+            return self.vectors
+        vectors = self.vectors.copy()
+        vectors[len(self.batch.vectors)] = vectors[0]
+        return vectors
+
+    def indices(self, chunk: int) -> Iterator[tuple[slice, NDArray]]:
+        """Slices of the batch, with the column numbers of their sequences: [chunk, columns]."""
+        for part in _parts(self.batch, chunk):
+            padded = padded_ids(self.batch, part, self.spec)
+            if self.numbers is not None:
+                padded = self.numbers[padded * (self.spec.length + 1) + _positions(self.spec)]
+            yield part, padded
+
+    def tokens(self, part: slice) -> NDArray[np.bool_]:
+        """[chunk, columns]: which columns are tokens of their sequence."""
+        lengths = np.diff(self.batch.starts[part.start : part.stop + 1])
+        return np.arange(self.spec.columns) >= (self.spec.columns - lengths)[:, None]
+
+
+def columns(spec: Input, batch: Batch, chunk: int = 1 << 16) -> Columns:
+    """The distinct columns the network sees: token vectors, padding, positions if asked for."""
+    padding = spec.padding or (dyadic(0),) * spec.dimension
+    vectors, exponent = exact_integers(batch.vectors, [padding, *filter(None, [spec.extra])])
+    if not spec.positions:
+        return Columns(vectors, exponent, batch, spec, None)
+    places = spec.length + 1
+    used = np.zeros(len(vectors) * places, dtype=bool)
+    for part in _parts(batch, chunk):
+        used[(padded_ids(batch, part, spec) * places + _positions(spec)).ravel()] = True
+    token, position = np.divmod(np.flatnonzero(used), places)
+    unit = 1 << -exponent
+    if vectors.dtype == object or unit * places >= 1 << 62:
+        position = position.astype(object)
+    with_position = np.concatenate([vectors[token], (position * unit)[:, None]], axis=1)
+    return Columns(with_position, exponent, batch, spec, np.cumsum(used) - 1)
+
+
+def _parts(batch: Batch, chunk: int) -> Iterator[slice]:
+    for start in range(0, len(batch), chunk):
+        yield slice(start, min(start + chunk, len(batch)))
+
+
+def _positions(spec: Input) -> Ints:
+    """The position of every column; the extra one's is the length."""
+    return np.arange(-1, spec.length)[-spec.columns :] % (spec.length + 1)
+
+
+def padded_ids(batch: Batch, part: slice, spec: Input) -> Ints:
+    """[chunk, columns] token numbers.
+
+    The padding vector (or no column at all) has the number V, the extra column V + 1.
+    """
+    starts = batch.starts[part.start : part.stop + 1]
+    lengths = np.diff(starts)
+    ids = batch.ids[starts[0] : starts[-1]]
+    assert lengths.max(initial=0) <= spec.length, "a sequence is longer than the network reads"
+    if lengths.min(initial=spec.length) == spec.columns:
+        return ids.astype(np.int64).reshape(len(lengths), spec.length)
+    padded = np.full((len(lengths), spec.columns), len(batch.vectors), dtype=np.int64)
+    padded[np.arange(spec.columns) >= (spec.columns - lengths)[:, None]] = ids
+    if spec.extra is not None:
+        padded[:, 0] = len(batch.vectors) + 1
+    return padded
+
+
+def exact_integers(vectors: NDArray, more: Sequence[tuple[Dyadic, ...]]) -> tuple[NDArray, int]:
+    """Token vectors and more rows after them, as integers times one power of two.
+
+    The power's exponent is at most 0.
+    """
+    if vectors.dtype.kind == "i" and all(x.exponent >= 0 for row in more for x in row):
+        last = [[x.mantissa << x.exponent for x in row] for row in more]
+        if max((abs(x) for row in last for x in row), default=0) < 1 << 62:
+            return np.concatenate([vectors, np.array(last, dtype=np.int64)]), 0
+    rows = [[Fraction(x) for x in row] for row in vectors.tolist()]
+    rows += [[x.fraction for x in row] for row in more]
+    digits = max((x.denominator.bit_length() - 1 for row in rows for x in row), default=0)
+    integers = [[int(x * (1 << digits)) for x in row] for row in rows]
+    longest = max((abs(x) for row in integers for x in row), default=0)
+    dtype = np.int64 if longest < 1 << 62 else object
+    return np.array(integers, dtype=dtype).reshape(len(rows), vectors.shape[1]), -digits

@@ -1,0 +1,1 @@
+"""Plain doubles, with the proof that nothing is rounded."""

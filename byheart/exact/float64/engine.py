@@ -1,0 +1,205 @@
+"""Run a network in IEEE double arithmetic, and prove that every result is exact (spans.py)."""
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ByheartError
+from ..batch import Batch, Columns, columns
+from ..network import FeedForward, Linear, Matrix, Network, Relu, UniformAttention
+from .spans import (
+    DIGITS,
+    NOWHERE,
+    Floats,
+    Lane,
+    Place,
+    Stream,
+    added,
+    double,
+    largest,
+    observed,
+    weighted,
+)
+
+CHUNK = 1 << 16
+VECTORS = {"bias", "b1", "b2", "position"}
+
+
+def evaluate(network: Network, batch: Batch) -> Floats:
+    """The output for every sequence, as double arithmetic gives it: exact only if proved."""
+    return _run(network, batch, proved=False)
+
+
+def prove(network: Network, batch: Batch) -> Floats:
+    """The output for every sequence, proved to be exact; ByheartError names a sum that is not."""
+    return _run(network, batch, proved=True)
+
+
+def differences(network: Network, batch: Batch, outputs: NDArray) -> tuple[str, ...]:
+    """Where double arithmetic may round, or gives other outputs; nothing if it is proved exact."""
+    try:
+        found = prove(network, batch)
+    except ByheartError as error:
+        return (str(error),)
+    unlike = np.flatnonzero(found != np.array(outputs.tolist(), dtype=np.float64))
+    return tuple(
+        f"sequence {i + 1}: the output is {outputs[i]}, in float64 {found[i]}"
+        for i in unlike[:10].tolist()
+    )
+
+
+def float_tensors(network: Network) -> dict[str, Floats]:
+    """Every tensor as doubles: layers.{i}.{tensor}, matrices [rows, columns], vectors [rows]."""
+    tensors = {}
+    for index, layer in enumerate(network.layers):
+        for name, tensor in layer.tensors.items():
+            dense = np.zeros((tensor.rows, tensor.columns))
+            for row, column, value in tensor.entries:
+                dense[row, column] = double(value)
+            tensors[f"layers.{index}.{name}"] = dense[:, 0] if name in VECTORS else dense
+    return tensors
+
+
+def _run(network: Network, batch: Batch, proved: bool) -> Floats:
+    _check_kinds(network)
+    if not len(batch):
+        return np.zeros(0)
+    seen = columns(network.input, batch)
+    vectors = _met(seen)
+    stream = {i: _input(vectors[:, i], seen.exponent) for i in range(vectors.shape[1])}
+    size = len(vectors)
+    first = network.attentions[0] if network.attentions else len(network.layers)
+    for index in range(first):
+        stream = _apply(network, index, stream, size, None, proved)
+    answers = [
+        _sequences(network, stream, rows, first, part.start, proved)
+        for part, rows in seen.indices(CHUNK)
+    ]
+    return np.concatenate(answers)
+
+
+def _met(seen: Columns) -> NDArray:
+    """The columns, with one that occurs in place of those that do not (mostly the padding)."""
+    used = np.zeros(len(seen.vectors), dtype=bool)
+    for _, rows in seen.indices(CHUNK):
+        used[rows.ravel()] = True
+    vectors = seen.vectors.copy()
+    vectors[~used] = vectors[np.argmax(used)]
+    return vectors
+
+
+def _check_kinds(network: Network) -> None:
+    for layer in network.layers:
+        if not isinstance(layer, Linear | Relu | FeedForward | UniformAttention):
+            raise ByheartError(f"a layer of the kind {layer.kind} has no float64 form")
+    length = network.input.columns
+    if network.attentions and length & (length - 1):
+        raise ByheartError(f"the mean of {length} columns is not exact: not a power of two")
+    if network.every or network.input.padding is None:
+        raise ByheartError("float64 networks give one answer to a padded sequence")
+
+
+def _input(integers: NDArray, exponent: int) -> Lane:
+    """One coordinate of the columns: integers * 2**exponent, which must be doubles."""
+    if integers.dtype != object:
+        values = integers.astype(np.float64)
+        exact = bool((np.abs(integers) < 1 << DIGITS).all()) or all(
+            int(x) == y for x, y in zip(values.tolist(), integers.tolist(), strict=True)
+        )
+        values = np.ldexp(values, exponent)
+    else:
+        fractions = [Fraction(x) * Fraction(2) ** exponent for x in integers.tolist()]
+        try:
+            values = np.array([float(x) for x in fractions])
+        except OverflowError:
+            raise ByheartError("a coordinate of a token is beyond the range of doubles") from None
+        exact = all(Fraction(x) == y for x, y in zip(values.tolist(), fractions, strict=True))
+    if not exact:
+        raise ByheartError("a coordinate of a token is no double")
+    return observed(values)
+
+
+def _sequences(
+    network: Network, stream: Stream, index: NDArray, first: int, start: int, proved: bool
+) -> Floats:
+    """The rest of the network for the sequences whose columns are the rows of `index`."""
+    count = len(index)
+    last = network.attentions[-1] if network.attentions else -1
+    if last < 0:
+        stream = _take(stream, index[:, -1])
+    for number in range(first, len(network.layers)):
+        layer = network.layers[number]
+        if isinstance(layer, UniformAttention):
+            keep = index if number < last else index[:, -1:]
+            stream = _attend(network, number, stream, index, keep, proved)
+            index = np.arange(keep.size).reshape(keep.shape)
+        else:
+            whole = start if number > last else None
+            stream = _apply(network, number, stream, index.size, whole, proved)
+    return stream[0].values if 0 in stream else np.zeros(count)
+
+
+def _take(stream: Stream, index: NDArray) -> Stream:
+    return {lane: x._replace(values=x.values[index]) for lane, x in stream.items()}
+
+
+def _apply(
+    network: Network, number: int, stream: Stream, size: int, start: int | None, proved: bool
+) -> Stream:
+    """One token-wise layer on `size` items."""
+    layer = network.layers[number]
+
+    def rows(name: str, weight: Matrix, bias: Matrix, source: Stream, skip: Stream) -> Stream:
+        result = {}
+        for row in sorted(set(weight.by_row) | set(bias.by_row)):
+            place = Place(number, name, row, start) if proved else None
+            constant = bias.by_row[row][0][1] if row in bias.by_row else None
+            terms = weight.by_row.get(row, ())
+            result[row] = weighted(terms, constant, source, skip.get(row), size, place)
+        return result
+
+    if isinstance(layer, Linear):
+        return rows("weight", layer.weight, layer.bias, stream, {})
+    if isinstance(layer, Relu):
+        return _relu(rows("weight", layer.weight, layer.bias, stream, {}))
+    assert isinstance(layer, FeedForward)
+    hidden = _relu(rows("W1", layer.W1, layer.b1, stream, {}))
+    return stream | rows("W2", layer.W2, layer.b2, hidden, stream)
+
+
+def _relu(stream: Stream) -> Stream:
+    lanes = ((row, np.maximum(x.values, 0), x.grid) for row, x in stream.items())
+    return {row: Lane(values, grid, largest(values)) for row, values, grid in lanes}
+
+
+def _attend(
+    network: Network, number: int, stream: Stream, index: NDArray, keep: NDArray, proved: bool
+) -> Stream:
+    """h + W_O W_V mean for the columns in `keep`, one row a sequence."""
+    layer = network.layers[number]
+    assert isinstance(layer, UniformAttention)
+    count, length = index.shape
+    means = {}
+    for lane, x in stream.items():
+        place = Place(number, "sum of columns", lane, None) if proved else None
+        columns = [(1.0, 0, x._replace(values=x.values[index[:, i]])) for i in range(length)]
+        values, grid, most = added(columns, 0.0, NOWHERE, count, place)
+        means[lane] = Lane(values / length, grid - length.bit_length() + 1, most / length)
+    heads = {
+        row: weighted(terms, None, means, None, count, _place(number, "W_V", row, proved))
+        for row, terms in layer.W_V.by_row.items()
+    }
+    spread = _take(heads, np.repeat(np.arange(count), keep.shape[1]))
+    kept = _take(stream, keep.ravel())
+    new = {
+        row: weighted(
+            terms, None, spread, kept.get(row), keep.size, _place(number, "W_O", row, proved)
+        )
+        for row, terms in layer.W_O.by_row.items()
+    }
+    return kept | new
+
+
+def _place(layer: int, tensor: str, row: int, proved: bool) -> Place | None:
+    return Place(layer, tensor, row, None) if proved else None

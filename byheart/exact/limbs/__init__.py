@@ -1,0 +1,1 @@
+"""The fast engine: compiled kernels on integers of several machine words."""

@@ -1,0 +1,207 @@
+"""The fast evaluator: the same networks as evaluate.exact, on 64-bit limbs in compiled kernels.
+
+A network is translated into a Program (program.py): plain arrays that a kernel (kernels.py)
+interprets, one input row at a time. Every shortcut (shortcuts.py) is derived from the weights when
+the program is made and guarded when it is used:
+
+run     consecutive folds, shifts, or tables and sums of lanes are one operation each (runs.py,
+        fused.py); where its guards fail, the blocks are done one by one.
+table   a block whose units all read one lane is tabulated at 0, 1, 2, ...; any other value takes
+        the general path.
+skip    a unit x - t with t > 0 is compared with t before anything is computed; a unit at or below
+        0 writes nothing.
+gate    a lane that has become negative for good is not added to any more.
+
+Numbers that outgrow the frame are noticed, and the program runs again with a larger one.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch, Columns, columns
+from ..network import Embedding, Layer, Network, SparseAttention
+from ..reference import integers as exact
+from . import kernels
+from .arithmetic import attend, connect
+from .program import translate
+from .stack import LimbsError, Stack, stacks
+from .writer import Program
+
+Limbs = NDArray[np.uint64]
+CHUNK = 8192
+FRAMES = (16, 32, 64, 128, 256, 512, 1024, 2048)  # limbs
+ATTEMPTS = [(frame, guess) for frame in FRAMES for guess in (True, False)]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """[rows, lanes, limbs] two's complement numbers; limb i has weight 2**(64 (i + base))."""
+
+    limbs: Limbs
+    base: int
+
+
+def evaluate(
+    network: Network, batch: Batch, progress: Callable[[int], None] | None = None
+) -> list[Fraction] | NDArray[np.int64]:
+    """The output for every sequence: an array if all outputs are whole, else fractions.
+
+    LimbsError if the kernels cannot run the network.
+    """
+    seen = columns(network.input, batch)
+    first, *rest = [_Runner(stack) for stack in stacks(network)]
+
+    def answered(job: tuple[slice, NDArray]) -> tuple[int, Numbers]:
+        part, index = job
+        numbers = _sequences(rest, tokens, index, network.every)
+        if network.every:
+            numbers = Numbers(numbers.limbs[seen.tokens(part).ravel()], numbers.base)
+        return len(index), numbers
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        inputs, exponent = _inputs(network.layers[0], seen)
+        size = _even(len(inputs))
+        slices = [inputs[i : i + size] for i in range(0, len(inputs), size)]
+        tokens = _stack_up(list(pool.map(lambda part: first.run(part, exponent), slices)))
+        if seen.absent is not None:
+            tokens.limbs[seen.absent] = 0
+        width = network.input.columns if network.every or len(rest) > 1 else 1
+        parts = []
+        for count, part in pool.map(answered, seen.indices(max(1, _even(len(batch)) // width))):
+            parts.append(part)
+            if progress:
+                progress(count)
+    return _outputs(parts)
+
+
+def _inputs(layer: Layer, seen: Columns) -> tuple[Limbs, int]:
+    """What the first stack reads of every distinct column, and its exponent.
+
+    The coordinates or, after an embedding matrix, the lanes that it gives.
+    """
+    if not isinstance(layer, Embedding):
+        return _integers(seen.vectors), seen.exponent
+    coordinates = {
+        i: exact.Lane(x.astype(object), -seen.exponent) for i, x in enumerate(seen.inputs.T)
+    }
+    stream = exact.apply(layer, coordinates, len(seen.vectors))
+    scale = max((lane.scale for lane in stream.values()), default=0)
+    lanes = np.zeros((len(seen.vectors), layer.weight.rows), dtype=object)
+    for row, (values, own) in stream.items():
+        lanes[:, row] = values << (scale - own)
+    return _integers(lanes), -scale
+
+
+def _even(rows: int) -> int:
+    """The size of equal chunks, as many for each thread: at most CHUNK rows."""
+    threads = os.cpu_count() or 1
+    pieces = threads * max(1, -(-rows // (threads * CHUNK)))
+    return max(1, -(-rows // pieces))
+
+
+def _sequences(
+    runners: Sequence["_Runner"], tokens: Numbers, index: NDArray, every: bool
+) -> Numbers:
+    """One chunk of sequences through the layers where columns meet and the stacks after them."""
+    if not runners:
+        asked = index if every else index[:, -1:]
+        return Numbers(tokens.limbs[asked.ravel()], tokens.base)
+    numbers = tokens
+    for runner in runners:
+        keep = 1 if runner is runners[-1] and not every else index.shape[1]
+        _, lanes, size = numbers.limbs.shape
+        joined = np.empty((len(index) * keep, 2 * lanes, size + 1), dtype=np.uint64)
+        if isinstance(runner.stack.mixing, SparseAttention):
+            lists = _lists(runner.stack.mixing, index.shape[1])
+            connect(numbers.limbs, index, keep, *lists, joined)
+        else:
+            attend(numbers.limbs, index, keep, joined)
+        numbers = runner.run(joined, 64 * numbers.base)
+        index = np.arange(len(joined)).reshape(len(index), keep)
+    return numbers
+
+
+def _lists(layer: SparseAttention, columns: int) -> tuple[NDArray, NDArray]:
+    """The sources of every column one after another, and where each column's begin."""
+    pairs = np.array(layer.connections, dtype=np.int64).reshape(-1, 2)
+    starts = np.searchsorted(pairs[:, 0], np.arange(columns + 1))
+    return starts, np.ascontiguousarray(pairs[:, 1])
+
+
+class _Runner:
+    """A stack with its programs; starts with the smallest frame that was large enough before."""
+
+    def __init__(self, stack: Stack):
+        self.stack = stack
+        self.programs: dict[tuple[int, bool], Program] = {}
+        self.first = 0
+        self.lock = Lock()
+
+    def run(self, rows: Limbs, exponent: int) -> Numbers:
+        for place in range(self.first, len(ATTEMPTS)):
+            frame, guess = ATTEMPTS[place]
+            program = self._program(exponent, guess)
+            result = np.empty((len(rows), program.outputs, frame), dtype=np.uint64)
+            numbers, integers = program.memory(frame)
+            if kernels.run(numbers, integers, rows, program.base, result):
+                self.first = max(self.first, place)
+                low, high = integers[kernels.LOWEST], integers[kernels.HIGHEST]
+                return _trim(result, int(low), int(high), program.whole)
+        raise LimbsError("the network's numbers are too long for the limb kernels")
+
+    def _program(self, exponent: int, guess: bool) -> Program:
+        key = exponent, guess
+        with self.lock:
+            if key not in self.programs:
+                self.programs[key] = translate(self.stack, exponent, guess)
+            return self.programs[key]
+
+
+def _trim(limbs: Limbs, low: int, high: int, whole: int) -> Numbers:
+    """The limbs that the numbers need; of zeros, the whole one."""
+    if low >= high:
+        low, high = whole, whole + 1
+    return Numbers(np.ascontiguousarray(limbs[:, :, low:high]), low - whole)
+
+
+def _stack_up(parts: Sequence[Numbers]) -> Numbers:
+    """Chunks one under another, on one base and length."""
+    base = min(part.base for part in parts)
+    top = max(part.base + part.limbs.shape[2] for part in parts)
+    total = sum(len(part.limbs) for part in parts)
+    out = np.zeros((total, parts[0].limbs.shape[1], top - base), dtype=np.uint64)
+    row = 0
+    for part in parts:
+        rows, _, size = part.limbs.shape
+        place = part.base - base
+        out[row : row + rows, :, place : place + size] = part.limbs
+        sign = np.where(part.limbs[:, :, -1:] >> np.uint64(63), ~np.uint64(0), np.uint64(0))
+        out[row : row + rows, :, place + size :] = sign
+        row += rows
+    return Numbers(out, base)
+
+
+def _integers(vectors: NDArray) -> Limbs:
+    """Integers [rows, coordinates] as two's complement limbs."""
+    if vectors.dtype != object:
+        return vectors.astype(np.int64).view(np.uint64)[:, :, None]
+    size = max(int(x).bit_length() for x in vectors.ravel()) // 64 + 1
+    data = b"".join(int(x).to_bytes(8 * size, "little", signed=True) for x in vectors.ravel())
+    return np.frombuffer(data, dtype="<u8").reshape(*vectors.shape, size).copy()
+
+
+def _outputs(parts: Sequence[Numbers]) -> list[Fraction] | NDArray[np.int64]:
+    numbers = _stack_up(parts)
+    if numbers.base == 0 and numbers.limbs.shape[2] == 1:
+        return numbers.limbs[:, 0, 0].view(np.int64)
+    unit = Fraction(2) ** (64 * numbers.base)
+    return [
+        int.from_bytes(row.tobytes(), "little", signed=True) * unit for row in numbers.limbs[:, 0]
+    ]

@@ -1,0 +1,166 @@
+"""A network cut where its columns meet into stacks of token-wise layers."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ...errors import ByheartError
+from ..network import (
+    Embedding,
+    FeedForward,
+    HardAttention,
+    Layer,
+    Linear,
+    Matrix,
+    Mixing,
+    Network,
+    Relu,
+    SparseAttention,
+    Sum,
+    divided,
+    divides,
+    matrix,
+    vector,
+)
+
+
+class LimbsError(ByheartError):
+    """The limb kernels cannot run this network; evaluate.exact can."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Token-wise layers (all blocks or all relus), after a linear map `entry` to the lanes.
+
+    The first stack starts with the embedding (of ids: what an embedding matrix gives is its input).
+    One after a layer where columns meet, `mixing`, starts with h + (W_O / n) (W_V sum), and its
+    inputs are the lanes of the column itself that can be nonzero, then the sums of these lanes over
+    the columns that it looks at. The last stack ends with the output layer.
+    """
+
+    mixing: Mixing | None
+    entry: Linear
+    blocks: tuple[FeedForward, ...]
+    relus: tuple[Relu, ...]
+    exit: Linear
+
+    @property
+    def width(self) -> int:
+        return self.entry.weight.rows
+
+    @property
+    def hidden(self) -> int:
+        """The most hidden units of a block."""
+        return max((block.W1.rows for block in self.blocks), default=0)
+
+
+def stacks(network: Network) -> list[Stack]:
+    """The token-wise stacks between layers where columns meet, each with the lanes it hands on."""
+    found: list[Stack] = []
+    mixing: Mixing | None = None
+    entry = _first(network.layers[0])
+    start = 1
+    for cut in [*network.attentions, len(network.layers) - 1]:
+        between = network.layers[start:cut]
+        blocks = tuple(x for x in between if isinstance(x, FeedForward))
+        relus = tuple(x for x in between if isinstance(x, Relu))
+        if blocks and relus:
+            raise LimbsError("layers with and without skip connection need the exact engine")
+        last = network.layers[cut]
+        start = cut + 1
+        if isinstance(last, Linear):
+            found.append(Stack(mixing, entry, blocks, relus, last))
+        elif isinstance(last, Mixing):
+            width = relus[-1].weight.rows if relus else entry.weight.rows
+            lanes = list(range(width)) if relus else _touched(entry, blocks)
+            leave = Linear(_pick(lanes, width), vector({}, len(lanes)))
+            found.append(Stack(mixing, entry, blocks, relus, leave))
+            mixing = _plain(last, network.input.columns)
+            entry = _after(mixing, lanes, width, network.input.columns)
+    return found
+
+
+def _first(layer: Layer) -> Linear:
+    if isinstance(layer, Embedding):
+        width = layer.weight.rows
+        return Linear(_pick(range(width), width), vector({}, width))
+    assert isinstance(layer, Linear)
+    return layer
+
+
+def _touched(entry: Linear, blocks: Sequence[FeedForward]) -> list[int]:
+    """The lanes that anything is written to."""
+    written = [entry.weight, entry.bias, *(m for block in blocks for m in (block.W2, block.b2))]
+    return sorted({row for matrix in written for row in matrix.by_row})
+
+
+def _pick(lanes: Sequence[int], width: int) -> Matrix:
+    return matrix(len(lanes), width, {(i, lane): 1 for i, lane in enumerate(lanes)})
+
+
+def _plain(layer: Mixing, columns: int) -> Mixing:
+    """The layer without scores, if they are all 0 and W_O / n is dyadic."""
+    if not isinstance(layer, HardAttention):
+        return layer
+    if layer.uniform is None or not divides(columns, layer.W_O):
+        raise LimbsError("hard attention that compares scores needs the exact engine")
+    return layer.uniform
+
+
+def _after(mixing: Mixing, lanes: Sequence[int], width: int, columns: int) -> Linear:
+    """h + (W_O / n) W_V sum (or the sum alone) as one linear map of (own lanes, sums of lanes)."""
+    place = {lane: i for i, lane in enumerate(lanes)}
+    if isinstance(mixing, Sum):
+        weights = {(lane, len(lanes) + i): Fraction(1) for lane, i in place.items()}
+        return Linear(matrix(width, 2 * len(lanes), weights), vector({}, width))
+    assert not isinstance(mixing, HardAttention)
+    weights = {(lane, i): Fraction(1) for lane, i in place.items()}
+    for row, head, weight in divided(mixing.W_O, _averaged(mixing, columns)).entries:
+        for lane, value in mixing.W_V.by_row.get(head, ()):
+            if lane in place:
+                where = row, len(lanes) + place[lane]
+                weights[where] = weights.get(where, Fraction(0)) + weight.fraction * value.fraction
+    return Linear(matrix(width, 2 * len(lanes), weights), vector({}, width))
+
+
+def _averaged(mixing: Mixing, columns: int) -> int:
+    """How many columns a mean is taken of."""
+    if not isinstance(mixing, SparseAttention):
+        return columns
+    sizes = set(Counter(target for target, _ in mixing.connections).values()) or {1}
+    if len(sizes) > 1:
+        raise LimbsError("columns with different numbers of connections need the exact engine")
+    return sizes.pop()
+
+
+def fraction_bits(stack: Stack, start: int) -> tuple[int, list[dict[int, int]]]:
+    """Bits after the point that any number can need, and those of each lane after i blocks.
+
+    From the exponents alone; inputs have `start` bits after the point.
+    """
+    most = max(0, start)
+    inputs = {i: start for i in range(stack.entry.weight.columns)}
+
+    def combine(weight: Matrix, bias: Matrix, source: Mapping[int, int]) -> dict[int, int]:
+        bits: dict[int, int] = {}
+        for row, column, value in weight.entries:
+            bits[row] = max(bits.get(row, 0), source.get(column, 0) - value.exponent)
+        for row, _, value in bias.entries:
+            bits[row] = max(bits.get(row, 0), -value.exponent)
+        return bits
+
+    lanes = combine(stack.entry.weight, stack.entry.bias, inputs)
+    most = max([most, *lanes.values()])
+    trace = [lanes]
+    for layer in stack.relus:
+        lanes = combine(layer.weight, layer.bias, lanes)
+        most = max([most, *lanes.values()])
+    for block in stack.blocks:
+        hidden = combine(block.W1, block.b1, lanes)
+        change = combine(block.W2, block.b2, hidden)
+        lanes = lanes | {r: max(b, lanes.get(r, 0)) for r, b in change.items()}
+        most = max([most, *hidden.values(), *lanes.values()])
+        trace.append(lanes)
+    outputs = combine(stack.exit.weight, stack.exit.bias, lanes)
+    return max([most, *outputs.values()]), trace

@@ -1,0 +1,1 @@
+"""The reference: Python integers, one layer kind after another."""

@@ -1,0 +1,133 @@
+"""The layers where columns meet, on exact numbers in lanes (lanes.py)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ByheartError
+from ..network import (
+    HardAttention,
+    Matrix,
+    Mixing,
+    SparseAttention,
+    Sum,
+    UniformAttention,
+    divided,
+    divides,
+)
+from .lanes import Lane, Stream, add, combine, lanes_read, objects, plus, take
+
+
+def mix(layer: Mixing, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """One layer where columns meet; `index` holds the columns of each sequence, a row each.
+
+    The result has the columns in `keep`, which are the last ones of `index`.
+    """
+    match layer:
+        case Sum():
+            return {k: Lane(x.values[index].sum(axis=1), x.scale) for k, x in stream.items()}
+        case UniformAttention():
+            return _attend(layer, stream, index, keep)
+        case SparseAttention():
+            return _connect(layer, stream, index, keep)
+        case HardAttention():
+            uniform = layer.uniform
+            if uniform is not None and divides(index.shape[1], layer.W_O):
+                return _attend(uniform, stream, index, keep)
+            return _attend_hard(layer, stream, index, keep)
+
+
+def _attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """h + W_O W_V mean for the columns in `keep`."""
+    count, length = index.shape
+    read = lanes_read(layer.W_V)
+    sums = {
+        lane: Lane(x.values[index].sum(axis=1), x.scale)
+        for lane, x in stream.items()
+        if lane in read
+    }
+    added = _heads(layer.W_V, layer.divided(length), sums, count)
+    spread = {row: Lane(np.repeat(x.values, keep.shape[1]), x.scale) for row, x in added.items()}
+    return plus(take(stream, keep.ravel()), spread)
+
+
+def _connect(layer: SparseAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """h_k + W_O W_V mean of the columns that k is connected to, for the columns in `keep`."""
+    count, length = index.shape
+    kept = take(stream, keep.ravel())
+    skipped = length - keep.shape[1]
+    pairs = np.array([p for p in layer.connections if p[0] >= skipped], np.int64).reshape(-1, 2)
+    targets, starts, sizes = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+    read = lanes_read(layer.W_V)
+    for size in np.unique(sizes).tolist():
+        chosen = np.flatnonzero(sizes == size)
+        sources = pairs[starts[chosen, None] + np.arange(size), 1]  # [targets, size]
+        sums = {
+            lane: Lane(x.values[index[:, sources]].sum(axis=2).ravel(), x.scale)
+            for lane, x in stream.items()
+            if lane in read
+        }
+        added = _heads(layer.W_V, divided(layer.W_O, size), sums, count * len(chosen))
+        places = np.arange(count)[:, None] * keep.shape[1] + targets[chosen] - skipped
+        for row, x in added.items():
+            spread = objects([0] * keep.size)
+            spread[places.ravel()] = x.values
+            kept[row] = add(kept.get(row), Lane(spread, x.scale))
+    return kept
+
+
+def _heads(values: Matrix, outputs: Matrix, sums: Stream, size: int) -> Stream:
+    """outputs values sums."""
+    heads = {row: combine(terms, None, sums, size) for row, terms in values.by_row.items()}
+    return {row: combine(terms, None, heads, size) for row, terms in outputs.by_row.items()}
+
+
+def _attend_hard(layer: HardAttention, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+    """h + the sum over heads of W_O W_V mean of the columns with the largest score."""
+    if not stream:
+        return {}  # all lanes are 0
+    size = len(next(iter(stream.values())).values)
+    step = layer.W_V.rows // layer.heads
+    result = take(stream, keep.ravel())
+    for head in range(layer.heads):
+        rows = range(head * step, (head + 1) * step)
+        queries, keys, values = (
+            {row: combine(m.by_row.get(row, ()), None, stream, size) for row in rows}
+            for m in (layer.W_Q, layer.W_K, layer.W_V)
+        )
+        best = _largest(queries, keys, index, keep)  # [sequences, kept columns, columns]
+        sums = {
+            row: Lane((best * x.values[index][:, None, :]).sum(axis=2).ravel(), x.scale)
+            for row, x in values.items()
+        }
+        numbers = best.sum(axis=2).ravel().tolist()
+        for row, terms in layer.W_O.by_row.items():
+            mine = [(column, value) for column, value in terms if column in rows]
+            total = combine(mine, None, sums, keep.size)
+            result[row] = add(result.get(row), _divide(total, numbers, index.shape[1]))
+    return result
+
+
+def _largest(queries: Stream, keys: Stream, index: NDArray, keep: NDArray) -> NDArray:
+    """Which columns have the largest score for each kept one, as 0 and 1."""
+    scales = {row: queries[row].scale + keys[row].scale for row in queries}
+    scale = max(scales.values())
+    scores = sum(
+        (queries[row].values[keep][:, :, None] * keys[row].values[index][:, None, :])
+        << (scale - own)
+        for row, own in scales.items()
+    )
+    return (scores == scores.max(axis=2, keepdims=True)).astype(object)
+
+
+def _divide(lane: Lane, numbers: Sequence[int], largest: int) -> Lane:
+    """Each value divided by a number of its own, exactly."""
+    room = largest.bit_length()
+    quotients = []
+    for value, number in zip(lane.values.tolist(), numbers, strict=True):
+        quotient, rest = divmod(value << room, number)
+        if rest:
+            raise ByheartError(f"the mean of {number} columns is not a dyadic number")
+        quotients.append(quotient)
+    return Lane(objects(quotients), lane.scale + room)

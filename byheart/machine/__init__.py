@@ -1,0 +1,1 @@
+"""The machine we run on: memory, threads, files that appear whole, progress."""

@@ -1,0 +1,123 @@
+"""Context ids: one number by which a network tells a token in its sequence from all others.
+
+Paper: kajitsuka2025, Definition 4.1. The id is where the proof of Theorem 4.1 has it: the number in
+the column once columns have met. That is lane 0 after the last layer where they meet or, if the
+next layer makes one scalar of the column (as in bit-extraction, where a column is then a vector,
+eq. (53)), that scalar.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data.contexts import Contexts, contexts
+from ..data.dataset import Dataset
+from ..errors import ByheartError, DisagreementError
+from ..exact.network import Embedding, Linear, Network, Relu, Sum, matrix, vector
+from ..exact.reference import integers as exact
+from .model import Model, Token
+
+
+class ContextualMapping(NamedTuple):
+    """No id is larger than `radius`, ids of different contexts are at least `separation` apart."""
+
+    radius: Fraction
+    separation: Fraction
+
+
+def context_ids(
+    model: Model, sequences: Dataset | Sequence[Sequence[Token]]
+) -> list[list[Fraction]]:
+    """For each sequence the ids of its tokens, exactly; a deep set gives one id a multiset."""
+    if isinstance(sequences, Dataset):
+        sequences = [sequences.sequence(i) for i in range(len(sequences))]
+    rows = []
+    for tokens in sequences:
+        row = model.numbers(tokens)
+        if row is None:
+            raise ByheartError(f"a word of {list(tokens)!r} is outside the model's vocabulary.")
+        rows.append(row)
+    if not rows:
+        return []
+    network = up_to_id(model.network)
+    found = iter(exact.evaluate(network, model.batch_of(rows)))
+    return [list(islice(found, len(row) if network.every else 1)) for row in rows]
+
+
+def contextual_mapping(
+    model: Model, dataset: Dataset, every: bool | None = None
+) -> ContextualMapping:
+    """The r and delta of Definition 4.1 for this model and data, computed from all ids.
+
+    every  for all tokens of each sequence, as the definition says, or for the last one only, which
+           is where a model with one label a sequence has its answer (default: where it answers)
+
+    DisagreementError, which refutes, if delta is 0: two different contexts have one id. The small
+    forms only promise that contexts with different labels differ; this says whether all do. With
+    one context delta is 1, as any would do.
+    """
+    network = up_to_id(model.network)
+    every = network.every and (model.network.every if every is None else every)
+    batch, outputs = model.batch(dataset)
+    if (outputs < 0).any():
+        raise ByheartError("the data has a token or a label that the model does not know.")
+    tokens = _predictions(dataset, every)
+    grouped = contexts(tokens, network.input.positions, network.every)
+    ids = np.array(exact.evaluate(network, batch), dtype=object)
+    ids = ids[tokens.own] if network.every else ids
+    if (ids != ids[grouped.first[grouped.group]]).any():
+        raise DisagreementError("refuted: one context has two ids.")
+    return _separated(tokens, grouped, ids)
+
+
+def up_to_id(network: Network) -> Network:
+    """The network cut off where the ids are; it returns them, one a token (a deep set: one)."""
+    if not isinstance(network, Network):
+        raise ByheartError("context ids are numbers in networks that store labels, not in others.")
+    if not network.attentions:
+        raise ByheartError("the network has no layer where columns meet, so there are no ids.")
+    layers = network.layers[: id_layer(network) + 1]
+    widths = [x.weight.rows for x in layers if isinstance(x, Linear | Relu | Embedding)]
+    read = Linear(matrix(1, widths[-1], {(0, 0): 1}), vector({}, 1), "id")
+    together = any(isinstance(layer, Sum) for layer in layers)
+    return Network(network.input, (*layers, read), every=not together)
+
+
+def id_layer(network: Network) -> int:
+    """The number of the layer after which lane 0 holds the id."""
+    last = network.attentions[-1]
+    following = network.layers[last + 1]
+    scalar = isinstance(following, Relu) and following.weight.rows == 1
+    return last + 1 if scalar else last
+
+
+def _predictions(dataset: Dataset, every: bool) -> Dataset:
+    """The dataset as if every token (or only the last) had a label."""
+    count = len(dataset.ids) if every else len(dataset)
+    return replace(dataset, every=every, labels=np.zeros(count, np.int32))
+
+
+def _separated(tokens: Dataset, grouped: Contexts, ids: np.ndarray) -> ContextualMapping:
+    """The largest id and the smallest distance of two contexts' ids."""
+    order = sorted(grouped.first.tolist(), key=lambda i: ids[i])
+    gaps = [(ids[b] - ids[a], a, b) for a, b in pairwise(order)]
+    separation, one, other = min(gaps, default=(Fraction(1), 0, 0))
+    if not separation:
+        names = " and ".join(_name(tokens, i) for i in sorted((one, other)))
+        raise DisagreementError(
+            f"refuted: {names} are different contexts with one id, so this network makes no "
+            "contextual mapping of the data (Definition 4.1)."
+        )
+    return ContextualMapping(max(map(abs, ids)), separation)
+
+
+def _name(tokens: Dataset, prediction: int) -> str:
+    sequence = int(tokens.owner[prediction])
+    if not tokens.every:
+        return f"sequence {sequence + 1}"
+    place = prediction - int(tokens.starts[sequence])
+    return f"token {place + 1} of sequence {sequence + 1}"

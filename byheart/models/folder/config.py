@@ -1,0 +1,317 @@
+"""config.json, both ways: what the network reads and writes, and the shapes of its tensors."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple, get_args
+
+from ...errors import ByheartError
+from ...exact.network import (
+    Dyadic,
+    Embedding,
+    FeedForward,
+    HardAttention,
+    Input,
+    Layer,
+    Linear,
+    Matrix,
+    Mixing,
+    Network,
+    Relu,
+    SparseAttention,
+    UniformAttention,
+    divides,
+)
+from ..model import Model
+from .strict import SIZE_LIMIT, Object, integer, shown
+
+DYADIC_LIMIT = 1 << 22  # exponents, and bits of a mantissa
+CONNECTION_LIMIT = 1 << 24
+NUMBERS = ("dyadic", "float64")
+KINDS = ("string", "number", "vector")
+NAMES = ("method", "form", "paper", "item")  # strings or null
+RECORDS = ("options", "conflicts", "loading", "data", "parameters", "bits", "search")  # objects
+TRAINING = "training"  # an object, of networks that were trained
+
+Shape = tuple[int, int]
+Pairs = tuple[tuple[int, int], ...]
+LAYERS: dict[str, Any] = {layer.kind: layer for layer in get_args(Layer)}
+MIXING = {layer.kind for layer in get_args(Mixing)}
+
+
+class Plan(NamedTuple):
+    """A layer without its weights: the shape of each tensor, by name."""
+
+    kind: str
+    stage: str
+    shapes: dict[str, Shape]
+    heads: int = 1
+    connections: int = 0
+
+    def build(self, tensors: list[Matrix], connections: Pairs) -> Layer:
+        given: dict[str, Any] = dict(zip(self.shapes, tensors, strict=True), stage=self.stage)
+        if self.kind == "hard_attention":
+            given["heads"] = self.heads
+        if self.kind == "sparse_attention":
+            given["connections"] = connections
+        return LAYERS[self.kind](**given)
+
+
+@dataclass(frozen=True)
+class Config:
+    """What config.json says; `about` is what a Model keeps of it for people."""
+
+    kind: str
+    input: Input
+    labels: int
+    unknown: int | None
+    plans: tuple[Plan, ...]
+    every: bool
+    number: str
+    about: dict[str, Any]
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """The shapes of the parameter tensors, in the order of their numbers."""
+        return [shape for plan in self.plans for shape in plan.shapes.values()]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the parameter tensors in a file of plain tensors."""
+        return [f"layers.{i}.{name}" for i, plan in enumerate(self.plans) for name in plan.shapes]
+
+    def network(self, tensors: list[Matrix], connections: Pairs) -> Network:
+        """The network with these parameter tensors; refused if its mean would not be exact."""
+        rest, pairs = iter(tensors), iter(connections)
+        layers = [
+            plan.build([next(rest) for _ in plan.shapes], tuple(islice(pairs, plan.connections)))
+            for plan in self.plans
+        ]
+        for layer in layers:
+            for number in _averaged(layer, self.input.columns):
+                if not divides(number, layer.tensors["W_O"]):
+                    raise ByheartError(
+                        f"an entry of W_O is not divisible by the odd part of {number}."
+                    )
+        return Network(self.input, tuple(layers), self.every)
+
+
+def _averaged(layer: Layer, columns: int) -> set[int]:
+    """How many columns the layer takes averages of."""
+    if isinstance(layer, UniformAttention):
+        return {columns}
+    if isinstance(layer, SparseAttention):
+        return set(Counter(target for target, _ in layer.connections).values())
+    return set()
+
+
+def read(content: bytes, where: str) -> Config:
+    given = Object.parse(content, where)
+    number = read_number(given)
+    kind, reads = _input(given.object("input"))
+    labels, unknown = _output(given.object("output"))
+    output = given.object("output")
+    every = bool(output.optional("every", bool))
+    plans = _plans(given, reads)
+    _check_sum(given, plans, reads, every)
+    about = read_about(given)
+    return Config(kind, reads, labels, unknown, plans, every, number, about)
+
+
+def read_number(given: Object) -> str:
+    """How the weights are stored, in a config.json that this version knows."""
+    given.expect("format", "byheart-model")
+    given.expect("version", 1)
+    return given.choice("number", NUMBERS)
+
+
+def read_about(given: Object) -> dict[str, Any]:
+    """What config.json records of how the model was made."""
+    about: dict[str, Any] = {name: given.optional(name, str) for name in NAMES}
+    about |= {name: given.optional(name, dict, {}) for name in RECORDS}
+    training = given.optional(TRAINING, dict)
+    return about if training is None else about | {TRAINING: training}
+
+
+def _check_sum(given: Object, plans: tuple[Plan, ...], reads: Input, every: bool) -> None:
+    """A deep set: one sum and nothing else where columns meet, no padding."""
+    mixing = [plan.kind for plan in plans if plan.kind in MIXING]
+    if ("sum" in mixing) != (reads.padding is None):
+        given.refuse("a network has a sum layer if and only if padding is null")
+    if "sum" in mixing and (len(mixing) > 1 or reads.positions or reads.extra or every):
+        given.refuse("a sum is the only layer where columns meet, without positions or extra")
+
+
+def _input(given: Object) -> tuple[str, Input]:
+    kind = given.choice("kind", KINDS)
+    dimension, length = given.size("dimension"), given.size("length")
+    if kind != "vector" and dimension != 1:
+        given.refuse(f"a {kind} has one coordinate, not {dimension}")
+    if "padding" not in given.values:
+        given.refuse("padding is missing")
+    padding, extra = _vector(given, "padding", dimension), _vector(given, "extra", dimension)
+    return kind, Input(dimension, length, given.get("positions", bool), padding, extra)
+
+
+def _vector(given: Object, name: str, dimension: int) -> tuple[Dyadic, ...] | None:
+    vector = given.optional(name, list)
+    if vector is None:
+        return None
+    if len(vector) != dimension:
+        given.refuse(f"{name} has {len(vector)} coordinates, not {dimension}")
+    return tuple(_dyadic(pair, given) for pair in vector)
+
+
+def _dyadic(pair: object, given: Object) -> Dyadic:
+    """The canonical form of a pair [mantissa, exponent]."""
+    if not isinstance(pair, list) or len(pair) != 2:
+        given.refuse("a vector is made of pairs [mantissa, exponent]")
+    mantissa, exponent = (_integer(part, given) for part in pair)
+    if mantissa.bit_length() > DYADIC_LIMIT or abs(exponent) > DYADIC_LIMIT:
+        given.refuse("a number of a vector is beyond 2^22 bits")
+    if mantissa == 0:
+        return Dyadic(0, 0)
+    zeros = (mantissa & -mantissa).bit_length() - 1
+    return Dyadic(mantissa >> zeros, exponent + zeros)
+
+
+def _integer(part: object, given: Object) -> int:
+    if type(part) is int:
+        return part
+    if not isinstance(part, str) or not re.fullmatch(r"-?[0-9]+", part):
+        given.refuse(f"a vector holds {shown(part)}, which is no integer")
+    return integer(part)
+
+
+def _output(given: Object) -> tuple[int, int | None]:
+    labels, unknown = given.get("labels", int), given.optional("unknown", int)
+    if labels < 1:
+        given.refuse(f"there are {shown(labels)} labels")
+    if unknown not in (None, labels):
+        given.refuse(f"unknown is {shown(unknown)}, not null or the number of labels")
+    return labels, unknown
+
+
+def _plans(config: Object, reads: Input) -> tuple[Plan, ...]:
+    """The layers in order, each fitting the stream that the one before it leaves."""
+    width, layers = config.size("width"), config.get("layers", list)
+    last = len(layers) - 1
+    if not 1 <= last < SIZE_LIMIT:
+        config.refuse(f"there are {len(layers)} layers, not between 2 and 2^20")
+    plans: list[Plan] = []
+    lanes = widest = 0
+    for number, layer in enumerate(layers):
+        where = f"{config.where}, layer {number}"
+        if not isinstance(layer, dict):
+            raise ByheartError(f"{where}: not a JSON object.")
+        given = Object(layer, where)
+        plans.append(_first(given, reads) if number == 0 else _plan(given, lanes, number == last))
+        if "weight" in plans[-1].shapes:
+            lanes = plans[-1].shapes["weight"][0]
+            widest = widest if number == last else max(widest, lanes)
+    if widest != width:
+        config.refuse(f"width is {width}, and the widest stream has {widest} lanes")
+    if sum(plan.connections for plan in plans) > CONNECTION_LIMIT:
+        config.refuse("there are more than 2^24 connections")
+    return tuple(plans)
+
+
+def _first(layer: Object, reads: Input) -> Plan:
+    kind, stage = layer.get("kind", str), layer.optional("stage", str, "") or ""
+    rows, columns = layer.size("rows"), layer.size("columns")
+    if kind == "linear":
+        layer.expect("columns", reads.coordinates)
+        return Plan(kind, stage, {"weight": (rows, columns), "bias": (rows, 1)})
+    if kind != "embedding" or reads.dimension != 1:
+        layer.refuse("the first layer is linear, or an embedding for tokens of one coordinate")
+    return Plan(kind, stage, {"weight": (rows, columns), "position": (rows, 1)})
+
+
+def _plan(layer: Object, width: int, last: bool) -> Plan:
+    kind, stage = layer.get("kind", str), layer.optional("stage", str, "") or ""
+    if (kind == "linear") != last:
+        layer.refuse("the last layer is linear, and none before it but the first")
+    match kind:
+        case "linear" | "relu":
+            layer.expect("columns", width)
+            rows = layer.size("rows")
+            if last:
+                layer.expect("rows", 1)
+            return Plan(kind, stage, {"weight": (rows, width), "bias": (rows, 1)})
+        case "feed_forward":
+            hidden = layer.size("hidden")
+            shapes = {"W1": (hidden, width), "b1": (hidden, 1)}
+            return Plan(kind, stage, {**shapes, "W2": (width, hidden), "b2": (width, 1)})
+        case "uniform_attention" | "sparse_attention":
+            head = layer.size("head_dimension")
+            count = layer.get("connections", int) if kind == "sparse_attention" else 0
+            if not 0 <= count <= CONNECTION_LIMIT:
+                layer.refuse(f"there are {shown(count)} connections, not between 0 and 2^24")
+            shapes = {"W_V": (head, width), "W_O": (width, head)}
+            return Plan(kind, stage, shapes, connections=count)
+        case "hard_attention":
+            heads, head = layer.size("heads"), layer.size("head_dimension")
+            if heads * head > SIZE_LIMIT:
+                layer.refuse("the heads together have more than 2^20 lanes")
+            shapes = {name: (heads * head, width) for name in ("W_Q", "W_K", "W_V")}
+            return Plan(kind, stage, {**shapes, "W_O": (width, heads * head)}, heads)
+        case "sum":
+            return Plan(kind, stage, {})
+    layer.refuse(f"the kind {shown(kind)} is not known")
+
+
+def describe(model: Model) -> dict[str, Any]:
+    """The content of config.json."""
+    reads = model.network.input
+    structure = {
+        "input": {
+            "kind": model.kind,
+            "dimension": reads.dimension,
+            "length": reads.length,
+            "positions": reads.positions,
+            "padding": _describe_vector(reads.padding),
+            "extra": _describe_vector(reads.extra),
+        },
+        "output": {
+            "labels": len(model.labels),
+            "unknown": model.unknown,
+            "every": model.network.every,
+        },
+        "width": model.network.width,
+        "layers": [_describe_layer(layer) for layer in model.network.layers],
+    }
+    return described(model.number, structure, model.about)
+
+
+def described(number: str, structure: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """The content of config.json, with these keys for what the network is."""
+    return {
+        "format": "byheart-model",
+        "version": 1,
+        "number": number,
+        **{name: about.get(name) for name in NAMES},
+        **structure,
+        **{name: about.get(name, {}) for name in RECORDS},
+        **({TRAINING: about[TRAINING]} if TRAINING in about else {}),
+    }
+
+
+def _describe_vector(vector: tuple[Dyadic, ...] | None) -> list | None:
+    return None if vector is None else [list(number) for number in vector]
+
+
+def _describe_layer(layer: Layer) -> dict[str, Any]:
+    sizes: dict[str, int] = {}
+    match layer:
+        case Linear() | Embedding() | Relu():
+            sizes = {"rows": layer.weight.rows, "columns": layer.weight.columns}
+        case FeedForward():
+            sizes = {"hidden": layer.W1.rows}
+        case UniformAttention():
+            sizes = {"head_dimension": layer.W_V.rows}
+        case SparseAttention():
+            sizes = {"head_dimension": layer.W_V.rows, "connections": len(layer.connections)}
+        case HardAttention():
+            sizes = {"heads": layer.heads, "head_dimension": layer.W_V.rows // layer.heads}
+    return {"kind": layer.kind, **sizes, "stage": layer.stage}

@@ -1,0 +1,216 @@
+"""The files of a decoder, both ways (checker/FORMAT.md, section 9)."""
+
+import math
+import re
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save
+
+from ...data.targets import Word
+from ...exact.network import Dyadic, Entry, Matrix
+from ...softmax.decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, Shape, Tensor
+from ..language_model import LanguageModel
+from ..verification import OBSERVED, PROVED, SAMPLED, Fit, Verification
+from . import config, container, plain, weights
+from .plain import Piece
+from .strict import SIZE_LIMIT, Object, shown
+
+CLAIM = "distributions"
+KINDS = ("string", "number")
+EXACT = ("input", "output", "width", "layers")  # keys of exact networks
+NO_NEURONS = "none"
+HEAD_SIZES = ("heads", "key_dimension", "value_dimension")
+ENTRY_LIMIT = 1 << 24  # of a dyadic decoder: its zeros are in memory, but not in the file
+DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?(e[-+]?[0-9]{1,3})?")
+LONGEST_DECIMAL = 100  # characters
+LARGEST_GAP = 10**300  # and the smallest is 1 / this
+
+
+def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[LanguageModel, str]:
+    """The model of a folder that holds a decoder, and the sha256 of its weights."""
+    certificate.expect("claim", CLAIM)
+    given = Object.parse(text["config.json"], f"{path}/config.json")
+    for name in EXACT:
+        if name in given.values:
+            given.refuse(f"it has both decoder and {name}")
+    number, said = config.read_number(given), given.object("decoder")
+    kind, shape = said.choice("kind", KINDS), _shape(said)
+    if number == "dyadic" and shape.parameters > ENTRY_LIMIT:
+        said.refuse("a dyadic decoder has at most 2^24 parameters")
+    words = _words(Object.parse(text["vocabulary.json"], f"{path}/vocabulary.json"), shape)
+    network, digest = _network(path / "weights.safetensors", shape, number)
+    about = config.read_about(given)
+    return LanguageModel(network, kind, words, _gap(certificate), about), digest
+
+
+def _shape(given: Object) -> Shape:
+    mixing = given.choice("mixing", (ATTENTION, TOKEN_SUM))
+    heads, keys, values = (_head_size(given, name, mixing) for name in HEAD_SIZES)
+    if max(heads * keys, heads * values) > SIZE_LIMIT:
+        given.refuse("the heads together have more than 2^20 rows")
+    vocabulary, skip = given.size("vocabulary"), given.get("skip", bool)
+    if vocabulary < 2:
+        given.refuse("vocabulary is 1, and a distribution is over 2 tokens or more")
+    if skip and mixing == TOKEN_SUM:
+        given.refuse("skip is true, and a token sum has none")
+    return Shape(
+        vocabulary,
+        given.size("length"),
+        given.size("dimension"),
+        mixing,
+        heads,
+        keys,
+        values,
+        skip,
+        *_neurons(given, mixing),
+        _padding(given, vocabulary),
+    )
+
+
+def _head_size(given: Object, name: str, mixing: str) -> int:
+    if mixing == ATTENTION:
+        return given.size(name)
+    given.expect(name, 0)
+    return 0
+
+
+def _neurons(given: Object, mixing: str) -> tuple[int, str]:
+    """How many neurons, and their activation: none of both, or both."""
+    activation = given.choice("activation", (*ACTIVATIONS, NO_NEURONS))
+    if activation != NO_NEURONS:
+        return given.size("neurons"), activation
+    given.expect("neurons", 0)
+    if mixing != ATTENTION:
+        given.refuse("the activation is none, and a token sum has neurons")
+    return 0, activation
+
+
+def _padding(given: Object, vocabulary: int) -> int | None:
+    padding = given.optional("padding", int)
+    if padding is not None and not 0 <= padding < vocabulary:
+        given.refuse(f"padding is {shown(padding)}, the number of no token")
+    return padding
+
+
+def _words(given: Object, shape: Shape) -> tuple[Word, ...]:
+    words: list[Any] = given.get("tokens", list)
+    if given.values.get("labels", ()) is not None:
+        given.refuse("labels must be null for a decoder")
+    if not {type(word) for word in words} <= {str, int}:
+        given.refuse("a token is neither a string nor an integer")
+    if not len(set(words)) == len(words) == shape.vocabulary:
+        given.refuse(f"config.json asks for {shape.vocabulary} distinct tokens")
+    return tuple(words)
+
+
+def _network(path: Path, shape: Shape, number: str) -> tuple[Decoder, str]:
+    if number == "float64":
+        tensors, digest = plain.read(path, shape.tensors)
+        return Decoder(shape, {name: tensors[name] for name in shape.tensors}), digest
+    arrays, digest = container.read(path, weights.TYPES)
+    matrices = weights.checked(arrays, [_places(sizes) for sizes in shape.tensors.values()], path)
+    named = zip(shape.tensors.items(), matrices, strict=True)
+    return Decoder(shape, {name: _tensor(matrix, sizes) for (name, sizes), matrix in named}), digest
+
+
+def _places(sizes: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns: a vector is one column."""
+    return sizes[0], math.prod(sizes[1:])
+
+
+def _tensor(matrix: Matrix, sizes: tuple[int, ...]) -> Tensor:
+    tensor = np.empty(_places(sizes), object)
+    tensor.fill(Dyadic(0, 0))
+    for row, column, value in matrix.entries:
+        tensor[row, column] = value
+    return tensor.reshape(sizes)
+
+
+def _matrix(tensor: Tensor) -> Matrix:
+    rows, columns = _places(tensor.shape)
+    places = (divmod(i, columns) for i in range(tensor.size))
+    entries = (
+        Entry(*place, value)
+        for place, value in zip(places, tensor.ravel().tolist(), strict=True)
+        if value.mantissa
+    )
+    return Matrix(rows, columns, tuple(entries))
+
+
+def _gap(certificate: Object) -> float:
+    """The double nearest to the decimal number, which is what a writer had."""
+    text = certificate.get("gap", str)
+    if len(text) > LONGEST_DECIMAL or not DECIMAL.fullmatch(text):
+        certificate.refuse(f"gap is {shown(text)}, no positive decimal number")
+    if not Fraction(1, LARGEST_GAP) <= Fraction(text) <= LARGEST_GAP:
+        certificate.refuse(f"gap is {shown(text)}, not between 1e-300 and 1e300")
+    return float(text)
+
+
+def claimed(certificate: Object) -> bool:
+    """Whether a certificate speaks of distributions."""
+    return certificate.get("claim", str) == CLAIM
+
+
+def read_fit(certificate: Object) -> Fit | None:
+    """How well the distributions are stored, where the certificate says so."""
+    if any(certificate.values.get(name) is None for name in ("divergence", "loss", "accuracy")):
+        return None
+    divergence, loss = certificate.object("divergence"), certificate.object("loss")
+    return Fit(
+        _amount(divergence, "mean"),
+        _amount(divergence, "max"),
+        _amount(loss, "total"),
+        _amount(loss, "entropy"),
+        _amount(certificate, "accuracy"),
+        certificate.optional("predictions", int),
+    )
+
+
+def _amount(given: Object, name: str) -> float:
+    value: Any = given.values.get(name)
+    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
+        given.refuse(f"{name} is {shown(value)}, no finite number")
+    return float(value)
+
+
+def claims(verified: Verification, contexts: int) -> bool:
+    """Whether all contexts that were checked are right: all there are, or a sample that says so."""
+    checked = verified.checked
+    if not 1 <= checked == verified.correct:
+        return False
+    if verified.evidence == SAMPLED:
+        return checked < contexts
+    return verified.evidence in (PROVED, OBSERVED) and checked == contexts
+
+
+def claim(model: LanguageModel) -> dict[str, Any]:
+    """What certificate.json claims of every context."""
+    return {"claim": CLAIM, "gap": repr(float(model.gap))}
+
+
+def describe_fit(fit: Fit | None) -> dict[str, Any]:
+    """What certificate.json says for people."""
+    return {} if fit is None else {**fit.json(), "predictions": fit.predictions}
+
+
+def describe(model: LanguageModel) -> dict[str, Any]:
+    """The content of config.json."""
+    sizes = model.network.shape._asdict()
+    if sizes["padding"] is None:
+        del sizes["padding"]  # a missing key says the same
+    structure = {"decoder": {"kind": model.kind, **sizes}}
+    return config.described(model.number, structure, model.about)
+
+
+def encode(decoder: Decoder) -> list[Piece]:
+    """The content of weights.safetensors, in pieces."""
+    tensors = {name: decoder.tensors[name] for name in decoder.shape.tensors}
+    if decoder.number == "float64":
+        return plain.pieces(tensors)
+    return [save(weights.limbs([_matrix(tensor) for tensor in tensors.values()]))]

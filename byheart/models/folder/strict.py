@@ -1,0 +1,140 @@
+"""Files and JSON from strangers: every surprise is a ByheartError of one sentence."""
+
+import json
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, TypeVar
+
+from ...errors import ByheartError
+
+T = TypeVar("T")
+
+JSON_LIMIT = 1 << 30  # bytes
+SIZE_LIMIT = 1 << 20  # length, dimension, width, hidden, head_dimension, number of layers
+DIGITS_LIMIT = 1_262_616  # decimal digits of 2^22 bits, and a sign
+CHUNK = 4096  # decimal digits; int() stops at 4300
+
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """The file, open for reading. A link may point anywhere and a pipe may block: refused."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            raise ByheartError(f"{path} is no regular file; a model folder holds no links.")
+        return open(path, "rb", opener=lambda name, flags: os.open(name, flags | _FLAGS))
+    except OSError as error:
+        raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def size_of(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def read_text_file(path: Path) -> bytes:
+    with open_regular(path) as file:
+        if size_of(file) > JSON_LIMIT:
+            raise ByheartError(f"{path} is larger than 2^30 bytes.")
+        return file.read(JSON_LIMIT)  # it may have grown since
+
+
+def shown(value: object) -> str:
+    """A short form for messages: nothing that a hostile file holds reaches a terminal raw."""
+    if isinstance(value, str):
+        return ascii(value if len(value) <= 60 else value[:60] + "...")
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return "an integer of more than 40 digits"
+    if value is None or isinstance(value, int | float):
+        return str(value)
+    return f"a {type(value).__name__}"
+
+
+def integer(digits: str) -> int:
+    """The integer that decimal digits spell; two halves at a time, because int() is quadratic."""
+    if len(digits) <= CHUNK:
+        return int(digits)
+    if len(digits) > DIGITS_LIMIT:
+        raise ByheartError(f"a number has {len(digits)} digits")
+    if digits[0] == "-":
+        return -integer(digits[1:])
+    low = len(digits) // 2
+    return integer(digits[:-low]) * 10**low + integer(digits[-low:])
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A key given twice means two things to two readers."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ByheartError(f"the key {shown(key)} is given twice")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ByheartError(f"{name} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_without_repeats, parse_int=integer, parse_constant=_no_constant
+)
+
+
+class Object:
+    """A JSON object that knows where it stands, so that every refusal names the place."""
+
+    def __init__(self, values: dict[str, Any], where: str) -> None:
+        self.values = values
+        self.where = where
+
+    @classmethod
+    def parse(cls, content: bytes, where: str) -> "Object":
+        try:
+            values = _DECODER.decode(content.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise ByheartError(f"{where}: byte {error.start + 1} is not UTF-8.") from None
+        except RecursionError:
+            raise ByheartError(f"{where}: the JSON is nested too deeply.") from None
+        except json.JSONDecodeError as error:
+            raise ByheartError(f"{where}: not JSON ({error.msg}, line {error.lineno}).") from None
+        except ByheartError as error:
+            raise ByheartError(f"{where}: {error}.") from None
+        if not isinstance(values, dict):
+            raise ByheartError(f"{where}: not a JSON object.")
+        return cls(values, where)
+
+    def refuse(self, reason: str) -> NoReturn:
+        raise ByheartError(f"{self.where}: {reason}.")
+
+    def get(self, key: str, kind: type[T]) -> T:
+        """The value, of exactly that type: true is no integer, 1.0 is no version."""
+        if key not in self.values:
+            self.refuse(f"{key} is missing")
+        value = self.values[key]
+        if type(value) is not kind:
+            self.refuse(f"{key} is {shown(value)}, not of type {kind.__name__}")
+        return value
+
+    def optional(self, key: str, kind: type[T], default: T | None = None) -> T | None:
+        """The value, or the default if the key is missing or null."""
+        return default if self.values.get(key) is None else self.get(key, kind)
+
+    def object(self, key: str) -> "Object":
+        return Object(self.get(key, dict), f"{self.where}, {key}")
+
+    def size(self, key: str) -> int:
+        size = self.get(key, int)
+        if not 1 <= size <= SIZE_LIMIT:
+            self.refuse(f"{key} is {shown(size)}, not between 1 and 2^20")
+        return size
+
+    def choice(self, key: str, known: Sequence[str]) -> str:
+        if (value := self.get(key, str)) not in known:
+            self.refuse(f"the {key} {shown(value)} is not known")
+        return value
+
+    def expect(self, key: str, wanted: str | int) -> None:
+        if (value := self.get(key, type(wanted))) != wanted:
+            self.refuse(f"{key} is {shown(value)}, this version reads only {shown(wanted)}")

@@ -1,0 +1,126 @@
+"""Folders that appear whole or not at all."""
+
+import ctypes
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ...errors import ByheartError
+from .strict import Object, read_text_file
+
+KNOWN = (
+    "config.json",
+    "weights.safetensors",
+    "vocabulary.json",
+    "certificate.json",
+    "README.md",
+    "data.jsonl",
+)
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether a killed save has left this folder, with half a model in it or a whole one."""
+    return path.name.startswith(".byheart-") and path.name.endswith(".part")
+
+
+@contextmanager
+def appearing(path: Path, force: bool) -> Iterator[Path]:
+    """A new folder to fill, which becomes `path` at the end or vanishes on an error."""
+    check_place(path, force)
+    part = path.with_name(f".byheart-{secrets.token_hex(8)}.part")
+    os.mkdir(part)
+    try:
+        yield part
+        sync(part)
+        if os.path.lexists(path):
+            check_place(path, force)
+            _replace(part, path)
+        else:
+            os.rename(part, path)
+        sync(path.parent)
+    finally:
+        _remove(part)  # after an exchange this is the old model
+
+
+def sync(path: Path) -> None:
+    """Make the disk hold what the file or folder holds now."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows opens no folders
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def check_place(path: Path, force: bool) -> None:
+    """Refuse to replace anything but a folder that holds a byheart model and nothing else.
+
+    An empty folder may be replaced too: with it nothing is lost.
+    """
+    if not os.path.lexists(path):
+        if not path.parent.is_dir():
+            raise ByheartError(f"{path.parent} is no folder; make it first.")
+        return
+    if not force:
+        raise ByheartError(f"{path} exists; choose another name, or --force to replace it.")
+    if not stat.S_ISDIR(os.lstat(path).st_mode):
+        raise ByheartError(f"{path} is no folder with a model and is not replaced.")
+    entries = list(os.scandir(path))
+    if not entries:
+        return
+    try:
+        Object.parse(read_text_file(path / "config.json"), "config.json").expect(
+            "format", "byheart-model"
+        )
+    except ByheartError:
+        raise ByheartError(f"{path} holds no byheart model and is not replaced.") from None
+    for entry in entries:
+        if entry.name not in KNOWN or entry.is_dir(follow_symlinks=False):
+            raise ByheartError(
+                f"{path} also holds {entry.name!a}, which byheart did not write; "
+                "move it away or choose another name."
+            )
+
+
+def _replace(new: Path, path: Path) -> None:
+    """Put `new` in the place of `path`: in one step where the system can, else in two."""
+    if _exchange(new, path):
+        return
+    old = new.with_suffix(".old")
+    os.rename(path, old)
+    try:
+        os.rename(new, path)
+    except BaseException:
+        os.rename(old, path)
+        raise
+    _remove(old)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step; False if this system has no such step."""
+    if os.name != "posix":
+        return False
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    names = AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other)
+    if rename(*names, RENAME_EXCHANGE) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.ENOSYS, errno.EINVAL):
+        return False
+    raise OSError(code, os.strerror(code), str(other))
+
+
+def _remove(folder: Path) -> None:
+    """Remove what byheart wrote, by name: whatever else might be there stays."""
+    with suppress(OSError):
+        for name in KNOWN:
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()

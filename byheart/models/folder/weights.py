@@ -1,0 +1,182 @@
+"""weights.safetensors, both ways: every nonzero parameter, its mantissa as limbs of 64 bits.
+
+A network that is exact in float64 is stored as plain tensors instead, one a parameter tensor.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
+from ...errors import ByheartError
+from ...exact.network import Dyadic, Entry, Matrix, Network, SparseAttention, dyadic
+from . import container, plain
+from .config import DYADIC_LIMIT, Config, Pairs, Shape
+from .container import DTYPES, Arrays
+
+TYPES = {
+    "tensor": "I32",
+    "row": "I32",
+    "column": "I32",
+    "exponent": "I32",
+    "negative": "U8",
+    "start": "I64",
+    "limbs": "U64",
+}
+CONNECTIONS = {"target": "I32", "source": "I32"}  # where some attention is sparse
+VECTORS = ("bias", "b1", "b2", "position")  # one size in a file of plain tensors, not two
+PER_PARAMETER = ("row", "column", "exponent", "negative")
+
+
+def encode(network: Network, number: str = "dyadic") -> bytes:
+    """The file of a network; there is only one."""
+    if number == "float64":
+        from ...exact.float64.engine import float_tensors
+
+        return save(float_tensors(network))
+    arrays = limbs([tensor for layer in network.layers for tensor in layer.tensors.values()])
+    sparse = [layer for layer in network.layers if isinstance(layer, SparseAttention)]
+    if sparse:
+        pairs = [pair for layer in sparse for pair in layer.connections]
+        columns = np.array(pairs, DTYPES["I32"]).reshape(-1, 2).T
+        arrays |= zip(CONNECTIONS, map(np.ascontiguousarray, columns), strict=True)
+    return save(arrays)
+
+
+def limbs(tensors: Sequence[Matrix]) -> Arrays:
+    """The arrays of TYPES that hold these parameter tensors."""
+    entries = [(number, *entry) for number, t in enumerate(tensors) for entry in t.entries]
+    mantissas = [abs(value.mantissa) for *_, value in entries]
+    sizes = [-(-mantissa.bit_length() // 64) for mantissa in mantissas]
+    content = b"".join(
+        mantissa.to_bytes(8 * size, "little")
+        for mantissa, size in zip(mantissas, sizes, strict=True)
+    )
+    columns: dict[str, Any] = {
+        "tensor": [number for number, *_ in entries],
+        "row": [row for _, row, _, _ in entries],
+        "column": [column for _, _, column, _ in entries],
+        "exponent": [value.exponent for *_, value in entries],
+        "negative": [value.mantissa < 0 for *_, value in entries],
+        "start": np.cumsum([0, *sizes]),
+        "limbs": np.frombuffer(content, "<u8"),
+    }
+    return {name: np.array(columns[name], DTYPES[type]) for name, type in TYPES.items()}
+
+
+def read(path: Path, settings: Config) -> tuple[Network, str]:
+    """The network and the sha256 of the file."""
+    if settings.number == "float64":
+        return _read_plain(path, settings)
+    sparse = [plan.connections for plan in settings.plans if plan.kind == "sparse_attention"]
+    arrays, digest = container.read(path, TYPES | CONNECTIONS if sparse else TYPES)
+    matrices = checked(arrays, settings.shapes, path)
+    pairs = _connections(arrays, sparse, settings.input.columns, path) if sparse else ()
+    return settings.network(matrices, pairs), digest
+
+
+def checked(arrays: Arrays, shapes: list[Shape], path: Path) -> list[Matrix]:
+    """The parameter tensors of these shapes that the arrays of TYPES hold."""
+    try:
+        _check_lengths(arrays)
+        _check_places(arrays, shapes)
+        _check_numbers(arrays)
+    except ByheartError as error:
+        raise ByheartError(f"{path}: {error}.") from None
+    return _matrices(arrays, shapes)
+
+
+def _read_plain(path: Path, settings: Config) -> tuple[Network, str]:
+    """Plain float64 tensors: matrices [rows, columns], vectors [rows]."""
+    named = dict(zip(settings.names, settings.shapes, strict=True))
+    files = {
+        name: shape[:1] if name.rpartition(".")[2] in VECTORS else shape
+        for name, shape in named.items()
+    }
+    arrays, digest = plain.read(path, files)
+    matrices = []
+    for name, (rows, columns) in named.items():
+        tensor = arrays[name].reshape(rows, columns)
+        places = zip(*(axis.tolist() for axis in np.nonzero(tensor)), strict=True)
+        entries = (Entry(r, c, dyadic(float(tensor[r, c]))) for r, c in places)
+        matrices.append(Matrix(rows, columns, tuple(entries)))
+    return settings.network(matrices, ()), digest
+
+
+def _connections(arrays: Arrays, counts: Sequence[int], columns: int, path: Path) -> Pairs:
+    """All pairs (target, source), sorted within each layer."""
+    pairs = np.stack([arrays["target"], arrays["source"]], axis=1).astype(np.int64)
+    if len(pairs) != sum(counts):
+        _fail(f"{path}: there are {len(pairs)} connections, config.json says {sum(counts)}.")
+    if len(pairs) and not (0 <= pairs.min() and pairs.max() < columns):
+        _fail(f"{path}: a connection leads outside the columns.")
+    start = 0
+    for count in counts:
+        order = pairs[start : start + count] @ np.array([columns, 1])
+        if (np.diff(order) <= 0).any():
+            _fail(f"{path}: the connections are not in order.")
+        start += count
+    return tuple(map(tuple, pairs.tolist()))  # type: ignore[arg-type]
+
+
+def _refuse(broken: NDArray[np.bool_], reason: str) -> None:
+    if broken.any():
+        raise ByheartError(f"parameter {int(np.argmax(broken))} {reason}")
+
+
+def _fail(reason: str) -> NoReturn:
+    raise ByheartError(reason)
+
+
+def _check_lengths(arrays: Arrays) -> None:
+    size, start = len(arrays["tensor"]), arrays["start"]
+    if any(len(arrays[name]) != size for name in PER_PARAMETER) or len(start) != size + 1:
+        _fail("the tensors have lengths that do not belong together")
+    if start[0] != 0 or start[-1] != len(arrays["limbs"]):
+        _fail("start does not run from 0 to the length of limbs")
+    _refuse(start[1:] <= start[:-1], "has no limbs")
+
+
+def _check_places(arrays: Arrays, shapes: list[Shape]) -> None:
+    tensor, row, column = (arrays[name] for name in ("tensor", "row", "column"))
+    _refuse((tensor < 0) | (tensor >= len(shapes)), "belongs to no tensor")
+    rows, columns = np.array(shapes, np.int64).T
+    _refuse((row < 0) | (row >= rows[tensor]), "lies outside its tensor")
+    _refuse((column < 0) | (column >= columns[tensor]), "lies outside its tensor")
+    same_tensor, same_row = tensor[1:] == tensor[:-1], row[1:] == row[:-1]
+    later = same_row & (column[1:] > column[:-1]) | (row[1:] > row[:-1])
+    later = same_tensor & later | (tensor[1:] > tensor[:-1])
+    _refuse(np.concatenate([[False], ~later]), "is out of order")
+
+
+def _check_numbers(arrays: Arrays) -> None:
+    """Canonical, and within the limits: one file for one network."""
+    start, limbs = arrays["start"], arrays["limbs"]
+    _refuse(limbs[start[1:] - 1] == 0, "has a top limb of zero")
+    _refuse(limbs[start[:-1]] & 1 == 0, "has an even mantissa")
+    _refuse(arrays["negative"] > 1, "has a sign that is neither 0 nor 1")
+    _refuse(np.diff(start) > DYADIC_LIMIT // 64, "has a mantissa longer than 2^22 bits")
+    exponent = arrays["exponent"].astype(np.int64)
+    _refuse(abs(exponent) > DYADIC_LIMIT, "has an exponent above 2^22")
+
+
+def _matrices(arrays: Arrays, shapes: list[Shape]) -> list[Matrix]:
+    places = zip(arrays["row"].tolist(), arrays["column"].tolist(), _numbers(arrays), strict=True)
+    entries = [Entry(*place) for place in places]
+    ends = np.searchsorted(arrays["tensor"], np.arange(len(shapes) + 1)).tolist()
+    return [
+        Matrix(rows, columns, tuple(entries[ends[i] : ends[i + 1]]))
+        for i, (rows, columns) in enumerate(shapes)
+    ]
+
+
+def _numbers(arrays: Arrays) -> list[Dyadic]:
+    limbs, start = arrays["limbs"].tobytes(), (8 * arrays["start"]).tolist()
+    signs = (1 - 2 * arrays["negative"].astype(np.int64)).tolist()
+    return [
+        Dyadic(sign * int.from_bytes(limbs[start[i] : start[i + 1]], "little"), exponent)
+        for i, (sign, exponent) in enumerate(zip(signs, arrays["exponent"].tolist(), strict=True))
+    ]

@@ -1,0 +1,147 @@
+"""Save a model folder."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ...data.dataset import Dataset
+from ...data.load import write_jsonl
+from ...errors import ByheartError
+from ..language_model import LanguageModel
+from ..model import Model
+from ..verification import Verification
+from . import config, decoder, weights
+from .card import card
+from .decoder_card import card as decoder_card
+from .plain import Piece
+from .read import FILES, claims, read
+from .swap import appearing, sync
+
+
+def save(
+    model: Model | LanguageModel,
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    data: Dataset | None = None,
+) -> None:
+    """Write a verified model to a new folder; with `force`, in the place of an older model.
+
+    data  the dataset it was verified on, to put beside the weights as data.jsonl
+    """
+    verified = _verified(model)
+    if data is not None and data.sha256() != model.about["data"]["sha256"]:
+        raise ByheartError("the data is not what the model was verified on; save it without data.")
+    place = Path(os.path.abspath(path))
+    try:
+        with appearing(place, force) as folder:
+            _fill(folder, _contents(model, verified, data is not None), data)
+            _read_back(folder, place, model)
+    except ByheartError as error:
+        if isinstance(error.__cause__, OSError):  # it names a file of the temporary folder
+            raise _unwritable(place, error.__cause__) from error
+        raise
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    except (ValueError, OverflowError) as error:  # a name or a number that no file can hold
+        raise ByheartError(f"{str(place)!a} cannot be written: {error}.") from error
+
+
+def _unwritable(path: Path, error: OSError) -> ByheartError:
+    return ByheartError(f"{path} cannot be written: {error.strerror or error}.")
+
+
+def _verified(model: Model | LanguageModel) -> Verification:
+    """The verification that the certificate will claim."""
+    found = model.about.get("verification")
+    data = model.about.get("data", {})
+    if not isinstance(found, Verification) or not found.holds or "sha256" not in data:
+        raise ByheartError("the model has not been verified and is not saved; verify it first.")
+    if isinstance(model, LanguageModel):
+        if not decoder.claims(found, data.get("contexts", -1)):
+            raise ByheartError(
+                f"the model was {found.evidence} on {found.checked} of {data.get('contexts')} "
+                "contexts, which no certificate can say, and is not saved."
+            )
+    elif not claims(found, data.get("sequences", -1), model.every):
+        raise ByheartError("the model is not proved on all of its data and is not saved.")
+    return found
+
+
+def _contents(
+    model: Model | LanguageModel, verified: Verification, with_data: bool
+) -> dict[str, list[Piece]]:
+    """The files of the folder, but for the data, in pieces: weights may fill half the memory."""
+    described, weights, claim, text = _parts(model, verified, with_data)
+    labels = None if isinstance(model, LanguageModel) else model.labels
+    files: dict[str, list[Piece]] = {
+        "config.json": [_json(described)],
+        "weights.safetensors": weights,
+        "vocabulary.json": [_json({"tokens": model.tokens, "labels": labels})],
+    }
+    certificate = {
+        "format": "byheart-certificate",
+        "version": 1,
+        **claim,
+        "files": {name: _sha256(files[name]) for name in FILES},
+        "data": {name: model.about["data"][name] for name in ("sha256", "sequences")},
+        "verified": {**verified.json(), "engine": verified.engine},
+        **decoder.describe_fit(verified.fit),
+    }
+    files["README.md"] = [text.encode("ascii", "backslashreplace")]
+    return {**files, "certificate.json": [_json(certificate)]}
+
+
+def _parts(
+    model: Model | LanguageModel, verified: Verification, with_data: bool
+) -> tuple[dict[str, Any], list[Piece], dict[str, Any], str]:
+    """The content of config.json, the weights, the claim and the model card."""
+    if isinstance(model, LanguageModel):
+        text = decoder_card(model, verified, with_data)
+        pieces = decoder.encode(model.network)
+        return decoder.describe(model), pieces, decoder.claim(model), text
+    content = weights.encode(model.network, model.number)
+    text = card(model, verified, with_data)
+    return config.describe(model), [content], {"claim": "labels"}, text
+
+
+def _sha256(pieces: list[Piece]) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    try:
+        text = json.dumps(value, indent=1, allow_nan=False, default=os.fspath)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ByheartError(f"the model cannot be written as JSON: {error}.") from error
+    return (text + "\n").encode("ascii")
+
+
+def _fill(folder: Path, files: dict[str, list[Piece]], data: Dataset | None) -> None:
+    for name, pieces in files.items():
+        with open(folder / name, "xb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+    if data is not None:
+        write_jsonl(data, folder / "data.jsonl")
+        sync(folder / "data.jsonl")
+
+
+def _read_back(folder: Path, place: Path, model: Model | LanguageModel) -> None:
+    """A folder that does not open, because a limit of the format is passed, must not appear."""
+    try:
+        found = read(folder)
+    except ByheartError as error:
+        if isinstance(error.__cause__, OSError):
+            raise
+        reason = str(error).replace(str(folder), "the folder")
+        raise ByheartError(f"{place} cannot be written: {reason}") from error
+    assert found.network == model.network, "the folder holds another network"
+    assert (found.tokens, found.labels) == (model.tokens, tuple(model.labels))

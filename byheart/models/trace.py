@@ -1,0 +1,233 @@
+"""How one input is answered.
+
+The value after each stage, the context ids, the stored sum that was read, which bits of it, and
+where they are kept. What is followed is the last token's column, or a deep set's only one.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+
+from ..errors import ByheartError
+from ..exact.batch import columns
+from ..exact.network import Dyadic, FeedForward, Layer, Network, Parameter, Relu, dyadic
+from ..exact.reference import integers as exact
+from .context_ids import ContextualMapping as ContextualMapping
+from .context_ids import context_ids as context_ids
+from .context_ids import contextual_mapping as contextual_mapping
+from .holders import FOLDS, Lanes, holders_of, stored_sum
+from .model import Answer, Model, Token
+
+READING = {"read", "compare"}  # of relu layers, which look keys up
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Consecutive layers with one purpose, and the last column's lanes after them."""
+
+    name: str
+    first: int
+    last: int
+    fired: int  # hidden units above 0
+    units: int
+    lanes: Lanes
+
+    def json(self) -> dict:
+        lanes = {str(lane): [str(x.mantissa), x.exponent] for lane, x in self.lanes.items()}
+        return {
+            "stage": self.name,
+            "layers": [self.first, self.last],
+            "units": self.units,
+            "fired": self.fired,
+            "lanes": lanes,
+        }
+
+    def line(self) -> str:
+        """For people."""
+        span = f"{self.first}-{self.last}" if self.last > self.first else f"{self.first}"
+        fired = f"{self.fired}/{self.units}" if self.units else "-"
+        value = show(self.lanes.get(0, Dyadic(0, 0)))
+        return f"{self.name:<12} {span:>9} {fired:>9}  {value}"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """An answer and where it comes from.
+
+    context_ids what the network knows of each token in its sequence, once columns have met (see
+                context_ids.py); a deep set has one id, a network without such a layer none, and
+                neither has one that was trained
+    stored      the sum of stored numbers before it is shifted
+    bits        places of the label's bits in that sum, first one first (label bit i is the
+                exclusive or of places bits[i] and bits[i] + 1)
+    holders     the parameters whose values make up the sum
+    """
+
+    answer: Answer
+    stages: tuple[Stage, ...]
+    context_ids: tuple[Dyadic, ...]
+    stored: Dyadic | None
+    bits: tuple[int, ...]
+    holders: tuple[Parameter, ...]
+    outputs: tuple[Dyadic, ...]  # one, or one a token
+
+    @property
+    def output(self) -> Dyadic:
+        """The last token's."""
+        return self.outputs[-1]
+
+    @property
+    def context_id(self) -> Dyadic | None:
+        """The last token's."""
+        return self.context_ids[-1] if self.context_ids else None
+
+    def json(self) -> dict:
+        return {
+            **self.answer.json(),
+            "stages": [stage.json() for stage in self.stages],
+            "context_id": _json(self.context_id),
+            "context_ids": [_json(number) for number in self.context_ids],
+            "stored": _json(self.stored),
+            "bits": list(self.bits),
+            "holders": [[p.layer, p.tensor, p.row, p.column] for p in self.holders],
+            "output": _json(self.output),
+        }
+
+    def lines(self) -> list[str]:
+        """For people: a line a stage."""
+        rows = [f"{'stage':<12} {'layers':>9} {'fired':>9}  main lane after it"]
+        rows += [stage.line() for stage in self.stages]
+        rows += self._ids()
+        if self.stored is not None:
+            places = ", ".join(map(str, self.bits))
+            rows.append(f"stored sum   {show(self.stored)}")
+            rows.append(f"label bits   at places {places} of it, counted from the lowest")
+        if self.holders:
+            rows.append(f"held by      {_places(self.holders)}")
+        outputs = ", ".join(map(show, self.outputs))
+        label = "unknown" if self.answer.known is False else repr(self.answer.label)
+        rows.append(f"output       {outputs}, which means {label}")
+        return rows
+
+    def _ids(self) -> list[str]:
+        """The last token's id or, where every token is answered, each one's."""
+        if isinstance(self.answer.label, list):
+            pairs = zip(self.answer.input, self.context_ids, strict=True)
+            return [f"context id   {show(number)} of {token!r}" for token, number in pairs]
+        return [f"context id   {show(number)}" for number in self.context_ids[-1:]]
+
+
+def _places(holders: Sequence[Parameter]) -> str:
+    """The first few places, and how many more there are."""
+    shown = ", ".join(f"{p.tensor}[{p.row},{p.column}] of layer {p.layer}" for p in holders[:4])
+    return f"{shown} and {len(holders) - 4} more" if len(holders) > 4 else shown
+
+
+def _json(number: Dyadic | None) -> list | None:
+    return None if number is None else [str(number.mantissa), number.exponent]
+
+
+def show(number: Dyadic) -> str:
+    """A number for people: short ones in full, long ones by their leading digits and length."""
+    value = number.fraction
+    if value.denominator == 1 and abs(value) < 10**12:
+        return str(int(value))
+    if value.denominator == 1:
+        sign = "-" if value < 0 else ""
+        digits = abs(int(value)).bit_length()
+        return f"{sign}0x{abs(int(value)) >> max(0, digits - 32):x}... ({digits} bits)"
+    if abs(value) < 10**12:
+        return f"{float(value):.6g}"
+    return f"{show(dyadic(int(value)))} + fraction"
+
+
+def trace(model: Model, tokens: Sequence[Token]) -> Trace:
+    """Follow one input through the network, in exact arithmetic."""
+    rows = model.numbers(tokens)
+    if rows is None:
+        raise ByheartError("a word is outside the model's vocabulary, so there is nothing to trace")
+    network = model.network
+    streams, outputs = _followed(model, rows)
+    fired = [_fired(layer, streams[i - 1], streams[i]) for i, layer in enumerate(network.layers)]
+    stored, bits = stored_sum(network, streams)
+    met = network.attentions and "training" not in model.about  # training aims at no ids
+    (ids,) = context_ids(model, [tokens]) if met else ([],)
+    return Trace(
+        model.meaning(tokens, outputs),
+        tuple(_stages(network, streams, fired)),
+        tuple(map(dyadic, ids)),
+        stored,
+        bits,
+        tuple(holders_of(network, fired)) if stored else (),
+        tuple(map(dyadic, outputs)),
+    )
+
+
+def _followed(model: Model, rows: list) -> tuple[list[Lanes], list[Fraction]]:
+    """The last column's lanes after every layer, and the outputs.
+
+    Before columns first meet, a stream has an entry for each distinct column; later one for each
+    column that is kept, the last one last.
+    """
+    batch = model.batch_of([rows])
+    _, index = next(columns(model.network.input, batch).indices(1))
+    first = min(model.network.attentions, default=len(model.network.layers))
+    streams: list[Lanes] = []
+
+    def observe(layer: int, stream: exact.Stream) -> None:
+        row = int(index[0, -1]) if layer < first else -1
+        present = rows or layer >= first  # an empty multiset has no column before the sum
+        lanes = {lane: _value(x, row) for lane, x in sorted(stream.items())} if present else {}
+        streams.append({lane: value for lane, value in lanes.items() if value.mantissa})
+
+    return streams, exact.evaluate(model.network, batch, observe)
+
+
+def _value(lane: exact.Lane, row: int) -> Dyadic:
+    number = dyadic(int(lane.values[row]))
+    return Dyadic(number.mantissa, number.exponent - lane.scale if number.mantissa else 0)
+
+
+def _fired(layer: Layer, before: Lanes, after: Lanes) -> list[int]:
+    """Hidden units of a block, or rows of a relu layer, that are above 0 in the last column."""
+    if isinstance(layer, Relu):
+        return list(after)
+    if not isinstance(layer, FeedForward):
+        return []
+    values = {lane: x.fraction for lane, x in before.items()}
+    rows = layer.W1.by_row
+    return [
+        unit
+        for unit in range(layer.W1.rows)
+        if sum(w.fraction * values.get(k, 0) for k, w in rows.get(unit, ())) > -layer.b1[unit, 0]
+    ]
+
+
+def _units(layer: Layer) -> int:
+    """How many units may fire."""
+    if isinstance(layer, Relu):
+        return layer.weight.rows
+    return layer.W1.rows if isinstance(layer, FeedForward) else 0
+
+
+def _stages(
+    network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+) -> Iterator[Stage]:
+    def family(index: int) -> str:
+        """Folds, and bits read and keys compared, take turns: each is shown as one stage."""
+        layer = network.layers[index]
+        if isinstance(layer, Relu):
+            return "read" if layer.stage in READING else layer.stage
+        return "fold" if layer.stage in FOLDS else layer.stage
+
+    for name, group in groupby(range(len(streams)), family):
+        layers = list(group)
+        yield Stage(
+            name,
+            layers[0],
+            layers[-1],
+            sum(len(fired[i]) for i in layers),
+            sum(_units(network.layers[i]) for i in layers),
+            streams[layers[-1]],
+        )

@@ -1,0 +1,52 @@
+"""Picture files: what may be written, and how; and what all pictures look like."""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import ByheartError
+from .machine.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS = (".svg", ".png")
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "svg.hashsalt": "byheart",  # one drawing, one file
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+INK, PALE, FAINT = "#1f2933", "#667280", "#d5dae0"
+BLUE, ORANGE, GREEN, GREY = "#3b6ea8", "#d9822b", "#3f8f6b", "#8894a3"
+
+
+def quiet(axes: "Axes", size: float = 9) -> None:
+    """A faint grid behind everything, and pale axes with numbers of this size."""
+    axes.grid(True, color=FAINT, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=PALE, labelsize=size)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(PALE)
+
+
+def check_picture(path: Path) -> None:
+    """ByheartError if no picture can be written under this name, or none at all."""
+    if path.suffix.lower() not in ENDINGS:
+        raise ByheartError(f"{path}: a picture's name must end in {' or '.join(ENDINGS)}.")
+    if find_spec("matplotlib") is None:
+        raise ByheartError("pictures need matplotlib; install byheart with its extra figures.")
+
+
+def write(draw: Callable[[dict], "Figure"], answer: dict, path: Path) -> None:
+    """Draw and write a picture, whole or not at all."""
+    from matplotlib import rc_context
+
+    form = path.suffix.lower()[1:]
+    with rc_context(STYLE), replacing(path) as file:
+        figure = draw(answer)
+        date = {"Date": None} if form == "svg" else None
+        figure.savefig(file, format=form, dpi=200, metadata=date, facecolor="white")

@@ -1,0 +1,193 @@
+"""Decoder: a transformer of one layer that gives a distribution over the next token.
+
+Its weights are real numbers: doubles, or dyadic numbers of any length. The tensors have the names
+and the layout that PyTorch gives the same model (a linear layer is [outputs, inputs]), so a file of
+them is an ordinary state dict. checker/FORMAT.md, section 9, says what it computes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exact.network import Dyadic
+
+Tensor = NDArray  # float64, or objects: Dyadic numbers
+ATTENTION, TOKEN_SUM = "attention", "token_sum"
+ACTIVATIONS = ("logistic", "tanh", "erf", "arctan", "gelu")
+
+
+class Shape(NamedTuple):
+    """The sizes of a decoder (madden2024, section 4).
+
+    vocabulary       omega: distinct tokens
+    length           T: the longest context
+    dimension        d: coordinates of an embedded token
+    mixing           "attention", or "token_sum": a weighted sum of the tokens
+    heads            m_0
+    key_dimension    d_1: of the queries and keys of a head
+    value_dimension  d_0: of the values of a head
+    skip             whether the last token's vector is added to the attention
+    neurons          m; 0: none, the output matrix reads the attention itself (dana2024, eq. (2))
+    activation       one of ACTIVATIONS; "gelu" is x times the normal distribution function; "none"
+                     where there are no neurons
+    padding          the number of a reserved token that fills up shorter contexts, at the front;
+                     None: contexts of all lengths are read as they are
+    """
+
+    vocabulary: int
+    length: int
+    dimension: int
+    mixing: str
+    heads: int
+    key_dimension: int
+    value_dimension: int
+    skip: bool
+    neurons: int
+    activation: str
+    padding: int | None = None
+
+    @property
+    def tensors(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each tensor by its name, in the order of the file format."""
+        d, keys, values = self.dimension, self.heads * self.key_dimension, self.heads
+        values *= self.value_dimension
+        attention: dict[str, tuple[int, ...]] = {
+            "positions.weight": (self.length, d),
+            "attention.query.weight": (keys, d),
+            "attention.key.weight": (keys, d),
+            "attention.value.weight": (values, d),
+            "attention.out.weight": (d, values),
+        }
+        hidden: dict[str, tuple[int, ...]] = {
+            "hidden.weight": (self.neurons, d),
+            "hidden.bias": (self.neurons,),
+        }
+        return {
+            "embedding.weight": (self.vocabulary, d),
+            **(attention if self.mixing == ATTENTION else {"token_sum.weight": (self.length,)}),
+            **(hidden if self.neurons else {}),
+            "output.weight": (self.vocabulary, self.neurons or d),
+        }
+
+    @property
+    def parameters(self) -> int:
+        """omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d (before eq. (3)).
+
+        Without neurons d (T + 2 omega + 4 d_h m_0), d_h = d_0 = d_1 (dana2024, Theorem 1).
+        """
+        return sum(int(np.prod(shape, dtype=object)) for shape in self.tensors.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Decoder:
+    """softmax(V^T psi(W^T h_2 + b)) with the tensors of Shape.tensors (madden2024, eq. (2))."""
+
+    shape: Shape
+    tensors: Mapping[str, Tensor]
+
+    def __post_init__(self) -> None:
+        # row after row in memory, as other programs expect an array that they are given
+        rows = {name: np.ascontiguousarray(tensor) for name, tensor in self.tensors.items()}
+        object.__setattr__(self, "tensors", rows)
+        found = {name: tensor.shape for name, tensor in self.tensors.items()}
+        assert found == self.shape.tensors, f"{found} is not {self.shape.tensors}"
+        types = {tensor.dtype for tensor in self.tensors.values()}
+        assert types in ({np.dtype(np.float64)}, {np.dtype(object)}), f"tensors of {types}"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Decoder)
+            and self.shape == other.shape
+            and all(
+                tensor.dtype == other.tensors[name].dtype
+                and np.array_equal(tensor, other.tensors[name])
+                for name, tensor in self.tensors.items()
+            )
+        )
+
+    def __getitem__(self, name: str) -> Tensor:
+        """The tensor of that name; ".weight" may be left out."""
+        return self.tensors[name if name in self.tensors else f"{name}.weight"]
+
+    @property
+    def number(self) -> str:
+        """How its weights are stored: "float64" or "dyadic"."""
+        return "float64" if self["output"].dtype == np.float64 else "dyadic"
+
+    @property
+    def depth(self) -> int:
+        """Transformer layers."""
+        return 1
+
+    @property
+    def width(self) -> int:
+        """Coordinates of an embedded token."""
+        return self.shape.dimension
+
+    def counts(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The `parameters` and `bits` of checker/FORMAT.md, section 9, but those of the data."""
+        return self._counts
+
+    @cached_property
+    def _counts(self) -> tuple[dict[str, int], dict[str, int]]:
+        found = [sizes(tensor.ravel()) for tensor in self.tensors.values()]
+        dense = self.shape.parameters
+        parameters = {
+            "nonzero": sum(size.nonzero for size in found),
+            "dense": dense,
+            "counted": dense,
+            "outside": 0,
+        }
+        bits = {
+            "total": sum(size.total for size in found),
+            "fixed": sum(size.fixed for size in found),
+            "largest": max(size.largest for size in found),
+        }
+        return parameters, bits
+
+
+class Sizes(NamedTuple):
+    """How much a tensor holds: bits coded, in plain notation, and those of its longest number."""
+
+    nonzero: int
+    total: int
+    fixed: int
+    largest: int
+
+
+def sizes(values: Tensor) -> Sizes:
+    """What the numbers of a flat tensor take (checker/FORMAT.md, section 4)."""
+    if values.dtype == object:
+        numbers: list[Dyadic] = [value for value in values.tolist() if value.mantissa]
+        fixed = [number.fixed_bits for number in numbers]
+        coded = sum(number.coded_bits for number in numbers)
+        return Sizes(len(numbers), coded, sum(fixed), max(fixed, default=0))
+    found = [_block_sizes(values[i : i + BLOCK]) for i in range(0, len(values), BLOCK)]
+    nonzero, total, plain, largest = zip(*found, strict=True)
+    return Sizes(sum(nonzero), sum(total), sum(plain), max(largest))
+
+
+BLOCK = 1 << 20
+
+
+def _block_sizes(values: Tensor) -> Sizes:
+    """The same for doubles: of the odd mantissa's digits and its exponent."""
+    values = values[values != 0]
+    if not len(values):
+        return Sizes(0, 0, 0, 0)
+    fraction, exponent = np.frexp(values)
+    mantissa = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
+    zeros = _digits(mantissa & -mantissa) - 1
+    digits, exponent = 53 - zeros, exponent.astype(np.int64) - 53 + zeros
+    coded = 1 + digits + np.where(exponent == 0, 0, 1 + _digits(abs(exponent)))
+    fixed = np.where(exponent < 0, np.maximum(digits, -exponent), digits + exponent)
+    return Sizes(len(values), int(coded.sum()), int(fixed.sum()), int(fixed.max()))
+
+
+def _digits(integers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Binary digits of integers that are powers of two, or below 2^53."""
+    return np.frexp(integers.astype(np.float64))[1].astype(np.int64)

@@ -1,0 +1,1 @@
+"""Dana, Pydi and Chevaleyre (2024): capacity, ranks, near-look-up tables, associations."""

@@ -1,0 +1,164 @@
+"""What other models need for the same associations: the rows of dana2024, section 6.
+
+Paper        dana2024, section 6, which compares itself with mahdavi2024 (Theorem 1), kim2023
+             (Theorem 4.1), huben2023 and cabannes2024. Those papers are cited from there.
+Statement    T_0 associations of contexts of S tokens out of N take so many parameters.
+Assumptions  A1  Sizes are at least 1, and the vocabulary has two tokens or more.
+             A2  Each row has its own, in words; one that fails for these sizes is named in `fails`.
+Guarantee    G1  Where `exact` is true the count is that of the tensors, else it is what stands in
+                 the paper's O(...) with the constant 1: good for growth, not for a comparison of
+                 sizes.
+Departures   D1  The heads of mahdavi2024 are counted in the model of eq. (2), as in the figures of
+                 dana2024.
+             D2  The row of huben2023 is that of exact memorisation, one head a neuron and one
+                 neuron an association.
+Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T_0 contexts.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..sizes import check, check_heads
+from .capacity import heads_needed, parameters
+
+
+class Task(NamedTuple):
+    """What is memorised, and the sizes that the user has chosen."""
+
+    contexts: int
+    vocabulary: int
+    length: int
+    dimension: int
+    head_dimension: int
+
+
+class Row(NamedTuple):
+    """One line of the comparison.
+
+    name         of the method, for a table
+    reference    paper and item
+    assumptions  what it needs, in words, and whether these sizes allow it
+    formula      the count, as the paper has it
+    parameters   its value; None if no size does it
+    exact        False if it is an order of growth, with the constant 1
+    heads        of dimension d_h, or None if the row has none
+    """
+
+    name: str
+    reference: str
+    assumptions: dict[str, bool]
+    formula: str
+    parameters: int | None
+    exact: bool = True
+    heads: int | None = None
+
+    @property
+    def fails(self) -> tuple[str, ...]:
+        """The assumptions that these sizes break."""
+        return tuple(words for words, holds in self.assumptions.items() if not holds)
+
+
+def rows(task: Task) -> tuple[Row, ...]:
+    """All of them, the paper's own theorem first."""
+    _check(task)
+    return tuple(row(task) for row in ROWS)
+
+
+def attention_only(task: Task) -> Row:
+    """Theorem 1: H d_h + d associations."""
+    T, N, S, d, d_h = task
+    heads = heads_needed(T, d_h, d)
+    return Row(
+        "attention-only",
+        "dana2024, Theorem 1",
+        {"features of full rank": True, "d >= 2": d >= 2},
+        "d (S + 2 N + 4 d_h H), H = ceil((T_0 - d) / d_h)",
+        parameters(N, S, d, d_h, heads),
+        heads=heads,
+    )
+
+
+def attention_patterns(task: Task) -> Row:
+    """H (d_h - 1) + 1 associations, by heads that have any attention pattern (if S <= d).
+
+    With d_h = 1 no number of heads memorises two associations: there is no count.
+    """
+    T, N, S, d, d_h = task
+    heads = mahdavi_heads(T, d_h) if d_h >= 2 else None
+    return Row(
+        "attention patterns",
+        "mahdavi2024, Theorem 1 (dana2024, section 6)",
+        {"S <= d": S <= d, "d_h >= 2": d_h >= 2, "queries of rank d_h": True},
+        "d (S + 2 N + 4 d_h H), H = ceil((T_0 - 1) / (d_h - 1))",
+        None if heads is None else parameters(N, S, d, d_h, heads),
+        heads=heads,
+    )
+
+
+def mahdavi_memory(heads: int, head_dimension: int, queries: int | None = None) -> int:
+    """H (min(Q, d_h) - 1) + 1: the associations that mahdavi2024 proves, Q the rank of queries."""
+    check(heads=(heads, 0), head_dimension=(head_dimension, 1))
+    rank = head_dimension if queries is None else min(queries, head_dimension)
+    return heads * (rank - 1) + 1
+
+
+def mahdavi_heads(contexts: int, head_dimension: int) -> int:
+    """The least H with H (d_h - 1) + 1 >= T_0."""
+    check(contexts=(contexts, 1), head_dimension=(head_dimension, 2))
+    return -(-(contexts - 1) // (head_dimension - 1))
+
+
+def deep_narrow(task: Task) -> Row:
+    """Many layers of constant width, with feed-forward parts; attention has O(S) of it."""
+    T, N, S, *_ = task
+    return Row(
+        "deep and narrow",
+        "kim2023, Theorem 4.1, with a word embedding (dana2024, section 6)",
+        {"feed-forward layers, more of them for more associations": True},
+        "O(S + N + sqrt(T_0 log T_0))",
+        S + N + math.ceil(math.sqrt(T * math.log(T))),
+        exact=False,
+    )
+
+
+def neurons_as_heads(task: Task) -> Row:
+    """A head for each neuron of a network that has as many neurons as associations."""
+    T, N, S, d, d_h = task
+    return Row(
+        "attention as neurons",
+        "huben2023 (dana2024, section 6)",
+        {"d_h >= 1 + S": d_h >= 1 + S, "d >= 2 + S": d >= 2 + S},
+        "O((d + S) (S + N + T_0))",
+        (d + S) * (S + N + T),
+        exact=False,
+        heads=T,
+    )
+
+
+def linear_memory(task: Task) -> Row:
+    """d associations in the d^2 learnable numbers of W, between fixed random vectors: d = T_0.
+
+    This is H = 0 of Theorem 1, but that the embeddings are not learnt. It reads single tokens.
+    """
+    return Row(
+        "linear associative memory",
+        "cabannes2024 (dana2024, section 6)",
+        {"S = 1": task.length == 1, "d = T_0": True},
+        "d^2, d = T_0",
+        task.contexts**2,
+    )
+
+
+ROWS: tuple[Callable[[Task], Row], ...] = (
+    attention_only,
+    attention_patterns,
+    deep_narrow,
+    neurons_as_heads,
+    linear_memory,
+)
+
+
+def _check(task: Task) -> None:
+    check(contexts=(task.contexts, 1), vocabulary=(task.vocabulary, 2), length=(task.length, 1))
+    check_heads(0, task.head_dimension, task.dimension)

@@ -1,0 +1,149 @@
+"""The rows of kajitsuka2025.
+
+Upper bounds are sizes of the paper's own construction, counted layer by layer, E_in and E_out not
+counted (Remark 4.3). How large the network of hash-fold-retrieve is depends on the search for a
+plan; it is not a row here.
+"""
+
+import math
+
+from ..information import bits_held, bits_needed, contexts_held, parameters_of_bits
+from ..item import Assumption, Item
+from .sign_patterns import theorem_4_2, theorem_4_3, uniform_attention
+from .sizes_of_data import (
+    theorem_4_1_size,
+    theorem_4_2_sequences,
+    theorem_4_3_labels,
+    theorem_d_1_size,
+    theorem_e_1_size,
+    theorem_f_1_size,
+)
+
+PAPER = "kajitsuka2025"
+LABELS = "parameters (labels)"
+LIMITED = "parameters of limited bits (labels)"
+
+CONSISTENT = Assumption(
+    lambda conflicts: conflicts == 0,
+    "the labels are not consistent: {conflicts} contexts have two or more.",
+)
+SAME_SETS = Assumption(
+    lambda mixed: mixed == 0,
+    "order matters: {mixed} multisets have two labels or more.",
+)
+NEXT_TOKEN = Assumption(lambda every: not every, "every token has a label: see Corollary 4.1.")
+EVERY_TOKEN = Assumption(lambda every: every, "a sequence has one label: see Theorem 4.1.")
+RELU = Assumption(
+    lambda activation: activation == "relu", "A2 fails: the activation is {activation}, not ReLU."
+)
+HARD = Assumption(
+    lambda attention: attention in ("hard", "uniform"),
+    "A2 fails: attention is {attention}, not hard; for softmax this is the open problem.",
+)
+BLOCKS = Assumption(
+    lambda family: family in (PAPER, "decoder"), "the model is not made of the blocks of eq. (4)."
+)
+WORST = "For any two labels"
+
+
+THEOREM_4_1 = Item(
+    PAPER, "Theorem 4.1", "data", "theorem", "at_most", LABELS, "Õ(sqrt(N))",
+    theorem_4_1_size, (NEXT_TOKEN, CONSISTENT),
+    "Nonzero ones of the paper's construction (bit-extraction).", 0.5,
+)  # fmt: skip
+COROLLARY_4_1 = Item(
+    PAPER, "Corollary 4.1", "data", "theorem", "at_most", LABELS, "Õ(sqrt(nN))",
+    theorem_4_1_size, (EVERY_TOKEN, CONSISTENT),
+    "Nonzero ones of Theorem 4.1, with a context for each token that has a label.", 0.5,
+)  # fmt: skip
+THEOREM_D_1 = Item(
+    PAPER, "Theorem D.1", "data", "theorem", "at_most", LABELS, "Õ(sqrt(N))",
+    theorem_d_1_size, (NEXT_TOKEN, CONSISTENT, SAME_SETS),
+    "Nonzero ones of deep sets, if the last token does not matter either.", 0.5,
+)  # fmt: skip
+THEOREM_E_1 = Item(
+    PAPER, "Theorem E.1", "data", "theorem", "at_most", LABELS, "Õ(ω + sqrt(N))",
+    theorem_e_1_size, (NEXT_TOKEN, CONSISTENT, SAME_SETS),
+    "Nonzero ones beside the embedding matrix.", 0.5,
+)  # fmt: skip
+THEOREM_F_1 = Item(
+    PAPER, "Theorem F.1", "data", "theorem", "at_most", LIMITED, "Õ(N^(1 - ε))",
+    theorem_f_1_size, (NEXT_TOKEN, CONSISTENT),
+    "Nonzero ones of at most so many bits each, with the keys of the proof.",
+)  # fmt: skip
+THEOREM_4_2 = Item(
+    PAPER, "Theorem 4.2", "data", "theorem", "at_least", LABELS, "Ω(sqrt(N))",
+    lambda contexts, vocabulary: theorem_4_2(min(contexts, vocabulary)), (RELU,),
+    f"{WORST} of sequences of one repeated token, one for each token; any attention.", 0.5,
+)  # fmt: skip
+UNIFORM = Item(
+    PAPER, "Theorem 4.2, uniform attention", "data", "theorem", "at_least", LABELS,
+    "Ω(sqrt(N))",
+    lambda contexts, vocabulary, length: uniform_attention(contexts, vocabulary * length),
+    (RELU, Assumption(
+        lambda attention: attention == "uniform", "attention is {attention}, not uniform."
+    )),
+    f"{WORST} of these contexts; nonzero ones around one uniform attention layer. Not in the "
+    "paper.", 0.5,
+)  # fmt: skip
+THEOREM_4_2_MODEL = Item(
+    PAPER, "Theorem 4.2", "model", "theorem", "at_most", "sequences of one repeated token",
+    "O(W^2)", theorem_4_2_sequences, (RELU, BLOCKS),
+    "That can have any two labels.",
+)  # fmt: skip
+THEOREM_4_3 = Item(
+    PAPER, "Theorem 4.3", "data", "theorem", "at_least", LABELS,
+    "Ω(sqrt(nN / log(nN)))",
+    lambda sequences, contexts, length, every: theorem_4_3(
+        sequences if every else contexts, length, contexts
+    ),
+    (RELU, HARD), f"{WORST} of these contexts; full matrices, hard attention.", 0.5,
+)  # fmt: skip
+THEOREM_4_3_MODEL = Item(
+    PAPER, "Theorem 4.3", "model", "theorem", "at_most", "labelled tokens", "O(W^2 log W)",
+    theorem_4_3_labels, (RELU, HARD, BLOCKS), "Eq. (90) solved for these sizes.",
+)  # fmt: skip
+REMARK_4_4 = Item(
+    PAPER, "Remarks 4.4 and 4.6", "data", "theorem", "at_least", "bits", "Õ(N)",
+    bits_needed, (), "The worst labels; data with a pattern may take less.", 1,
+)  # fmt: skip
+REMARK_4_4_PARAMETERS = Item(
+    PAPER, "Remarks 4.4 and 4.6", "data", "theorem", "at_least", LIMITED, "N log2 C / bits",
+    parameters_of_bits, (), "The worst labels, in parameters of so many bits.",
+)  # fmt: skip
+REMARK_4_4_MODEL = Item(
+    PAPER, "Remarks 4.4 and 4.6", "model", "theorem", "at_most", "bits", "W x bits",
+    bits_held, (), "The number of its states.",
+)  # fmt: skip
+REMARK_4_4_CONTEXTS = Item(
+    PAPER, "Remarks 4.4 and 4.6", "model", "theorem", "at_most", "contexts",
+    "W x bits / log2 C", contexts_held, (), "That can have any token as label.",
+)  # fmt: skip
+FOOTNOTE_2 = Item(
+    PAPER, "Footnote 2", "data", "rate", "at_most", LABELS, "O(sqrt(N log(nN)))",
+    lambda contexts, length: math.sqrt(contexts * math.log(length * contexts)), (NEXT_TOKEN,),
+    "Said without a proof.", 0.5,
+)  # fmt: skip
+OPEN_PROBLEM = Item(
+    PAPER, "Open problem", "data", "open", "at_least", LABELS, "Ω(sqrt(nN))?", None, (),
+    "Nobody knows whether softmax attention needs sqrt(nN) where every token has a label.",
+)  # fmt: skip
+
+ITEMS = (
+    THEOREM_4_1,
+    COROLLARY_4_1,
+    THEOREM_D_1,
+    THEOREM_E_1,
+    THEOREM_F_1,
+    THEOREM_4_2,
+    UNIFORM,
+    THEOREM_4_2_MODEL,
+    THEOREM_4_3,
+    THEOREM_4_3_MODEL,
+    REMARK_4_4,
+    REMARK_4_4_PARAMETERS,
+    REMARK_4_4_MODEL,
+    REMARK_4_4_CONTEXTS,
+    FOOTNOTE_2,
+    OPEN_PROBLEM,
+)

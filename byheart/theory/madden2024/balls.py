@@ -1,0 +1,74 @@
+"""Real functions on balls (arb): the result contains every value that the function takes there.
+
+The precision is that of flint's context: ctx.workprec(bits) sets it for a block.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+from flint import arb, fmpq
+
+from ...errors import ByheartError
+
+Real = int | float | Fraction
+
+
+def exact(numbers: Iterable[Real]) -> list[Fraction]:
+    """The same numbers as fractions; a float is the rational number that it is."""
+    try:
+        return [Fraction(number) for number in numbers]
+    except (TypeError, ValueError, OverflowError):
+        raise ByheartError("weights must be numbers, and finite") from None
+
+
+def ball(number: Real) -> arb:
+    """A ball around a rational number; of radius zero for a short dyadic one."""
+    return arb(fmpq(*number.as_integer_ratio()))
+
+
+def logistic(x: arb) -> arb:
+    return 1 / (1 + (-x).exp())
+
+
+def gelu(x: arb) -> arb:
+    """x times the normal distribution function."""
+    return x * (1 + (x / arb(2).sqrt()).erf()) / 2
+
+
+FUNCTIONS: dict[str, Callable[[arb], arb]] = {
+    "logistic": logistic,
+    "tanh": arb.tanh,
+    "erf": arb.erf,
+    "arctan": arb.atan,
+    "gelu": gelu,
+    "cos": arb.cos,
+    "exp": arb.exp,
+}
+
+
+def attended(values: Sequence[arb], scale: arb | int = 1) -> arb:
+    """<x, softmax(scale x x_t)> with x_t the last value: attention with d = 1 (Theorem 4).
+
+    The largest score is taken off first, as every score is relative to the others.
+    """
+    scores = [scale * x * values[-1] for x in values]
+    top = max(scores, key=lambda score: score.mid())
+    weights = [(score - top).exp() for score in scores]
+    total = sum((x * weight for x, weight in zip(values, weights, strict=True)), arb(0))
+    return total / sum(weights, arb(0))
+
+
+def clusters(values: Sequence[arb]) -> list[list[int]]:
+    """Groups of places such that values of different groups are proved to differ.
+
+    By their lower ends; a group ends where the next lower end is above all upper ends before.
+    """
+    found: list[list[int]] = []
+    reached = arb.neg_inf()
+    for i in sorted(range(len(values)), key=lambda i: values[i].lower()):
+        if not values[i].lower() > reached:
+            found[-1].append(i)
+        else:
+            found.append([i])
+        reached = reached.max(values[i].upper())
+    return found

@@ -1,0 +1,99 @@
+"""The rows of madden2024."""
+
+from ..item import Assumption, Item
+from ..question import ANALYTIC
+from .capacity import (
+    lemma_1,
+    lemma_1_parameters,
+    ratio,
+    theorem_1,
+    theorem_1_parameters,
+    theorem_5_parameters,
+    theorem_7_parameters,
+)
+
+PAPER = "madden2024"
+DISTRIBUTIONS = "parameters (distributions)"
+ANY = "For any distributions over the labels of these contexts."
+DEFINABLE = Assumption(
+    lambda activation: activation != "sine",
+    "A3 fails: a sine is not definable in an o-minimal structure.",
+)
+LONG_ENOUGH = Assumption(
+    lambda parameters, outputs, length: theorem_1(parameters, outputs).length <= length,
+    "A3 fails: the data of the proof has contexts longer than {length}, which the model reads.",
+)
+ONE_LAYER = Assumption(
+    lambda family: family == PAPER,
+    "A4 fails: the model is not that of eq. (2), whose one layer of neurons is read by the output.",
+)
+SOFTMAX = Assumption(
+    lambda attention: attention == "softmax", "A4 fails: attention is {attention}, not softmax."
+)
+NO_POLYNOMIAL = Assumption(
+    lambda activation: activation in ANALYTIC,
+    "A4 fails: {activation} is a polynomial wherever it is analytic.",
+)
+
+LEMMA_1 = Item(
+    PAPER, "Lemma 1", "model", "theorem", "at_most", "contexts", "k / (ω - 1)", lemma_1,
+    remark="Memory capacity: contexts that can have any distributions.",
+)  # fmt: skip
+LEMMA_1_DATA = Item(
+    PAPER, "Lemma 1", "data", "theorem", "at_least", DISTRIBUTIONS, "n (ω - 1)",
+    lemma_1_parameters, remark=ANY, order=1,
+)  # fmt: skip
+LEMMA_2 = Item(
+    PAPER, "Lemma 2", "data", "theorem", "at_least", "nats of loss", "H",
+    lambda entropy: entropy,
+    remark="Cross-entropy, summed over all predictions; no model has less.",
+)  # fmt: skip
+THEOREM_1 = Item(
+    PAPER, "Theorem 1", "model", "theorem", "at_most", "contexts",
+    "(2 + 1 / (ω - 1)) k / (ω - 1) + 1",
+    lambda parameters, outputs: theorem_1(parameters, outputs).limit, (DEFINABLE, LONG_ENOUGH),
+    "Some data counted from documents, with no more contexts, is not memorised.",
+)  # fmt: skip
+THEOREM_1_DATA = Item(
+    PAPER, "Theorem 1", "data", "theorem", "at_least", DISTRIBUTIONS,
+    "n (ω - 1) / (2 + 1 / (ω - 1))", theorem_1_parameters, (DEFINABLE,),
+    "Fewer fail on some data of no more contexts, counted from documents.", 1,
+)  # fmt: skip
+THEOREM_5 = Item(
+    PAPER, "Theorem 5", "model", "theorem", "at_least", "contexts", "Ω(k / (ω - 1))",
+    lambda width: width, (ONE_LAYER, SOFTMAX, NO_POLYNOMIAL),
+    "Memory capacity: as many as neurons.",
+)  # fmt: skip
+THEOREM_5_DATA = Item(
+    PAPER, "Theorem 5", "data", "theorem", "at_most", DISTRIBUTIONS, "O(ω n)",
+    theorem_5_parameters, (),
+    "Enough for any distributions: one layer, softmax attention, d = 1.", 1,
+)  # fmt: skip
+THEOREM_7_DATA = Item(
+    PAPER, "Theorem 7", "data", "theorem", "at_most", DISTRIBUTIONS, "O(ω n)",
+    theorem_7_parameters, (),
+    "Enough with a weighted sum of tokens in the place of attention.", 1,
+)  # fmt: skip
+EMPIRICAL = Item(
+    PAPER, "Lemma 2 applied to Theorem 5", "model", "theorem", "at_least", "contexts",
+    "Ω(k / (ω - 1))", lambda width: width, (ONE_LAYER, SOFTMAX, NO_POLYNOMIAL),
+    "The infimum of the loss is the entropy, for all data of so many contexts.",
+)  # fmt: skip
+RATIO = Item(
+    PAPER, "eq. (3)", "model", "theorem", "at_most", "upper / lower bound",
+    "1 + (d + 2) / (ω - 1) + ...", ratio, (ONE_LAYER, SOFTMAX, NO_POLYNOMIAL),
+    "Lemma 1 over Theorem 5.",
+)  # fmt: skip
+
+ITEMS = (
+    LEMMA_1,
+    LEMMA_1_DATA,
+    LEMMA_2,
+    THEOREM_1,
+    THEOREM_1_DATA,
+    THEOREM_5,
+    THEOREM_5_DATA,
+    THEOREM_7_DATA,
+    EMPIRICAL,
+    RATIO,
+)

@@ -1,0 +1,116 @@
+"""What is asked: facts of a dataset, facts of an architecture, or both. None is not known."""
+
+from dataclasses import asdict, dataclass
+
+from .dana2024.near_tables import NearLookUp
+
+# analytic somewhere and no polynomial there (madden2024, Theorem 5)
+ANALYTIC = ("logistic", "tanh", "erf", "arctan", "gelu", "silu", "sine")
+ACTIVATIONS = (*ANALYTIC, "relu", "none")
+ATTENTIONS = ("softmax", "hard", "uniform")
+Facts = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Facts of a dataset.
+
+    sequences  how many
+    contexts   distinct ordered ones: what is to be told apart
+    multisets  contexts if order does not count: multiset of tokens and last token
+    labels     different ones
+    length     of the longest context
+    vocabulary distinct tokens of contexts
+    union      distinct tokens and labels together
+    dimension  coordinates of a token; a word is a number, of 1
+    radius     of a ball around 0 that has all tokens
+    distance   between the two nearest tokens
+    entropy    of what follows, in nats, summed over all predictions
+    conflicts  contexts with two labels
+    mixed      multisets with two labels
+    every      whether every token has a label
+    padded     whether contexts have different lengths: a reserved token fills them up
+    near       what Theorem 2 of dana2024 reads of each context
+    """
+
+    sequences: int | None = None
+    contexts: int | None = None
+    multisets: int | None = None
+    labels: int | None = None
+    length: int | None = None
+    vocabulary: int | None = None
+    union: int | None = None
+    dimension: int | None = None
+    radius: float | None = None
+    distance: float | None = None
+    entropy: float | None = None
+    conflicts: int | None = None
+    mixed: int | None = None
+    every: bool | None = None
+    padded: bool | None = None
+    near: tuple[NearLookUp, ...] | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """The fields by name. What follows a context is one of the labels."""
+        known = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**known, "outputs": self.labels}
+
+
+@dataclass(frozen=True)
+class Model:
+    """Facts of an architecture.
+
+    family          whose model it is: madden2024, dana2024, dana2024-mlp, kajitsuka2025, or decoder
+    parameters      that are learnt
+    vocabulary      tokens that it reads
+    outputs         of which it gives a distribution; None: the vocabulary
+    length          of its longest context
+    dimension       of embedded tokens
+    heads           a layer, of head_dimension each
+    layers, width   how many, and neurons of one
+    attention       one of ATTENTIONS
+    activation      one of ACTIVATIONS
+    bits            of a parameter
+    """
+
+    family: str | None = None
+    parameters: int | None = None
+    vocabulary: int | None = None
+    length: int | None = None
+    dimension: int | None = None
+    heads: int | None = None
+    head_dimension: int | None = None
+    layers: int | None = None
+    width: int | None = None
+    attention: str | None = None
+    activation: str | None = None
+    bits: int | None = None
+    outputs: int | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """The fields by name."""
+        outputs = self.vocabulary if self.outputs is None else self.outputs
+        return {**asdict(self), "outputs": outputs}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A dataset, an architecture, or both; and the bits of a parameter where there is no model."""
+
+    data: Data | None = None
+    model: Model | None = None
+    bits: int | None = None
+
+    def asks(self, about: str) -> bool:
+        """Whether there is what an item is about: "data", "model" or "both"."""
+        there = {"data": self.data is not None, "model": self.model is not None}
+        return all(there.values()) if about == "both" else there[about]
+
+    def facts(self, about: str) -> Facts:
+        """Facts by name; where both have one, that of the architecture unless it is about data."""
+        data = {} if self.data is None else self.data.facts
+        model = {"bits": self.bits} if self.model is None else self.model.facts
+        first, second = (data, model) if about == "data" else (model, data)
+        return {**second, **{name: fact for name, fact in first.items() if fact is not None}}

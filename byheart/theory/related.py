@@ -1,0 +1,147 @@
+"""The rows of related work, as the three papers cite it.
+
+Of these papers only what is cited was read: an explicit number is a row of kind theorem, all else
+is a rate.
+"""
+
+import math
+
+from .dana2024.associations import mahdavi_memory
+from .item import Assumption, Item
+from .kajitsuka2025.items import EVERY_TOKEN, LABELS, RELU
+from .kajitsuka2025.sign_patterns import goldberg_jerrum
+
+TWO_LABELS = Assumption(lambda labels: labels == 2, "there are {labels} labels, not two.")
+SEPARATED = Assumption(lambda distance: distance > 0, "no two tokens are a distance apart.")
+NOT_SEPARATED = Assumption(
+    lambda distance: not distance > 0,
+    "the tokens are {distance:g} apart, so that sub-linear is possible; for separated data it is "
+    "no limit.",
+)
+VERY_NEAR = Assumption(
+    lambda distance, radius, contexts: not distance > radius * 0.5 ** min(contexts, 1000),
+    "the tokens are {distance:g} apart: not exponentially near in the number of contexts.",
+)
+SINGLE = Assumption(lambda length: length == 1, "it reads single tokens, not {length}.")
+PATTERNS = Assumption(
+    lambda length, dimension: length <= dimension,
+    "it needs S <= d, and the length is {length}, the dimension {dimension}.",
+)
+ATTENTION_ONLY = Assumption(
+    lambda family: family == "dana2024", "the model is not one layer of attention alone."
+)
+
+NILSSON = Item(
+    "nilsson1965", "as cited by kajitsuka2025", "data", "theorem", "at_most", "neurons", "N - 1",
+    lambda contexts: max(1, contexts - 1), (TWO_LABELS,), "One hidden layer, any labels.", 1,
+)  # fmt: skip
+BAUM = Item(
+    "baum1988", "as cited by kajitsuka2025", "data", "theorem", "at_most", "neurons", "⌈N / d⌉",
+    lambda contexts, length, dimension: -(-contexts // (length * dimension)), (TWO_LABELS,),
+    "One hidden layer of threshold units, inputs in general position.", 1,
+)  # fmt: skip
+BAUM_CAPACITY = Item(
+    "baum1988", "as cited by madden2024", "model", "rate", "at_least", "points", "≈ k", None, (),
+    "Two layers of threshold units, labels ±1.",
+)  # fmt: skip
+HUANG_BABRI = Item(
+    "huang1998", "as cited by madden2024", "data", "theorem", "at_most", "neurons", "N",
+    lambda contexts: contexts, (),
+    "One hidden layer; a bounded activation with a limit at one end.", 1,
+)  # fmt: skip
+GOLDBERG_JERRUM = Item(
+    "goldberg1995", "by Lemma B.4 of kajitsuka2025", "data", "theorem", "at_least", LABELS,
+    "Ω(sqrt(N))", lambda contexts: goldberg_jerrum(contexts), (RELU,),
+    "Any two labels, a feed-forward ReLU network without attention.", 0.5,
+)  # fmt: skip
+SONTAG = Item(
+    "sontag1997", "Theorem 1", "data", "theorem", "at_least", LABELS, "(N - 1) / 2",
+    lambda contexts: contexts // 2, (NOT_SEPARATED,),
+    "For all sets of N points, however near; analytic definable activations.", 1,
+)  # fmt: skip
+SIEGEL = Item(
+    "siegel2024", "as cited by kajitsuka2025", "data", "rate", "at_least", LABELS, "Ω(N)",
+    lambda contexts: contexts, (VERY_NEAR,), "Where points are exponentially near.", 1,
+)  # fmt: skip
+YUN_MEMORY = Item(
+    "yun2019", "as cited by madden2024", "model", "rate", "at_least", "points", "≈ k", None, (),
+    "ReLU networks, labels ±1.",
+)  # fmt: skip
+YUN_UNIVERSAL = Item(
+    "yun2019", "as cited by kajitsuka2025", "data", "rate", "at_most", LABELS,
+    "universal approximation", None, (), "Transformers; no count of parameters.",
+)  # fmt: skip
+BUBECK = Item(
+    "bubeck2020", "as cited by madden2024", "data", "rate", "at_most", LABELS, "≈ N",
+    lambda contexts: contexts, (), "ReLU networks of two layers, real outputs.", 1,
+)  # fmt: skip
+PARK = Item(
+    "park2021", "as cited by kajitsuka2025", "data", "rate", "at_most", LABELS,
+    "O(N^(2/3) + log(1 / δ))",
+    lambda contexts, distance, radius: contexts ** (2 / 3) + math.log(max(1, radius / distance)),
+    (SEPARATED,), "Feed-forward networks, points δ apart; kajitsuka2025 has log δ.", 2 / 3,
+)  # fmt: skip
+VARDI = Item(
+    "vardi2022", "as cited by kajitsuka2025", "data", "rate", "at_most", LABELS,
+    "O(sqrt(N log N))", lambda contexts: math.sqrt(contexts * math.log(contexts)), (SEPARATED,),
+    "Feed-forward ReLU networks, points δ apart.", 0.5,
+)  # fmt: skip
+KIM = Item(
+    "kim2023", "as cited by kajitsuka2025", "data", "rate", "at_most", LABELS,
+    "Õ(n + sqrt(nN))", lambda sequences, length: length + math.sqrt(length * sequences),
+    (EVERY_TOKEN, SEPARATED), "Transformers of as many layers.", 0.5,
+)  # fmt: skip
+KIM_ADAPTED = Item(
+    "kim2023", "Theorem 4.1, adapted by dana2024", "data", "rate", "at_most", LABELS,
+    "O(S + N + sqrt(T_0 log T_0))",
+    lambda contexts, length: length + math.sqrt(contexts * math.log(contexts)), (SEPARATED,),
+    "N is the vocabulary: its embedding.", 0.5,
+)  # fmt: skip
+HUBEN = Item(
+    "huben2023", "as cited by dana2024", "data", "rate", "at_most", LABELS,
+    "O((d + S) (S + N + T_0))",
+    lambda contexts, length, union: 2 * (length + 1) * (length + union + contexts), (),
+    "A head for each neuron; d_h >= 1 + S, d >= 2 + S.", 1,
+)  # fmt: skip
+CABANNES = Item(
+    "cabannes2024", "as cited by dana2024", "data", "theorem", "at_most", LABELS, "T_0^2",
+    lambda contexts: contexts**2, (SINGLE,), "A linear associative memory, d = T_0.", 2,
+)  # fmt: skip
+KAJITSUKA_2024 = Item(
+    "kajitsuka2024", "Table 1 of kajitsuka2025", "data", "rate", "at_most", LABELS,
+    "O(dnN + d^2)",
+    lambda sequences, length, dimension: dimension * length * sequences + dimension**2,
+    (EVERY_TOKEN, SEPARATED), "One layer of softmax attention with one head.", 1,
+)  # fmt: skip
+MAHDAVI = Item(
+    "mahdavi2024", "Table 1 of kajitsuka2025", "data", "rate", "at_most", LABELS,
+    "O(d^2 N / n)", lambda contexts, length: length * contexts, (),
+    "One layer, linearly independent inputs, d > n.", 1,
+)  # fmt: skip
+MAHDAVI_MODEL = Item(
+    "mahdavi2024", "Theorem 1", "model", "theorem", "at_least", "contexts", "H (d_h - 1) + 1",
+    lambda heads, head_dimension: mahdavi_memory(heads, head_dimension),
+    (ATTENTION_ONLY, PATTERNS), "One label a context, queries of rank d_h.",
+)  # fmt: skip
+
+ITEMS = (
+    NILSSON,
+    BAUM,
+    BAUM_CAPACITY,
+    HUANG_BABRI,
+    GOLDBERG_JERRUM,
+    SONTAG,
+    SIEGEL,
+    YUN_MEMORY,
+    YUN_UNIVERSAL,
+    BUBECK,
+    PARK,
+    VARDI,
+    KIM,
+    KIM_ADAPTED,
+    HUBEN,
+    CABANNES,
+    KAJITSUKA_2024,
+    MAHDAVI,
+    MAHDAVI_MODEL,
+)

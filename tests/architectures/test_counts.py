@@ -1,0 +1,167 @@
+"""Presets: their counts against the formulas of the papers, and against sums by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byheart.architectures import (
+    NAMES,
+    PRESETS,
+    dana2024,
+    dana2024_mlp,
+    decoder,
+    kajitsuka2025,
+    madden2024,
+    preset,
+)
+from byheart.errors import ByheartError
+from byheart.softmax.decoder import ATTENTION, Shape
+from byheart.theory import Model
+from byheart.theory.dana2024.capacity import parameters
+
+sizes = st.integers(1, 40)
+
+
+def test_dana2024_by_hand():
+    """N = 50, S = 2, d = 10, 20 heads of 5: 500 + 20 + 500 + 4 * 1000."""
+    found = dana2024(vocabulary=50, length=2, dimension=10, heads=20, head_dimension=5)
+    assert found.parameters == 5020
+    assert found.tensors["attention.query.weight"] == (100, 10)
+    assert found.tensors["attention.out.weight"] == (10, 100)
+
+
+def test_dana2024_mlp_by_hand():
+    """N = 50, S = 2, d = 10, w = 64: 500 + 20 + 500 + 4 * 100 + 2 * 640."""
+    assert dana2024_mlp(vocabulary=50, length=2, dimension=10, width=64).parameters == 2700
+
+
+def test_madden2024_by_hand():
+    """omega = 1000, d = 16, m = 512: 16000 + 4 * 256 + 512 * 17 + 1000 * 513; 64 biases more."""
+    found = madden2024(vocabulary=1000)
+    assert found.parameters == 16000 + 1024 + 8704 + 513000 == 538728
+    assert madden2024(1000, attention_biases=True).parameters == 538728 + 64
+    assert found.fixed == {"positions.weight": (10, 16)} and "positions.weight" not in found.tensors
+
+
+@given(st.integers(2, 40), sizes, sizes, st.integers(0, 9), sizes)
+def test_dana2024_is_eq_2(N, S, d, H, d_h):
+    if d_h <= d:
+        assert dana2024(N, S, d, H, d_h).parameters == parameters(N, S, d, d_h, H)
+    shape = Shape(N, S, d, ATTENTION, H, d_h, d_h, True, 0, "none")
+    if H:  # the same tensors as the decoders that are built
+        assert dana2024(N, S, d, H, d_h).tensors == shape.tensors
+
+
+@given(st.integers(2, 40), sizes, sizes, st.integers(2, 9))
+def test_neurons_and_heads_of_the_same_size(N, S, d, H):
+    """Figure 3 compares models of equally many parameters: 2 d (H - 1) neurons for H heads."""
+    neurons = dana2024_mlp(N, S, d, width=2 * d * (H - 1))
+    assert neurons.parameters == dana2024(N, S, d, H, d).parameters
+
+
+def test_sizes_are_checked():
+    with pytest.raises(ByheartError, match="hidden.weight"):
+        dana2024_mlp(50, 2, 10, width=0)
+    with pytest.raises(ByheartError, match="dana2024: embedding.weight"):
+        dana2024(0, 2, 10, 1, 1)
+    assert all(name == build(5, 2, 3, 4, *rest).name for name, (build, rest) in calls().items())
+
+
+def calls():
+    return {name: (build, (2,) if name == "dana2024" else ()) for name, build in PRESETS.items()}
+
+
+# --- models that anyone can download: published counts, and sums by hand
+
+PUBLISHED = {
+    "gpt2": 124_439_808,
+    "gpt2-medium": 354_823_168,
+    "gpt2-large": 774_030_080,
+    "gpt2-xl": 1_557_611_200,
+    "pythia-14m": 14_067_712,
+    "pythia-31m": 30_494_720,
+    "pythia-70m": 70_426_624,
+    "pythia-160m": 162_322_944,
+    "pythia-410m": 405_334_016,
+    "pythia-1b": 1_011_781_632,
+    "pythia-1.4b": 1_414_647_808,
+    "pythia-2.8b": 2_775_208_960,
+    "pythia-6.9b": 6_857_302_016,
+    "pythia-12b": 11_846_072_320,
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_counts(name):
+    found = preset(name, {})
+    assert (found.name, found.parameters) == (name, PUBLISHED[name])
+
+
+def test_gpt2_by_hand():
+    """An embedding that is the unembedding, positions, 12 layers of 12 d^2 + 13 d, a norm."""
+    d = 768
+    layer = (3 * d * d + 3 * d) + (d * d + d) + (4 * d * d + 4 * d) + (4 * d * d + d) + 4 * d
+    assert layer == 12 * d * d + 13 * d
+    assert preset("gpt2", {}).parameters == 50257 * d + 1024 * d + 12 * layer + 2 * d
+    assert preset("gpt2", {}).fixed == {"output.weight": (50257, d)}
+
+
+def test_pythia_by_hand():
+    d = 512
+    wanted = 2 * 50304 * d + 6 * (12 * d * d + 13 * d) + 2 * d
+    assert preset("pythia-70m", {}).parameters == wanted
+
+
+def test_kajitsuka2025_by_hand():
+    """m = 2, q = 8: 42 parameters a block, 5 blocks in each part, W_V and W_O, a row out."""
+    found = kajitsuka2025(vocabulary=100, length=8, layers=5)
+    assert found.parameters == 200 + 10 * 42 + 8 + 2
+    assert found.sizes["layers"] == 10 and found.sizes["attention"] == "uniform"
+
+
+@given(st.integers(2, 40), sizes, sizes, st.integers(0, 9), sizes)
+def test_a_decoder_without_neurons_is_dana2024(N, S, d, H, d_h):
+    found = decoder(N, S, d, heads=H, head_dimension=d_h, width=0)
+    assert found.sizes == dana2024(N, S, d, H, d_h).sizes
+    assert found.parameters == dana2024(N, S, d, H, d_h).parameters
+
+
+@given(sizes, sizes, sizes, sizes, sizes, sizes)
+def test_a_decoder_of_any_sizes(N, S, d, H, d_h, w):
+    soft = decoder(N, S, d, H, d_h, layers=3, width=w)
+    layer = 4 * H * d_h * d + 2 * d * w + w + d
+    assert soft.parameters == 2 * N * d + S * d + 3 * layer
+    uniform = decoder(N, S, d, H, d_h, layers=3, width=w, attention="uniform")
+    assert soft.parameters - uniform.parameters == 3 * 2 * H * d_h * d
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_are_facts_of_bounds(name):
+    if name in PRESETS:
+        given = {"vocabulary": 5, "length": 2, "dimension": 6}
+        given |= {"heads": 2, "head_dimension": 3} if name == "dana2024" else {}
+        given |= {"width": 7} if name == "dana2024-mlp" else {}
+        found = preset(name, given)
+    else:
+        found = preset(name, {})
+    model = Model(parameters=found.parameters, bits=16, **found.sizes)
+    assert all(fact is not None for fact in model.facts.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("gpt3", {}, "no architecture 'gpt3'; there are: dana2024, .*pythia-12b"),
+        ("gpt2", {"dimension": 5}, "gpt2 takes no --dimension"),
+        ("madden2024", {"vocabulary": 5, "head_dimension": 2}, "takes no --head-dimension"),
+        ("madden2024", {}, "madden2024 needs --vocabulary"),
+        ("decoder", {"vocabulary": 5}, "decoder needs --length, --dimension"),
+    ],
+)
+def test_what_a_preset_refuses(name, given, said):
+    with pytest.raises(ByheartError, match=said):
+        preset(name, given)
+
+
+def test_width_is_the_number_of_neurons():
+    assert preset("madden2024", {"vocabulary": 9, "width": 3}) == madden2024(9, neurons=3)

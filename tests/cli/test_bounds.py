@@ -1,0 +1,342 @@
+"""bounds as a command: three questions, tables, a picture, and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from byheart.cli import main
+from byheart.commands.bounds import bounds
+from byheart.commands.facts import data_facts, distinct_tokens, longest_context
+from byheart.compiler.compiling import compile
+from byheart.data.documents import Documents
+from byheart.data.load import from_rows, write_jsonl
+from byheart.data.statistics import statistics
+
+ROOT = Path(__file__).parents[2]
+LABELS = [([f"k{i}", f"k{i % 7}"], f"v{i % 4}") for i in range(60)]
+PAIRS = [(f"k{i}", f"k{i + 1}") for i in range(20)]
+ORDERED = [(x, y) for a, b in PAIRS for x, y in (([a, b, "z"], "u"), ([b, a, "z"], "v"))]
+MIXED = [([f"k{i % 5}"], f"v{(i * i + i // 5) % 6}") for i in range(40)]
+ROW = {"paper", "item", "kind", "direction", "quantity", "value", "applies", "reason"}
+KEYS = {"dataset", "architecture", "rows", "verdict", "definitions", "tables", "output"}
+
+
+def written(path, rows):
+    write_jsonl(from_rows(rows), path)
+    return path
+
+
+@pytest.fixture
+def labels(tmp_path):
+    return written(tmp_path / "labels.jsonl", LABELS)
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    return written(tmp_path / "mixed.jsonl", MIXED)
+
+
+def run(capsys, *arguments):
+    code = main([str(x) for x in arguments])
+    return code, *capsys.readouterr()
+
+
+def value(answer, paper, item, quantity):
+    found = [
+        row["value"]
+        for row in answer["rows"]
+        if (row["paper"], row["item"], row["quantity"]) == (paper, item, quantity)
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+# --- the three questions
+
+
+def test_how_small_can_it_be(capsys, labels):
+    code, output, errors = run(capsys, "bounds", "--dataset", labels, "--json")
+    assert (code, errors, output.count("\n")) == (0, "", 1)
+    answer = json.loads(output)
+    assert set(answer) >= KEYS and all(set(row) == ROW for row in answer["rows"])
+    data = answer["dataset"]
+    assert (data["name"], data["contexts"], data["labels"]) == ("labels.jsonl", 60, 4)
+    assert (data["length"], data["vocabulary"], data["union"]) == (2, 60, 64)
+    assert value(answer, "madden2024", "Lemma 1", "parameters (distributions)") == 60 * 3
+    assert value(answer, "madden2024", "Theorem 5", "parameters (distributions)") == 60 * 66 + 70
+    assert value(answer, "dana2024", "Corollary 1", "parameters (labels)") == 724
+    assert value(answer, "kajitsuka2025", "Remarks 4.4 and 4.6", "bits") == 120
+    assert answer["architecture"] is answer["verdict"] is answer["output"] is None
+    assert {row["kind"] for row in answer["rows"]} == {"theorem", "rate", "rule_of_thumb", "open"}
+
+
+def test_how_much_can_it_hold(capsys):
+    code, output, errors = run(capsys, "bounds", "--architecture", "gpt2", "--json")
+    answer = json.loads(output)
+    assert (code, errors) == (0, "") and answer["architecture"]["parameters"] == 124_439_808
+    assert value(answer, "madden2024", "Lemma 1", "contexts") == 124_439_808 // 50_256
+    assert value(answer, "allenzhu2024", "2 bits a parameter", "bits") == 2 * 124_439_808
+    assert (
+        answer["dataset"] is None and "any n distinct" in answer["definitions"]["memory capacity"]
+    )
+
+
+def test_sizes_make_a_decoder(capsys):
+    arguments = "--vocabulary 50 --length 2 --dimension 10 --heads 99 --width 0 --bits 8".split()
+    code, output, _ = run(capsys, "bounds", *arguments, "--head-dimension", "10", "--json")
+    answer = json.loads(output)
+    assert code == 0 and answer["architecture"]["family"] == "dana2024"
+    assert answer["architecture"]["parameters"] == 40_620
+    assert value(answer, "dana2024", "Theorem 1", "contexts") == 1000
+    assert value(answer, "kajitsuka2025", "Remarks 4.4 and 4.6", "bits") == 8 * 40_620
+
+
+def test_parameters_that_were_counted():
+    answer = bounds(parameters=10_000, sizes={"vocabulary": 11})
+    assert value(answer, "madden2024", "Lemma 1", "contexts") == 1000
+    assert value(answer, "madden2024", "Theorem 5", "contexts") is None
+
+
+def test_bits_without_an_architecture(labels):
+    """120 bits in parameters of 50; and Theorem F.1 knows what it may use."""
+    answer = bounds(labels, bits=50)
+    assert answer["verdict"] is None and answer["architecture"] is None
+    found = [x for x in answer["rows"] if x["quantity"] == "parameters of limited bits (labels)"]
+    assert [row["value"] for row in found][1] == 3 and "take 5" in found[0]["reason"]
+    limited = "parameters of limited bits (labels)"
+    assert [x["applies"] for x in bounds(labels, bits=99)["rows"] if x["quantity"] == limited] == [
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "fits"),
+    [
+        ({"architecture": "madden2024", "sizes": {"width": 60}}, "yes"),
+        ({"architecture": "dana2024", "sizes": {"dimension": 2, "heads": 29, "head_dimension": 2}},
+         "likely"),
+        ({"architecture": "gpt2"}, "likely"),
+        ({"parameters": 60}, "likely"),
+        ({"parameters": 59}, "between"),
+        ({"parameters": 33}, "unlikely"),
+        ({"parameters": 3}, "no"),
+        ({"parameters": 1000, "sizes": {"vocabulary": 10}}, "no"),
+        ({"parameters": 1000, "sizes": {"length": 1}}, "no"),
+    ],
+)  # fmt: skip
+def test_does_it_fit(labels, given, fits):
+    """120 bits are needed: 60 parameters of 2 bits, 34 of 3.6, 4 of 32."""
+    found = bounds(labels, **given)["verdict"]
+    assert found["fits"] == fits, found
+    assert found["needed"] == 120 and found["reason"].endswith(".")
+    assert found["ratio"]["theorem"] == 120 / found["held"]["theorem"]
+    assert found["held"]["morris2025"] == pytest.approx(1.8 * found["held"]["allenzhu2024"])
+
+
+def test_distributions_take_more_than_labels(mixed):
+    """5 contexts with several of 6 labels: 25 parameters by Lemma 1."""
+    fits = [bounds(mixed, parameters=k)["verdict"] for k in (24, 25)]
+    assert fits[0]["fits"] == "no" and "they take 25" in fits[0]["reason"]
+    assert fits[1]["fits"] == "likely"
+    wide = {"dimension": 2, "heads": 20, "head_dimension": 2}
+    assert bounds(mixed, architecture="dana2024", sizes=wide)["verdict"]["fits"] == "likely"
+    assert bounds(mixed, architecture="madden2024", sizes={"width": 5})["verdict"]["fits"] == "yes"
+
+
+# --- what a person sees
+
+
+def test_text(capsys, labels):
+    code, output, _ = run(capsys, "bounds", "--dataset", labels, "--architecture", "gpt2")
+    assert code == 0 and max(map(len, output.splitlines())) <= 80
+    for words in ("Theorems", "Rules of thumb", "Rates", "Does not apply", "bits needed", "likely"):
+        assert words in output
+    assert output.index("Theorems") < output.index("Rules of thumb") < output.index("bits needed")
+
+
+def test_tables(capsys, labels):
+    code, output, _ = run(capsys, "bounds", "--table")
+    assert code == 0 and "kajitsuka2025, Table 1" in output and "madden2024, Table 1" in output
+    assert "k / (ω - 1)" in output and "=" not in output.partition("madden2024, Table 1")[0]
+    code, output, _ = run(capsys, "bounds", "--table", "--dataset", labels, "--json")
+    tables = json.loads(output)["tables"]
+    assert [len(table["rows"]) for table in tables] == [6, 2]
+    assert tables[0]["rows"][3][-1] == {"item": "Lemma 1", "formula": "n (ω - 1)", "value": 180}
+
+
+def test_a_picture(capsys, labels, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "size.svg"
+    arguments = ("bounds", "--dataset", labels, "--architecture", "pythia-70m", "--plot", picture)
+    code, output, _ = run(capsys, *arguments)
+    assert code == 0 and "drawn in" in output
+    drawn = picture.read_text()
+    assert "the data: 60 contexts" in drawn and "70,426,624 parameters" in drawn
+    assert run(capsys, *arguments)[0] == 2  # it is there
+    first = picture.read_bytes()
+    assert run(capsys, *arguments, "--force")[0] == 0 and picture.read_bytes() == first
+
+
+# --- facts of files
+
+
+def test_facts_of_a_dataset(labels):
+    facts, counted = data_facts(labels), statistics(from_rows(LABELS))
+    for name in ("sequences", "contexts", "multisets", "labels", "vocabulary"):
+        assert getattr(facts, name) == counted[name]
+    assert facts.distance == 1 and facts.dimension == 1 and facts.every is False
+
+
+def test_a_label_that_is_a_token_counts_once(tmp_path):
+    rows = [(["a", "b"], "c"), (["b", "c"], "a"), (["c", "a"], "d")]
+    assert data_facts(written(tmp_path / "x.jsonl", rows)).union == 4
+    numbers = [([1, 2], 3), ([2, 3], 1), ([3, 1], 9)]
+    assert data_facts(written(tmp_path / "y.jsonl", numbers)).union == 4
+
+
+def test_contexts_of_different_lengths_take_one_more_token(tmp_path):
+    """Corollary 1 with d = 2: its embedding and its unembedding, 4 parameters."""
+    same = [(["a", "b"], "x"), (["b", "a"], "y"), (["c", "a"], "y")]
+    sizes = []
+    for i, rows in enumerate((same, [*same[:2], (["c"], "y")])):
+        answer = bounds(written(tmp_path / f"{i}.jsonl", rows))
+        assert answer["dataset"]["padded"] is bool(i)
+        sizes.append(value(answer, "dana2024", "Corollary 1", "parameters (labels)"))
+    assert sizes == [2 * (2 + 2 * 5 + 8), 2 * (2 + 2 * 6 + 8)]
+
+
+def test_text_and_length(tmp_path):
+    """A length cuts documents, and is the longest context of a model that has none of its own."""
+    text = tmp_path / "x.txt"
+    text.write_text("a b c d e f\n\na c b\n\nb\n".replace("\\\n", "\n"))
+    answer = bounds(text, sizes={"dimension": 4}, loading={"length": 4})
+    assert answer["dataset"]["length"] == 3 and answer["architecture"]["length"] == 4
+    assert bounds(text)["dataset"]["length"] == 5
+    window = bounds(text, loading={"window": 2})
+    assert window["dataset"]["length"] == 2 and window["dataset"]["union"] == 6
+
+
+def test_documents():
+    ids = np.array([5, 1, 2, 0, 7, 7, 7, 7, 0, 0, 3], np.uint16)
+
+    def documents(**options):
+        return Documents("x", ids, **{"separator": 0, **options})
+
+    assert distinct_tokens(documents()) == 5 and distinct_tokens(documents(separator=None)) == 6
+    assert longest_context(documents()) == 3 and longest_context(documents(length=3)) == 2
+    assert longest_context(documents(window=1)) == 1
+    assert longest_context(documents(separator=None)) == 10
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "give --dataset FILE"),
+        (("--architecture", "gpt9"), "no architecture 'gpt9'"),
+        (("--architecture", "gpt2", "--dimension", "4"), "gpt2 takes no --dimension"),
+        (("--dimension", "4"), "decoder needs --vocabulary, --length"),
+        (("--dimension", "0", "--vocabulary", "5", "--length", "2"), "--dimension is at least 1"),
+        (("--heads", "-1"), "--heads is at least 0"),
+        (("--attention", "sharp"), "--attention is one of softmax, hard, uniform"),
+        (("--activation", "cube"), "--activation is one of"),
+        (("--bits", "0", "--architecture", "gpt2"), "--bits is at least 1"),
+        (("--architecture", "gpt2", "--plot", "x.svg"), "--plot needs --dataset"),
+        (("--architecture", "gpt2", "--plot", "x.pdf"), "must end in .svg or .png"),
+        (("--dataset", "nowhere.jsonl"), "does not exist"),
+    ],
+)
+def test_refusals(capsys, monkeypatch, tmp_path, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    code, output, errors = run(capsys, "bounds", *arguments)
+    assert (code, output, errors.count("\n")) == (2, "", 1) and said in errors
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("sizes", "item", "said"),
+    [
+        ({"vocabulary": 1}, "Lemma 1", "A1 fails: the vocabulary must be at least 2"),
+        ({"head_dimension": 99, "width": 0}, "Theorem 1", "A2 fails: heads have dimension 99"),
+    ],
+)
+def test_an_impossible_architecture_is_told_why(sizes, item, said):
+    answer = bounds(sizes={"vocabulary": 9, "length": 3, "dimension": 8, "heads": 2, **sizes})
+    assert any(said in row["reason"] and row["item"] == item for row in answer["rows"])
+
+
+def test_nothing_heavy_is_imported():
+    heavy = ("numba", "scipy", "matplotlib", "flint", "torch")
+    code = (
+        "import sys; from byheart.cli import main; main(['bounds', '--architecture', 'gpt2']);"
+        f"sys.exit(' '.join(m for m in {heavy} if m in sys.modules) or 0)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+# --- rows beside networks
+
+
+@pytest.mark.parametrize(
+    ("method", "form", "item"),
+    [
+        ("bit-extraction", None, "Theorem 4.1"),
+        ("embedding", "faithful", "Theorem E.1"),
+        ("limited-bits", "faithful", "Theorem F.1"),
+    ],
+)
+@pytest.mark.parametrize("rows", [LABELS, ORDERED], ids=["multisets", "ordered"])
+def test_what_is_built_is_not_larger(tmp_path, method, form, item, rows):
+    """Counted parameters, without E_in, E_out and embedding; and not below what is needed."""
+    ordered = rows is ORDERED
+    answer = bounds(written(tmp_path / "x.jsonl", rows), bits=120)
+    found = {row["item"]: row["value"] for row in answer["rows"] if row["value"] is not None}
+    if ordered and method == "embedding":
+        assert item not in found  # it knows no positions
+        return
+    options = {"positions": True} if ordered else {}
+    options |= {"bits": 120} if method == "limited-bits" else {}
+    model = compile(from_rows(rows), method=method, form=form, **options)
+    counted = model.network.counts()[0]["counted"]
+    assert found["Theorem 4.2, uniform attention"] <= counted <= found[item]
+
+
+# --- the page
+
+
+def test_the_numbers_of_the_page():
+    """docs/bounds.md says what the commands say now."""
+    page = (ROOT / "docs" / "bounds.md").read_text()
+    book, loading = ROOT / "byheart" / "demo" / "book.txt", {"documents": "whole", "window": "auto"}
+    alone = bounds(book, loading=loading, bits=128)
+    sizes = {"vocabulary": 1000, "dimension": 32, "heads": 4, "layers": 2}
+    sizes |= {"attention": "hard", "activation": "relu", "length": 10}
+    decoder = bounds(sizes=sizes, bits=16)
+    both = bounds(book, loading=loading, architecture="madden2024", sizes={"width": 1200})
+    for answer, paper, item, quantity in (
+        (alone, "madden2024", "Lemma 1", "parameters (distributions)"),
+        (alone, "madden2024", "Theorem 5", "parameters (distributions)"),
+        (alone, "kajitsuka2025", "Theorem 4.2, uniform attention", "parameters (labels)"),
+        (alone, "dana2024", "Corollary 1", "parameters (labels)"),
+        (alone, "kajitsuka2025", "Theorem 4.1", "parameters (labels)"),
+        (alone, "kajitsuka2025", "Theorem F.1", "parameters of limited bits (labels)"),
+        (alone, "kajitsuka2025", "Remarks 4.4 and 4.6", "parameters of limited bits (labels)"),
+        (alone, "allenzhu2024", "2 bits a parameter", "parameters (labels)"),
+        (decoder, "madden2024", "Lemma 1", "contexts"),
+        (decoder, "kajitsuka2025", "Theorem 4.3", "labelled tokens"),
+    ):
+        assert f"{value(answer, paper, item, quantity):,}" in page, item
+    assert f"{decoder['architecture']['parameters']:,}" in page
+    for number in (both["verdict"]["needed"], *both["verdict"]["held"].values()):
+        assert f"{round(number):,}" in page
+    assert both["verdict"]["reason"] in page

@@ -1,0 +1,276 @@
+"""compare: predicted counts are built counts, refusals are compile's, and the table is in order."""
+
+import json
+
+import numpy as np
+import pytest
+
+from byheart.cli import main
+from byheart.commands.compare import compare as command
+from byheart.commands.compare import counts_of
+from byheart.commands.facts import dataset_facts
+from byheart.compiler.comparing import Choice, Row, beginning, bound_rows, compare, named, ordered
+from byheart.compiler.compiling import compile, orders, prepare
+from byheart.constructions import ALL
+from byheart.constructions.base import Options
+from byheart.data.generate import multisets, random, tokens
+from byheart.data.load import from_rows
+from byheart.errors import ByheartError
+from byheart.figures.compare import ROOM, spread
+from byheart.theory import Data, Question
+
+KEYS = {
+    "name", "kind", "direction", "parameters", "bits", "depth", "evidence", "seconds", "applies",
+    "reason",
+}  # fmt: skip
+SEARCHED = {  # sizes that only a search finds
+    "hash-fold-retrieve", "seq2seq (small)", "sparse-attention", "deep-sets (small)",
+    "embedding (small)", "limited-bits (small)", "limited-bits (faithful)", "float64",
+    "one-layer-narrow", "attention-only-argmax",
+}  # fmt: skip
+by_name = {named(construction): construction for construction in ALL}
+
+
+def words(seed, count=12, letters="abcdef", length=3, kind=str):
+    """Different sequences of words or integers, each with a label that is one of them."""
+    rng = np.random.default_rng(seed)
+    rows = {}
+    while len(rows) < count:
+        size = int(rng.integers(1, length + 1))
+        drawn = [str(x) for x in rng.choice(list(letters), size)]
+        key = tuple(sorted(drawn[:-1])) + (drawn[-1],)
+        value = str(rng.choice(list(letters)))
+        rows[key] = [letters.index(x) for x in key], letters.index(value)
+        if kind is str:
+            rows[key] = list(key), value
+    return from_rows(list(rows.values()))
+
+
+def data_for(construction, seed):
+    """Random data that the construction takes."""
+    if construction.every:
+        return tokens(8, length=3, labels=3, seed=seed)
+    if not construction.last:
+        return multisets(10, length=4, labels=3, seed=seed)
+    if construction.name == "bit-extraction" and seed % 2:
+        return random(10, length=3, labels=3, seed=seed)
+    return words(seed, kind=(str, int)[seed % 2])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", sorted(set(by_name) - SEARCHED))
+def test_predicted_counts_are_the_built_ones(name, seed):
+    construction = by_name[name]
+    dataset = data_for(construction, seed)
+    options = Options(positions=orders(construction, dataset, None), seed=seed)
+    found = construction.predict(*prepare(construction, dataset, options, "refuse"), options)
+    model = compile(dataset, method=construction.name, form=construction.form, seed=seed)
+    counts = model.about["parameters"]
+    assert found.parameters == counts["counted"] + counts["outside"]
+    assert found.depth == model.network.depth
+
+
+def test_positions_are_predicted_too():
+    dataset = words(5)
+    options = Options(positions=True)
+    construction = by_name["bit-extraction"]
+    found = construction.predict(*prepare(construction, dataset, options, "refuse"), options)
+    model = compile(dataset, method="bit-extraction", positions=True)
+    assert found.parameters == model.about["parameters"]["nonzero"]
+    assert (found.parameters, found.depth) != (0, 0) and found.depth == model.network.depth
+
+
+def test_what_is_named_is_predicted():
+    """Neurons and heads that are named leave nothing to search for."""
+    dataset = words(1)
+    for name, options in (
+        ("one-layer-narrow", Options(neurons=9)),
+        ("attention-only-argmax", Options(heads=3)),
+    ):
+        construction = by_name[name]
+        ready = prepare(construction, dataset, options, "refuse")
+        assert construction.predict(*ready, Options()) is None
+        assert construction.predict(*ready, options).parameters > 0
+
+
+@pytest.mark.parametrize("name", sorted(SEARCHED))
+def test_the_others_say_so(name):
+    construction = by_name[name]
+    dataset = data_for(construction, 0)
+    rows = {row.name: row for row in compare(dataset, Question(Data()))}
+    assert rows[name].applies and rows[name].parameters is None
+    assert "--build" in rows[name].reason
+
+
+def refusal(dataset, construction):
+    try:
+        compile(dataset, method=construction.name, form=construction.form)
+    except ByheartError as error:
+        return str(error)
+    return None
+
+
+CONFLICT = [(["a", "b"], "x"), (["a", "b"], "y"), (["b"], "x")]
+REFUSED = {
+    "conflict": from_rows(CONFLICT),
+    "every": from_rows([(["a", "b"], ["x", "y"])]),
+    "vectors": from_rows([([[0.5, 1], [2, 3]], 0), ([[0.5, 1]], 1)]),
+    "one token": from_rows([(["a"], "a"), (["a", "a"], "a")]),
+    "empty": from_rows([([1], 0), ([], 1)]),
+    "no ids": from_rows([([-1], 0), ([-2], 1)]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_apply_has_the_sentence_of_compile(name):
+    """Without building anything; and what applies is not refused by compile."""
+    dataset = REFUSED[name]
+    rows = {row.name: row for row in compare(dataset, Question(Data()))}
+    assert set(rows) >= set(by_name)
+    for title, construction in by_name.items():
+        row, reason = rows[title], refusal(dataset, construction)
+        assert row.applies is (reason is None), (title, reason)
+        if reason is not None:
+            assert row.reason == reason and row.parameters is None
+    assert any(not rows[title].applies for title in by_name)
+
+
+def test_conflicts_can_be_settled_where_labels_are_stored():
+    rows = compare(REFUSED["conflict"], Question(Data()), Choice(on_conflict="majority"))
+    found = {row.name: row for row in rows}
+    assert found["bit-extraction"].applies and found["one-layer"].applies
+
+
+def test_order_is_from_small_to_large():
+    rows = [
+        Row("a", "bound", "at_least", None, 5),
+        Row("b", "construction", "at_most", 30),
+        Row("c", "construction", "at_most", 1, applies=False, reason="no"),
+        Row("d", "bound", "at_most", 7.5),
+        Row("e", "construction", "at_most", None, None, reason="search"),
+        Row("f", "construction", "at_most", 3, 900),
+    ]
+    assert "".join(row.name for row in ordered(rows)) == "fdbaec"
+
+
+def test_bounds_are_those_of_the_data():
+    facts = dataset_facts(words(0))
+    rows = bound_rows(Question(facts))
+    names = [row.name for row in rows]
+    assert len(set(names)) == len(names) > 10
+    assert all(row.kind == "bound" and set(row.json()) == KEYS for row in rows)
+    thumb = [row for row in rows if "rule of thumb" in row.name]
+    assert len(thumb) == 2 and all(row.direction == "at_least" for row in thumb)
+    (bits,) = [row for row in rows if row.bits is not None]
+    assert bits.parameters is None
+    needed = next(row for row in rows if row.name.startswith("madden2024, Lemma 1"))
+    built = next(row for row in compare(words(0), Question(facts)) if row.name == "one-layer")
+    assert needed.parameters <= built.parameters
+
+
+@pytest.mark.parametrize("dataset", [words(3), tokens(9, length=2, labels=2)])
+def test_beginnings_are_datasets_of_their_own(dataset):
+    for count in (1, 4, len(dataset)):
+        part = beginning(dataset, count)
+        rows = []
+        for i in range(count):
+            names = [dataset.label(k) for k in np.flatnonzero(dataset.owner == i)]
+            rows.append((dataset.sequence(i), names if dataset.every else names[0]))
+        assert part.sha256() == from_rows(rows).sha256()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("compare") / "d.jsonl"
+    rows = [{"input": list("abc"[i % 3] + "ab"[i % 2]), "label": "ab"[i // 3]} for i in range(6)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_the_command(file, capsys):
+    assert main(["compare", str(file), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert all(set(row) == KEYS for row in answer["rows"])
+    assert {row["kind"] for row in answer["rows"]} == {"construction", "bound"}
+    assert (answer["dataset"]["contexts"], answer["sweep"], answer["built"]) == (6, [], False)
+    assert all(row["evidence"] is row["seconds"] is None for row in answer["rows"])
+    assert main(["compare", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "Does not apply" in shown and "hash-fold-retrieve" in shown
+
+
+def test_sweeps_and_pictures(file, tmp_path):
+    picture = tmp_path / "p.svg"
+    answer = command(file, sweep="4, 2,6", plot=picture)
+    assert [step["dataset"]["sequences"] for step in answer["sweep"]] == [2, 4, 6]
+    assert answer["rows"] == answer["sweep"][-1]["rows"]
+    assert answer["dataset"]["name"] == "d.jsonl" and "bit-extraction" in picture.read_text()
+    assert command(file, plot=tmp_path / "q.png")["picture"].endswith("q.png")
+
+
+@pytest.mark.slow
+def test_what_is_built_is_measured(file):
+    rows = command(file, build=True)["rows"]
+    built = [row for row in rows if row["kind"] == "construction" and row["applies"]]
+    assert len(built) >= 15
+    for row in built:
+        assert row["evidence"] == "proved" and row["seconds"] > 0 and row["bits"] > 0
+        assert row["parameters"] > 0 and row["depth"] > 0 and row["reason"] is None
+
+
+def test_one_row_that_is_built(file, monkeypatch):
+    monkeypatch.setattr(
+        "byheart.compiler.comparing.ALL", (by_name["one-layer"], by_name["bit-extraction"])
+    )
+    rows = {row["name"]: row for row in command(file, build=True)["rows"]}
+    plain = {row["name"]: row for row in command(file)["rows"]}
+    for name in ("one-layer", "bit-extraction"):
+        assert rows[name]["evidence"] == "proved" and rows[name]["reason"] is None
+        for key in ("parameters", "depth"):
+            assert rows[name][key] == plain[name][key]
+        assert rows[name]["bits"] > 0 and rows[name]["seconds"] > 0
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        (["--sweep", "1,x"], "list of positive whole numbers"),
+        (["--sweep", "0"], "list of positive whole numbers"),
+        (["--sweep", "7"], "the data has 6 sequences, not 7"),
+        (["--on-conflict", "guess"], "--on-conflict is one of"),
+        (["--plot", "p.doc"], "p.doc"),
+    ],
+)
+def test_refusals(file, options, reason, capsys):
+    assert main(["compare", str(file), *options]) == 2
+    shown = capsys.readouterr()
+    assert reason in shown.err and shown.out == ""
+
+
+def test_counts_of():
+    assert counts_of(" 30,4,30 ") == [4, 30]
+
+
+def test_names_have_room():
+    heights = sorted([0.2] * 5 + [0.99] * 4 + [0.5])
+    placed = spread(heights)
+    assert placed == sorted(placed) and max(placed) <= 1 + 1e-9
+    assert min(b - a for a, b in zip(placed, placed[1:], strict=False)) >= ROOM - 1e-9
+    assert spread([]) == [] and spread([0.4]) == [0.4]
+
+
+def test_what_section_6_of_dana2024_compares_with():
+    """Mahdavi et al.: (T_0 - 1) / (d_h - 1) heads; a linear memory reads single tokens."""
+    rows = [(["a", "b"], "x"), (["b", "a"], "y"), (["a", "a"], "x"), (["b", "b"], "y")]
+    dataset = from_rows(rows)
+    found = {row.name: row for row in compare(dataset, Question(data=dataset_facts(dataset)))}
+    named = {name.partition(":")[0]: row for name, row in found.items()}
+    mahdavi = named["mahdavi2024, Theorem 1 (dana2024, section 6)"]
+    d, heads = 10, 1  # ceil(3 / 9)
+    assert mahdavi.parameters == d * (2 + 2 * 4 + 4 * d * heads) and mahdavi.applies
+    assert named["huben2023 (dana2024, section 6)"].parameters is None
+    memory = named["cabannes2024 (dana2024, section 6)"]
+    assert not memory.applies and "S = 1" in memory.reason
+    both = from_rows([*rows, (["a", "b"], "y")])
+    found = compare(both, Question(data=dataset_facts(both)))
+    assert not any(row.applies for row in found if "section 6" in row.name)

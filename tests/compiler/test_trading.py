@@ -1,0 +1,148 @@
+"""tradeoff: parameters against bits a parameter."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from byheart.cli import main
+from byheart.commands.tradeoff import tradeoff as command
+from byheart.compiler.trading import limits_of, steps, tradeoff
+from byheart.constructions import ALL
+from byheart.constructions.hash_fold_retrieve import HashFoldRetrieve
+from byheart.data.load import from_rows, write_jsonl
+from byheart.errors import AssumptionError, ByheartError
+
+ROWS = [([i % 5, i % 7, i], i % 3) for i in range(30)]
+COMPILE = sys.modules["byheart.compiler.compiling"]
+
+
+class Small(HashFoldRetrieve):
+    """Stands in for limited-bits: it keeps to no limit, but refuses one below `least`."""
+
+    name = "limited-bits"
+    form = "small"
+    takes = HashFoldRetrieve.takes | {"bits"}
+    least = 20
+
+    @property
+    def header(self):
+        return HashFoldRetrieve().header
+
+    def build(self, dataset, contexts, options, report):
+        if options.bits < self.least:
+            raise AssumptionError(f"A3 fails: this needs at least {self.least} bits")
+        return super().build(dataset, contexts, replace(options, bits=None), report)
+
+
+class Faithful(Small):
+    form = "faithful"
+    least = 40
+
+
+@pytest.fixture
+def stand_ins(monkeypatch):
+    others = tuple(c for c in ALL if c.name != "limited-bits")
+    monkeypatch.setattr(COMPILE, "ALL", (*others, Small(), Faithful()))
+
+
+@pytest.fixture
+def data(tmp_path):
+    write_jsonl(from_rows(ROWS), tmp_path / "data.jsonl")
+    return tmp_path / "data.jsonl"
+
+
+def test_steps_go_from_the_smallest_to_64():
+    assert steps(16)[0] == 16 and steps(16)[-1] == 64 and len(steps(16)) == 8
+    assert steps(1)[0] == 1 and steps(1)[-1] == 64
+    assert steps(100)[0] == 100 and steps(100)[-1] == 200
+
+
+def test_limits_are_read():
+    assert limits_of("32, 16,24") == [16, 24, 32]
+    for wrong in ("", "16,,24", "0", "-3", "1.5", "x", "9" * 40):
+        with pytest.raises(ByheartError, match="whole numbers"):
+            limits_of(wrong)
+
+
+def test_a_row_a_form_and_limit(stand_ins):
+    answer = tradeoff(from_rows(ROWS), forms=("small", "faithful"), bits=[16, 32, 64])
+    rows = {(row["form"], row["bits"]): row for row in answer["rows"]}
+    assert list(rows) == [(form, b) for form in ("small", "faithful") for b in (16, 32, 64)]
+    assert answer["smallest"] == {"small": 20, "faithful": 40}
+    for form, bits in (("small", 16), ("faithful", 16), ("faithful", 32)):
+        row = rows[form, bits]
+        assert "at least" in row["reason"] and row["nonzero"] is None and row["evidence"] is None
+    for form, bits in (("small", 32), ("faithful", 64)):
+        assert rows[form, bits]["nonzero"] == answer["plain"]["nonzero"] > 0
+        assert rows[form, bits]["reason"] is None and rows[form, bits]["evidence"] == "proved"
+    assert answer["plain"]["method"] == "hash-fold-retrieve"
+
+
+def test_without_limits_it_begins_at_the_smallest(stand_ins):
+    answer = tradeoff(from_rows(ROWS))
+    assert [row["bits"] for row in answer["rows"]] == steps(20)
+    assert all(row["reason"] is None for row in answer["rows"])
+
+
+def test_other_refusals_are_not_rows(stand_ins):
+    with pytest.raises(AssumptionError, match="A1"):
+        tradeoff(from_rows([(["a"], 1), (["a"], 2)]))
+
+
+@pytest.mark.parametrize("construction", [c for c in ALL if c.name == "limited-bits"])
+def test_limits_are_kept(construction):
+    """The real construction: no parameter is longer than its limit, fewer bits are refused."""
+    answer = tradeoff(from_rows(ROWS), forms=(construction.form,), bits=[2, 40, 64])
+    refused, *built = answer["rows"]
+    least = answer["smallest"][construction.form]
+    assert least > 2 and str(least) in refused["reason"]
+    for row in built:
+        assert row["evidence"] == "proved" and row["largest"] <= row["bits"]
+
+
+# --- the command
+
+
+def run(capsys, *arguments):
+    code = main([str(x) for x in arguments])
+    return code, *capsys.readouterr()
+
+
+def test_json_is_one_object(stand_ins, capsys, data):
+    code, output, errors = run(capsys, "tradeoff", data, "--bits", "16,32", "--json")
+    assert (code, errors, output.count("\n")) == (0, "", 1)
+    answer = json.loads(output)
+    assert [row["bits"] for row in answer["rows"]] == [16, 32]
+    assert answer["dataset"]["name"] == "data.jsonl" and answer["picture"] is None
+
+
+def test_text_has_a_row_a_limit(stand_ins, capsys, data):
+    code, output, _ = run(capsys, "tradeoff", data, "--bits", "16,32", "--form", "both")
+    assert code == 0 and "no limit" in output and "faithful" in output and "A3" in output
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+@pytest.mark.parametrize("bits", ["16,32,64", "1,2"])  # also if nothing could be built
+def test_pictures(stand_ins, data, tmp_path, ending, bits):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"picture.{ending}"
+    answer = command(data, bits=bits, form="both", output=path)
+    content = path.read_bytes()
+    assert answer["picture"] == str(path) and len(content) > 1000
+    command(data, bits=bits, form="both", output=path, force=True)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-o", "picture.jpg"), ".svg or .png"),
+        (("--bits", "many"), "whole numbers"),
+        (("--form", "other"), "--form"),
+    ],
+)
+def test_refusals(stand_ins, capsys, data, options, said):
+    code, output, errors = run(capsys, "tradeoff", data, *options)
+    assert (code, output, errors.count("\n")) == (2, "", 1) and said in errors

@@ -1,0 +1,30 @@
+"""What tests of several rooms share."""
+
+import pytest
+
+# parameters of one layer by its kind, from the width that it reads and the rows that it makes
+DENSE = {
+    "linear": lambda width, rows: rows * (width + 1),
+    "relu": lambda width, rows: rows * (width + 1),
+    "embedding": lambda width, rows: rows * (width + 1),  # and one column for the position
+    "feed_forward": lambda width, rows: rows * (2 * width + 1) + width,
+    "uniform_attention": lambda width, rows: 2 * width * rows,
+    "sparse_attention": lambda width, rows: 2 * width * rows,
+    "hard_attention": lambda width, rows: 4 * width * rows,
+    "sum": lambda width, rows: 0,
+}
+
+
+@pytest.fixture(scope="session")
+def dense_parameters():
+    """The parameters of a network with its zeros, by formulas of eq. (4) and (43)."""
+
+    def count(network):
+        names = ("weight", "W1", "W_V")
+        total = 0
+        for layer in network.layers:
+            first = next((layer.tensors[n] for n in names if n in layer.tensors), None)
+            total += DENSE[layer.kind](*((first.columns, first.rows) if first else (0, 0)))
+        return total
+
+    return count

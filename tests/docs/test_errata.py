@@ -1,0 +1,54 @@
+"""The page of errata is what docs/make_errata.py writes now, and has all of them."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def program():
+    path = ROOT / "docs" / "make_errata.py"
+    place = importlib.util.spec_from_file_location("make_errata", path)
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_up_to_date(program):
+    assert program.PAGE.read_text() == program.page(), "run python docs/make_errata.py"
+
+
+def test_every_file_of_errata_is_a_paper_of_the_page(program):
+    files = {path.stem for path in program.TESTS.glob("test_*2*.py")}
+    assert files == {f"test_{paper}" for paper in program.PAPERS}
+
+
+def test_the_page_has_every_erratum(program):
+    page = program.page()
+    for paper in program.PAPERS:
+        path = program.TESTS / f"test_{paper}.py"
+        found = program.errata(path)
+        assert len(found) == path.read_text().count("    Statement: ")
+        for erratum in found:
+            assert f"`{erratum.test}`" in page and f"def {erratum.test}(" in path.read_text()
+
+
+def test_parts_that_are_missing_or_out_of_order_are_refused(program, tmp_path):
+    parts = ["Statement: a.", "Counterexample: b: c.", "Repair: d", "  _e_.", "Still holds: f."]
+    file = tmp_path / "test_one2020.py"
+
+    def write(lines):
+        body = "\n    ".join(["Title", "", *lines])
+        file.write_text(f'def test_it():\n    """{body}\n    """\n')
+
+    write(parts)
+    (found,) = program.errata(file)
+    assert found.title == "Title" and found.test == "test_it"
+    assert list(found.parts.values()) == ["a.", "b: c.", "d   _e_.", "f."]
+    for wrong in (parts[:-1], parts[::-1], ["Nothing", *parts]):
+        write(wrong)
+        with pytest.raises(AssertionError, match="test_it has the parts"):
+            program.errata(file)

@@ -1,0 +1,124 @@
+"""Lemmas C.1 and F.1: labels for the keys of the table, 0 for every other known key."""
+
+import math
+from fractions import Fraction
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from byheart.gadgets.key_values import group_size, lookup, split_lookup, table
+from byheart.gadgets.relu_layers import relu_layers
+from byheart.theory.kajitsuka2025.sizes import lookup_size
+
+fraction = cache(lambda value: value.fraction)
+
+
+def run(layers, column):
+    for layer in layers:
+        assert layer.weight.columns == len(column) and layer.bias.rows == layer.weight.rows
+        result = [Fraction(0)] * layer.weight.rows
+        for place, source, value in layer.weight.entries:
+            result[place] += fraction(value) * column[source]
+        for place, _, value in layer.bias.entries:
+            result[place] += fraction(value)
+        column = [max(Fraction(0), x) for x in result]
+    return column
+
+
+def nonzero(layers):
+    return sum(len(t.entries) for layer in layers for t in layer.tensors.values())
+
+
+@st.composite
+def cases(draw, most=12):
+    """Known keys, 2 or more apart, some of them with a label."""
+    gaps = draw(st.lists(st.fractions(2, 9, max_denominator=64), min_size=1, max_size=most))
+    known = [sum(gaps[: i + 1]) for i in range(len(gaps))]
+    classes = draw(st.integers(1, 9))
+    labels = draw(
+        st.lists(st.integers(0, classes), min_size=len(known), max_size=len(known)).filter(any)
+    )
+    key_bits = math.floor(known[-1]).bit_length() + draw(st.integers(0, 3))
+    chosen = [(math.floor(x), label) for x, label in zip(known, labels, strict=True) if label]
+    chosen = draw(st.permutations(chosen))
+    held = table([x for x, _ in chosen], [y for _, y in chosen], key_bits, classes.bit_length())
+    return known, labels, held
+
+
+@settings(deadline=None, max_examples=40)
+@given(cases())
+def test_lemma_c1(case):
+    known, labels, held = case
+    layers = relu_layers(["x"], lookup("x", held, "y"))
+    assert [run(layers, [x]) for x in known] == [[y] for y in labels]
+
+
+@settings(deadline=None, max_examples=40)
+@given(cases(8))
+def test_carried_and_zero_lanes(case):
+    known, labels, held = case
+    layers = relu_layers(["x"], lookup("x", held, "phi", {"F": "x"}, ["sum"]))
+    assert [run(layers, [x]) for x in known] == [
+        [y, x, 0] for x, y in zip(known, labels, strict=True)
+    ]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 400), st.integers(2, 12), st.integers(1, 12), st.integers(0, 2))
+def test_size(items, key_bits, label_bits, carried):
+    keys = [2 * i + 2 for i in range(items)]
+    key_bits = max(key_bits, keys[-1].bit_length())
+    held = table(keys, [1] * items, key_bits, label_bits)
+    names = {f"lane {i}": "x" for i in range(carried)}
+    layers = relu_layers(["x"], lookup("x", held, "y", names, ["zero"]))
+    size = lookup_size(items, key_bits, label_bits, 1, 1, carried)
+    assert nonzero(layers) == size.parameters
+    assert len(layers) == size.depth
+    assert max(layer.weight.rows for layer in layers) == size.width == 12 + carried
+    assert size.dense == sum(t.rows * t.columns for x in layers for t in x.tensors.values())
+
+
+def test_groups_without_a_member_are_dropped():
+    """D5: with m = round(sqrt(N log N)) groups of k = ceil(N / m), some j has (j-1) k + 1 > N."""
+    groups = {n: max(1, round(math.sqrt(n * math.log2(max(n, 2))))) for n in range(1, 60)}
+    empty = [n for n, m in groups.items() if (m - 1) * -(-n // m) + 1 > n]
+    assert empty
+    n = empty[0]
+    keys = [3 * i + 2 for i in range(n)]
+    held = table(keys, [1 + i % 3 for i in range(n)], keys[-1].bit_length(), 2)
+    layers = relu_layers(["x"], lookup("x", held, "y"))
+    assert [run(layers, [Fraction(x)]) for x in keys] == [[1 + i % 3] for i in range(n)]
+    assert -(-n // group_size(n)) < groups[n]
+
+
+def test_labels_need_the_bits_of_c_itself():
+    """D4: labels 1, 2 do not fit into log2(2) = 1 bit."""
+    with pytest.raises(AssertionError):
+        table([2, 4], [1, 2], 3, 1)
+    held = table([2, 4], [1, 2], 3, (2).bit_length())
+    layers = relu_layers(["x"], lookup("x", held, "y"))
+    assert [run(layers, [x]) for x in (2, 4)] == [[1], [2]]
+
+
+def test_keys_start_at_2():
+    """D8: free places have the key 0, which x = 1 would match; and relu loses what is below 0."""
+    with pytest.raises(AssertionError):
+        table([1, 4], [1, 1], 3, 1)
+
+
+@settings(deadline=None, max_examples=30)
+@given(cases(6), st.integers(1, 4), st.integers(1, 4))
+def test_lemma_f1(case, size, points):
+    """Every part re-emits x (limited_bits, D3), and none changes what another one found."""
+    known, labels, held = case
+    steps = list(split_lookup("x", held, "r", size, points))
+    layers = relu_layers(["x"], steps)
+    assert [run(layers, [x]) for x in known] == [[y, x] for x, y in zip(known, labels, strict=True)]
+    assert max(layer.weight.rows for layer in layers) == (13 if len(held) > points else 12)
+    parts = sum(tuple(r.lane for r in step.rows) == ("r", "x") for step in steps)
+    assert parts == -(-len(held) // points)
+    longest = max(e.value.fixed_bits for x in layers for t in x.tensors.values() for e in t.entries)
+    bits = size * max(held.key_bits, held.label_bits) + 2
+    assert longest <= max(bits, held.label_bits + 3, held.key_bits + 2)

@@ -1,0 +1,113 @@
+"""verify judges what the network says, and nothing that only looks right passes."""
+
+from dataclasses import replace
+
+import pytest
+
+from byheart import ByheartError, compile, from_rows, verify
+from byheart.exact.network import Linear, matrix, vector
+
+ROWS = [(["a", "b"], "x"), (["b", "a"], "y"), (["b"], "x"), (["a", "a"], "y")]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return compile(from_rows(ROWS))
+
+
+def test_proved(model):
+    found = verify(model, from_rows(ROWS))
+    assert (found.evidence, found.checked, found.correct, found.failures) == ("proved", 4, 4, ())
+
+
+@pytest.mark.parametrize("engine", ["exact", "limbs"])
+def test_a_changed_label_is_refuted(model, engine):
+    found = verify(model, from_rows([*ROWS[:3], (["a", "a"], "x")]), engine)
+    assert (found.evidence, found.correct) == ("refuted", 3)
+    assert found.failures == (
+        f"sequence 4: the label is 'x', the network says 'y' (output {model.labels.index('y')})",
+    )
+
+
+def test_a_word_or_label_the_model_does_not_know_is_wrong(model):
+    # an unknown word is read as padding, so the network may well give the right output
+    found = verify(model, from_rows([(["b"], "x"), (["new", "b"], "x"), (["b"], "new")]))
+    assert (found.evidence, found.correct) == ("refuted", 1)
+
+
+def test_no_output_stands_for_a_missing_label(model):
+    """A network that answers -1 must not pass as right on a label that it does not have."""
+    last = Linear(matrix(1, model.network.width, {}), vector({0: -1}, 1), "output")
+    always = replace(model.network, layers=(*model.network.layers[:-1], last))
+    found = verify(replace(model, network=always), from_rows([(["a", "b"], "new")]))
+    assert (found.evidence, found.correct) == ("refuted", 0)
+
+
+def test_a_sample_is_no_proof(model):
+    found = verify(model, from_rows(ROWS), sample=3, seed=1)
+    assert (found.evidence, found.checked, found.correct, found.holds) == ("sampled", 3, 3, True)
+    assert verify(model, from_rows(ROWS), sample=4).evidence == "proved"
+    assert verify(model, from_rows(ROWS), sample=99).checked == 4
+    wrong = from_rows([*ROWS[:3], (["a", "a"], "x")])
+    found = {verify(model, wrong, sample=2, seed=seed).evidence for seed in range(20)}
+    assert found == {"sampled", "refuted"}
+
+
+# --- a label for every token, and empty sequences
+
+
+TAGS = [(["a", "b"], ["x", "y"]), (["b", "b", "c"], ["y", "y", "z"])]
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    return compile(from_rows(TAGS))
+
+
+@pytest.mark.parametrize("engine", ["exact", "limbs"])
+def test_labels_of_tokens_are_counted_one_by_one(tagger, engine):
+    found = verify(tagger, from_rows(TAGS), engine)
+    assert (found.evidence, found.checked, found.correct) == ("proved", 5, 5)
+    found = verify(tagger, from_rows([TAGS[0], (["b", "b", "c"], ["y", "y", "x"])]), engine)
+    assert (found.evidence, found.checked, found.correct) == ("refuted", 5, 4)
+    (sentence,) = found.failures
+    assert sentence.startswith("sequence 2, token 3: the label is 'x', the network says 'z'")
+
+
+def test_a_word_or_label_that_the_tagger_does_not_know_is_wrong(tagger):
+    found = verify(tagger, from_rows([TAGS[0], (["b", "new", "c"], ["y", "y", "z"])]))
+    assert (found.checked, found.correct) == (5, 2)  # the whole sequence has no answer
+    found = verify(tagger, from_rows([(["a", "b"], ["x", "new"])]))
+    assert (found.checked, found.correct) == (2, 1)
+
+
+def test_a_sample_of_sequences_checks_all_their_tokens(tagger):
+    found = {verify(tagger, from_rows(TAGS), sample=1, seed=seed).checked for seed in range(9)}
+    assert found == {2, 3}
+
+
+def test_data_of_the_other_kind_is_refused(model, tagger):
+    with pytest.raises(ByheartError, match="label for every token, and the data has one for"):
+        verify(tagger, from_rows(ROWS))
+    with pytest.raises(ByheartError, match="label for the sequence, and the data has one for"):
+        verify(model, from_rows(TAGS))
+
+
+def test_empty_sequences_are_read_by_deep_sets_only(model):
+    rows = [([], "x"), (["a"], "y"), (["a", "b"], "x")]
+    with pytest.raises(ByheartError, match="sequence 1 is empty"):
+        verify(model, from_rows(rows))
+    with pytest.raises(ByheartError, match="1 to 2 tokens"):
+        model.recall([])
+    sets = compile(from_rows(rows), method="deep-sets")
+    assert verify(sets, from_rows(rows)).evidence == "proved"
+    found = verify(sets, from_rows([([], "y"), *rows[1:]]))
+    assert (found.evidence, found.correct) == ("refuted", 2)
+    assert sets.recall([]) == "x"
+
+
+def test_longer_and_other_data_are_refused(model):
+    with pytest.raises(ByheartError, match="at most 2"):
+        verify(model, from_rows([(["a", "b", "a"], "x")]))
+    with pytest.raises(ByheartError, match="number tokens"):
+        verify(model, from_rows([([1, 2], "x")]))
