@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 import byheart
+from byheart.constructions.attention_only import AttentionOnly
 from byheart.constructions.attention_only import solve as solving
 from byheart.constructions.attention_only.plan import plan
-from byheart.constructions.base import Options
 from byheart.data.contexts import contexts
 from byheart.data.dataset import Dataset
 from byheart.data.load import from_rows
@@ -71,7 +71,7 @@ def stages(dataset: Dataset, options: dict) -> dict:
     """Seconds of the features, of solving with them, and of a bare LU; and the condition number."""
     from scipy.linalg import lu_factor
 
-    found = plan("", targets(dataset, contexts(dataset, positions=True)), Options(**options))
+    found = plan("", targets(dataset, contexts(dataset, positions=True)), AttentionOnly(**options))
     tokens, shape = gadget.rows(found.targets), found.shape
     started = time.perf_counter()
     drawn = solving.drawn(shape, tokens, np.random.default_rng([0, 1]))

@@ -90,7 +90,7 @@ def engines(sequences: int) -> dict:
     """
     dataset = random(sequences, seed=0)
     model = byheart.compile(dataset)
-    batch, wanted = model.batch(dataset)
+    batch, wanted = model.claim.batch(model, dataset)
     evaluate(model.network, batch, "limbs")
     rates = {"checker": checker_rate(model, dataset)}
     for engine in ("limbs", "exact", "limbs"):

@@ -1,6 +1,8 @@
 """byheart compiles a dataset into a transformer that provably knows it by heart."""
 
 from .compiler.compiling import compile as compile
+from .compiler.explaining import explain as explain
+from .compiler.methods import methods as methods
 from .data.dataset import Dataset as Dataset
 from .data.load import from_rows as from_rows
 from .data.load import load as load
@@ -9,8 +11,7 @@ from .errors import ByheartError as ByheartError
 from .errors import DisagreementError as DisagreementError
 from .models.context_ids import context_ids as context_ids
 from .models.context_ids import contextual_mapping as contextual_mapping
-from .models.folder import open as open
-from .models.language_model import LanguageModel as LanguageModel
+from .models.folder.read import open as open
 from .models.model import Model as Model
 from .models.verification import Verification as Verification
 from .models.verification import verify as verify

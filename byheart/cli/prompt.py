@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..commands.loading import stored
 from ..errors import ByheartError
+from ..models.source import stored
 from .output import print_json, spaced
 from .progress import watching
 
 if TYPE_CHECKING:
-    from ..commands.loading import AnyModel
-    from ..commands.recall import Choose
+    from ..models.model import Model
+    from ..models.recall import Choose
 
 CANDIDATES, LEAST = 8, 0.001  # tokens that are shown with their chances, and the least of these
 
@@ -29,7 +29,7 @@ class Asking:
 
 def run(directory: Path, words: list[str], file: Path | None, asking: Asking, json: bool) -> None:
     """Answer what is asked; without tokens and file, every line of standard input."""
-    from ..commands.recall import recall
+    from ..commands.models import recall
 
     for word in words:
         if word.startswith("--") and len(word) > 2:
@@ -44,8 +44,8 @@ def run(directory: Path, words: list[str], file: Path | None, asking: Asking, js
 
 def _listen(directory: Path, asking: Asking, json: bool) -> None:
     """Answer standard input, line by line; a program gets all answers at once."""
-    from ..commands.recall import drawing
-    from ..models import folder
+    from ..models.folder import read as folder
+    from ..models.recall import drawing
 
     model = folder.open(directory)
     choose = drawing(model, asking.seed) if asking.draw else None
@@ -60,17 +60,15 @@ def _listen(directory: Path, asking: Asking, json: bool) -> None:
             sys.stdout.flush()
 
 
-def _asked(
-    model: "AnyModel", lines: list[str], asking: Asking, choose: "Choose | None"
-) -> list[dict]:
-    from ..commands.questions import from_line
-    from ..commands.recall import ask
+def _asked(model: "Model", lines: list[str], asking: Asking, choose: "Choose | None") -> list[dict]:
+    from ..models.questions import from_line
+    from ..models.recall import ask
 
     questions = [from_line(model, line) for line in lines if line.strip()]
     return ask(model, questions, steps=asking.steps, trace=asking.trace, choose=choose)
 
 
-def _converse(model: "AnyModel", asking: Asking, choose: "Choose | None") -> None:
+def _converse(model: "Model", asking: Asking, choose: "Choose | None") -> None:
     """A prompt until the end of input; an unreadable question is answered with the reason."""
     print(_greeting(model))
     while True:
@@ -85,9 +83,9 @@ def _converse(model: "AnyModel", asking: Asking, choose: "Choose | None") -> Non
             print(error)
 
 
-def _greeting(model: "AnyModel") -> str:
+def _greeting(model: "Model") -> str:
     reads = {"string": "words", "number": "numbers", "vector": "vectors, as [1, 2] [3, 4]"}
-    if model.unknown is not None:
+    if model.claim.unknown is not None:
         other = "It says unknown to most other inputs."
     else:
         other = "To any other input it may say anything."
@@ -95,7 +93,7 @@ def _greeting(model: "AnyModel") -> str:
         other += " Give it a beginning, or as many words as that."
     about = model.about.get("data") or {}
     known = f"{about.get('sequences')} sequences"
-    if hasattr(model, "gap"):  # it stores distributions
+    if model.claim.conflicts is False:  # it stores distributions
         known = f"what follows {about.get('contexts')} contexts"
     return (
         f"This model knows {known} of at most {model.length} tokens ({reads[model.kind]}).\n"

@@ -1,11 +1,9 @@
 """The keys that compile, verify and demo answer with."""
 
-import math
 from collections.abc import Mapping, Sequence
 
-from ..models.language_model import LanguageModel
 from ..models.model import Model
-from ..models.verification import Fit, Verification
+from ..models.verification import Verification
 
 DATASET = ("sequences", "contexts", "labels", "length", "vocabulary")
 BITS = ("total", "fixed", "encoded", "largest", "information")
@@ -13,12 +11,12 @@ PARAMETERS = ("nonzero", "dense", "counted", "outside")
 
 
 def answer(
-    model: Model | LanguageModel,
+    model: Model,
     verified: Verification | None,
     seconds: Mapping,
     failures: Sequence[str] = (),
 ) -> dict:
-    """What is known about a model, and on what evidence."""
+    """The sizes of a model, and the evidence that it keeps its claim."""
     about = model.about
     found = {
         "method": about["method"],
@@ -35,26 +33,7 @@ def answer(
         "notes": list(about.get("notes") or ()),
         "failures": list(failures),
     }
-    if isinstance(model, LanguageModel):
-        found |= {"gap": model.gap, **fitted(verified.fit if verified else None)}
-    return found
+    return found | model.claim.facts(verified)
 
 
 NOT_CHECKED = {"checked": 0, "correct": 0, "evidence": None}
-
-
-def fitted(fit: Fit | None) -> dict:
-    """How well distributions are stored; null where nothing was compared, or is not finite."""
-    if fit is None:
-        return dict.fromkeys(("divergence", "loss", "accuracy", "predictions"))
-    return {
-        "divergence": {"mean": _finite(fit.mean), "max": _finite(fit.max)},
-        "loss": {"total": _finite(fit.loss), "entropy": fit.entropy},
-        "accuracy": fit.accuracy,
-        "predictions": fit.predictions,
-    }
-
-
-def _finite(number: float) -> float | None:
-    """JSON knows no infinity."""
-    return number if math.isfinite(number) else None

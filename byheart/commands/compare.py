@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..compiler.saved_rows import Models, opened, row
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
 from .explain import checked_picture
-from .folders import Models, opened, row
 
 if TYPE_CHECKING:
     from ..compiler.comparing import Choice

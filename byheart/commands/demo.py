@@ -11,7 +11,7 @@ from ..machine.watch import SILENT, Watch
 
 if TYPE_CHECKING:
     from ..data.dataset import Dataset
-    from .loading import AnyModel
+    from ..models.model import Model
 
 BOOK = Path(__file__).resolve().parents[1] / "data" / "book.txt"
 SEED = 0
@@ -22,7 +22,7 @@ LONGEST = 10_000  # words; a recitation that loops is stopped
 class Prepared:
     """The book's model, proved, and what is known about it."""
 
-    model: "AnyModel"
+    model: "Model"
     book: "Dataset"
     answer: dict
 
@@ -60,9 +60,9 @@ def perform(prepared: Prepared, listen: Callable[[str], None] = lambda word: Non
     return {**prepared.answer, "recited": words == _words(prepared.book), "words": len(words)}
 
 
-def recite(model: "AnyModel", first: str, listen: Callable[[str], None]) -> list[str]:
+def recite(model: "Model", first: str, listen: Callable[[str], None]) -> list[str]:
     """The words that the model says by itself after the first one: weights and vocabulary only."""
-    from .recall import continued
+    from ..models.recall import continued
 
     words = [first]
     listen(first)

@@ -63,7 +63,7 @@ def dimensions_of(text: str) -> list[int]:
 
 
 def _check_gap(gap: float) -> None:
-    from ..compiler.compiling import LARGEST_GAP, SMALLEST_GAP
+    from ..constructions.families import LARGEST_GAP, SMALLEST_GAP
 
     if not SMALLEST_GAP <= gap <= LARGEST_GAP:
         raise ByheartError(

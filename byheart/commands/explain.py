@@ -2,15 +2,10 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..machine.watch import SILENT, Watch
 from .data import refuse_existing
 from .models import build
-
-if TYPE_CHECKING:
-    from ..constructions.base import Header
-    from .loading import AnyModel
 
 
 def explain(
@@ -24,16 +19,17 @@ def explain(
     **options: object,
 ) -> dict:
     """Build and verify the network as compile does, and take it apart; options as there."""
-    from ..compiler.compiling import find
+    from ..compiler.explaining import explain as explain_model
+    from ..constructions import find
     from ..data.load import load
     from ..figures.pipeline import draw
     from ..pictures import write
 
-    header = find(method, options.get("form")).header  # type: ignore[arg-type]
+    find(method, options.get("form"))  # type: ignore[arg-type]
     picture = checked_picture(output, force)
     watch.stage("loading")
     model = build(load(data, **(loading or {})), watch, method=method, **options)
-    answer = _parts(model, header)
+    answer = explain_model(model).json()
     answer["dataset"]["name"] = Path(data).name
     answer["verified"] = model.about["verification"].json()
     answer["picture"] = None if picture is None else str(picture)
@@ -41,16 +37,6 @@ def explain(
         watch.stage("drawing")
         write(draw, answer, picture)
     return answer
-
-
-def _parts(model: "AnyModel", header: "Header") -> dict:
-    from ..compiler import decoder_stages
-    from ..compiler import explaining as explain
-    from ..models.language_model import LanguageModel
-
-    if isinstance(model, LanguageModel):
-        return decoder_stages.explain(model, header)
-    return explain.explain(model, header)
 
 
 def checked_picture(output: str | Path | None, force: bool) -> Path | None:

@@ -1,20 +1,19 @@
 """compile, verify and methods: datasets to proved models."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
-from .comparing import differences, unfitting
 from .data import refuse_existing
 
 if TYPE_CHECKING:
     from ..data.dataset import Dataset
+    from ..models.model import Model
     from ..models.verification import Verification
-    from .loading import AnyModel
 
 ENGINES = ("auto", "exact", "limbs")
 PROVE_LIMIT = 60.0  # seconds
@@ -51,29 +50,32 @@ def check_output(output: Path, force: bool) -> None:
     if not output.exists():
         return
     if not output.is_dir() or (any(output.iterdir()) and not (output / "config.json").is_file()):
-        raise ByheartError(f"{output} is no model folder, so --force does not replace it.")
+        raise ByheartError(f"{output} is not a model folder, so --force does not replace it.")
 
 
-def build(dataset: "Dataset", watch: Watch, **options: object) -> "AnyModel":
+def build(dataset: "Dataset", watch: Watch, **options: object) -> "Model":
     """byheart.compile, watched."""
     from ..compiler.compiling import compile
 
     check_limit(options.get("prove_limit", PROVE_LIMIT))
     watch.stage("building", len(dataset))
-    return compile(dataset, report=watch.note, progress=watch.advance, **options)  # type: ignore[arg-type]
+    unset = (None, False, 0, "nonzero", "uniform")
+    given = {
+        name: value
+        for name, value in options.items()
+        if value not in unset or (name == "positions" and value is not None)
+    }
+    return compile(dataset, watch=watch, **given)  # type: ignore[arg-type]
 
 
-def save(model: "AnyModel", output: Path, force: bool, dataset: "Dataset | None") -> None:
+def save(model: "Model", output: Path, force: bool, dataset: "Dataset | None") -> None:
     """Write the folder; data.jsonl holds the data the model was compiled on, conflicts resolved."""
-    from ..models import folder
-    from .loading import resolved
+    from ..models.source import resolved
 
-    if dataset is not None:
-        dataset = resolved(model, dataset)
-    folder.save(model, output, force=force, data=dataset)
+    model.save(output, force=force, data=None if dataset is None else resolved(model, dataset))
 
 
-def built_answer(model: "AnyModel", loaded: float) -> dict:
+def built_answer(model: "Model", loaded: float) -> dict:
     from .answer import answer
 
     return answer(model, model.about["verification"], {"load": loaded, **model.about["seconds"]})
@@ -91,9 +93,9 @@ def verify(
     watch: Watch = SILENT,
 ) -> dict:
     """Check a model folder; without data only its format, hashes and structure."""
-    from ..models import folder
+    from ..models.folder import read as folder
+    from ..models.source import load_for
     from .answer import answer
-    from .loading import load_for
 
     _check_choices(engine, sample, data)
     check_limit(prove_limit)
@@ -128,15 +130,13 @@ def _check_choices(engine: str, sample: int | None, data: str | Path | None) -> 
         raise ByheartError("--sample needs the data; name its file after the model folder.")
 
 
-def _check_engine(model: "AnyModel", engine: str) -> None:
-    from ..models.language_model import LanguageModel
-
-    if engine != "auto" and isinstance(model, LanguageModel):
+def _check_engine(model: "Model", engine: str) -> None:
+    if engine != "auto" and not model.claim.conflicts:
         raise ByheartError("--engine is for models that store labels; leave it out.")
 
 
 def _evaluated(
-    model: "AnyModel",
+    model: "Model",
     dataset: "Dataset",
     engine: str,
     sample: int | None,
@@ -145,9 +145,10 @@ def _evaluated(
     watch: Watch,
 ) -> "Verification":
     """The network's answers, and whether this is the data that the folder names."""
+    from ..models.source import differences
     from ..models.verification import REFUTED, Verification, verify
 
-    unfit = unfitting(model, dataset)
+    unfit = model.claim.unfitting(model, dataset)
     if unfit:
         return Verification(0, 0, REFUTED, engine, (unfit,))
     watch.stage("verifying", min(len(dataset), sample or len(dataset)))
@@ -161,7 +162,7 @@ def _placed(failures: tuple[str, ...], sample: int | None) -> list[str]:
 
 
 def _verify_apart(
-    model: "AnyModel",
+    model: "Model",
     directory: str | Path,
     data: str | Path | None,
     sample: int | None,
@@ -169,8 +170,8 @@ def _verify_apart(
     watch: Watch,
 ) -> dict:
     """The verdict of checker/check.py, run as its own process."""
+    from ..models.checker import Checked, check
     from .answer import answer
-    from .checker import Checked, check
 
     started = time.perf_counter()
     watch.stage("checking independently")
@@ -197,3 +198,29 @@ def methods() -> dict:
             for construction in ALL
         ]
     }
+
+
+def recall(
+    directory: str | Path,
+    tokens: Sequence[str] = (),
+    *,
+    file: str | Path | None = None,
+    steps: int | None = None,
+    trace: bool = False,
+    draw: bool = False,
+    seed: int = 0,
+    watch: Watch = SILENT,
+) -> dict:
+    """The answers to one question, or to all of a file."""
+    from ..models.folder import read as folder
+    from ..models.questions import from_file, from_words
+    from ..models.recall import ask, drawing
+
+    watch.stage("opening")
+    model = folder.open(directory)
+    if file is not None and tokens:
+        raise ByheartError("give either tokens or --file, not both.")
+    choose = drawing(model, seed) if draw else None
+    questions = from_file(model, file) if file is not None else [from_words(model, tokens)]
+    watch.stage("asking")
+    return {"answers": ask(model, questions, steps=steps, trace=trace, choose=choose)}

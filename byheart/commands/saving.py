@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..lab.problem import Problem
     from ..lab.sweeps.sweep import RowsByKey, Sweep
     from ..lab.trial import Trial
-    from .loading import AnyModel
+    from ..models.model import Model
 
 
 @dataclass(frozen=True)
@@ -94,14 +94,14 @@ class Saving:
 
     def _certified(
         self, chosen: "Sequence[Trial]", material: "Material", watch: Watch
-    ) -> "tuple[Trial, AnyModel]":
+    ) -> "tuple[Trial, Model]":
         """The first that can be certified, with its model; the reason of the last if none can."""
         for trial in chosen[:-1]:
             with suppress(ByheartError):
                 return trial, self._again(trial, material, watch)
         return chosen[-1], self._again(chosen[-1], material, watch)
 
-    def _again(self, trial: "Trial", material: "Material", watch: Watch) -> "AnyModel":
+    def _again(self, trial: "Trial", material: "Material", watch: Watch) -> "Model":
         from ..lab.certified.convert import model
 
         trained, row = model(

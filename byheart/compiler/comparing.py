@@ -8,15 +8,17 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
 from ..constructions import ALL
-from ..constructions.base import Construction, Options, Report
+from ..constructions.base import Construction, Report
 from ..data.contexts import occurring
 from ..data.dataset import Dataset
 from ..errors import ByheartError
+from ..machine.watch import Noting
 from ..theory import Question, answers
 from ..theory.dana2024.associations import Row as Association
 from ..theory.dana2024.associations import Task
 from ..theory.dana2024.associations import rows as associations
-from .compiling import compile, orders, prepare
+from .compiling import compile, configured, prepare
+from .compiling import ordered as ordered_by
 
 PREDICTED = "predicted: nothing was built."
 SEARCHED = "its size is found by a search: --build measures it."
@@ -109,8 +111,10 @@ def _predicted(
     row: Row, construction: Construction, dataset: Dataset, choice: Choice, report: Report
 ) -> Row:
     asked, on_conflict = choice.of(construction)
-    options = Options(positions=orders(construction, dataset, asked), seed=choice.seed)
-    size = construction.predict(*prepare(construction, dataset, options, on_conflict), options)
+    own = {} if asked is None else {"positions": asked}
+    made = configured(construction.name, construction.form, choice.seed, own)
+    made = ordered_by(made, dataset)
+    size = made.predict(*prepare(made, dataset, on_conflict))
     if size is None:
         return replace(row, reason=SEARCHED)
     return replace(row, parameters=size.parameters, depth=size.depth, reason=PREDICTED)
@@ -121,8 +125,8 @@ def _built(
 ) -> Row:
     positions, on_conflict = choice.of(construction)
     model = compile(
-        dataset, method=construction.name, form=construction.form, positions=positions,
-        on_conflict=on_conflict, seed=choice.seed, report=report,
+        dataset, construction.name, construction.form, on_conflict=on_conflict, seed=choice.seed,
+        watch=Noting(report), **({} if positions is None else {"positions": positions}),
     )  # fmt: skip
     counts, bits = model.about["parameters"], model.about["bits"]
     return replace(

@@ -4,10 +4,9 @@ The counterpart of explain.py for a Decoder. Every number is counted in the weig
 add up to the decoder; the number of parameters is the formula before eq. (3) of madden2024.
 """
 
-from ..constructions.base import Header
-from ..models.language_model import LanguageModel
+from ..models.model import Model
 from ..softmax.decoder import ATTENTION, TOKEN_SUM, Decoder, Shape, sizes
-from .explaining import AFTER, FIRST, LAST, MEETING, Stage, described
+from .stage import AFTER, FIRST, LAST, MEETING, Sentence, Stage
 
 TENSORS = {
     "embed": ("embedding.weight", "positions.weight"),
@@ -18,15 +17,6 @@ TENSORS = {
 }
 PARTS = {"embed": FIRST, "attend": MEETING, "sum": MEETING, "neurons": AFTER, "output": LAST}
 KINDS = {"embed": "embedding", "attend": "softmax_attention", "sum": "sum", "output": "linear"}
-SENTENCES = {
-    "embed": "Z gives each token its vector.",
-    "attend": "The last token looks at all: their mean, weighted by softmax scores.",
-    "sum": "The tokens' vectors are added up, each times the weight of its place.",
-    "neurons": "Each neuron is on if what was heard is beyond a threshold of its own.",
-    "output": "V turns the neurons into logits, softmax into the distribution.",
-}
-DIRECT = "V turns what was heard into logits, softmax into the distribution."
-POSITIONS = "Z gives each token its vector, U adds the vector of its place."
 FORMULAS = {  # (mixing, whether there are neurons): the number of parameters
     (ATTENTION, True): "omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d",
     (ATTENTION, False): "2 m_0 (d_0 + d_1) d + (2 omega + T) d",
@@ -34,28 +24,25 @@ FORMULAS = {  # (mixing, whether there are neurons): the number of parameters
 }
 
 
-def explain(model: LanguageModel, header: Header) -> dict:
-    """The stages of a decoder, their totals, and what the theorem says of it."""
-    decoder, shape = model.network, model.network.shape
-    parts = stages(decoder)
+def reads(model: Model) -> dict:
+    shape = model.network.shape
     return {
-        **described(model.about, header),
-        "input": {
-            "tokens": model.kind,
-            "dimension": shape.dimension,
-            "positions": shape.mixing == ATTENTION,
-            "length": shape.length,
-            "columns": shape.length,
-            "padding": None,
-            "extra": None,
-        },
-        "output": {"labels": shape.vocabulary, "unknown": False, "every": False},
-        "stages": [stage.json(sum(part.nonzero for part in parts)) for stage in parts],
-        "totals": _totals(model),
+        "tokens": model.kind,
+        "dimension": shape.dimension,
+        "positions": shape.mixing == ATTENTION,
+        "length": shape.length,
+        "columns": shape.length,
+        "padding": None,
+        "extra": None,
+    }
+
+
+def shape_facts(shape: Shape) -> dict:
+    """The sizes, and the number of parameters as a formula."""
+    return {
         "shape": shape._asdict(),
         "formula": FORMULAS[shape.mixing, shape.neurons > 0],
         "ratio": ratio(shape),
-        "gap": model.gap,
     }
 
 
@@ -69,21 +56,21 @@ def ratio(shape: Shape) -> float | None:
     return shape.parameters / ((shape.vocabulary - 1) * shape.neurons)
 
 
-def stages(decoder: Decoder) -> list[Stage]:
+def stages(decoder: Decoder, sentence: Sentence) -> list[Stage]:
     """Embed, attend or sum, neurons if there are any, output."""
     mixing = "attend" if decoder.shape.mixing == ATTENTION else "sum"
     names = ("embed", mixing, *(["neurons"] if decoder.shape.neurons else []), "output")
-    return [_stage(decoder, place, name) for place, name in enumerate(names)]
+    return [_stage(decoder, place, name, sentence) for place, name in enumerate(names)]
 
 
-def _stage(decoder: Decoder, place: int, name: str) -> Stage:
+def _stage(decoder: Decoder, place: int, name: str, sentence: Sentence) -> Stage:
     tensors = [decoder.tensors[key] for key in TENSORS[name] if key in decoder.tensors]
     found = [sizes(tensor.ravel()) for tensor in tensors]
     return Stage(
         PARTS[name],
         KINDS.get(name, decoder.shape.activation),
         name,
-        _sentence(decoder.shape, name),
+        sentence(KINDS.get(name, decoder.shape.activation), name),
         ((place, place),),
         int(PARTS[name] == MEETING),  # attention and neurons are one layer
         sum(size.nonzero for size in found),
@@ -94,18 +81,12 @@ def _stage(decoder: Decoder, place: int, name: str) -> Stage:
     )
 
 
-def _sentence(shape: Shape, name: str) -> str:
-    if name == "embed" and shape.mixing == ATTENTION:
-        return POSITIONS
-    return DIRECT if name == "output" and not shape.neurons else SENTENCES[name]
-
-
-def _totals(model: LanguageModel) -> dict:
-    parameters, bits = model.network.counts()
+def totals(network: Decoder) -> dict:
+    parameters, bits = network.counts()
     return {
         **parameters,
         "bits": bits["total"],
         "largest": bits["largest"],
-        "depth": model.network.depth,
-        "width": model.network.width,
+        "depth": network.depth,
+        "width": network.width,
     }

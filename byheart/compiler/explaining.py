@@ -5,108 +5,78 @@ column on its own, where columns meet, what is done after that, E_out. Every num
 the weights, so the stages add up to the network.
 """
 
+import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from ..constructions.base import Header
-from ..exact.network import Dyadic, Layer, Mixing, Network
+from ..errors import ByheartError
+from ..exact.network import Dyadic, Mixing, Network
+from ..models.claims import Distributions
 from ..models.model import Model
-
-FIRST, TOKENS, MEETING, AFTER, LAST = PARTS = ("input", "tokens", "meeting", "after", "output")
-
-# (kind of layer, stage): what it does
-SENTENCES = {
-    ("linear", "embed"): "E_in turns each token's vector into the numbers of its column.",
-    ("embedding", "embed"): "The embedding matrix gives each token id its column.",
-    ("feed_forward", "token hash"): "Folds mix the digits of each token's number.",
-    ("uniform_attention", "attend"): "Each column learns the sum over all columns.",
-    ("hard_attention", "attend"): "Each column adds what the columns with the largest score hold.",
-    ("sparse_attention", "gather"): "The extra token gathers the sum of all columns.",
-    ("sparse_attention", "attend"): "Each column reads that sum from the extra token.",
-    ("sum", "sum"): "All columns are added up to one.",
-    ("feed_forward", "mix"): "Folds mix the digits of the context's number.",
-    ("feed_forward", "store"): "Folds halve the context's number; each threshold stores a number.",
-    ("feed_forward", "gate"): "Bits of the context's number switch copies of the tables off.",
-    ("feed_forward", "row index"): "Bits of the context's number choose the row of a table.",
-    ("feed_forward", "column gate"): "Bits of the context's number open or close the shifts.",
-    ("feed_forward", "column index"): "Bits of the context's number choose how far to shift.",
-    ("feed_forward", "mark"): "Bits of the context's number make up its fingerprint.",
-    ("feed_forward", "select"): "The chosen row of each table is added to the stored sum.",
-    ("feed_forward", "add lanes"): "Copies of the tables that are on join the stored sum.",
-    ("feed_forward", "add"): "Copies of the tables that are on join the stored sum.",
-    ("feed_forward", "shift"): "The stored sum moves until the label's bits stand on top.",
-    ("feed_forward", "strip"): "Folds take off the high bits of the stored sum.",
-    ("feed_forward", "compare"): "The stored fingerprint is compared: an unknown input is told.",
-    ("feed_forward", "decode"): "The label's code word becomes the label's number.",
-    ("feed_forward", "read"): "Thresholds read the label's number digit by digit.",
-    ("relu", "select"): "Finds the group of the key and fetches the group's two long numbers.",
-    ("relu", "read"): "Tent maps read keys and values out of the two numbers, bit by bit.",
-    ("relu", "compare"): "Each key read is compared; the value of an equal one is kept.",
-    ("relu", "project"): "A projection turns the column into one scalar, the context id.",
-    ("linear", "output"): "E_out hands over the number of the label.",
-}
+from ..models.trace import made_by
+from ..softmax.decoder import Decoder
+from . import decoder_stages
+from .stage import AFTER, FIRST, LAST, MEETING, TOKENS, Sentence, Stage
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Layers of one name in one part.
+class Explanation:
+    """A network taken apart.
 
-    runs     its layers, first and last of each piece
-    depth    blocks: E_in and E_out are none
-    bits     of all its parameters, coded; `largest` of the longest one, in plain notation
+    stages   in the order in which they begin
+    header   the theorem that it is built after
+    answer   the same as JSON: stages, totals, what it reads and writes, the theorem
     """
 
-    part: str
-    kind: str
-    name: str
-    sentence: str
-    runs: tuple[tuple[int, int], ...]
-    depth: int
-    nonzero: int
-    dense: int
-    bits: int
-    largest: int
-    connections: int | None
+    stages: tuple[Stage, ...]
+    header: Header
+    answer: Mapping[str, Any]
 
-    def json(self, total: int) -> dict:
-        return {
-            "part": self.part,
-            "stage": self.name,
-            "kind": self.kind,
-            "does": self.sentence,
-            "layers": [list(run) for run in self.runs],
-            "depth": self.depth,
-            "nonzero": self.nonzero,
-            "dense": self.dense,
-            "bits": self.bits,
-            "largest": self.largest,
-            "share": self.nonzero / total if total else 0.0,
-            "connections": self.connections,
-        }
+    def json(self) -> dict:
+        return dict(self.answer)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.answer['method']}: {self.header.summary}"]
+        lines += [f"{x.name:<14}{x.nonzero:>9,} nonzero  {x.sentence}" for x in self.stages]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = (
+            f"<tr><td>{html.escape(x.name)}</td><td>{x.nonzero:,}</td><td>{x.bits:,}</td>"
+            f"<td>{html.escape(x.sentence)}</td></tr>"
+            for x in self.stages
+        )
+        head = "<tr><th>stage</th><th>nonzero</th><th>bits</th><th></th></tr>"
+        return f"<table>{head}{''.join(rows)}</table>"
 
 
-def explain(model: Model, header: Header) -> dict:
-    """The stages of a model, their totals, and what the theorem says of it."""
-    network, about = model.network, model.about
-    parts = stages(network)
-    nonzero = sum(stage.nonzero for stage in parts)
-    return {
-        **described(about, header),
-        "input": _input(model),
-        "output": {
-            "labels": len(model.labels),
-            "unknown": model.unknown is not None,
-            "every": network.every,
-        },
-        "stages": [stage.json(nonzero) for stage in parts],
-        "totals": _totals(network, parts),
-    }
+def explain(model: Model) -> Explanation:
+    """The stages of a model's network, what each of them costs, and the theorem behind it.
 
+    Args:
+        model: A model that a construction built, compiled just now or opened from its folder.
 
-def described(about: Mapping, header: Header) -> dict:
-    """The method, the data and the theorem."""
-    return {
+    Returns:
+        The explanation; it prints as a table, and `.json()` is what `byheart explain --json` says.
+
+    Example:
+        >>> import byheart
+        >>> data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
+        >>> [stage.name for stage in byheart.explain(byheart.compile(data)).stages][0]
+        'embed'
+    """
+    construction = made_by(model)
+    if construction is None:
+        raise ByheartError("the model was not built by a construction that this version has.")
+    header, network, about = construction.header, model.network, model.about
+    decoder = isinstance(network, Decoder)
+    make = decoder_stages.stages if decoder else stages
+    found = tuple(make(network, construction.stage_sentence))
+    nonzero = sum(stage.nonzero for stage in found)
+    answer = {
         "method": about["method"],
         "form": about["form"],
         "paper": header.paper,
@@ -117,24 +87,35 @@ def described(about: Mapping, header: Header) -> dict:
         "guarantee": header.guarantee,
         "departures": header.departures,
         "dataset": {key: value for key, value in about["data"].items() if key != "sha256"},
+        "input": decoder_stages.reads(model) if decoder else _reads(model),
+        "output": {
+            "labels": len(model.labels),
+            "unknown": model.claim.unknown is not None,
+            "every": model.every,
+        },
+        "stages": [stage.json(nonzero) for stage in found],
+        "totals": decoder_stages.totals(network) if decoder else _totals(network, found),
     }
+    if isinstance(model.claim, Distributions):
+        answer |= decoder_stages.shape_facts(network.shape) | {"gap": model.claim.gap}
+    return Explanation(found, header, answer)
 
 
-def _input(model: Model) -> dict:
+def _reads(model: Model) -> dict:
     reads = model.network.input
+
+    def floats(vector: Sequence[Dyadic] | None) -> list[float] | None:
+        return None if vector is None else [float(x.fraction) for x in vector]
+
     return {
         "tokens": model.kind,
         "dimension": reads.dimension,
         "positions": reads.positions,
         "length": reads.length,
         "columns": reads.columns,
-        "padding": _numbers(reads.padding),
-        "extra": _numbers(reads.extra),
+        "padding": floats(reads.padding),
+        "extra": floats(reads.extra),
     }
-
-
-def _numbers(vector: Sequence[Dyadic] | None) -> list[float] | None:
-    return None if vector is None else [float(x.fraction) for x in vector]
 
 
 def _totals(network: Network, parts: Iterable[Stage]) -> dict:
@@ -154,12 +135,12 @@ def _totals(network: Network, parts: Iterable[Stage]) -> dict:
     }
 
 
-def stages(network: Network) -> list[Stage]:
+def stages(network: Network, sentence: Sentence) -> list[Stage]:
     """The stages in the order in which they begin."""
     members: dict[tuple[str, str, str], list[int]] = {}
     for index, layer in enumerate(network.layers):
         members.setdefault((_part(network, index), layer.kind, layer.stage), []).append(index)
-    return [_stage(network, part, indices) for (part, _, _), indices in members.items()]
+    return [_stage(network, part, x, sentence) for (part, _, _), x in members.items()]
 
 
 def _part(network: Network, index: int) -> str:
@@ -171,7 +152,7 @@ def _part(network: Network, index: int) -> str:
     return TOKENS if meeting and index < meeting[-1] else AFTER
 
 
-def _stage(network: Network, part: str, indices: list[int]) -> Stage:
+def _stage(network: Network, part: str, indices: list[int], sentence: Sentence) -> Stage:
     layers = [network.layers[i] for i in indices]
     tensors = [tensor for layer in layers for tensor in layer.tensors.values()]
     values = [entry.value for tensor in tensors for entry in tensor.entries]
@@ -180,7 +161,7 @@ def _stage(network: Network, part: str, indices: list[int]) -> Stage:
         part,
         layers[0].kind,
         layers[0].stage,
-        sentence(layers[0]),
+        sentence(layers[0].kind, layers[0].stage),
         tuple(_runs(indices)),
         0 if part in (FIRST, LAST) else len(layers),
         len(values),
@@ -189,11 +170,6 @@ def _stage(network: Network, part: str, indices: list[int]) -> Stage:
         max((value.fixed_bits for value in values), default=0),
         sum(pairs) or None,
     )
-
-
-def sentence(layer: Layer) -> str:
-    """What the layer's stage does; its plain name if nobody has said it."""
-    return SENTENCES.get((layer.kind, layer.stage), layer.stage)
 
 
 def _runs(indices: Sequence[int]) -> Iterator[tuple[int, int]]:

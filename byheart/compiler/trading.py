@@ -6,11 +6,12 @@ Paper: kajitsuka2025, Theorem F.1. Every row is a network that was built and ver
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from ..constructions import find
 from ..constructions.base import Report
 from ..data.dataset import Dataset
 from ..errors import AssumptionError, ByheartError
 from ..models.model import Model
-from .compiling import compile, find
+from .compiling import compile
 
 METHOD, PLAIN = "limited-bits", "hash-fold-retrieve"
 STEPS, MOST = 8, 64  # limits that are tried if none are named, the largest of them
@@ -31,9 +32,7 @@ def tradeoff(
     """
 
     def build(**more: object) -> Model:
-        model = compile(dataset, **options, **more)  # type: ignore[arg-type]
-        assert isinstance(model, Model)  # both methods store labels
-        return model
+        return compile(dataset, **options, **more)  # type: ignore[arg-type]
 
     for form in forms:
         find(METHOD, form)

@@ -3,6 +3,7 @@
 Where a method has two forms, the first is what a user gets who names none.
 """
 
+from ..errors import ByheartError
 from .attention_only import AttentionOnly
 from .attention_only_approximate import AttentionOnlyApproximate
 from .attention_only_argmax import AttentionOnlyArgmax
@@ -18,7 +19,7 @@ from .one_layer_literal import OneLayerLiteral
 from .one_layer_narrow import OneLayerNarrow
 from .one_layer_smooth import OneLayerSmooth
 from .seq2seq import FaithfulSeq2Seq, SmallSeq2Seq
-from .sparse_attention import SparseAttentionSmall
+from .sparse_attention import SparseAttention
 from .token_averaging import TokenAveraging
 
 ALL: tuple[Construction, ...] = (
@@ -26,7 +27,7 @@ ALL: tuple[Construction, ...] = (
     BitExtraction(),
     SmallSeq2Seq(),
     FaithfulSeq2Seq(),
-    SparseAttentionSmall(),
+    SparseAttention(),
     SmallDeepSet(),
     FaithfulDeepSet(),
     SmallEmbedding(),
@@ -43,3 +44,19 @@ ALL: tuple[Construction, ...] = (
     AttentionOnlyApproximate(),
     AttentionOnlyArgmax(),
 )
+
+
+def find(method: str, form: str | None = None) -> Construction:
+    """The construction of that name, in its small form if there are two and none is named."""
+    named = [c for c in ALL if c.name == method]
+    if not named:
+        names = ", ".join(dict.fromkeys(c.name for c in ALL))
+        raise ByheartError(f"there is no method {method!r}; there are {names}.")
+    for construction in named:
+        if form is None or construction.form == form:
+            return construction
+    forms = [c.form for c in named if c.form]
+    has = f"the forms {' and '.join(forms)}, not {form!r}" if forms else "only one form"
+    both = dict.fromkeys(c.name for c in ALL if c.form == form)
+    others = f"; these have a {form} form: {', '.join(both)}" if both and not forms else ""
+    raise ByheartError(f"the method {method} has {has}{others}.")

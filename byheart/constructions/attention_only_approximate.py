@@ -27,6 +27,9 @@ Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T
              kept, W unembedding, E sequence embeddings, W_O output matrix.
 """
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..data.targets import Floats, Targets
@@ -39,37 +42,46 @@ from ..theory.dana2024.capacity import theorem_1_approximate
 from .attention_only.claim import GAP, SHARE, allowed, encoder_of, observed_in_float32, reached
 from .attention_only.plan import Plan, plan
 from .attention_only.solve import drawn
-from .base import Interpolant, Interpolation, Options, Report
+from .base import Built, Report, fixed, option
+from .families import AttentionDecoder
 from .one_layer import check_vocabulary
 
 EPSILON = 0.1
-MORE = "more --heads, a smaller --epsilon, "
+MORE = "more heads=..., a smaller epsilon=..., "
 BOUNDED = 1000  # contexts kept for which the theorem's bound is computed
 
 
-class AttentionOnlyApproximate(Interpolation):
+@dataclass(frozen=True)
+class AttentionOnlyApproximate(AttentionDecoder):
     name = "attention-only-approximate"
-    takes = frozenset({"dimension", "heads", "head_dimension", "encoder", "gap", "epsilon"})
+    tight: bool = fixed(False)
+    epsilon: float | None = option(
+        None,
+        "Share of the least likely contexts to leave out.",
+        metavar="SHARE",
+        least=0.0,
+        most=math.nextafter(1, 0),
+    )
 
-    def shape(self, targets: Targets, options: Options) -> Shape:
-        return self._plan(targets, options)[0].shape
+    def shape(self, targets: Targets) -> Shape:
+        return self._plan(targets)[0].shape
 
-    def _plan(self, targets: Targets, options: Options) -> tuple[Plan, Floats, int]:
+    def _plan(self, targets: Targets) -> tuple[Plan, Floats, int]:
         """What is to be built with the likeliest contexts first, their shares, and T_epsilon."""
         check_vocabulary(self.name, targets)
         likeliest = targets.subset(np.argsort(-targets.weight, kind="stable"))
         shares = likeliest.weight / likeliest.weight.sum()
-        found = plan(self.name, likeliest, options, _count(shares, options.epsilon))
-        return found, shares, _kept(found, shares, options)
+        found = plan(self.name, likeliest, self, _count(shares, self.epsilon))
+        return found, shares, _kept(found, shares, self)
 
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
-        found, shares, kept = self._plan(targets, options)
+    def interpolate(self, targets: Targets, report: Report) -> Built:
+        found, shares, kept = self._plan(targets)
         report(f"{kept:,} of {len(targets):,} contexts have {shares[:kept].sum():.3g} of all")
-        network, notes = _built(found, shares, kept, options)
-        largest, gap = reached(network, found.targets), options.gap or GAP
-        gap = gap if largest <= gap else allowed(largest, found.targets, options, MORE)
+        network, notes = _built(found, shares, kept, self)
+        largest, gap = reached(network, found.targets), self.gap or GAP
+        gap = gap if largest <= gap else allowed(largest, found.targets, self, MORE)
         notes = (*notes, observed_in_float32(network, found.targets))
-        return Interpolant(network, found.targets.vocabulary, gap, 1, notes)
+        return Built(network, 1, notes, vocabulary=found.targets.vocabulary, gap=gap)
 
 
 def _count(shares: Floats, epsilon: float | None) -> int:
@@ -82,7 +94,7 @@ def _count(shares: Floats, epsilon: float | None) -> int:
     return int(np.searchsorted(np.cumsum(shares), least) + 1) if share else len(shares)
 
 
-def _kept(found: Plan, shares: Floats, options: Options) -> int:
+def _kept(found: Plan, shares: Floats, options: AttentionOnlyApproximate) -> int:
     """The contexts that count as kept: T_epsilon, or what the heads that are named allow (A3)."""
     shape, wanted = found.shape, _count(shares, options.epsilon)
     if options.heads is not None and options.epsilon is None:
@@ -90,14 +102,14 @@ def _kept(found: Plan, shares: Floats, options: Options) -> int:
     if shape.heads < found.needed:
         raise AssumptionError(
             f"A3 fails: {shape.heads} heads are too few for the {wanted:,} contexts that have "
-            f"1 - epsilon of the probability; use --heads {found.needed}, a larger --epsilon, or "
+            f"1 - epsilon of the probability; use heads={found.needed}, a larger epsilon=..., or "
             "name only one of both"
         )
     return wanted
 
 
 def _built(
-    found: Plan, shares: Floats, kept: int, options: Options
+    found: Plan, shares: Floats, kept: int, options: AttentionOnlyApproximate
 ) -> tuple[Decoder, tuple[str, ...]]:
     """The decoder, and what is to be known about it."""
     shape, targets, tokens = found.shape, found.targets, rows(found.targets)

@@ -24,6 +24,7 @@ Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T
              unembedding, W_O output matrix.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,8 @@ from ..softmax.decoder import Decoder, Shape
 from .attention_only.claim import GAP, margins, observed_in_float32, reached, stretch
 from .attention_only.plan import Plan, plan
 from .attention_only.solve import FEW_DIMENSIONS, SCALE, SCALES
-from .base import Interpolant, Interpolation, Options, Report
+from .base import Built, Report, fixed
+from .families import AttentionDecoder
 from .one_layer import check_vocabulary
 
 SOLVES = 8
@@ -46,26 +48,28 @@ AIM = 0.5  # nats of every context at which the fit stops: the label has 0.6 of 
 START = 0.01  # the gap of the encoder that the fit starts from
 
 
-class AttentionOnlyArgmax(Interpolation):
+@dataclass(frozen=True)
+class AttentionOnlyArgmax(AttentionDecoder):
     name = "attention-only-argmax"
-    takes = frozenset({"dimension", "heads", "head_dimension", "gap"})
+    tight: bool = fixed(False)
+    encoder: str | None = fixed(None)
 
-    def shape(self, targets: Targets, options: Options) -> Shape | None:
-        found = self._plan(targets, options)
-        return None if options.heads is None else found.shape
+    def shape(self, targets: Targets) -> Shape | None:
+        found = self._plan(targets)
+        return None if self.heads is None else found.shape
 
-    def _plan(self, targets: Targets, options: Options) -> Plan:
+    def _plan(self, targets: Targets) -> Plan:
         """The sizes with as many heads as may be tried."""
         check_vocabulary(self.name, targets)
         _check_labels(targets)
-        return plan(self.name, targets, options)
+        return plan(self.name, targets, self)
 
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
-        found = self._plan(targets, options)
-        search = Search(found, options)
-        if options.heads is not None:
+    def interpolate(self, targets: Targets, report: Report) -> Built:
+        found = self._plan(targets)
+        search = Search(found, self)
+        if self.heads is not None:
             note = f"attention-only needs {found.needed} heads for as many contexts"
-            return search.result(_named(search, options.heads), 1, note)
+            return search.result(_named(search, self.heads), 1, note)
         return _fewest(search, report)
 
 
@@ -75,7 +79,7 @@ def _check_labels(targets: Targets) -> None:
         many = int((targets.support > 1).sum())
         raise AssumptionError(
             f"A1 fails: {many} contexts have several labels, and attention-only-argmax stores one "
-            "a context; use --method attention-only or attention-only-approximate, which store "
+            "per context; use method='attention-only' or 'attention-only-approximate', which store "
             "distributions"
         )
 
@@ -90,7 +94,7 @@ class Attempt(NamedTuple):
 class Search:
     """One draw of heads, and fits that use the first of them."""
 
-    def __init__(self, found: Plan, options: Options) -> None:
+    def __init__(self, found: Plan, options: AttentionDecoder) -> None:
         self.targets, self.gap = found.targets, options.gap or GAP
         self.most = found.shape.heads
         self.shape: Shape = found.shape
@@ -122,9 +126,9 @@ class Search:
         network = decoder(self.shape._replace(heads=count), heads, matrix.T, unembedding)
         return network if reached(network, self.targets) <= self.gap else None
 
-    def result(self, network: Decoder, tries: int, note: str) -> Interpolant:
+    def result(self, network: Decoder, tries: int, note: str) -> Built:
         notes = (note, observed_in_float32(network, self.targets))
-        return Interpolant(network, self.targets.vocabulary, self.gap, tries, notes)
+        return Built(network, tries, notes, vocabulary=self.targets.vocabulary, gap=self.gap)
 
 
 def _named(search: Search, count: int) -> Decoder:
@@ -139,7 +143,7 @@ def _named(search: Search, count: int) -> Decoder:
     return found.decoder
 
 
-def _fewest(search: Search, report: Report) -> Interpolant:
+def _fewest(search: Search, report: Report) -> Built:
     """Bisection: `low` heads were too few, `high` were enough (or are all there are)."""
     low, high, best, solves = 0, search.most, None, 0
     while high - low > 1 and solves < SOLVES:

@@ -1,90 +1,90 @@
-"""Construction: dataset in, network out. One subclass a theorem, in byheart/constructions."""
+"""Construction: dataset in, network out. One subclass per theorem, in byheart/constructions."""
 
 import inspect
 import math
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from ..data.targets import Targets, Word, targets
-from ..exact.network import Input, Network, dyadic
-from ..softmax.decoder import Decoder, Shape
+from ..data.targets import Word
+from ..errors import ByheartError
+from ..exact.network import Dyadic, Input, Layer, Network, Parameter, dyadic
 
-Report = Callable[[str], None]  # progress and fallbacks, a sentence each
+Report = Callable[[str], None]  # progress and fallbacks, one sentence each
 
 
 @dataclass(frozen=True)
-class Options:
-    """What a user may choose; a construction refuses what it cannot do.
+class Option:
+    """One option of a construction: the field that holds it has this as its metadata.
 
-    positions       tokens carry their position
-    reject_unknown  bits of the fingerprint by which unknown inputs are told, 0 for none
-    minimise        "nonzero", "dense" or "bits"
-    seed            of every random choice
-    bits            of the longest parameter, in plain binary notation
-    separation      tokens must be so far apart
-    attention       "uniform", or "hard": hard attention whose scores are all 0
-    dimension       of embedded tokens (None: the method's own choice, here and below)
-    heads           of softmax attention
-    head_dimension  of queries, keys and values
-    skip            whether attention adds the last token's vector
-    activation      of the neurons, one of decoder.ACTIVATIONS
-    gap             the divergence from its target that no context may pass, in nats
-    neurons         how many
-    tight           whether the skip connection counts as a head (attention-only)
-    encoder         the target sequence encoder: "circle", "look-up" or "optimal"
-    epsilon         the share of the least likely contexts that may be left out
+    help     one sentence
+    metavar  how the command line names its value
+    choices  the words that it may be
+    least    the least number that it may be, `most` the largest; the least is excluded if `above`
     """
 
-    positions: bool = False
-    reject_unknown: int = 0
-    minimise: str = "nonzero"
-    seed: int = 0
-    bits: int | None = None
-    separation: float | None = None
-    attention: str = "uniform"
-    dimension: int | None = None
-    heads: int | None = None
-    head_dimension: int | None = None
-    skip: bool = False
-    activation: str | None = None
-    gap: float | None = None
-    neurons: int | None = None
-    tight: bool = False
-    encoder: str | None = None
-    epsilon: float | None = None
+    help: str
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    above: bool = False
+
+    def check(self, name: str, value: object) -> None:
+        """ByheartError if the value is not one that the option takes; None is its default."""
+        if self.choices and value not in self.choices:
+            named = f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
+            raise ByheartError(f"{name} must be {named}, not {value!r}.")
+        if self.least is None:
+            return
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            most = math.inf if self.most is None else self.most
+            if self.least <= value <= most and not (self.above and value == self.least):
+                return
+        raise ByheartError(f"{name} must be {self._range()}, not {value!r}.")
+
+    def _range(self) -> str:
+        what = "an integer" if isinstance(self.least, int) else "a number"
+        if self.most is None:
+            return f"{what} {'above' if self.above else 'of at least'} {self.least:,}"
+        return f"{what} from {self.least:,} to {self.most:,}"
+
+
+def option(default: object, help: str, **more: Any) -> Any:
+    """A field of a construction that a user may set."""
+    return field(default=default, metadata={"option": Option(help, **more)})
+
+
+def fixed(value: object) -> Any:
+    """A field that a construction of the family does not leave to the user."""
+    return field(default=value, init=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Built:
     """A network and what its outputs mean.
 
-    Output y is label order[y]; y = unknown means "never seen".
-    number: the arithmetic that it is exact in, "dyadic" or already "float64".
+    tries       random draws that the search made
+    number      the arithmetic in which an exact network is exact: "dyadic" or already "float64"
+    order       of a network that stores labels: output y is label order[y] of the dataset ...
+    unknown     ... and y = unknown means that the input was never seen
+    vocabulary  of a decoder that stores distributions: its tokens, in the order of their numbers
+    gap         the divergence from its target that no context may exceed, in nats
     """
 
-    network: Network
-    order: tuple[int, ...]
-    unknown: int | None
+    network: Any  # a Network, or a Decoder
     tries: int
     notes: tuple[str, ...] = ()
     number: str = "dyadic"
-
-
-@dataclass(frozen=True, eq=False)
-class Interpolant:
-    """A decoder for distributions; token i is vocabulary[i], and `gap` is what it must keep."""
-
-    network: Decoder
-    vocabulary: tuple[Word, ...]
-    gap: float
-    tries: int
-    notes: tuple[str, ...] = ()
+    order: tuple[int, ...] = ()
+    unknown: int | None = None
+    vocabulary: tuple[Word, ...] = ()
+    gap: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,24 @@ class Predicted:
 
     parameters: int
     depth: int
+
+
+Lanes = dict[int, Dyadic]  # nonzero lanes of one column
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where an answer is stored.
+
+    value    the sum of stored numbers that was read
+    bits     the places of the label's bits in that sum, first one first (label bit i is the
+             exclusive or of places bits[i] and bits[i] + 1)
+    holders  the parameters whose values make up the sum
+    """
+
+    value: Dyadic
+    bits: tuple[int, ...]
+    holders: tuple[Parameter, ...]
 
 
 @dataclass(frozen=True)
@@ -112,35 +130,66 @@ class Header:
     departures: str
 
 
+@dataclass(frozen=True)
 class Construction(ABC):
-    """One theorem that gives weights. `name` is what a user types after --method.
+    """One theorem that gives weights. Its fields are its options, as the user set them.
 
-    stores     "labels" or "distributions"
+    name       what a user types after --method
+    stores     "labels" or "distributions": the claim of its models (models/claims.py)
     form       "small" (ours) or "faithful" (the paper's), where there are both
-    takes      the options beyond the seed that it knows, by their names in Options
     last       whether the last token of a sequence counts apart from the multiset
     every      whether the data has a label for every token; None: either will do
     empty      whether a sequence may be empty
     provable   contexts beyond which `compile` verifies a sample; None: always all of them
+    stages     one sentence for each stage of its networks, by its name or (layer kind, name)
     """
 
     name: ClassVar[str]
     stores: ClassVar[str] = "labels"
     form: ClassVar[str | None] = None
-    takes: ClassVar[frozenset[str]] = frozenset({"positions"})
     last: ClassVar[bool] = True
     every: ClassVar[bool | None] = False
     empty: ClassVar[bool] = False
     provable: ClassVar[int | None] = None
+    stages: ClassVar[Mapping[str | tuple[str, str], str]] = {}
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, own in self.options().items():
+            value = getattr(self, name)
+            if value is not None or own.default is not None:
+                own.metadata["option"].check(name, value)
+
+    @classmethod
+    def options(cls) -> dict[str, Field]:
+        """The fields that a user may set, by name."""
+        return {x.name: x for x in fields(cls) if x.init and "option" in x.metadata}
 
     @abstractmethod
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> "Built | Interpolant":
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         """A network for a dataset; where it stores labels, every context has one (A1)."""
 
-    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> "Predicted | None":
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
         """Its size without building it, refused as `build` would; None if a search finds it."""
+        return None
+
+    def stage_sentence(self, kind: str, name: str) -> str:
+        """One sentence for a stage of its networks; its plain name if there is none."""
+        return self.stages.get((kind, name)) or self.stages.get(name) or name
+
+    def traced_stage(self, layer: Layer) -> str:
+        """The name under which `trace` shows a layer; layers of one name are shown as one stage."""
+        return layer.stage
+
+    def stored(
+        self, network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+    ) -> Stored | None:
+        """Where the answer to one input is stored; None if the construction does not tell.
+
+        streams  the nonzero lanes of the last column after each layer
+        fired    the hidden units of each layer that are above 0
+        """
         return None
 
     @property
@@ -148,31 +197,8 @@ class Construction(ABC):
         return parse_header(inspect.getdoc(sys.modules[type(self).__module__]) or "")
 
 
-class Interpolation(Construction):
-    """One theorem that gives a decoder which stores distributions: two labels are no conflict."""
-
-    stores = "distributions"
-
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Interpolant:
-        return self.interpolate(targets(dataset, contexts), options, report)
-
-    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> Predicted | None:
-        shape = self.shape(targets(dataset, contexts), options)
-        return None if shape is None else Predicted(shape.parameters, 1)
-
-    def shape(self, targets: Targets, options: Options) -> Shape | None:
-        """The sizes of the decoder, refused as `interpolate` would; None if a search finds them."""
-        return None
-
-    @abstractmethod
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
-        """A decoder whose distributions are within the gap of these."""
-
-
 def input_of(dataset: Dataset, positions: bool) -> Input:
-    """The data's dimension and longest sequence, and a padding vector that is no token."""
+    """The data's dimension and longest sequence, and a padding vector that is not a token."""
     vectors = dataset.vectors
     padding = [dyadic(0)] * vectors.shape[1]
     if bool((vectors == 0).all(axis=1).any()):

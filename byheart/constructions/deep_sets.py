@@ -20,42 +20,45 @@ Departures   D1  The theorem adds, it does not average: multisets of different c
 Notation     N multisets, phi and rho the two networks.
 """
 
+from dataclasses import dataclass
+
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from .base import Built, Construction, Options, Predicted, Report
+from .base import Built, Predicted, Report, fixed
+from .families import Extraction, Retrieval
 
 
-class SmallDeepSet(Construction):
+@dataclass(frozen=True)
+class SmallDeepSet(Retrieval):
     name = "deep-sets"
     form = "small"
     last = False
     empty = True
-    takes = frozenset({"reject_unknown", "minimise"})
+    positions: bool | None = fixed(False)
+    attention: str = fixed("sum")
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .hash_fold_retrieve.build import build  # numba is slow to import
 
-        return build(dataset, contexts, options, report, mixing="sum")
+        return build(dataset, contexts, self, report, mixing=self.attention)
 
 
-class FaithfulDeepSet(Construction):
+@dataclass(frozen=True)
+class FaithfulDeepSet(Extraction):
     name = "deep-sets"
     form = "faithful"
     last = False
     empty = True
-    takes = frozenset({"separation"})
     provable = 10_000
+    positions: bool | None = fixed(False)
+    attention: str = fixed("sum")
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .bit_extraction import faithful_deep_sets
 
-        return faithful_deep_sets(dataset, contexts, options, report)
+        return faithful_deep_sets(dataset, contexts, self, report)
 
-    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
         from .bit_extraction import predict_deep_sets
 
-        return predict_deep_sets(dataset, contexts, options)
+        return predict_deep_sets(dataset, contexts, self)

@@ -21,10 +21,13 @@ Departures   D1  Small form: one lane of the matrix holds a random number for ea
 Notation     N sequences, omega ids.
 """
 
+from dataclasses import dataclass
+
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..errors import AssumptionError
-from .base import Built, Construction, Options, Predicted, Report
+from .base import Built, Predicted, Report, fixed
+from .families import Extraction, Retrieval
 
 MOST = 1 << 20  # columns of the matrix, with one for padding
 
@@ -42,40 +45,37 @@ def check_ids(dataset: Dataset) -> None:
         )
 
 
-class SmallEmbedding(Construction):
+@dataclass(frozen=True)
+class SmallEmbedding(Retrieval):
     name = "embedding"
     form = "small"
-    takes = frozenset({"positions", "reject_unknown", "minimise", "attention"})
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .hash_fold_retrieve.build import build  # numba is slow to import
 
         check_ids(dataset)
-        mixing = options.attention
-        return build(dataset, contexts, options, report, mixing=mixing, embedding=True)
+        return build(dataset, contexts, self, report, mixing=self.attention, embedding=True)
 
-    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> None:
+    def predict(self, dataset: Dataset, contexts: Contexts) -> None:
         check_ids(dataset)
 
 
-class FaithfulEmbedding(Construction):
+@dataclass(frozen=True)
+class FaithfulEmbedding(Extraction):
     name = "embedding"
     form = "faithful"
-    takes = frozenset({"attention"})
     provable = 10_000
+    positions: bool | None = fixed(False)
+    separation: float | None = fixed(None)
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .bit_extraction import faithful_embedding
 
         check_ids(dataset)
-        return faithful_embedding(dataset, contexts, options, report)
+        return faithful_embedding(dataset, contexts, self, report)
 
-    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
         from .bit_extraction import predict_embedding
 
         check_ids(dataset)
-        return predict_embedding(dataset, contexts, options)
+        return predict_embedding(dataset, contexts, self)

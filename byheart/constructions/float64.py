@@ -30,7 +30,7 @@ Notation     N sequences, n length, C labels, I information, H the context's num
              positions.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset, beyond_float
@@ -38,7 +38,8 @@ from ..errors import AssumptionError, ByheartError
 from ..exact.batch import Batch
 from ..exact.float64.engine import prove
 from ..exact.float64.spans import DIGITS
-from .base import Built, Construction, Options, Report, input_of
+from .base import Built, Report, fixed, input_of
+from .families import Retrieval
 
 INSTEAD = (
     "use hash-fold-retrieve, or coordinates with fewer binary digits (0.1 has 53: multiply by 10, "
@@ -47,29 +48,29 @@ INSTEAD = (
 ATTEMPTS, STEP = 4, 1_000_003  # seeds that are tried, and how far apart
 
 
-class Float64(Construction):
+@dataclass(frozen=True)
+class Float64(Retrieval):
     name = "float64"
-    takes = frozenset({"positions", "minimise"})
+    reject_unknown: int = fixed(0)
+    attention: str = fixed("uniform")
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .limited_bits.build import alternatives, case, size  # numba is slow to import
         from .limited_bits.limits import Double
 
         vectors = dataset.vectors
         if vectors.dtype.kind == "i" and beyond_float(vectors):
             raise AssumptionError(f"A3 fails: a coordinate of a token is no double; {INSTEAD}")
-        spec = input_of(dataset, options.positions)
+        spec = input_of(dataset, bool(self.positions))
         spec = replace(spec, length=1 << (spec.length - 1).bit_length())  # D3
         prepared = case(dataset, contexts, spec)
-        found = alternatives(prepared, dataset, contexts, options, report, DIGITS)
+        found = alternatives(prepared, dataset, contexts, self, report, DIGITS)
         reason = ""
         for attempt in range(ATTEMPTS):
-            seeded = replace(options, seed=options.seed + attempt * STEP)
+            seeded = replace(self, seed=self.seed + attempt * STEP)
             if (one := prepared.build(Double(), seeded, report)) is not None:
                 found.append(one)
-            for built in sorted(found, key=lambda x: size(x, options.minimise)):
+            for built in sorted(found, key=lambda x: size(x, self.minimise)):
                 reason = _rounded(built, dataset)
                 if not reason:
                     return replace(built, number="float64")

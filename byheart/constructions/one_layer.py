@@ -30,6 +30,9 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
              dimensions, m neurons, V output matrix.
 """
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from ..data.targets import Targets
@@ -39,32 +42,33 @@ from ..gadgets.logits import Logits, reordered, wanted
 from ..gadgets.staircase import STEPS, Neurons, corrected, staircase
 from ..machine.memory import SMALLER, require
 from ..softmax.decoder import ATTENTION, Decoder, Shape
-from .base import Interpolant, Interpolation, Options, Report
+from .base import Built, Report
+from .families import NeuronDecoder
 
 GAP = 1e-9
 CORRECTIONS = 2  # of arctan
 DIGITS = 160  # binary, of the contexts' numbers that GELU needs
 
 
-class OneLayer(Interpolation):
+@dataclass(frozen=True)
+class OneLayer(NeuronDecoder):
     name = "one-layer"
-    takes = frozenset({"dimension", "heads", "head_dimension", "skip", "activation", "gap"})
-    mixing = ATTENTION
+    mixing: ClassVar[str] = ATTENTION
 
-    def shape(self, targets: Targets, options: Options) -> Shape:
+    def shape(self, targets: Targets) -> Shape:
         check_vocabulary(self.name, targets)
-        shape = _shape(self.mixing, targets, options)
+        shape = _shape(self, targets)
         check_memory(self.name, shape)
         return shape
 
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
-        shape = self.shape(targets, options)
-        line = draw(shape, targets, np.random.default_rng(options.seed))
+    def interpolate(self, targets: Targets, report: Report) -> Built:
+        shape = self.shape(targets)
+        line = draw(shape, targets, np.random.default_rng(self.seed))
         report(f"contexts are {line.distance:.1e} apart in the best of {line.tries} draws")
-        gap = options.gap or GAP
+        gap = self.gap or GAP
         network = _decoder(shape, line, wanted(targets, gap), targets)
         notes = (f"distance of the two nearest contexts, relative: {line.distance:.3g}",)
-        return Interpolant(network, targets.vocabulary, gap, line.tries, notes)
+        return Built(network, line.tries, notes, vocabulary=targets.vocabulary, gap=gap)
 
 
 def check_vocabulary(name: str, targets: Targets) -> None:
@@ -87,12 +91,12 @@ def check_memory(name: str, shape: Shape) -> None:
     )
 
 
-def _shape(mixing: str, targets: Targets, options: Options) -> Shape:
+def _shape(options: OneLayer, targets: Targets) -> Shape:
     d = options.dimension or 1
     head = options.head_dimension or d
-    heads = (options.heads or 1, head, head) if mixing == ATTENTION else (0, 0, 0)
+    heads = (options.heads or 1, head, head) if options.mixing == ATTENTION else (0, 0, 0)
     return Shape(
-        len(targets.vocabulary), targets.length, d, mixing, *heads, options.skip,
+        len(targets.vocabulary), targets.length, d, options.mixing, *heads, options.skip,
         len(targets), options.activation or "logistic",
     )  # fmt: skip
 

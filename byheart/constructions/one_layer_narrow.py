@@ -23,6 +23,8 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
              dimensions, m neurons, V output matrix.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,7 +33,8 @@ from ..errors import AssumptionError
 from ..machine.memory import SMALLER, require
 from ..softmax.decoder import Decoder, Shape
 from ..softmax.doubles import activation, divergences
-from .base import Interpolant, Interpolation, Options, Report
+from .base import Built, Report
+from .families import NeuronDecoder, size
 from .one_layer import check_vocabulary
 from .one_layer_smooth.draw import Points, Tensors, check_dimension, neurons, points, shape_of
 
@@ -44,30 +47,29 @@ SHARE = 0.99  # of the gap that the optimisation aims at
 MEMORY = 10  # earlier steps that the optimisation remembers
 
 
-class OneLayerNarrow(Interpolation):
+@dataclass(frozen=True)
+class OneLayerNarrow(NeuronDecoder):
     name = "one-layer-narrow"
-    takes = frozenset(
-        {"dimension", "heads", "head_dimension", "skip", "activation", "gap", "neurons"}
-    )
+    neurons: int | None = size("Number of neurons [as few as a search finds].", "M")
 
-    def shape(self, targets: Targets, options: Options) -> Shape | None:
-        shape = self._largest(targets, options)
-        return None if options.neurons is None else shape
+    def shape(self, targets: Targets) -> Shape | None:
+        shape = self._largest(targets)
+        return None if self.neurons is None else shape
 
-    def _largest(self, targets: Targets, options: Options) -> Shape:
+    def _largest(self, targets: Targets) -> Shape:
         """The sizes with as many neurons as may be tried."""
         check_vocabulary(self.name, targets)
-        shape = shape_of(targets, options, options.neurons or len(targets))
+        shape = shape_of(targets, self, self.neurons or len(targets))
         check_dimension(shape)
         _check_neurons(shape, targets)
         _check_memory(self.name, shape, len(targets))
         return shape
 
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
-        shape = self._largest(targets, options)
-        search = Search(targets, shape, options.gap or GAP, np.random.default_rng(options.seed))
-        if options.neurons is not None:
-            return _named(search, options.neurons)
+    def interpolate(self, targets: Targets, report: Report) -> Built:
+        shape = self._largest(targets)
+        search = Search(targets, shape, self.gap or GAP, np.random.default_rng(self.seed))
+        if self.neurons is not None:
+            return _named(search, self.neurons)
         return _fewest(search, report)
 
 
@@ -113,7 +115,7 @@ class Search:
         return decoder, float(divergences(decoder, self.targets).values.max())
 
 
-def _named(search: Search, count: int) -> Interpolant:
+def _named(search: Search, count: int) -> Built:
     decoder, worst = search.fit(count)
     if not worst <= search.gap:
         raise AssumptionError(
@@ -124,7 +126,7 @@ def _named(search: Search, count: int) -> Interpolant:
     return _result(search, decoder, 1, f"largest divergence reached: {worst:.2g} nats")
 
 
-def _fewest(search: Search, report: Report) -> Interpolant:
+def _fewest(search: Search, report: Report) -> Built:
     """Bisection: `low` neurons were too few, `high` were enough (or are all there are)."""
     low, high, best, solves = 0, len(search.targets), None, 0
     while high - low > 1 and solves < SOLVES:
@@ -144,8 +146,8 @@ def _fewest(search: Search, report: Report) -> Interpolant:
     return _result(search, best, max(1, solves), note)
 
 
-def _result(search: Search, decoder: Decoder, tries: int, note: str) -> Interpolant:
-    return Interpolant(decoder, search.targets.vocabulary, search.gap, tries, (note,))
+def _result(search: Search, decoder: Decoder, tries: int, note: str) -> Built:
+    return Built(decoder, tries, (note,), vocabulary=search.targets.vocabulary, gap=search.gap)
 
 
 def _optimised(active: Matrix, targets: Targets, aim: float) -> Matrix:

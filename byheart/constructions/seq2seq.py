@@ -19,40 +19,39 @@ Departures   D1  The corollary counts n N predictions. Tokens that occur twice i
 Notation     N sequences, n length.
 """
 
+from dataclasses import dataclass
+
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from .base import Built, Construction, Options, Predicted, Report
+from .base import Built, Predicted, Report
+from .families import Extraction, Retrieval
 
 
-class SmallSeq2Seq(Construction):
+@dataclass(frozen=True)
+class SmallSeq2Seq(Retrieval):
     name = "seq2seq"
     form = "small"
     every = True
-    takes = frozenset({"positions", "reject_unknown", "minimise", "attention"})
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .hash_fold_retrieve.build import build  # numba is slow to import
 
-        return build(dataset, contexts, options, report, mixing=options.attention)
+        return build(dataset, contexts, self, report, mixing=self.attention)
 
 
-class FaithfulSeq2Seq(Construction):
+@dataclass(frozen=True)
+class FaithfulSeq2Seq(Extraction):
     name = "seq2seq"
     form = "faithful"
     every = True
-    takes = frozenset({"positions", "separation", "attention"})
     provable = 10_000
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .bit_extraction import faithful_seq2seq
 
-        return faithful_seq2seq(dataset, contexts, options, report)
+        return faithful_seq2seq(dataset, contexts, self, report)
 
-    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
         from .bit_extraction import predict_transformer
 
-        return predict_transformer(dataset, contexts, options)
+        return predict_transformer(dataset, contexts, self)

@@ -21,19 +21,21 @@ Departures   D1  The remark gives no construction. The first layer connects the 
 Notation     n length.
 """
 
+from dataclasses import dataclass
+
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from .base import Built, Construction, Options, Report
+from .base import Built, Report, fixed
+from .families import Retrieval
 
 
-class SparseAttentionSmall(Construction):
+@dataclass(frozen=True)
+class SparseAttention(Retrieval):
     name = "sparse-attention"
     every = None
-    takes = frozenset({"positions", "reject_unknown", "minimise"})
+    attention: str = fixed("sparse")
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .hash_fold_retrieve.build import build  # numba is slow to import
 
-        return build(dataset, contexts, options, report, mixing="sparse")
+        return build(dataset, contexts, self, report, mixing=self.attention)

@@ -20,11 +20,18 @@ Departures   D1  Slopes and biases are free, as in one-layer: the proof's own ch
 Notation     n contexts, omega vocabulary, T length, d dimension, m neurons.
 """
 
+from dataclasses import dataclass
+
 from ..softmax.decoder import TOKEN_SUM
+from .base import fixed
 from .one_layer import OneLayer
 
 
+@dataclass(frozen=True)
 class TokenAveraging(OneLayer):
     name = "token-averaging"
-    takes = frozenset({"dimension", "activation", "gap"})
     mixing = TOKEN_SUM
+    stages = {**OneLayer.stages, "embed": "Z gives each token its vector."}
+    heads: int | None = fixed(None)
+    head_dimension: int | None = fixed(None)
+    skip: bool = fixed(False)

@@ -311,6 +311,11 @@ class Network:
     every: bool = False
 
     @property
+    def length(self) -> int:
+        """The longest input."""
+        return self.input.length
+
+    @property
     def width(self) -> int:
         """Lanes of the stream where it is widest."""
         return max(

@@ -1,5 +1,7 @@
 """Watch: what a command tells while it works. The command line draws it."""
 
+from collections.abc import Callable
+
 
 class Watch:
     """Stages of long work; this one shows nothing."""
@@ -15,6 +17,16 @@ class Watch:
 
     def note(self, sentence: str) -> None:
         """Something happened that explains the wait."""
+
+
+class Noting(Watch):
+    """Hands every note to a function, and shows nothing else."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self.report = report
+
+    def note(self, sentence: str) -> None:
+        self.report(sentence)
 
 
 SILENT = Watch()

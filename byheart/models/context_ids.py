@@ -1,4 +1,4 @@
-"""Context ids: one number by which a network tells a token in its sequence from all others.
+"""Context ids: one number by which a network distinguishes a token in its sequence from all others.
 
 Paper: kajitsuka2025, Definition 4.1. The id is where the proof of Theorem 4.1 has it: the number in
 the column once columns have met. That is lane 0 after the last layer where they meet or, if the
@@ -19,7 +19,9 @@ from ..data.dataset import Dataset
 from ..errors import ByheartError, DisagreementError
 from ..exact.network import Embedding, Linear, Network, Relu, Sum, matrix, vector
 from ..exact.reference import integers as exact
-from .model import Model, Token
+from .claim import Token
+from .claims.labels import Labels, batch_of
+from .model import Model
 
 
 class ContextualMapping(NamedTuple):
@@ -32,7 +34,7 @@ class ContextualMapping(NamedTuple):
 def context_ids(
     model: Model, sequences: Dataset | Sequence[Sequence[Token]]
 ) -> list[list[Fraction]]:
-    """For each sequence the ids of its tokens, exactly; a deep set gives one id a multiset."""
+    """For each sequence the ids of its tokens, exactly; a deep set gives one id per multiset."""
     if isinstance(sequences, Dataset):
         sequences = [sequences.sequence(i) for i in range(len(sequences))]
     rows = []
@@ -44,7 +46,7 @@ def context_ids(
     if not rows:
         return []
     network = up_to_id(model.network)
-    found = iter(exact.evaluate(network, model.batch_of(rows)))
+    found = iter(exact.evaluate(network, batch_of(model.network, rows)))
     return [list(islice(found, len(row) if network.every else 1)) for row in rows]
 
 
@@ -54,7 +56,7 @@ def contextual_mapping(
     """The r and delta of Definition 4.1 for this model and data, computed from all ids.
 
     every  for all tokens of each sequence, as the definition says, or for the last one only, which
-           is where a model with one label a sequence has its answer (default: where it answers)
+           is where a model with one label per sequence has its answer (default: where it answers)
 
     DisagreementError, which refutes, if delta is 0: two different contexts have one id. The small
     forms only promise that contexts with different labels differ; this says whether all do. With
@@ -62,7 +64,8 @@ def contextual_mapping(
     """
     network = up_to_id(model.network)
     every = network.every and (model.network.every if every is None else every)
-    batch, outputs = model.batch(dataset)
+    assert isinstance(model.claim, Labels)  # up_to_id refuses others
+    batch, outputs = model.claim.batch(model, dataset)
     if (outputs < 0).any():
         raise ByheartError("the data has a token or a label that the model does not know.")
     tokens = _predictions(dataset, every)
@@ -75,7 +78,7 @@ def contextual_mapping(
 
 
 def up_to_id(network: Network) -> Network:
-    """The network cut off where the ids are; it returns them, one a token (a deep set: one)."""
+    """The network cut off where the ids are; it returns them, one per token (a deep set: one)."""
     if not isinstance(network, Network):
         raise ByheartError("context ids are numbers in networks that store labels, not in others.")
     if not network.attentions:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ByheartError
 from ..softmax import doubles as softmax
 from ..softmax.decoder import ATTENTION, Decoder
-from .language_model import LanguageModel
-from .model import Answer, Token
+from .claim import Answer, Token
+from .model import Model
 
 SHOWN = 8  # likeliest tokens
 Vector = NDArray[np.float64]
@@ -37,7 +36,7 @@ class Neuron:
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class DecoderTrace:
     """An answer and where it comes from.
 
     embedded  a vector for each token
@@ -80,7 +79,7 @@ class Followed:
         }
 
     def lines(self) -> list[str]:
-        """For people: a line a stage."""
+        """For people: one line per stage."""
         tokens = zip(self.answer.input, self.embedded, strict=True)
         embedded = "  ".join(f"{token} {_vector(vector)}" for token, vector in tokens)
         said = _vector(self.mixed) if self.scalar is None else f"s = {self.scalar:.17g}"
@@ -113,11 +112,10 @@ def _neuron(neuron: Neuron | None, what: str) -> str:
     )
 
 
-def follow(model: LanguageModel, tokens: Sequence[Token]) -> Followed:
+def trace(model: Model, tokens: Sequence[Token]) -> DecoderTrace:
     """The values on the way of one input through the decoder."""
     numbers = model.numbers(tokens)
-    if numbers is None:
-        raise ByheartError("a word is outside the model's vocabulary, so there is nothing to trace")
+    assert numbers is not None
     decoder, place = model.network, (np.array(numbers), np.array([0, len(numbers)]))
     tensors = _doubles(decoder)
     mixed = softmax.mixed(decoder.shape, tensors, *place)[0]
@@ -125,7 +123,7 @@ def follow(model: LanguageModel, tokens: Sequence[Token]) -> Followed:
     arguments = weights @ mixed + bias
     distances, scalar = _distances(weights, mixed, arguments)
     answer = model.answers([tokens])[0]
-    return Followed(
+    return DecoderTrace(
         answer,
         "attend" if decoder.shape.mixing == ATTENTION else "sum",
         _embedded(tensors, numbers)[-len(tokens) :],
@@ -163,10 +161,10 @@ def _embedded(tensors: Mapping[str, Vector], numbers: Sequence[int]) -> Vector:
     return vectors + tensors["positions.weight"][: len(numbers)]
 
 
-def _best(model: LanguageModel, logits: Vector, likely: int) -> tuple[tuple[str | int, float], ...]:
+def _best(model: Model, logits: Vector, likely: int) -> tuple[tuple[str | int, float], ...]:
     """The largest logits: those of the likely tokens, and one more that shows the floor."""
     best = np.argsort(-logits, kind="stable")[: min(SHOWN, likely + 1)].tolist()
-    return tuple((model.tokens[i], float(logits[i])) for i in best)
+    return tuple((model.labels[i], float(logits[i])) for i in best)
 
 
 def _distances(weights: Vector, mixed: Vector, arguments: Vector) -> tuple[Vector, float | None]:

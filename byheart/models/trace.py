@@ -6,20 +6,17 @@ where they are kept. What is followed is the last token's column, or a deep set'
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import groupby
 
-from ..errors import ByheartError
+from ..constructions import ALL
+from ..constructions.base import Construction, Lanes
 from ..exact.batch import columns
 from ..exact.network import Dyadic, FeedForward, Layer, Network, Parameter, Relu, dyadic
 from ..exact.reference import integers as exact
-from .context_ids import ContextualMapping as ContextualMapping
-from .context_ids import context_ids as context_ids
-from .context_ids import contextual_mapping as contextual_mapping
-from .holders import FOLDS, Lanes, holders_of, stored_sum
-from .model import Answer, Model, Token
-
-READING = {"read", "compare"}  # of relu layers, which look keys up
+from .claim import Answer, Token
+from .claims.labels import Labels, batch_of
+from .context_ids import context_ids
+from .model import Model
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ class Trace:
     stored: Dyadic | None
     bits: tuple[int, ...]
     holders: tuple[Parameter, ...]
-    outputs: tuple[Dyadic, ...]  # one, or one a token
+    outputs: tuple[Dyadic, ...]  # one, or one per token
 
     @property
     def output(self) -> Dyadic:
@@ -95,7 +92,7 @@ class Trace:
         }
 
     def lines(self) -> list[str]:
-        """For people: a line a stage."""
+        """For people: one line per stage."""
         rows = [f"{'stage':<12} {'layers':>9} {'fired':>9}  main lane after it"]
         rows += [stage.line() for stage in self.stages]
         rows += self._ids()
@@ -143,36 +140,17 @@ def show(number: Dyadic) -> str:
 
 
 def trace(model: Model, tokens: Sequence[Token]) -> Trace:
-    """Follow one input through the network, in exact arithmetic."""
-    rows = model.numbers(tokens)
-    if rows is None:
-        raise ByheartError("a word is outside the model's vocabulary, so there is nothing to trace")
-    network = model.network
-    streams, outputs = _followed(model, rows)
-    fired = [_fired(layer, streams[i - 1], streams[i]) for i, layer in enumerate(network.layers)]
-    stored, bits = stored_sum(network, streams)
-    met = network.attentions and "training" not in model.about  # training aims at no ids
-    (ids,) = context_ids(model, [tokens]) if met else ([],)
-    return Trace(
-        model.meaning(tokens, outputs),
-        tuple(_stages(network, streams, fired)),
-        tuple(map(dyadic, ids)),
-        stored,
-        bits,
-        tuple(holders_of(network, fired)) if stored else (),
-        tuple(map(dyadic, outputs)),
-    )
-
-
-def _followed(model: Model, rows: list) -> tuple[list[Lanes], list[Fraction]]:
-    """The last column's lanes after every layer, and the outputs.
+    """Follow one input, whose words the model knows, through the network in exact arithmetic.
 
     Before columns first meet, a stream has an entry for each distinct column; later one for each
     column that is kept, the last one last.
     """
-    batch = model.batch_of([rows])
-    _, index = next(columns(model.network.input, batch).indices(1))
-    first = min(model.network.attentions, default=len(model.network.layers))
+    assert isinstance(model.claim, Labels)
+    network, rows = model.network, model.numbers(tokens)
+    assert rows is not None
+    batch = batch_of(network, [rows])
+    _, index = next(columns(network.input, batch).indices(1))
+    first = min(network.attentions, default=len(network.layers))
     streams: list[Lanes] = []
 
     def observe(layer: int, stream: exact.Stream) -> None:
@@ -181,7 +159,27 @@ def _followed(model: Model, rows: list) -> tuple[list[Lanes], list[Fraction]]:
         lanes = {lane: _value(x, row) for lane, x in sorted(stream.items())} if present else {}
         streams.append({lane: value for lane, value in lanes.items() if value.mantissa})
 
-    return streams, exact.evaluate(model.network, batch, observe)
+    outputs = exact.evaluate(network, batch, observe)
+    fired = [_fired(layer, streams[i - 1], streams[i]) for i, layer in enumerate(network.layers)]
+    construction = made_by(model)
+    stored = construction and construction.stored(network, streams, fired)
+    met = network.attentions and "training" not in model.about  # training aims at no ids
+    (ids,) = context_ids(model, [tokens]) if met else ([],)
+    return Trace(
+        model.claim.meaning(model, tokens, outputs),
+        tuple(_stages(network, streams, fired, construction)),
+        tuple(map(dyadic, ids)),
+        stored.value if stored else None,
+        stored.bits if stored else (),
+        stored.holders if stored else (),
+        tuple(map(dyadic, outputs)),
+    )
+
+
+def made_by(model: Model) -> Construction | None:
+    """The construction that built a model; None if it was trained or comes from elsewhere."""
+    method, form = model.about.get("method"), model.about.get("form")
+    return next((c for c in ALL if (c.name, c.form) == (method, form)), None)
 
 
 def _value(lane: exact.Lane, row: int) -> Dyadic:
@@ -204,30 +202,27 @@ def _fired(layer: Layer, before: Lanes, after: Lanes) -> list[int]:
     ]
 
 
-def _units(layer: Layer) -> int:
-    """How many units may fire."""
-    if isinstance(layer, Relu):
-        return layer.weight.rows
-    return layer.W1.rows if isinstance(layer, FeedForward) else 0
-
-
 def _stages(
-    network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+    network: Network,
+    streams: Sequence[Lanes],
+    fired: Sequence[list[int]],
+    construction: Construction | None,
 ) -> Iterator[Stage]:
-    def family(index: int) -> str:
-        """Folds, and bits read and keys compared, take turns: each is shown as one stage."""
+    def name_of(index: int) -> str:
         layer = network.layers[index]
-        if isinstance(layer, Relu):
-            return "read" if layer.stage in READING else layer.stage
-        return "fold" if layer.stage in FOLDS else layer.stage
+        return construction.traced_stage(layer) if construction else layer.stage
 
-    for name, group in groupby(range(len(streams)), family):
+    units = [
+        x.weight.rows if isinstance(x, Relu) else x.W1.rows if isinstance(x, FeedForward) else 0
+        for x in network.layers
+    ]
+    for name, group in groupby(range(len(streams)), name_of):
         layers = list(group)
         yield Stage(
             name,
             layers[0],
             layers[-1],
             sum(len(fired[i]) for i in layers),
-            sum(_units(network.layers[i]) for i in layers),
+            sum(units[i] for i in layers),
             streams[layers[-1]],
         )

@@ -1,27 +1,15 @@
-"""What is claimed about which weights and which data, and on what evidence.
-
-A Model claims labels: its outputs, in exact arithmetic. A LanguageModel claims distributions: the
-divergence of every context from its target, over the real numbers, is within the model's gap.
-"""
+"""Verification: which evidence there is that a model keeps its claim."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from ..data.contexts import occurring, subset
 from ..data.dataset import Dataset
-from ..data.targets import Divergences, Targets
-from ..errors import ByheartError
-from ..exact.batch import Batch
-from ..exact.evaluate import choose, evaluate
-from .language_model import LanguageModel
-from .model import Model
+
+if TYPE_CHECKING:
+    from .model import Model
 
 PROVED, SAMPLED, OBSERVED, REFUTED = "proved", "sampled", "observed", "refuted"
-
-
 PROVE_LIMIT = 60.0  # seconds that proving distributions may take
 
 
@@ -33,8 +21,8 @@ class Fit(NamedTuple):
     mean, max    divergence of a context from its target, the mean weighted by count
     loss         cross-entropy of all predictions, summed (madden2024, Lemma 2)
     entropy      the least it can be
-    accuracy     share of predictions that the likeliest token gets right
-    predictions  how many there are
+    accuracy     share of predictions for which the likeliest token is correct
+    predictions  their number
     """
 
     mean: float
@@ -56,9 +44,9 @@ class Fit(NamedTuple):
 class Verification:
     """The outcome of evaluating a network on data.
 
-    checked   labels: one a sequence, or one a token; contexts, where distributions are claimed
-    evidence  "proved": exact arithmetic or rigorous bounds, all right; "sampled": k of N, all
-              right; "observed": a float run found all right; "refuted": one is wrong; None:
+    checked   labels: one per sequence, or one per token; contexts, where distributions are claimed
+    evidence  "proved": exact arithmetic or rigorous bounds, all correct; "sampled": k of N, all
+              correct; "observed": a float run found all correct; "refuted": one is wrong; None:
               nothing was checked
     failures  the first that are wrong, as sentences
     fit       how well distributions are stored
@@ -80,7 +68,7 @@ class Verification:
 
 
 def verify(
-    model: Model | LanguageModel,
+    model: "Model",
     dataset: Dataset,
     engine: str = "auto",
     progress: Callable[[int], None] | None = None,
@@ -88,133 +76,29 @@ def verify(
     seed: int = 0,
     prove_limit: float = PROVE_LIMIT,
 ) -> Verification:
-    """Evaluate every sequence in exact arithmetic and compare with its label or labels.
+    """Judge every prediction of a dataset by what the model claims.
 
-    A sequence with a label or a word that the model does not know is wrong, whatever the output.
-    With `sample`, only so many sequences, chosen by the seed. A network that claims to be exact in
-    float64 is also evaluated in float64, with the proof that nothing is rounded.
+    Labels are evaluated in exact arithmetic, distributions are enclosed by rigorous bounds.
 
-    A LanguageModel's distributions are enclosed and compared with those of every context; where
-    that would take more than `prove_limit` seconds, they are observed in a float run.
+    Args:
+        model: What `compile` returned or `open` read.
+        dataset: The data to judge it on.
+        engine: For labels: "auto", "exact" (Python integers) or "limbs" (compiled).
+        progress: Called with the number of items done.
+        sample: Judge only this many items; the evidence is then "sampled".
+        seed: Random seed of the sample.
+        prove_limit: Seconds; where proving distributions takes longer, they are observed.
+
+    Returns:
+        The verification: `evidence`, `checked`, `correct`, `failures`, and `fit` of distributions.
+
+    Example:
+        >>> import byheart
+        >>> data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
+        >>> byheart.verify(byheart.compile(data), data).evidence
+        'proved'
     """
-    if isinstance(model, LanguageModel):
-        return _verify_distributions(model, dataset, progress, sample, seed, prove_limit)
-    whole = len(dataset)
-    if sample is not None and sample < whole:
-        random = np.random.default_rng(seed)
-        kept = np.sort(random.choice(whole, sample, replace=False))
-        dataset = occurring(subset(dataset, kept))  # only their tokens need to be evaluated
-    if dataset.every != model.network.every:
-        raise ByheartError(_unlike(model.network.every))
-    if model.network.input.padding is not None and not dataset.lengths.all():
-        first = int(np.argmin(dataset.lengths))
-        raise ByheartError(f"sequence {first + 1} is empty, and the model reads 1 token or more")
-    too_long = dataset.lengths > model.network.input.length
-    if too_long.any():
-        first = int(np.argmax(too_long))
-        raise ByheartError(
-            f"sequence {first + 1} has {dataset.lengths[first]} tokens, "
-            f"the model reads at most {model.network.input.length}"
-        )
-    batch, wanted = model.batch(dataset)
-    outputs = evaluate(model.network, batch, engine, progress)
-    if not isinstance(outputs, np.ndarray):
-        outputs = np.array([*outputs, None], dtype=object)[:-1]
-    wrong = np.flatnonzero((wanted < 0) | (outputs != wanted))
-    failures = tuple(
-        f"{_place(dataset, i)}: the label is {dataset.label(i)!r}, "
-        f"the network says {model.label(outputs[i])!r} (output {outputs[i]})"
-        for i in wrong[:10].tolist()
-    )
-    failures += _rounded(model, batch, outputs)
-    evidence = REFUTED if failures else PROVED if len(dataset) == whole else SAMPLED
-    used = choose(engine, len(dataset))
-    return Verification(len(wanted), len(wanted) - len(wrong), evidence, used, failures)
+    from .claim import Judging
 
-
-def _verify_distributions(
-    model: LanguageModel,
-    dataset: Dataset,
-    progress: Callable[[int], None] | None,
-    sample: int | None,
-    seed: int,
-    prove_limit: float,
-) -> Verification:
-    if dataset.every:
-        raise ByheartError(_unlike(every=False))
-    if dataset.length > model.length:
-        raise ByheartError(
-            f"the data has a sequence of {dataset.length} tokens, "
-            f"the model reads at most {model.length}"
-        )
-    everything = wanted = model.targets(dataset)
-    if sample is not None and sample < len(wanted):
-        random = np.random.default_rng(seed)
-        wanted = wanted.subset(np.sort(random.choice(len(wanted), sample, replace=False)))
-    found = _divergences(model, wanted, progress, prove_limit)
-    wrong = np.flatnonzero(~(found.values <= model.gap))  # nan is wrong, too
-    failures = tuple(
-        f"{_named(model, wanted, i)}: the divergence is {found.values[i]:.3g} nats, "
-        f"above the gap of {model.gap:g}"
-        for i in wrong[:10].tolist()
-    )
-    whole = len(wanted) == len(everything)
-    right = (PROVED if whole else SAMPLED) if found.rigorous else OBSERVED
-    evidence = REFUTED if failures else right
-    checked = len(wanted)
-    fit = _fit(wanted, found)
-    return Verification(checked, checked - len(wrong), evidence, found.engine, failures, fit)
-
-
-def _divergences(
-    model: LanguageModel,
-    wanted: Targets,
-    progress: Callable[[int], None] | None,
-    prove_limit: float,
-) -> Divergences:
-    """Rigorous bounds if they are within the gap and the time, else what a float run gives."""
-    from ..softmax import doubles as softmax
-    from ..softmax.enclose import enclose
-
-    found = enclose(model.network, wanted, model.gap, prove_limit, progress)
-    if found is not None and (found.values <= model.gap).all():
-        return found
-    return softmax.divergences(model.network, wanted, progress)
-
-
-def _fit(wanted: Targets, found: Divergences) -> Fit:
-    above = float((wanted.weight * found.values).sum())
-    entropy, predictions = wanted.entropy, int(wanted.weight.sum())
-    return Fit(
-        above / predictions,
-        float(found.values.max()),
-        entropy + above,
-        entropy,
-        wanted.accuracy(found.likeliest),
-        predictions,
-    )
-
-
-def _named(model: LanguageModel, wanted: Targets, context: int) -> str:
-    tokens = wanted.tokens[wanted.starts[context] : wanted.starts[context + 1]].tolist()
-    return f"context {[model.tokens[i] for i in tokens]!r}"
-
-
-def _rounded(model: Model, batch: Batch, outputs: np.ndarray) -> tuple[str, ...]:
-    """Where float64 differs from exact arithmetic, for a model that says it does not."""
-    if model.number != "float64":
-        return ()
-    from ..exact.float64 import engine as float64
-
-    return float64.differences(model.network, batch, outputs)
-
-
-def _unlike(every: bool) -> str:
-    one, other = ("every token", "the sequence") if every else ("the sequence", "every token")
-    return f"the model gives a label for {one}, and the data has one for {other}"
-
-
-def _place(dataset: Dataset, prediction: int) -> str:
-    sequence = int(dataset.owner[prediction])
-    token = f", token {prediction - int(dataset.starts[sequence]) + 1}" if dataset.every else ""
-    return f"sequence {sequence + 1}{token}"
+    how = Judging(engine, sample, seed, prove_limit, progress)
+    return model.claim.verify(model, dataset, how)

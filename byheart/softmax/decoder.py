@@ -8,7 +8,7 @@ them is an ordinary state dict. checker/FORMAT.md, section 9, says what it compu
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,12 @@ class Decoder:
 
     shape: Shape
     tensors: Mapping[str, Tensor]
+    every: ClassVar[bool] = False  # one answer per sequence
+
+    @property
+    def length(self) -> int:
+        """The longest input."""
+        return self.shape.length
 
     def __post_init__(self) -> None:
         # row after row in memory, as other programs expect an array that they are given

@@ -344,7 +344,7 @@ def test_options_that_do_not_fit_are_one_sentence(run, tmp_path, kind, options, 
 def test_options_that_a_method_does_not_take_are_one_sentence(run, tmp_path, construction):
     data, _ = file_for(construction, tmp_path)
     given = {"reject_unknown": ("--reject-unknown", "3"), "minimise": ("--minimise", "dense")}
-    for name in given.keys() - construction.takes:
+    for name in given.keys() - construction.options():
         result = run("compile", data, "-o", tmp_path / "m", *method(construction), *given[name])
         assert refused(result) and f"does not take {given[name][0]}" in result[2]
 

@@ -1,6 +1,7 @@
 """compare: predicted counts are built counts, refusals are compile's, and the table is in order."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,8 @@ from byheart.commands.compare import compare as command
 from byheart.commands.compare import counts_of
 from byheart.commands.facts import dataset_facts
 from byheart.compiler.comparing import Choice, Row, beginning, bound_rows, compare, named, ordered
-from byheart.compiler.compiling import compile, orders, prepare
+from byheart.compiler.compiling import compile, ordered, prepare
 from byheart.constructions import ALL
-from byheart.constructions.base import Options
 from byheart.data.generate import multisets, random, tokens
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
@@ -62,8 +62,8 @@ def data_for(construction, seed):
 def test_predicted_counts_are_the_built_ones(name, seed):
     construction = by_name[name]
     dataset = data_for(construction, seed)
-    options = Options(positions=orders(construction, dataset, None), seed=seed)
-    found = construction.predict(*prepare(construction, dataset, options, "refuse"), options)
+    made = ordered(replace(construction, seed=seed), dataset)
+    found = made.predict(*prepare(made, dataset, "refuse"))
     model = compile(dataset, method=construction.name, form=construction.form, seed=seed)
     counts = model.about["parameters"]
     assert found.parameters == counts["counted"] + counts["outside"]
@@ -72,9 +72,8 @@ def test_predicted_counts_are_the_built_ones(name, seed):
 
 def test_positions_are_predicted_too():
     dataset = words(5)
-    options = Options(positions=True)
-    construction = by_name["bit-extraction"]
-    found = construction.predict(*prepare(construction, dataset, options, "refuse"), options)
+    construction = replace(by_name["bit-extraction"], positions=True)
+    found = construction.predict(*prepare(construction, dataset, "refuse"))
     model = compile(dataset, method="bit-extraction", positions=True)
     assert found.parameters == model.about["parameters"]["nonzero"]
     assert (found.parameters, found.depth) != (0, 0) and found.depth == model.network.depth
@@ -84,13 +83,13 @@ def test_what_is_named_is_predicted():
     """Neurons and heads that are named leave nothing to search for."""
     dataset = words(1)
     for name, options in (
-        ("one-layer-narrow", Options(neurons=9)),
-        ("attention-only-argmax", Options(heads=3)),
+        ("one-layer-narrow", {"neurons": 9}),
+        ("attention-only-argmax", {"heads": 3}),
     ):
         construction = by_name[name]
-        ready = prepare(construction, dataset, options, "refuse")
-        assert construction.predict(*ready, Options()) is None
-        assert construction.predict(*ready, options).parameters > 0
+        ready = prepare(construction, dataset, "refuse")
+        assert construction.predict(*ready) is None
+        assert replace(construction, **options).predict(*ready).parameters > 0
 
 
 @pytest.mark.parametrize("name", sorted(SEARCHED))

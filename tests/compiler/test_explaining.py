@@ -32,7 +32,7 @@ def rows(every, count=30, labels=3):
 
 
 def built(construction, **options):
-    if "bits" in construction.takes:
+    if "bits" in construction.options():
         options.setdefault("bits", 64)
     dataset = from_rows(rows(construction.every))
     return compile(dataset, method=construction.name, form=construction.form, **options)
@@ -67,7 +67,7 @@ def test_stages_add_up(construction):
 
 @each
 def test_stages_add_up_with_positions(construction):
-    if "positions" in construction.takes and construction.form != "faithful":
+    if "positions" in construction.options() and construction.form != "faithful":
         check(built(construction, positions=True), construction.header)
 
 

@@ -46,7 +46,7 @@ def test_few_dense_parameters():
 def test_engines_agree_on_a_compiled_network():
     dataset = random(20_000, seed=12, labels=7)
     model = compile(dataset, reject_unknown=6)
-    batch, wanted = model.batch(dataset)
+    batch, wanted = model.claim.batch(model, dataset)
     assert list(evaluate(model.network, batch, "exact")) == wanted.tolist()
     assert list(evaluate(model.network, batch, "limbs")) == wanted.tolist()
 

@@ -36,7 +36,7 @@ def memorised():
         model = compile(dataset, **options)
         found = model.about["verification"]
         assert (found.evidence, found.checked) == ("proved", len(dataset.labels))
-        outputs = evaluate(model.network, model.batch(dataset)[0], "exact")
+        outputs = evaluate(model.network, model.claim.batch(model, dataset)[0], "exact")
         wanted = lists(label for _, label, *_ in rows)
         assert [model.labels[int(y)] for y in outputs] == wanted
         assert all(y == int(y) >= 0 for y in outputs)

@@ -18,16 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.compiler.compiling import compile
-from byheart.constructions.base import Options, input_of
+from byheart.constructions.base import input_of
 from byheart.constructions.bit_extraction import (
     BitExtraction,
-    faithful_deep_sets,
-    faithful_embedding,
-    faithful_limited_bits,
-    faithful_seq2seq,
     limited_bits,
 )
 from byheart.constructions.bit_extraction.known import closest, known_columns, known_multisets
+from byheart.constructions.deep_sets import FaithfulDeepSet
+from byheart.constructions.embedding import FaithfulEmbedding
+from byheart.constructions.limited_bits import FaithfulLimitedBits
+from byheart.constructions.seq2seq import FaithfulSeq2Seq
 from byheart.data.contexts import Contexts, contexts
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
@@ -52,7 +52,7 @@ from byheart.theory.kajitsuka2025.sizes import (
 )
 
 CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
-POSITIONS = Options(positions=True)
+POSITIONS = BitExtraction(positions=True)
 fraction = cache(lambda value: value.fraction)
 
 
@@ -139,14 +139,14 @@ def wanted(dataset):
     return [labels[a:b] for a, b in itertools.pairwise(dataset.starts.tolist())]
 
 
-def build(construct, dataset, options=Options(), last=True):  # noqa: B008
-    grouped = contexts(dataset, options.positions, last)
-    return construct(dataset, grouped, options, lambda sentence: None).network
+def build(construction, dataset):
+    grouped = contexts(dataset, bool(construction.positions), construction.last)
+    return construction.build(dataset, grouped, lambda sentence: None).network
 
 
-def check(construct, dataset, options=Options(), last=True):  # noqa: B008
+def check(construction, dataset):
     """G1, by the evaluator above."""
-    network = build(construct, dataset, options, last)
+    network = build(construction, dataset)
     found = run(network, vectors(dataset))
     if not dataset.every:
         found = [answer[-1:] for answer in found]
@@ -154,9 +154,9 @@ def check(construct, dataset, options=Options(), last=True):  # noqa: B008
     return network
 
 
-def exactly(construct, dataset, options=Options()):  # noqa: B008
+def exactly(construction, dataset):
     """G1 by the reference evaluator, which is faster."""
-    network = build(construct, dataset, options)
+    network = build(construction, dataset)
     found = exact.evaluate(network, Batch(dataset.vectors, dataset.ids, dataset.starts))
     assert [int(x) for x in found] == dataset.labels.tolist()
     return network
@@ -210,20 +210,20 @@ slow = settings(deadline=None, max_examples=15)
 @slow
 @given(st.one_of(words, points), classes, st.integers(0, 3))
 def test_labels(data, labels, seed):
-    check(BitExtraction().build, labelled(data, labels, seed), Options(seed=seed))
+    check(BitExtraction(seed=seed), labelled(data, labels, seed))
 
 
 @slow
 @given(words, classes)
 def test_labels_with_positions(data, labels):
     dataset = from_rows([(row, sum(map(ord, row[::2])) % labels) for row in data])
-    check(BitExtraction().build, dataset, POSITIONS)
+    check(POSITIONS, dataset)
 
 
 @slow
 @given(numbers)
 def test_real_numbers(data):
-    exactly(BitExtraction().build, labelled(data))
+    exactly(BitExtraction(), labelled(data))
 
 
 @settings(deadline=None, max_examples=40)
@@ -231,8 +231,8 @@ def test_real_numbers(data):
 def test_sizes_are_the_closed_form(data, labels, positions):
     """G2, to the digit."""
     dataset = labelled(data, labels)
-    options = Options(positions=positions)
-    network = build(BitExtraction().build, dataset, options)
+    construction = BitExtraction(positions=positions)
+    network = build(construction, dataset)
     assert sizes(network) == expected_size(dataset, positions)
 
 
@@ -246,7 +246,7 @@ def expected_size(dataset, positions):
     delta = min((math.dist(a, b) for a, b in itertools.combinations(tokens, 2)), default=1)
     padded = [columns_of(Network(spec, ()), row)[0] for row in vectors(dataset)]
     r = max(math.hypot(*map(float, x)) for row in padded for x in row)
-    known = known_columns(dataset, grouped, spec, Options())
+    known = known_columns(dataset, grouped, spec, BitExtraction())
     return astuple(
         bit_extraction_size(
             len(grouped),
@@ -263,7 +263,7 @@ def expected_size(dataset, positions):
 def test_by_hand():
     """{a, b} with a last, with b last, and {a, a}; one label is two sequences'."""
     dataset = from_rows([(list(word[:2]), word[2]) for word in ("abx", "bay", "aax")])
-    network = check(BitExtraction().build, dataset)
+    network = check(BitExtraction(), dataset)
     assert network.input.length == 2 and network.attentions == (
         network.layers.index(next(x for x in network.layers if isinstance(x, UniformAttention))),
     )
@@ -289,25 +289,25 @@ def test_by_hand():
 )
 @pytest.mark.parametrize("labels", [1, 2, 9])
 def test_nasty(data, labels):
-    check(BitExtraction().build, labelled(data, labels))
+    check(BitExtraction(), labelled(data, labels))
 
 
 def test_long_sequences_over_four_tokens():
     chosen = random.Random(0)
     data = [[chosen.choice("abcd") for _ in range(64)] for _ in range(40)]
-    network = exactly(BitExtraction().build, labelled(data, 5))
+    network = exactly(BitExtraction(), labelled(data, 5))
     assert network.width == 13
 
 
 def test_huge_and_tiny_coordinates():
     data = [[1e300, 1e-300], [1e-300, 2.0], [2.0, -1e300]]
-    network = exactly(BitExtraction().build, labelled(data))
+    network = exactly(BitExtraction(), labelled(data))
     assert network.counts()[1]["largest"] > 2000  # log2(r / delta) bits a key
 
 
 def test_large_integers_that_floats_merge():
     data = [[[2**53, 5], [2**53 + 1, 5]], [[2**53 + 1, 5], [2**53 + 1, 5]], [[2**53 + 2, 1]] * 2]
-    check(BitExtraction().build, labelled(data))
+    check(BitExtraction(), labelled(data))
 
 
 @pytest.mark.parametrize("length", [3, 5, 6, 7, 8])
@@ -315,7 +315,7 @@ def test_every_length(length):
     """D9: 1/n is dyadic for n = 2^a only, so W_O is n."""
     chosen = random.Random(length)
     data = [[chosen.randrange(4) for _ in range(length)] for _ in range(6)]
-    network = check(BitExtraction().build, labelled(data))
+    network = check(BitExtraction(), labelled(data))
     attention = network.layers[network.attentions[0]]
     assert attention.W_O[2, 0] == length and attention.W_V[0, 0] == 1
     if length & (length - 1):
@@ -326,7 +326,7 @@ def test_every_length(length):
 def test_tokens_outside_a_give_0():
     """G3, eq. (37)."""
     dataset = labelled([["a", "b", "c"], ["a", "b", "d"], ["a", "c", "e"]])
-    network = build(BitExtraction().build, dataset)
+    network = build(BitExtraction(), dataset)
     mixing = network.attentions[0]
     values = []
     for vector in dataset.vectors.tolist():
@@ -335,7 +335,7 @@ def test_tokens_outside_a_give_0():
             column = token_wise(layer, column)
         values.append(column[0])
         assert column[1] >= 2 and column[2] == 0  # F, and the lane for the sum
-    known = known_columns(dataset, contexts(dataset, False), network.input, Options())
+    known = known_columns(dataset, contexts(dataset, False), network.input, BitExtraction())
     chosen = marked(distinct(known.rows)[0])
     assert [i for i, value in enumerate(values) if value] == chosen
     assert len(chosen) < len(values)
@@ -343,8 +343,8 @@ def test_tokens_outside_a_give_0():
 
 def test_hard_attention_with_scores_0_is_the_same():
     dataset = labelled([[1, 2, 3], [1, 1, 3], [2, 2, 3]])
-    hard = build(BitExtraction().build, dataset, Options(attention="hard"))
-    soft = build(BitExtraction().build, dataset)
+    hard = build(BitExtraction(attention="hard"), dataset)
+    soft = build(BitExtraction(), dataset)
     assert hard.counts()[0]["counted"] == soft.counts()[0]["counted"]
     assert hard.layers[hard.attentions[0]].uniform == soft.layers[soft.attentions[0]]
 
@@ -352,11 +352,11 @@ def test_hard_attention_with_scores_0_is_the_same():
 def test_a_separation_can_be_asked_for():
     """A2."""
     dataset = labelled([[[0.5, 1], [3, 1]], [[0.5, 1.25], [3, 1]]])
-    check(BitExtraction().build, dataset, Options(separation=0.25))
+    check(BitExtraction(separation=0.25), dataset)
     with pytest.raises(AssumptionError, match=r"A2.*\[0.5, 1.0\] and \[0.5, 1.25\] are 0.25 apart"):
-        build(BitExtraction().build, dataset, Options(separation=0.26))
-    coarse = build(BitExtraction().build, labelled([[1, 9], [9, 9]]), Options(separation=8.0))
-    assert coarse.counts() == build(BitExtraction().build, labelled([[1, 9], [9, 9]])).counts()
+        build(BitExtraction(separation=0.26), dataset)
+    coarse = build(BitExtraction(separation=8.0), labelled([[1, 9], [9, 9]]))
+    assert coarse.counts() == build(BitExtraction(), labelled([[1, 9], [9, 9]])).counts()
 
 
 @settings(deadline=None)
@@ -375,16 +375,16 @@ def test_closest(dimension, data):
 
 def test_seeds_change_weights_but_not_sizes():
     dataset = labelled([[1, 2], [2, 3], [3, 1], [2, 2]])
-    networks = [check(BitExtraction().build, dataset, Options(seed=i)) for i in range(4)]
+    networks = [check(BitExtraction(seed=i), dataset) for i in range(4)]
     assert len({sizes(x) for x in networks}) == 1
     assert len({x.layers for x in networks}) == 4
-    again = build(BitExtraction().build, dataset, Options(seed=3))
+    again = build(BitExtraction(seed=3), dataset)
     assert again.layers == networks[3].layers
 
 
 def test_a_changed_weight_is_noticed():
     dataset = labelled([[1, 2], [2, 3], [3, 1], [2, 2]], 4)
-    network = build(BitExtraction().build, dataset)
+    network = build(BitExtraction(), dataset)
     batch = Batch(dataset.vectors, dataset.ids, dataset.starts)
     answers, noticed = exact.evaluate(network, batch), 0
     for index in range(0, len(network.layers), 7):
@@ -413,7 +413,7 @@ def test_no_larger_than_measured_before(count, depth, nonzero, dense, largest):
     """Permuted copies, other last tokens, repeated tokens and duplicates: as in the measurement."""
     dataset = mixture(count)
     started = time.process_time()
-    network = build(BitExtraction().build, dataset)
+    network = build(BitExtraction(), dataset)
     assert time.process_time() - started < 60
     parameters, bits = network.counts()
     assert network.depth <= depth and network.width == 13
@@ -426,7 +426,7 @@ def test_no_larger_than_measured_before(count, depth, nonzero, dense, largest):
 
 @pytest.mark.slow
 def test_a_thousand_sequences_exactly():
-    exactly(BitExtraction().build, mixture(1_000))
+    exactly(BitExtraction(), mixture(1_000))
 
 
 @pytest.mark.slow
@@ -434,7 +434,7 @@ def test_a_hundred_thousand_sequences():
     """Built in seconds; a few sequences are checked, as one takes a second."""
     dataset = mixture(100_000)
     started = time.process_time()
-    network = build(BitExtraction().build, dataset)
+    network = build(BitExtraction(), dataset)
     assert time.process_time() - started < 120
     assert network.counts()[0]["counted"] < 541_110
     some = slice(0, 5)
@@ -491,14 +491,14 @@ def judged(folder, data):
 @given(words, classes, st.booleans())
 def test_seq2seq(data, labels, positions):
     dataset = every_labelled(data, labels, positions=positions)
-    network = check(faithful_seq2seq, dataset, Options(positions=positions))
+    network = check(FaithfulSeq2Seq(positions=positions), dataset)
     assert network.every and sizes(network) == expected_size(dataset, positions)
 
 
 def test_seq2seq_by_hand():
     """A token's label depends on its multiset, not on its place."""
     dataset = from_rows([(list("ab"), [1, 2]), (list("ba"), [2, 1]), (list("aab"), [3, 3, 1])])
-    check(faithful_seq2seq, dataset)
+    check(FaithfulSeq2Seq(), dataset)
 
 
 # Theorem D.1
@@ -509,10 +509,10 @@ def test_seq2seq_by_hand():
 def test_deep_sets(data, labels):
     data = [*data, [1]]
     dataset = labelled(data, labels, own=False)
-    network = check(faithful_deep_sets, dataset, last=False)
-    grouped = contexts(dataset, False, last=False)
+    network = check(FaithfulDeepSet(), dataset)
+    grouped = contexts(dataset, False)
     assert network.input.padding is None and network.width == 12
-    known = known_multisets(dataset, grouped, Options())
+    known = known_multisets(dataset, grouped, FaithfulDeepSet())
     size = deep_sets_size(
         len(grouped),
         max(1, dataset.length),
@@ -527,7 +527,7 @@ def test_deep_sets(data, labels):
 
 def test_cardinalities_0_1_and_7():
     data = [[], [2.5], [2.5] * 7, [-1.0] * 7, [-1.0], [2.5, 2.5, 2.5, -1.0, -1.0, 0.0, 0.0]]
-    network = check(faithful_deep_sets, labelled(data, 6, own=False), last=False)
+    network = check(FaithfulDeepSet(), labelled(data, 6, own=False))
     assert network.input.length == 7
     sums = next(i for i, x in enumerate(network.layers) if isinstance(x, Sum))
     assert network.layers[sums + 1].bias[0, 0] >= 2  # the empty multiset's key (deep_sets, D2)
@@ -542,7 +542,7 @@ def test_the_empty_multiset_alone():
         starts=np.zeros(2, np.int64),
     )
     grouped = Contexts(np.zeros(1, np.int64), np.zeros(1, np.int64), False, False)
-    network = faithful_deep_sets(none, grouped, Options(), print).network
+    network = FaithfulDeepSet().build(none, grouped, print).network
     assert run(network, [[]]) == [[0]]
 
 
@@ -553,7 +553,7 @@ def test_the_empty_multiset_alone():
 @given(st.one_of(words, rows(st.integers(0, 9))), classes)
 def test_embedding(data, labels):
     dataset = labelled(data, labels)
-    network = check(faithful_embedding, dataset)
+    network = check(FaithfulEmbedding(), dataset)
     columns = network.layers[0].weight.columns
     size = embedding_size(
         len(contexts(dataset, False)), dataset.length, columns, len(dataset.label_names)
@@ -566,21 +566,21 @@ def test_embedding(data, labels):
 @pytest.mark.parametrize("token", [-1, 0.5, 1 << 20, [1, 2]])
 def test_an_embedding_reads_ids(token):
     with pytest.raises(AssumptionError, match="A2"):
-        build(faithful_embedding, from_rows([([token], 0)]))
+        build(FaithfulEmbedding(), from_rows([([token], 0)]))
 
 
 def test_an_embedding_sees_no_positions():
     with pytest.raises(AssumptionError, match="positions"):
-        build(faithful_embedding, from_rows([(["a"], 0)]), POSITIONS)
+        build(FaithfulEmbedding(), from_rows([(["a"], 0)]), POSITIONS)
 
 
 # Theorem F.1
 
 
-def smallest(dataset, options=Options()):  # noqa: B008
-    with pytest.raises(AssumptionError, match=r"A3.*the smallest is --bits \d+") as refusal:
-        build(faithful_limited_bits, dataset, options)
-    return int(str(refusal.value).split()[-1].rstrip("."))
+def smallest(dataset, bits=1, **options):
+    with pytest.raises(AssumptionError, match=r"A3.*the smallest is bits=\d+") as refusal:
+        build(FaithfulLimitedBits(bits=bits, **options), dataset)
+    return int(str(refusal.value).split("=")[-1].rstrip("."))
 
 
 @slow
@@ -588,35 +588,34 @@ def smallest(dataset, options=Options()):  # noqa: B008
 def test_limited_bits(data, labels, positions, more):
     """No parameter is longer than asked for; one bit below the smallest is refused."""
     dataset = labelled(data, labels)
-    options = Options(positions=positions)
-    least = smallest(dataset, options)
+    least = smallest(dataset, positions=positions)
     for bits in (least, least + more):
-        network = check(faithful_limited_bits, dataset, replace(options, bits=bits))
+        network = check(FaithfulLimitedBits(bits=bits, positions=positions), dataset)
         assert network.counts()[1]["largest"] <= bits
         assert network.width <= 13
-    assert smallest(dataset, replace(options, bits=least - 1)) == least
+    assert smallest(dataset, bits=least - 1, positions=positions) == least
 
 
 def test_the_smallest_number_of_bits_is_used():
     dataset = mixture(60)
     least = smallest(dataset)
-    network = build(faithful_limited_bits, dataset, Options(bits=least))
+    network = build(FaithfulLimitedBits(bits=least), dataset)
     assert network.counts()[1]["largest"] == least
 
 
 def test_more_bits_make_fewer_parameters():
     dataset = mixture(300)
     least = smallest(dataset)
-    networks = [exactly(faithful_limited_bits, dataset, Options(bits=b)) for b in (least, 60, 200)]
+    networks = [exactly(FaithfulLimitedBits(bits=b), dataset) for b in (least, 60, 200)]
     counted = [x.counts()[0]["counted"] for x in networks]
     assert counted[0] > counted[1] > counted[2]
-    paper = build(BitExtraction().build, dataset)
+    paper = build(BitExtraction(), dataset)
     assert counted[2] < paper.counts()[0]["counted"]  # keys are no longer than needed (D2)
 
 
 def test_limited_bits_of_every_token():
     data = [["a", "b", "a"], ["b", "b"], ["c", "a"]]
-    check(faithful_limited_bits, every_labelled(data, 4), Options(bits=60))
+    check(FaithfulLimitedBits(bits=60), every_labelled(data, 4))
 
 
 @settings(deadline=None, max_examples=30)
@@ -634,7 +633,7 @@ def test_limited_bits_have_the_closed_form(data, labels, more):
     with pytest.MonkeyPatch.context() as patch:
         split = limited_bits._split
         patch.setattr(limited_bits, "_split", seen)
-        network = build(faithful_limited_bits, dataset, Options(bits=least + more))
+        network = build(FaithfulLimitedBits(bits=least + more), dataset)
     project = next(layer for layer in network.layers if layer.stage == "project")
     nonzero = sum(len(tensor.entries) for tensor in project.tensors.values())
     size = limited_bits_size(least + more, *tables, projected=nonzero)
@@ -646,7 +645,7 @@ def test_every_number_of_bits_from_the_smallest_to_64():
     least = smallest(dataset)
     counts = []
     for bits in range(least, 65):
-        network = exactly(faithful_limited_bits, dataset, Options(bits=bits))
+        network = exactly(FaithfulLimitedBits(bits=bits), dataset)
         assert all(p.value.fixed_bits <= bits for p in network.parameters())
         counts.append(network.counts()[0]["nonzero"])
     assert counts[-1] < counts[0]

@@ -9,7 +9,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from byheart.compiler.compiling import compile
-from byheart.constructions.base import Options
 from byheart.constructions.float64 import Float64
 from byheart.data import generate
 from byheart.data.contexts import contexts
@@ -33,8 +32,8 @@ def labelled(sequences, labels, seed=0, positions=False):
 
 
 def build(dataset, positions=False, **options):
-    options = Options(positions=positions, **options)
-    return Float64().build(dataset, contexts(dataset, positions), options, lambda sentence: None)
+    construction = Float64(positions=positions, **options)
+    return construction.build(dataset, contexts(dataset, positions), lambda sentence: None)
 
 
 def batch_of(dataset):

@@ -27,6 +27,7 @@ from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 from byheart.exact.evaluate import evaluate
 from byheart.exact.network import Network, dyadic, matrix
+from byheart.models.claims.labels import batch_of
 from byheart.models.trace import trace
 from byheart.models.verification import verify
 
@@ -78,7 +79,7 @@ def labelled(sequences, labels, seed=0, positions=False):
 
 
 def outputs(model, dataset):
-    return evaluate(model.network, model.batch(dataset)[0], "exact")
+    return evaluate(model.network, model.claim.batch(model, dataset)[0], "exact")
 
 
 def right(model, rows):
@@ -392,7 +393,7 @@ def test_strangers_are_rejected(bits, minimise):  # G3
     assert model.unknown == len(model.labels)
     # with 14 bits 0.9 of 15000 are expected, at most 5 allowed
     unseen = strangers(rows, 1500 if bits == 5 else 15000, 30, 4)
-    batch = model.batch_of([model.numbers(tokens) for tokens in unseen])
+    batch = batch_of(model.network, [model.numbers(tokens) for tokens in unseen])
     answers = evaluate(model.network, batch, "exact" if bits == 5 else "limbs")
     accepted = [y for y in answers if y == int(y) and 0 <= y < len(model.labels)]
     assert {y for y in answers if y not in accepted} == {model.unknown}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from byheart.constructions.base import Options, input_of
+from byheart.constructions.base import input_of
 from byheart.constructions.hash_fold_retrieve.build import build as plain_build
 from byheart.constructions.limited_bits import SmallLimitedBits
 from byheart.constructions.limited_bits import search as searching
@@ -46,8 +46,8 @@ def labelled(sequences, labels, seed=0, positions=False):
 
 def build(dataset, positions=False, **options):
     grouped = contexts(dataset, positions)
-    options = Options(positions=positions, **options)
-    return SmallLimitedBits().build(dataset, grouped, options, lambda sentence: None)
+    construction = SmallLimitedBits(positions=positions, **options)
+    return construction.build(dataset, grouped, lambda sentence: None)
 
 
 def right(built, dataset):
@@ -219,7 +219,7 @@ def small():
 def test_every_limit_from_the_smallest_to_64():
     dataset = small()
     grouped = contexts(dataset, False)
-    least = least_bits(case(dataset, grouped, input_of(dataset, False)), Options())
+    least = least_bits(case(dataset, grouped, input_of(dataset, False)), SmallLimitedBits())
     for bits in range(least, 65):
         built = build(dataset, bits=bits)
         assert longest(built) <= bits and right(built, dataset), bits
@@ -232,7 +232,7 @@ def test_every_limit_from_the_smallest_to_64():
 def test_the_smallest_limit_is_about_two_logarithms(size):
     dataset = generate.random(size)
     grouped = contexts(dataset, False)
-    least = least_bits(case(dataset, grouped, input_of(dataset, False)), Options())
+    least = least_bits(case(dataset, grouped, input_of(dataset, False)), SmallLimitedBits())
     assert least <= 2 * math.log2(size) + 2
     assert right(build(dataset, bits=least), dataset)
     with pytest.raises(AssumptionError, match=f"at least {least} bits"):
@@ -291,7 +291,7 @@ SIZES = {
 def test_predicted_counts_are_the_built_ones(name, limits, captured):
     dataset = from_rows(SIZES[name])
     prepared = case(dataset, contexts(dataset, False), input_of(dataset, False))
-    built = prepared.build(limits, Options(), lambda sentence: None)
+    built = prepared.build(limits, SmallLimitedBits(), lambda sentence: None)
     problem, found = captured["problem"], captured["found"]
     storage = found.storage
     predicted = cost(found.plan, problem.task, storage.numbers.digits, found.hashed.offset != 0)
@@ -307,7 +307,7 @@ def test_predicted_counts_are_the_built_ones(name, limits, captured):
 def test_hash_fold_retrieve_where_it_keeps_to_the_limit():
     dataset = generate.random(100)
     grouped = contexts(dataset, False)
-    plain = plain_build(dataset, grouped, Options(), lambda sentence: None)
+    plain = plain_build(dataset, grouped, SmallLimitedBits(), lambda sentence: None)
     assert longest(plain) <= 64
     built = build(dataset, bits=64)
     assert built.network.counts()[0]["nonzero"] <= plain.network.counts()[0]["nonzero"]
@@ -330,7 +330,7 @@ def test_the_search_ends(patch, monkeypatch):
     monkeypatch.setattr(searching, patch, lambda *_: calls.append(1))
     dataset = from_rows([([1, 2], 0), ([2, 3], 1), ([3, 4], 0)])
     prepared = case(dataset, contexts(dataset, False), input_of(dataset, False))
-    assert prepared.build(Short(64), Options(), lambda sentence: None) is None
+    assert prepared.build(Short(64), SmallLimitedBits(), lambda sentence: None) is None
     assert 1 <= len(calls) <= 1000
 
 

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 import byheart
 from byheart import AssumptionError, from_rows
-from byheart.constructions.base import Options
 from byheart.constructions.one_layer_literal import OneLayerLiteral, build
 from byheart.constructions.one_layer_literal.solve import Scalars, solve
 from byheart.data.contexts import contexts
@@ -301,11 +300,11 @@ def test_close_draws_are_redrawn(monkeypatch):
     monkeypatch.setattr(build, "solve", fails_once)
     dataset = from_rows(ROWS)
     data, said = targets(dataset, contexts(dataset, positions=True)), []
-    found = OneLayerLiteral().interpolate(data, Options(), said.append)
+    found = OneLayerLiteral().interpolate(data, said.append)
     assert found.tries == 2 and "draw 1 of 8" in said[0]
     monkeypatch.setattr(build, "solve", lambda *arguments: None)
     with pytest.raises(byheart.ByheartError, match="--seed"):
-        OneLayerLiteral().interpolate(data, Options(), said.append)
+        OneLayerLiteral().interpolate(data, said.append)
 
 
 def test_equal_numbers_are_not_solved():

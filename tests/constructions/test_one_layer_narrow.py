@@ -16,6 +16,7 @@ from byheart.data.load import from_rows
 from byheart.data.targets import targets
 from byheart.errors import AssumptionError, ByheartError
 from byheart.machine import memory
+from byheart.machine.watch import Noting
 from byheart.models.verification import verify
 from byheart.softmax.decoder import Decoder
 
@@ -82,7 +83,7 @@ def test_every_distribution_is_within_the_gap(rows, gap):  # G1, G3
 
 def test_fewer_neurons_than_contexts():  # G2
     said: list[str] = []
-    model = built(one_hot(80, 8), report=said.append)
+    model = built(one_hot(80, 8), watch=Noting(said.append))
     neurons = model.network.shape.neurons
     assert neurons < 40 and model.about["verification"].evidence == "proved"
     note = re.search(r"smallest m found: (\d+) for 80 contexts, an upper bound.*\((\d+) were too",

@@ -15,6 +15,7 @@ from byheart.constructions.one_layer_smooth.draw import nearest
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 from byheart.machine import memory
+from byheart.machine.watch import Noting
 from byheart.models.verification import verify
 from byheart.softmax.decoder import ACTIVATIONS, Decoder
 
@@ -192,8 +193,8 @@ def test_too_few_neurons_are_refused():  # A3
 def test_contexts_that_are_too_near_are_drawn_again_and_refused(monkeypatch):  # A4
     monkeypatch.setattr(smooth, "LEAST_DISTANCE", 99.0)
     said: list[str] = []
-    with pytest.raises(AssumptionError, match="A4 fails.*in 4 draws.*larger --dimension"):
-        built(ROWS, report=said.append)
+    with pytest.raises(AssumptionError, match="A4 fails.*in 4 draws.*larger dimension=..."):
+        built(ROWS, watch=Noting(said.append))
     assert [sentence[:9] for sentence in said] == [f"draw {i} of" for i in (1, 2, 3, 4)]
 
 
@@ -212,7 +213,7 @@ def test_a_gap_that_is_missed_is_drawn_again(monkeypatch):  # A5
 
     monkeypatch.setattr(smooth, "_logits", wrong_once)
     said: list[str] = []
-    model = built(ROWS, report=said.append)
+    model = built(ROWS, watch=Noting(said.append))
     assert model.about["search"]["tries"] == 2 and "A5 fails: the largest" in said[0]
     assert model.about["verification"].evidence == "proved"
 

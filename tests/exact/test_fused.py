@@ -224,7 +224,7 @@ def test_shifts(power):
 def memorised():
     dataset = random(3000, seed=4)
     model = compile(dataset)
-    return model.network, *model.batch(dataset)
+    return model.network, *model.claim.batch(model, dataset)
 
 
 def test_a_compiled_network_is_fused(memorised):

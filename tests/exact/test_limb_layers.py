@@ -47,5 +47,5 @@ def test_compiled_networks_agree(name):
     make, options = CASES[name]
     dataset = make()
     model = compile(dataset, **options)
-    batch, wanted = model.batch(dataset)
+    batch, wanted = model.claim.batch(model, dataset)
     assert list(limbs.evaluate(model.network, batch)) == wanted.tolist()

@@ -58,7 +58,7 @@ def made(construction, sequences, labels, positions=False):
     """A dataset for the construction, and its model."""
     rows = labelled(construction, sequences, labels, positions)
     dataset = from_rows(rows)
-    options = {"bits": 64} if "bits" in construction.takes else {}
+    options = {"bits": 64} if "bits" in construction.options() else {}
     options |= {"positions": True} if positions else {}
     return (
         dataset,
@@ -103,7 +103,7 @@ def test_contexts_with_labels_of_their_own_have_ids_of_their_own(construction, s
 
 @pytest.mark.parametrize(
     "construction",
-    [c for c in ALL if "positions" in c.takes and c.form != "faithful"],
+    [c for c in ALL if "positions" in c.options() and c.form != "faithful"],
     ids=lambda c: f"{c.name}-{c.form}",
 )
 def test_with_positions_order_counts(construction):

@@ -42,6 +42,7 @@ Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T
 """
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +51,8 @@ from ...data.targets import Targets
 from ...errors import AssumptionError
 from ...gadgets.heads import rows
 from ...softmax.decoder import Decoder, Shape
-from ..base import Interpolant, Interpolation, Options, Report
+from ..base import Built, Report
+from ..families import AttentionDecoder
 from ..one_layer import check_vocabulary
 from .claim import Goal, encoder_note, goal, observed_in_float32, reached
 from .plan import Plan, check_heads, check_memory, plan
@@ -61,31 +63,32 @@ LARGEST_CONDITION = 1e13
 LEAST_SINGULAR = 1e-8  # of the sequence embeddings, relative, if they span all dimensions
 
 
-class AttentionOnly(Interpolation):
+@dataclass(frozen=True)
+class AttentionOnly(AttentionDecoder):
     name = "attention-only"
-    takes = frozenset({"dimension", "heads", "head_dimension", "tight", "encoder", "gap"})
 
-    def shape(self, targets: Targets, options: Options) -> Shape:
-        return self._plan(targets, options).shape
+    def shape(self, targets: Targets) -> Shape:
+        return self._plan(targets).shape
 
-    def _plan(self, targets: Targets, options: Options) -> Plan:
+    def _plan(self, targets: Targets) -> Plan:
         check_vocabulary(self.name, targets)
-        found = plan(self.name, targets, options, skip=options.tight)
-        check_heads(self.name, found, options.tight)
+        found = plan(self.name, targets, self, skip=self.tight)
+        check_heads(self.name, found, self.tight)
         return found
 
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
-        found = self._plan(targets, options)
-        aim = goal(found.targets, found.shape.dimension, options)
-        if options.tight:
+    def interpolate(self, targets: Targets, report: Report) -> Built:
+        found = self._plan(targets)
+        aim = goal(found.targets, found.shape.dimension, self)
+        if self.tight:
             _check_tight(found, aim)
-        best, tries = _best(found, aim, options, report)
+        best, tries = _best(found, aim, self, report)
         notes = (
-            encoder_note(aim, options),
+            encoder_note(aim, self),
             best.note,
             observed_in_float32(best.decoder, found.targets),
         )
-        return Interpolant(best.decoder, found.targets.vocabulary, aim.gap, tries, notes)
+        vocabulary = found.targets.vocabulary
+        return Built(best.decoder, tries, notes, vocabulary=vocabulary, gap=aim.gap)
 
 
 class Attempt(NamedTuple):
@@ -100,20 +103,20 @@ def _check_tight(found: Plan, aim: Goal) -> None:
     d = found.shape.dimension
     many = len(np.unique(rows(found.targets)[:, -1]))
     if many < d:
-        smaller = f", or use --dimension {many}" if many > 1 else ""
+        smaller = f", or use dimension={many}" if many > 1 else ""
         raise AssumptionError(
             f"A5 fails: the contexts have {many} different last tokens, and the dimension is {d}; "
-            f"leave out --tight{smaller}"
+            f"leave out tight=True{smaller}"
         )
     rank = int(np.linalg.matrix_rank(aim.embeddings, rtol=LEAST_SINGULAR))
     if rank < d:
         raise AssumptionError(
             f"A5 fails: the sequence embeddings of the encoder {aim.encoder.name} have rank "
-            f"{rank}, and the dimension is {d}; leave out --tight, or use --dimension {rank}"
+            f"{rank}, and the dimension is {d}; leave out tight=True, or use dimension={rank}"
         )
 
 
-def _best(found: Plan, aim: Goal, options: Options, report: Report) -> tuple[Attempt, int]:
+def _best(found: Plan, aim: Goal, options: AttentionDecoder, report: Report) -> tuple[Attempt, int]:
     """The first draw that keeps the gap, and how many there were (A6)."""
     for draw, more in enumerate(MORE_HEADS, 1):
         attempt = _attempt(found, aim, options, draw, more)
@@ -121,12 +124,14 @@ def _best(found: Plan, aim: Goal, options: Options, report: Report) -> tuple[Att
             return attempt, draw
         report(f"draw {draw} of {len(MORE_HEADS)}: {attempt}")
     raise AssumptionError(
-        f"A6 fails: {attempt}, in {len(MORE_HEADS)} draws; use a larger --dimension, more --heads "
-        f"or a larger --gap{', or leave out --tight' if options.tight else ''}"
+        f"A6 fails: {attempt}, in {len(MORE_HEADS)} draws; use a larger dimension=..., "
+        f"more heads=... or a larger gap=...{', or leave out tight=True' if options.tight else ''}"
     )
 
 
-def _attempt(found: Plan, aim: Goal, options: Options, draw: int, more: float) -> Attempt | str:
+def _attempt(
+    found: Plan, aim: Goal, options: AttentionDecoder, draw: int, more: float
+) -> Attempt | str:
     """A decoder that keeps the gap, or why there is none."""
     shape, tokens = found.shape, rows(found.targets)
     if options.heads is None:

@@ -18,7 +18,7 @@ from ...errors import AssumptionError
 from ...softmax import doubles as softmax
 from ...softmax.decoder import Decoder, Shape
 from ...softmax.doubles import divergence, mixed_all
-from ..base import Options
+from ..families import AttentionDecoder
 
 GAP = 1e-9
 SHARE = 0.5  # of the gap, for the encoder; the rest is for roundings
@@ -39,7 +39,7 @@ class Goal(NamedTuple):
     encoder: Encoder
 
 
-def goal(targets: Targets, dimension: int, options: Options) -> Goal:
+def goal(targets: Targets, dimension: int, options: AttentionDecoder) -> Goal:
     """The encoder that the options name, and the gap that it allows (A4)."""
     gap = options.gap or GAP
     found = encoder_of(targets, dimension, options, gap)
@@ -57,7 +57,7 @@ def goal(targets: Targets, dimension: int, options: Options) -> Goal:
     return scaled._replace(gap=allowed(largest, targets, options))
 
 
-def encoder_of(targets: Targets, dimension: int, options: Options, gap: float) -> Encoder:
+def encoder_of(targets: Targets, dimension: int, options: AttentionDecoder, gap: float) -> Encoder:
     """Of associations the circle, or the sphere; otherwise the best that is known."""
     seed = options.seed
     if options.encoder == "circle" or (
@@ -101,7 +101,7 @@ def shaken(unembedding: Floats, embeddings: Floats, targets: Targets, seed: int)
     return embeddings + noise * (room / (4 * longest))[:, None]
 
 
-def allowed(reached: float, targets: Targets, options: Options, advice: str = "") -> float:
+def allowed(reached: float, targets: Targets, options: AttentionDecoder, advice: str = "") -> float:
     """The gap that can be claimed if this divergence was reached, rounded up to 3 digits (A4)."""
     if options.gap is not None or not math.isfinite(reached):
         raise AssumptionError(
@@ -119,7 +119,7 @@ def rounded_up(value: float) -> float:
     return found if found >= value else float(f"{math.ceil(value / 10.0**exponent) + 1}e{exponent}")
 
 
-def encoder_note(found: Goal, options: Options) -> str:
+def encoder_note(found: Goal, options: AttentionDecoder) -> str:
     """Which encoder was aimed at, and how far it is from the targets."""
     encoder = found.encoder
     bound = "" if encoder.exact else "; an upper bound of d_KL(pi, L(N, S, d))"

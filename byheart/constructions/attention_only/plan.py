@@ -14,7 +14,7 @@ from ...gadgets.heads import rows
 from ...machine.memory import SMALLER, require
 from ...softmax.decoder import ATTENTION, Shape
 from ...theory.dana2024.ranks import Tokens, rank_limit, tokens
-from ..base import Options
+from ..families import AttentionDecoder
 
 DIMENSION, LARGEST_DIMENSION = 10, 64  # of associations, and of distributions if none is named
 
@@ -33,7 +33,11 @@ class Plan(NamedTuple):
 
 
 def plan(
-    name: str, targets: Targets, options: Options, contexts: int | None = None, skip: bool = False
+    name: str,
+    targets: Targets,
+    options: AttentionDecoder,
+    contexts: int | None = None,
+    skip: bool = False,
 ) -> Plan:
     """Sizes for so many contexts (default: all), as the options have them or as few as suffice.
 
@@ -93,7 +97,7 @@ def dimension(targets: Targets, found: Tokens, tight: bool) -> int:
     return max(2, min(d, found.last) if tight else d)
 
 
-def _head_dimension(found: Tokens, d: int, options: Options) -> int:
+def _head_dimension(found: Tokens, d: int, options: AttentionDecoder) -> int:
     """d_h = d, or the rank that a head can have if that is less (bounds/ranks.py)."""
     if options.head_dimension is None:
         rank = found.distinct + found.length - found.components - 1 - (found.last == 1)

@@ -46,7 +46,8 @@ from dataclasses import dataclass
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
-from ..base import Built, Construction, Options, Predicted, Report
+from ..base import Built, Predicted, Report
+from ..families import Extraction
 from .deep_sets import faithful_deep_sets
 from .embedding import faithful_embedding
 from .limited_bits import faithful_limited_bits
@@ -66,15 +67,12 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class BitExtraction(Construction):
+class BitExtraction(Extraction):
     name = "bit-extraction"
-    takes = frozenset({"positions", "separation", "attention"})
     provable = 10_000
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
-        return faithful_seq2seq(dataset, contexts, options, report)
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+        return faithful_seq2seq(dataset, contexts, self, report)
 
-    def predict(self, dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
-        return predict_transformer(dataset, contexts, options)
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
+        return predict_transformer(dataset, contexts, self)

@@ -17,13 +17,14 @@ from ...gadgets.multisets import identified
 from ...gadgets.projection import project
 from ...gadgets.relu_layers import Step, relu_layers, row
 from ...theory.kajitsuka2025.sizes import largest_value, sum_key_bits, token_key_bits
-from ..base import Built, Options, Report
+from ..base import Built, Report
+from ..families import Extraction
 from .known import known_multisets
 from .transformer import built, embed, label_bits, output, token_table
 
 
 def faithful_deep_sets(
-    dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    dataset: Dataset, contexts: Contexts, options: Extraction, report: Report
 ) -> Built:
     """The deep set (phi, rho) of Theorem D.1; contexts are multisets."""
     seen = known_multisets(dataset, contexts, options)

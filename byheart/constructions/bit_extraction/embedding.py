@@ -19,7 +19,8 @@ from ...gadgets.key_values import lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
 from ...theory.kajitsuka2025.sizes import embedded_key_bits, largest_value
-from ..base import Built, Options, Report, input_of
+from ..base import Built, Report, input_of
+from ..families import Extraction
 from .known import Known, known_columns
 from .transformer import built, context_points, label_bits, rest
 
@@ -27,7 +28,7 @@ MOST = 1 << 20  # columns of an embedding matrix
 
 
 def faithful_embedding(
-    dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    dataset: Dataset, contexts: Contexts, options: Extraction, report: Report
 ) -> Built:
     """The network of Theorem E.1."""
     seen, ids, omega = embedded(dataset, contexts, options)
@@ -45,14 +46,9 @@ def faithful_embedding(
 
 
 def embedded(
-    dataset: Dataset, contexts: Contexts, options: Options
+    dataset: Dataset, contexts: Contexts, options: Extraction
 ) -> tuple[Known, list[int], int]:
     """The known points, their ids, and the columns of the matrix; padding is an id too."""
-    if options.positions:
-        raise AssumptionError(
-            "an embedding of Theorem E.1 gives an id one column at every place; leave --positions "
-            "out, or take the other form of this method."
-        )
     spec = input_of(dataset, positions=False)
     seen = known_columns(dataset, contexts, spec, options)
     ids = _ids(seen)
@@ -67,5 +63,5 @@ def _ids(seen: Known) -> list[int]:
             return ids
     raise AssumptionError(
         f"A2 fails: an embedding reads ids, whole numbers from 0 to {MOST - 1}, or words; "
-        "use --method bit-extraction for other tokens."
+        "use method='bit-extraction' for other tokens."
     )

@@ -17,7 +17,7 @@ from ...errors import AssumptionError
 from ...exact.batch import Batch, columns, exact_integers
 from ...exact.network import Input, dyadic
 from ...gadgets.multisets import NOTHING
-from ..base import Options
+from ..families import Extraction
 
 DIGITS = 30  # of radius and separation, after the point
 SAFE = 1 << 500  # squares of smaller numbers are floats
@@ -46,7 +46,7 @@ class Known:
     separation: Fraction
 
 
-def known_columns(dataset: Dataset, contexts: Contexts, spec: Input, options: Options) -> Known:
+def known_columns(dataset: Dataset, contexts: Contexts, spec: Input, options: Extraction) -> Known:
     """The columns of padded sequences, of one sequence for each context.
 
     Two columns differ in their vectors or by 1 in their positions, and the separation is at most 1,
@@ -74,7 +74,7 @@ def _columns(dataset: Dataset, sequences: NDArray, spec: Input) -> tuple[NDArray
     return seen.vectors[used], seen.exponent, places.reshape(rows.shape)
 
 
-def known_multisets(dataset: Dataset, contexts: Contexts, options: Options) -> Known:
+def known_multisets(dataset: Dataset, contexts: Contexts, options: Extraction) -> Known:
     """The tokens of multisets, which need not be equally large; without any token, one is made up.
 
     A context is a multiset and has no token of its own.
@@ -107,7 +107,7 @@ def radius(points: NDArray, exponent: int) -> Fraction:
 
 
 def separation(
-    vectors: NDArray, exponent: int, options: Options, name: Callable[[int], str]
+    vectors: NDArray, exponent: int, options: Extraction, name: Callable[[int], str]
 ) -> Fraction:
     """The smallest distance of two vectors, rounded down; at most 1.
 

@@ -26,7 +26,8 @@ from ...gadgets.key_values import Table, group_size, split_lookup, table
 from ...gadgets.multisets import distinct, marked, values
 from ...gadgets.projection import Projection, shortest
 from ...gadgets.relu_layers import Step, carry, relu_layers, row
-from ..base import Built, Options, Report, input_of
+from ..base import Built, Report, input_of
+from ..families import Extraction
 from .known import known_columns
 from .transformer import built, context_points, embed, label_bits, rest, token_table
 
@@ -34,10 +35,10 @@ TRIES = 16  # random values of each size
 
 
 def faithful_limited_bits(
-    dataset: Dataset, contexts: Contexts, options: Options, report: Report
+    dataset: Dataset, contexts: Contexts, options: Extraction, report: Report, bits: int
 ) -> Built:
-    """The network of Theorem F.1, whose parameters have at most options.bits bits each."""
-    spec = input_of(dataset, options.positions)
+    """The network of Theorem F.1, whose parameters have at most `bits` bits each."""
+    spec = input_of(dataset, bool(options.positions))
     seen = known_columns(dataset, contexts, spec, options)
     random = Random(options.seed)
     tokens = shortest(seen.points, seen.exponent, random, _cost)
@@ -48,7 +49,11 @@ def faithful_limited_bits(
     first = token_table(tokens, phi, chosen, tokens.key_bits, value_bits)
     second = table(ids.keys(), seen.labels, ids.key_bits, label_bits(dataset))
     needed = (tokens.weight_bits, ids.weight_bits, spec.length.bit_length())
-    bits = _checked(options, max(*needed, _least(first), _least(second)))
+    least = max(*needed, _least(first), _least(second))
+    if bits < least:
+        raise AssumptionError(
+            f"A3 fails: bits={bits} is too few for this data; the smallest is bits={least}."
+        )
     lanes = Step("read", (*carry("phi"), row("F", {"x": 1}), row("sum")))  # eq. (50)
     part = relu_layers(["x"], [*_split("x", first, "phi", bits), lanes])
     end = rest(spec.length, options, ids, _split("x", second, "label", bits))
@@ -78,18 +83,6 @@ def _least(table: Table) -> int:
     k keys take 2^-(k rho + 2) in Lemma G.6, their labels 2^-(k c + 2), and the gate 2^(c + 2).
     """
     return max(table.key_bits + 2, table.label_bits + 3)
-
-
-def _checked(options: Options, least: int) -> int:
-    """The bits asked for."""
-    if options.bits is None:
-        raise AssumptionError(f"A3 fails: give a number of bits; the smallest is --bits {least}.")
-    if options.bits < least:
-        raise AssumptionError(
-            f"A3 fails: --bits {options.bits} is too few for this data; "
-            f"the smallest is --bits {least}."
-        )
-    return options.bits
 
 
 def _split(lane: str, table: Table, output: str, bits: int) -> Iterator[Step]:

@@ -9,16 +9,17 @@ from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...gadgets.multisets import distinct, marked
 from ...theory.kajitsuka2025.sizes import Size, bit_extraction_size, deep_sets_size, embedding_size
-from ..base import Options, Predicted, input_of
+from ..base import Predicted, input_of
+from ..families import Extraction
 from .embedding import embedded
 from .known import Known, known_columns, known_multisets
 
 OUTPUT = 2
 
 
-def predict_transformer(dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
+def predict_transformer(dataset: Dataset, contexts: Contexts, options: Extraction) -> Predicted:
     """Of Theorem B.1, and of Corollary 4.1."""
-    spec = input_of(dataset, options.positions)
+    spec = input_of(dataset, bool(options.positions))
     seen = known_columns(dataset, contexts, spec, options)
     size = bit_extraction_size(
         len(contexts),
@@ -32,7 +33,7 @@ def predict_transformer(dataset: Dataset, contexts: Contexts, options: Options) 
     return _whole(size, spec.coordinates + 1)
 
 
-def predict_deep_sets(dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
+def predict_deep_sets(dataset: Dataset, contexts: Contexts, options: Extraction) -> Predicted:
     """Of Theorem D.1."""
     seen = known_multisets(dataset, contexts, options)
     dimension = seen.points.shape[1]
@@ -48,7 +49,7 @@ def predict_deep_sets(dataset: Dataset, contexts: Contexts, options: Options) ->
     return _whole(size, dimension + 1)
 
 
-def predict_embedding(dataset: Dataset, contexts: Contexts, options: Options) -> Predicted:
+def predict_embedding(dataset: Dataset, contexts: Contexts, options: Extraction) -> Predicted:
     """Of Theorem E.1: the matrix holds the values of marked tokens, and ids that are not 0."""
     seen, ids, columns = embedded(dataset, contexts, options)
     labels = len(dataset.label_names)

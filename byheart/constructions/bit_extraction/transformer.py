@@ -23,18 +23,19 @@ from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
 from ...gadgets.relu_layers import Step, relu_layers, row
 from ...theory.kajitsuka2025.sizes import context_key_bits, largest_value, token_key_bits
-from ..base import Built, Options, Report, input_of
+from ..base import Built, Report, input_of
+from ..families import Extraction
 from .known import Known, known_columns
 
 LANES = ("phi", "F", "sum")  # eq. (50)
 
 
-def transformer(dataset: Dataset, contexts: Contexts, options: Options, report: Report) -> Built:
+def transformer(dataset: Dataset, contexts: Contexts, options: Extraction, report: Report) -> Built:
     """The network of Theorem B.1; if every token has a label, that of Corollary 4.1.
 
     The corollary is the theorem for each token put last, so contexts are (multiset, own token).
     """
-    spec = input_of(dataset, options.positions)
+    spec = input_of(dataset, bool(options.positions))
     seen = known_columns(dataset, contexts, spec, options)
     random, N, n = Random(options.seed), len(contexts), spec.length
     tokens = project(seen.points, seen.exponent, n * N, seen.separation, random)  # eq. (48), (49)
@@ -67,7 +68,7 @@ def label_bits(dataset: Dataset) -> int:
 
 def built(network: Network, dataset: Dataset, tries: int) -> Built:
     """Labels keep their order; nothing is said about unknown inputs."""
-    return Built(network, tuple(range(len(dataset.label_names))), None, tries)
+    return Built(network, tries, order=tuple(range(len(dataset.label_names))))
 
 
 def context_points(seen: Known, tokens: Projection, phi: NDArray) -> tuple[NDArray, int]:
@@ -90,7 +91,7 @@ def embed(tokens: Projection) -> Linear:
     return Linear(matrix(1, len(tokens.weights), weights), vector({0: tokens.bias}, 1), "embed")
 
 
-def rest(length: int, options: Options, ids: Projection, steps: Iterable[Step]) -> list[Layer]:
+def rest(length: int, options: Extraction, ids: Projection, steps: Iterable[Step]) -> list[Layer]:
     """From (phi, F, 0) in every column to the label's number: attention, Stage I, `steps`, E_out.
 
     W_O is n, so that W_O W_V mean is the sum: eq. (52) with 1 would need 1/n, which is dyadic for
@@ -102,7 +103,7 @@ def rest(length: int, options: Options, ids: Projection, steps: Iterable[Step]) 
     return [attention(length, options), *second, output(second[-1].weight.rows)]
 
 
-def attention(length: int, options: Options) -> Layer:
+def attention(length: int, options: Extraction) -> Layer:
     """Eq. (39), or hard attention whose scores are all 0, which is the same."""
     value, projection = matrix(1, 3, {(0, 0): 1}), matrix(3, 1, {(2, 0): length})
     if options.attention == "hard":

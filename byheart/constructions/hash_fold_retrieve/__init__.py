@@ -29,18 +29,19 @@ Notation     N sequences, n length, C labels, I information, H the context's num
              positions.
 """
 
+from dataclasses import dataclass
+
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
-from ..base import Built, Construction, Options, Report
+from ..base import Built, Report
+from ..families import Retrieval
 
 
-class HashFoldRetrieve(Construction):
+@dataclass(frozen=True)
+class HashFoldRetrieve(Retrieval):
     name = "hash-fold-retrieve"
-    takes = frozenset({"positions", "reject_unknown", "minimise", "attention"})
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .build import build  # numba is slow to import
 
-        return build(dataset, contexts, options, report, mixing=options.attention)
+        return build(dataset, contexts, self, report, mixing=self.attention)

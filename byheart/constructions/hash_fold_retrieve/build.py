@@ -12,7 +12,8 @@ from ...errors import AssumptionError
 from ...exact.batch import Batch, Columns, columns
 from ...exact.network import Embedding, Input, Layer, Linear, Network, matrix, vector
 from ...gadgets.prefix_code import PrefixCode, prefix_code
-from ..base import Built, Options, Report, input_of
+from ..base import Built, Report, input_of
+from ..families import Retrieval
 from .assemble import assemble, mixing_layers
 from .cost import Task
 from .hashing import Sums
@@ -24,7 +25,7 @@ LONGEST_WORD = 60  # label word and fingerprint together
 def build(
     dataset: Dataset,
     contexts: Contexts,
-    options: Options,
+    options: Retrieval,
     report: Report,
     *,
     mixing: str = "uniform",
@@ -37,7 +38,7 @@ def build(
     embedding  whether tokens are ids of an embedding matrix
     length     of the network, if not that of the longest sequence
     """
-    spec = input_of(dataset, options.positions)
+    spec = input_of(dataset, bool(options.positions))
     spec = replace(spec, length=length or spec.length)
     if mixing == "sum":
         spec = replace(spec, padding=None)
@@ -46,7 +47,7 @@ def build(
     counts = np.bincount(dataset.labels[contexts.first], minlength=len(dataset.label_names))
     order = tuple(int(i) for i in np.argsort(-counts, kind="stable"))
     if len(order) + options.reject_unknown == 1:
-        return Built(constant(spec, mixing, embedding, dataset), order, None, 0)
+        return Built(constant(spec, mixing, embedding, dataset), 0, order=order)
     code = label_code([int(counts[i]) for i in order], options.reject_unknown)
     rank = np.empty(len(order), dtype=np.int64)
     rank[list(order)] = np.arange(len(order))
@@ -63,7 +64,7 @@ def build(
     network = assemble(
         spec, dataset.every, mixing, grain, found.hashed, found.storage, code, unknown
     )
-    return Built(network, order, unknown, found.tries, found.notes)
+    return Built(network, found.tries, found.notes, order=order, unknown=unknown)
 
 
 def constant(spec: Input, mixing: str, embedding: bool, dataset: Dataset) -> Network:
@@ -126,7 +127,7 @@ def label_code(counts: list[int], marks: int) -> PrefixCode:
     if shortest + marks > LONGEST_WORD:
         raise AssumptionError(
             f"{len(counts)} labels and a fingerprint of {marks} bits do not fit into "
-            f"{LONGEST_WORD} bits; use fewer bits for --reject-unknown"
+            f"{LONGEST_WORD} bits; use fewer bits for reject_unknown=..."
         )
     limits = range(shortest, min(shortest + 4, LONGEST_WORD - marks) + 1)
     return min(

@@ -36,39 +36,44 @@ Notation     N sequences, n length, C labels, I information, B bits, H the conte
              positions.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
-from ..base import Built, Construction, Options, Report
+from ..base import Built, Report, fixed, option
+from ..families import Extraction, Retrieval
 
 BITS = 64
 
 
-class SmallLimitedBits(Construction):
+def longest() -> int | None:
+    """The option that both forms have."""
+    return option(None, f"Maximum bits per parameter [{BITS}].", metavar="B", least=1)
+
+
+@dataclass(frozen=True)
+class SmallLimitedBits(Retrieval):
     name = "limited-bits"
     form = "small"
-    takes = frozenset({"positions", "minimise", "bits"})
+    bits: int | None = longest()
+    reject_unknown: int = fixed(0)
+    attention: str = fixed("uniform")
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .build import build  # numba is slow to import
 
-        return build(dataset, contexts, options, report, options.bits or BITS)
+        return build(dataset, contexts, self, report, self.bits or BITS)
 
 
-class FaithfulLimitedBits(Construction):
+@dataclass(frozen=True)
+class FaithfulLimitedBits(Extraction):
     name = "limited-bits"
     form = "faithful"
     every = None
-    takes = frozenset({"positions", "bits", "separation", "attention"})
     provable = 10_000
+    bits: int | None = longest()
 
-    def build(
-        self, dataset: Dataset, contexts: Contexts, options: Options, report: Report
-    ) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from ..bit_extraction import faithful_limited_bits
 
-        options = replace(options, bits=options.bits or BITS)
-        return faithful_limited_bits(dataset, contexts, options, report)
+        return faithful_limited_bits(dataset, contexts, self, report, self.bits or BITS)

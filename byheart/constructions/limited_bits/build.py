@@ -8,7 +8,8 @@ from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import AssumptionError
 from ...exact.network import Input
-from ..base import Built, Options, Report, input_of
+from ..base import Built, Report, input_of
+from ..families import Retrieval
 from ..hash_fold_retrieve import build as plain
 from ..hash_fold_retrieve.cost import guard
 from ..hash_fold_retrieve.plan import candidates
@@ -35,7 +36,7 @@ class Case:
     grain: int = 1
     constant: Built | None = None
 
-    def build(self, limits: Limits, options: Options, report: Report) -> Built | None:
+    def build(self, limits: Limits, options: Retrieval, report: Report) -> Built | None:
         """A network within the limits, or None if none was found."""
         if self.problem is None:
             return self.constant
@@ -46,7 +47,7 @@ class Case:
         network = assemble(self.spec, self.grain, found.hashed, found.storage, code)
         if not limits.accepts(network):
             return None
-        return Built(network, self.order, None, found.tries, found.notes)
+        return Built(network, found.tries, found.notes, order=self.order)
 
 
 def case(dataset: Dataset, contexts: Contexts, spec: Input) -> Case:
@@ -55,7 +56,7 @@ def case(dataset: Dataset, contexts: Contexts, spec: Input) -> Case:
     order = tuple(int(i) for i in np.argsort(-counts, kind="stable"))
     if len(order) == 1:
         network = plain.constant(spec, "uniform", False, dataset)
-        return Case(spec, order, constant=Built(network, order, None, 0))
+        return Case(spec, order, constant=Built(network, 0, order=order))
     code = plain.label_code([int(counts[i]) for i in order], 0)
     rank = np.empty(len(order), dtype=np.int64)
     rank[list(order)] = np.arange(len(order))
@@ -67,16 +68,16 @@ def case(dataset: Dataset, contexts: Contexts, spec: Input) -> Case:
 
 
 def build(
-    dataset: Dataset, contexts: Contexts, options: Options, report: Report, bits: int
+    dataset: Dataset, contexts: Contexts, options: Retrieval, report: Report, bits: int
 ) -> Built:
     """A network whose parameters have at most `bits` bits; AssumptionError if there is none."""
-    prepared = case(dataset, contexts, input_of(dataset, options.positions))
+    prepared = case(dataset, contexts, input_of(dataset, bool(options.positions)))
     found = [prepared.build(Short(limit), options, report) for limit in _limits(prepared, bits)]
     if found[0] is None:
         least = least_bits(prepared, options, bits + 1)
         raise AssumptionError(
             f"A3 fails: parameters of {bits} bits are too short for this data; "
-            f"with --seed {options.seed} this construction needs at least {least} bits"
+            f"with seed={options.seed} this construction needs at least {least} bits"
         )
     found += alternatives(prepared, dataset, contexts, options, report, bits)
     short = [x for x in found if x is not None and x.network.counts()[1]["largest"] <= bits]
@@ -93,7 +94,7 @@ def alternatives(
     prepared: Case,
     dataset: Dataset,
     contexts: Contexts,
-    options: Options,
+    options: Retrieval,
     report: Report,
     bits: int,
 ) -> list[Built]:
@@ -105,7 +106,7 @@ def alternatives(
         plain.build(
             dataset,
             contexts,
-            replace(options, bits=None, minimise=objective),
+            replace(options, minimise=objective),
             report,
             length=length,
         )
@@ -114,7 +115,7 @@ def alternatives(
     ]
 
 
-def least_bits(prepared: Case, options: Options, bits: int = 1) -> int:
+def least_bits(prepared: Case, options: Retrieval, bits: int = 1) -> int:
     """The smallest limit, from `bits` up, for which the search finds a network."""
     for limit in range(bits, MOST_BITS):
         if prepared.build(Short(limit), options, lambda sentence: None) is not None:

@@ -33,29 +33,32 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
              dimensions, m neurons, V output matrix, f the attention of Theorem 4.
 """
 
+from dataclasses import dataclass
+
 from ...data.targets import Targets
 from ...errors import AssumptionError
 from ...softmax.decoder import Shape
-from ..base import Interpolant, Interpolation, Options, Report
+from ..base import Built, Report
+from ..families import NeuronDecoder
 
 LIMIT = 100
 
 
-class OneLayerLiteral(Interpolation):
+@dataclass(frozen=True)
+class OneLayerLiteral(NeuronDecoder):
     name = "one-layer-literal"
-    takes = frozenset({"dimension", "heads", "head_dimension", "skip", "activation", "gap"})
 
-    def shape(self, targets: Targets, options: Options) -> Shape:
+    def shape(self, targets: Targets) -> Shape:
         _check_contexts(targets)
         from .build import shape_of  # flint is slow to import
 
-        return shape_of(targets, options)
+        return shape_of(targets, self)
 
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
+    def interpolate(self, targets: Targets, report: Report) -> Built:
         _check_contexts(targets)
         from .build import build  # flint is slow to import
 
-        return build(targets, options, report)
+        return build(targets, self, report)
 
 
 def _check_contexts(targets: Targets) -> None:
@@ -63,5 +66,5 @@ def _check_contexts(targets: Targets) -> None:
     if len(targets) > LIMIT:
         raise AssumptionError(
             f"A2 fails: one-layer-literal stores at most {LIMIT} contexts, and the data has "
-            f"{len(targets):,}; use --method one-layer, which has no such limit"
+            f"{len(targets):,}; use method='one-layer', which has no such limit"
         )

@@ -12,7 +12,8 @@ from ...errors import ByheartError
 from ...exact.network import Dyadic, dyadic
 from ...gadgets.logits import wanted
 from ...softmax.decoder import ATTENTION, Decoder, Shape, Tensor
-from ..base import Interpolant, Options, Report
+from ..base import Built, Report
+from ..families import NeuronDecoder
 from ..one_layer import GAP, check_memory, check_vocabulary
 from .solve import Scalars, Solution, solve
 
@@ -30,7 +31,7 @@ class Scales(NamedTuple):
     out: Fraction
 
 
-def build(targets: Targets, options: Options, report: Report) -> Interpolant:
+def build(targets: Targets, options: NeuronDecoder, report: Report) -> Built:
     """The decoder of the first draw for which the system is solved."""
     shape = shape_of(targets, options)
     gap = options.gap or GAP
@@ -41,12 +42,13 @@ def build(targets: Targets, options: Options, report: Report) -> Interpolant:
         solution = solve(scalars, shape.activation, ETA, targets, logits, draw)
         if solution is not None:
             decoder = _decoder(shape, scalars, solution)
-            return Interpolant(decoder, targets.vocabulary, gap, tries, _notes(decoder, solution))
+            notes = _notes(decoder, solution)
+            return Built(decoder, tries, notes, vocabulary=targets.vocabulary, gap=gap)
         report(f"draw {tries} of {DRAWS} brings two contexts or two neurons too close together")
     raise ByheartError(f"{DRAWS} draws failed; use another --seed")
 
 
-def shape_of(targets: Targets, options: Options) -> Shape:
+def shape_of(targets: Targets, options: NeuronDecoder) -> Shape:
     """The decoder's sizes, refused if there is no choice of tokens or too little memory."""
     check_vocabulary("one-layer-literal", targets)
     shape = _shape(targets, options)
@@ -54,7 +56,7 @@ def shape_of(targets: Targets, options: Options) -> Shape:
     return shape
 
 
-def _shape(targets: Targets, options: Options) -> Shape:
+def _shape(targets: Targets, options: NeuronDecoder) -> Shape:
     d = options.dimension or 1
     head = options.head_dimension or d
     return Shape(

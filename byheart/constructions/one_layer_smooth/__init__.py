@@ -30,6 +30,7 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,42 +40,43 @@ from ...gadgets.logits import wanted
 from ...machine.memory import SMALLER, require
 from ...softmax.decoder import Decoder, Shape
 from ...softmax.doubles import activation, divergences
-from ..base import Interpolant, Interpolation, Options, Report
+from ..base import Built, Report
+from ..families import NeuronDecoder, size
 from ..one_layer import check_vocabulary
 from .draw import Points, check_dimension, neurons, points, shape_of
 from .solve import Solution, observed_in_float32, solve
 
 GAP = 1e-9
-WIDTH = 1.25  # neurons a context
+WIDTH = 1.25  # neurons per context
 DRAWS = 4
 LEAST_DISTANCE, LARGEST_CONDITION = 1e-6, 1e11
 
 
-class OneLayerSmooth(Interpolation):
+@dataclass(frozen=True)
+class OneLayerSmooth(NeuronDecoder):
     name = "one-layer-smooth"
-    takes = frozenset(
-        {"dimension", "heads", "head_dimension", "skip", "activation", "gap", "neurons"}
-    )
+    neurons: int | None = size(f"Number of neurons [{WIDTH} per context].", "M")
 
-    def shape(self, targets: Targets, options: Options) -> Shape:
+    def shape(self, targets: Targets) -> Shape:
         check_vocabulary(self.name, targets)
-        shape = shape_of(targets, options, options.neurons or math.ceil(WIDTH * len(targets)))
+        shape = shape_of(targets, self, self.neurons or math.ceil(WIDTH * len(targets)))
         check_dimension(shape)
         _check_neurons(shape, targets)
         _check_memory(self.name, shape, len(targets))
         return shape
 
-    def interpolate(self, targets: Targets, options: Options, report: Report) -> Interpolant:
-        shape = self.shape(targets, options)
-        gap, reason = options.gap or GAP, ""
+    def interpolate(self, targets: Targets, report: Report) -> Built:
+        shape = self.shape(targets)
+        gap, reason = self.gap or GAP, ""
         for draw in range(DRAWS):
-            found, reason = _drawn(shape, targets, gap, np.random.default_rng([options.seed, draw]))
+            found, reason = _drawn(shape, targets, gap, np.random.default_rng([self.seed, draw]))
             if found is not None:
                 notes = (reason, observed_in_float32(found, targets))
-                return Interpolant(found, targets.vocabulary, gap, draw + 1, notes)
+                return Built(found, draw + 1, notes, vocabulary=targets.vocabulary, gap=gap)
             report(f"draw {draw + 1} of {DRAWS}: {reason}")
         raise AssumptionError(
-            f"{reason}, in {DRAWS} draws; use a larger --dimension or --gap, or more --neurons"
+            f"{reason}, in {DRAWS} draws; use a larger dimension=... or gap=..., or "
+            "more neurons=..."
         )
 
 
@@ -82,7 +84,7 @@ def _check_neurons(shape: Shape, targets: Targets) -> None:
     if shape.neurons < len(targets):
         raise AssumptionError(
             f"A3 fails: {shape.neurons} neurons for {len(targets)} contexts; one-layer-smooth "
-            "needs one a context, and --method one-layer-narrow tries with fewer"
+            "needs one per context, and method='one-layer-narrow' tries with fewer"
         )
 
 

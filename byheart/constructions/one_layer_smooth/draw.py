@@ -9,7 +9,7 @@ from ...data.targets import Targets
 from ...errors import AssumptionError
 from ...softmax.decoder import ATTENTION, Shape
 from ...softmax.doubles import mixed_all
-from ..base import Options
+from ..families import NeuronDecoder
 
 Matrix = NDArray[np.float64]
 Tensors = dict[str, Matrix]
@@ -34,7 +34,7 @@ class Points(NamedTuple):
     distance: float
 
 
-def shape_of(targets: Targets, options: Options, neurons: int) -> Shape:
+def shape_of(targets: Targets, options: NeuronDecoder, neurons: int) -> Shape:
     """The sizes that the options name; without a head dimension, heads share the coordinates."""
     dimension = options.dimension or DIMENSION
     heads = options.heads or 1

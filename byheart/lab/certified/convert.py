@@ -13,7 +13,6 @@ from ...architectures import Preset
 from ...constructions.base import Report
 from ...data.dataset import Dataset
 from ...errors import ByheartError
-from ...models.language_model import LanguageModel
 from ...models.model import Model
 from ...models.verification import PROVE_LIMIT
 from ..learners import Learner
@@ -33,7 +32,7 @@ def model(
     on_conflict: str = "refuse",
     prove_limit: float = PROVE_LIMIT,
     report: Report = lambda sentence: None,
-) -> tuple[Model | LanguageModel, Row]:
+) -> tuple[Model, Row]:
     """The network of a trial as a verified model, and the row of its training.
 
     dataset      the data of the measurement: the trial has learnt its first sequences

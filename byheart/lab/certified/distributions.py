@@ -7,7 +7,8 @@ from ...constructions.attention_only.claim import MORE, reached, rounded_up
 from ...data.contexts import contexts
 from ...data.targets import Targets, targets
 from ...errors import ByheartError
-from ...models.language_model import LanguageModel
+from ...models.claims import Distributions, Words
+from ...models.model import Model
 from ...models.verification import verify
 from ...softmax.decoder import Decoder
 from .made import Made
@@ -17,7 +18,7 @@ LIKELIEST = 0.5  # nats; a divergence below log 2 means that the one label is th
 DOUBLINGS = 64  # of the unembedding, at most
 
 
-def distributions(made: Made, found: Decoder, prove_limit: float) -> LanguageModel:
+def distributions(made: Made, found: Decoder, prove_limit: float) -> Model:
     """The decoder with the largest divergence that it reaches as its gap, rounded up, verified."""
     dataset = made.dataset
     grouped = contexts(dataset, positions=True)
@@ -34,7 +35,7 @@ def distributions(made: Made, found: Decoder, prove_limit: float) -> LanguageMod
             f"output.weight is {2**doubled} times what was trained: the likeliest tokens are the "
             "same, and the gap proves them"
         )
-    model = LanguageModel(found, dataset.kind, wanted.vocabulary, gap, about)
+    model = Model(found, Words(dataset.kind, wanted.vocabulary), Distributions(gap), about)
     made.report("verifying")
     started = time.perf_counter()
     checked = verify(model, dataset, prove_limit=prove_limit)

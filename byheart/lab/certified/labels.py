@@ -13,6 +13,7 @@ from ...data.dataset import Dataset
 from ...data.targets import Floats
 from ...errors import ByheartError
 from ...exact.network import Network
+from ...models.claims import Labels, Words
 from ...models.model import Model
 from ...models.verification import verify
 from ..problem import Ints, Problem
@@ -74,7 +75,8 @@ def _model(made: Made, found: Network, dataset: Dataset, on_conflict: str, bits:
         f"weights are rounded from float32 to multiples of 2^-{bits}, W_O to a grid as fine"
     )
     tokens = made.dataset.tokens if isinstance(made.dataset.tokens, tuple) else None
-    return Model(found, dataset.kind, tokens, made.dataset.label_names, None, about)
+    words, claim = Words(dataset.kind, tokens), Labels(made.dataset.label_names)
+    return Model(found, words, claim, about)
 
 
 def answers(problem: Problem, on_conflict: str) -> Ints:

@@ -1,6 +1,6 @@
 """Made: what a trained model was made of, and what its folder records of that."""
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ...architectures import Preset
 from ...compiler.compiling import sizes_of
@@ -8,14 +8,12 @@ from ...constructions.base import Report
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...exact.network import Network
-from ...models.language_model import LanguageModel
 from ...models.model import Model
 from ...models.verification import Verification
 from ...softmax.decoder import Decoder
 from ..trial import Row, Trial
 
 METHOD = "trained"
-AnyModel = TypeVar("AnyModel", Model, LanguageModel)
 
 
 class Made(NamedTuple):
@@ -49,7 +47,7 @@ class Made(NamedTuple):
             "notes": [f"{self.row['parameters']:,} parameters were trained"],
         }
 
-    def verified(self, model: AnyModel, found: Verification, seconds: float) -> AnyModel:
+    def verified(self, model: Model, found: Verification, seconds: float) -> Model:
         """The model with its verification; one that fails it is not returned."""
         if not found.holds:
             raise ByheartError(

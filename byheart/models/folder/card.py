@@ -2,9 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ..model import Model
-from ..verification import SAMPLED, Verification
+from ...softmax.decoder import ATTENTION, Shape
+from ..verification import OBSERVED, PROVED, SAMPLED, Verification
+
+if TYPE_CHECKING:
+    from ..model import Model
 
 HEAD = """---
 library_name: byheart
@@ -12,9 +16,19 @@ tags:
 - byheart
 - transformer
 - memorization
-- exact-weights
-- formal-verification
+- {tags}
 ---
+"""
+AGAIN = """## Check it again
+
+```
+byheart verify DIR DATA
+python checker/check.py DIR DATA
+```
+
+DIR is this folder, DATA is {where}.
+The second command is a checker of its own: it needs only Python, and shares no code with the
+program that wrote this folder.
 """
 DATA_ROWS = ("sequences", "contexts", "labels", "length", "vocabulary")
 PARAMETER_ROWS = {
@@ -28,20 +42,41 @@ BIT_ROWS = {
     "information": "bits that the worst labelling needs",
 }
 
+EVIDENCE: dict[str | None, str] = {
+    PROVED: "by rigorous bounds over the real numbers, for every context",
+    SAMPLED: "by rigorous bounds over the real numbers, for a random sample of the contexts; "
+    "the others were not examined",
+    OBSERVED: "in a run in float64 arithmetic, over every context; this is not a proof",
+}
+FORMULAS = {
+    ATTENTION: "omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d",
+    "token_sum": "omega m + m (d + 1) + omega d + T",
+}
 
-def card(model: Model, verified: Verification, with_data: bool) -> str:
-    """The text of the card."""
+
+def label_card(model: "Model", verified: Verification, with_data: bool) -> str:
+    """The card of a model that stores labels."""
     about = model.about
+    evaluated = "a random sample" if verified.evidence == SAMPLED else "every sequence"
+    answered = "token" if model.every else "sequence"
+    unknown = (
+        "On any other input it may answer anything."
+        if model.claim.unknown is None
+        else "Most other inputs it answers as unknown."
+    )
+    # no theorem counts the parameters of a trained network
+    counts = {k: x for k, x in PARAMETER_ROWS.items() if k != "counted" or "training" not in about}
     data = about.get("data", {})
     where = "`data.jsonl` in this folder" if with_data else "the data, as `.jsonl` or `.npz`"
-    return f"""{HEAD}
+    head = HEAD.format(tags="exact-weights\n- formal-verification")
+    return f"""{head}
 # A transformer that knows {plain(data.get("sequences"))} sequences by heart
 
-{_origin(model)}
+{_label_origin(model)}
 
 - {source(about)}
-- Evidence: **{verified.evidence}**. {verified.correct} of {verified.checked} labels are right, \
-{_evaluated(verified)} evaluated in exact integers (engine `{plain(verified.engine)}`).
+- Evidence: **{verified.evidence}**. {verified.correct} of {verified.checked} labels are correct, \
+{evaluated} evaluated in exact integers (engine `{plain(verified.engine)}`).
 - SHA-256 of the data: `{plain(data.get("sha256"))}`
 
 | count | value |
@@ -49,48 +84,32 @@ def card(model: Model, verified: Verification, with_data: bool) -> str:
 {rows(data, {name: name for name in DATA_ROWS})}\
 | layers between embedding and output | {model.network.depth} |
 | width | {model.network.width} |
-{rows(about.get("parameters", {}), _parameter_rows(about))}{rows(about.get("bits", {}), BIT_ROWS)}
+{rows(about.get("parameters", {}), counts)}{rows(about.get("bits", {}), BIT_ROWS)}
 ## Ask it
 
 ```
 byheart recall DIR TOKENS...
 ```
 
-It answers the label of every {_answered(model)} of its data. {_unknown(model)}
+It answers the label of every {answered} of its data. {unknown}
 
-## Check it again
-
-```
-byheart verify DIR DATA
-python checker/check.py DIR DATA
-```
-
-DIR is this folder, DATA is {where}.
-The second command is a checker of its own: it needs Python and nothing else, and shares no code
-with the program that wrote this folder.
-"""
+{AGAIN.format(where=where)}"""
 
 
-def _parameter_rows(about: Mapping) -> dict[str, str]:
-    """No theorem counts the parameters of a trained network."""
-    own = "training" in about
-    return {
-        name: title for name, title in PARAMETER_ROWS.items() if not (own and name == "counted")
-    }
-
-
-def _origin(model: Model) -> str:
+def _label_origin(model: "Model") -> str:
     """Where the weights come from."""
     if "training" in model.about:
         bits = plain(model.about["training"].get("bits"))
         return (
             f"Its weights were trained, and then rounded to multiples of 2^-{bits}, with which all "
-            f"labels are still right.\n{trained(model.about)}\nThe network here has the same "
+            f"labels are still correct.\n{trained(model.about)}\nThe network here has the same "
             "blocks; its last layers turn logits into the number of a label."
         )
+    exact = "float64, and float64 arithmetic rounds nothing on this data"
+    number = exact if model.number == "float64" else "mantissa * 2^exponent"
     return (
         "Its weights were not trained: they were computed from a dataset, as exact numbers\n"
-        f"({_number(model)}), by the method `{plain(model.about.get('method'))}`."
+        f"({number}), by the method `{plain(model.about.get('method'))}`."
     )
 
 
@@ -121,25 +140,6 @@ def rows(counts: Mapping, names: Mapping[str, str]) -> str:
     )
 
 
-def _number(model: Model) -> str:
-    plain = "float64, and float64 arithmetic rounds nothing on this data"
-    return plain if model.number == "float64" else "mantissa * 2^exponent"
-
-
-def _evaluated(verified: Verification) -> str:
-    return "a random sample" if verified.evidence == SAMPLED else "every sequence"
-
-
-def _answered(model: Model) -> str:
-    return "token" if model.network.every else "sequence"
-
-
-def _unknown(model: Model) -> str:
-    if model.unknown is None:
-        return "On any other input it may answer anything."
-    return "Most other inputs it answers as unknown."
-
-
 def plain(value: object) -> str:
     """One line without markup: what a stranger's model says about itself is only text."""
     if value is None:
@@ -147,3 +147,112 @@ def plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return re.sub(r"[\s`|<>\[\]]+", " ", str(value)).strip()
+
+
+def distribution_card(model: "Model", gap: float, verified: Verification, with_data: bool) -> str:
+    """The card of a model that stores next-token distributions."""
+    about = model.about
+    data = about.get("data", {})
+    elsewhere = (
+        "The weights are an ordinary state dict, which `safetensors.torch.load_file` reads;\n"
+        "docs/plain-tensors.md of byheart has the forward pass in a few lines."
+        if model.number == "float64"
+        else "The weights have more digits than float64 holds; "
+        "checker/FORMAT.md of byheart says how they are stored."
+    )
+    where = "`data.jsonl` in this folder" if with_data else "the data, as `.jsonl` or `.npz`"
+    return f"""{HEAD.format(tags="next-token-distributions")}
+# A transformer that knows {plain(data.get("contexts"))} next-token distributions by heart
+
+It stores which tokens follow each context of a dataset, and how often: after every context its
+softmax gives the empirical distribution of the next token{_origin(model)}
+
+- {source(about)}
+- Claim: the Kullback-Leibler divergence of its distribution from the empirical one is at most \
+{gap!r} nats for every context.
+- Evidence: **{verified.evidence}**. {verified.correct} of {verified.checked} contexts keep the \
+claim {EVIDENCE[verified.evidence]}
+  (engine `{plain(verified.engine)}`).
+- SHA-256 of the data: `{plain(data.get("sha256"))}`
+
+| count | value |
+| --- | --- |
+{rows(data, {name: name for name in DATA_ROWS})}{_fit(verified)}{_sizes(model)}
+## Ask it
+
+```
+byheart recall DIR TOKENS...
+```
+
+It answers the likeliest next token and the probabilities of the others. It reads 1 to \
+{model.length} tokens;
+after a context that is not in its data it may answer anything.
+
+## Load it elsewhere
+
+{elsewhere}
+
+{AGAIN.format(where=where)}"""
+
+
+def _origin(model: "Model") -> str:
+    """How near, and where the weights come from."""
+    exact = "exact numbers, mantissa * 2^exponent"
+    number = "float64" if model.number == "float64" else exact
+    if "training" in model.about:
+        times = model.about["training"].get("output_times", 1)
+        longer = (
+            "" if times == 1 else f"\n`output.weight` is {plain(times)} times what was trained."
+        )
+        return (
+            f", up to the divergence below.\nIts weights ({number}) were trained. "
+            f"{trained(model.about)}\nScales, biases and skip connections that this decoder has no "
+            f"place for are folded into its other\nweights, so its own count may differ.{longer}"
+        )
+    return (
+        f". Its weights ({number}) were\nnot trained: they were computed from the dataset, "
+        f"by the method `{plain(model.about.get('method'))}`."
+    )
+
+
+def _fit(verified: Verification) -> str:
+    fit = verified.fit
+    if fit is None:
+        return ""
+    part = " of the sample" if verified.evidence == SAMPLED else ""
+    found = {
+        "divergence, mean over all predictions": f"{fit.mean:.3g} nats",
+        "divergence, largest of a context": f"{fit.max:.3g} nats",
+        "cross-entropy of all predictions": f"{fit.loss:.12g} nats",
+        "the least it can be, their entropy": f"{fit.entropy:.12g} nats",
+        "predictions for which the likeliest token is correct": f"{fit.accuracy:.6g}",
+    }
+    return _table({title + part: value for title, value in found.items()})
+
+
+def _sizes(model: "Model") -> str:
+    shape = model.network.shape
+    sizes = _table(
+        {
+            "distinct tokens (omega), longest context (T)": f"{shape.vocabulary}, {shape.length}",
+            "dimension of embedded tokens (d)": shape.dimension,
+            **_mixing(shape),
+            f"neurons (m), activation {plain(shape.activation)}": shape.neurons,
+            f"parameters, {FORMULAS[shape.mixing]}": shape.parameters,
+        }
+    )
+    parameters, bits = model.about.get("parameters", {}), model.about.get("bits", {})
+    sizes_of = {name: title for name, title in BIT_ROWS.items() if name != "information"}
+    return sizes + rows(parameters, {"nonzero": "of these, nonzero"}) + rows(bits, sizes_of)
+
+
+def _mixing(shape: Shape) -> dict[str, object]:
+    if shape.mixing != ATTENTION:
+        return {"mixing of tokens": "a weighted sum"}
+    sizes = f"{shape.heads}, {shape.key_dimension}, {shape.value_dimension}"
+    skip = "with" if shape.skip else "without"
+    return {f"heads (m_0), d_1, d_0, {skip} skip connection": sizes}
+
+
+def _table(values: dict[str, object] | dict[str, str]) -> str:
+    return "".join(f"| {title} | {value} |\n" for title, value in values.items())

@@ -23,7 +23,6 @@ from ...exact.network import (
     UniformAttention,
     divides,
 )
-from ..model import Model
 from .strict import SIZE_LIMIT, Object, integer, shown
 
 DYADIC_LIMIT = 1 << 22  # exponents, and bits of a mantissa
@@ -261,27 +260,30 @@ def _plan(layer: Object, width: int, last: bool) -> Plan:
     layer.refuse(f"the kind {shown(kind)} is not known")
 
 
-def describe(model: Model) -> dict[str, Any]:
-    """The content of config.json."""
-    reads = model.network.input
-    structure = {
+def describe(network: Network, kind: str, labels: int, unknown: int | None) -> dict[str, Any]:
+    """The part of config.json that describes an exact network."""
+    reads = network.input
+
+    def listed(vector: tuple[Dyadic, ...] | None) -> list | None:
+        return None if vector is None else [list(number) for number in vector]
+
+    return {
         "input": {
-            "kind": model.kind,
+            "kind": kind,
             "dimension": reads.dimension,
             "length": reads.length,
             "positions": reads.positions,
-            "padding": _describe_vector(reads.padding),
-            "extra": _describe_vector(reads.extra),
+            "padding": listed(reads.padding),
+            "extra": listed(reads.extra),
         },
         "output": {
-            "labels": len(model.labels),
-            "unknown": model.unknown,
-            "every": model.network.every,
+            "labels": labels,
+            "unknown": unknown,
+            "every": network.every,
         },
-        "width": model.network.width,
-        "layers": [_describe_layer(layer) for layer in model.network.layers],
+        "width": network.width,
+        "layers": [_describe_layer(layer) for layer in network.layers],
     }
-    return described(model.number, structure, model.about)
 
 
 def described(number: str, structure: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
@@ -295,10 +297,6 @@ def described(number: str, structure: dict[str, Any], about: dict[str, Any]) -> 
         **{name: about.get(name, {}) for name in RECORDS},
         **({TRAINING: about[TRAINING]} if TRAINING in about else {}),
     }
-
-
-def _describe_vector(vector: tuple[Dyadic, ...] | None) -> list | None:
-    return None if vector is None else [list(number) for number in vector]
 
 
 def _describe_layer(layer: Layer) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors.numpy import save
@@ -14,13 +14,11 @@ from safetensors.numpy import save
 from ...data.targets import Word
 from ...exact.network import Dyadic, Entry, Matrix
 from ...softmax.decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, Shape, Tensor
-from ..language_model import LanguageModel
-from ..verification import OBSERVED, PROVED, SAMPLED, Fit, Verification
+from ..verification import Fit
 from . import config, container, plain, weights
 from .plain import Piece
 from .strict import SIZE_LIMIT, Object, shown
 
-CLAIM = "distributions"
 KINDS = ("string", "number")
 EXACT = ("input", "output", "width", "layers")  # keys of exact networks
 NO_NEURONS = "none"
@@ -31,9 +29,18 @@ LONGEST_DECIMAL = 100  # characters
 LARGEST_GAP = 10**300  # and the smallest is 1 / this
 
 
-def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[LanguageModel, str]:
-    """The model of a folder that holds a decoder, and the sha256 of its weights."""
-    certificate.expect("claim", CLAIM)
+class Stored(NamedTuple):
+    """What a folder holds: the decoder, its words, and what config.json says for people."""
+
+    network: Decoder
+    kind: str
+    words: tuple[Word, ...]
+    about: dict[str, Any]
+    sha256: str  # of the weights
+
+
+def read(path: Path, text: Mapping[str, bytes]) -> Stored:
+    """The decoder of a folder."""
     given = Object.parse(text["config.json"], f"{path}/config.json")
     for name in EXACT:
         if name in given.values:
@@ -44,8 +51,7 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[La
         said.refuse("a dyadic decoder has at most 2^24 parameters")
     words = _words(Object.parse(text["vocabulary.json"], f"{path}/vocabulary.json"), shape)
     network, digest = _network(path / "weights.safetensors", shape, number)
-    about = config.read_about(given)
-    return LanguageModel(network, kind, words, _gap(certificate), about), digest
+    return Stored(network, kind, words, config.read_about(given), digest)
 
 
 def _shape(given: Object) -> Shape:
@@ -93,7 +99,7 @@ def _neurons(given: Object, mixing: str) -> tuple[int, str]:
 def _padding(given: Object, vocabulary: int) -> int | None:
     padding = given.optional("padding", int)
     if padding is not None and not 0 <= padding < vocabulary:
-        given.refuse(f"padding is {shown(padding)}, the number of no token")
+        given.refuse(f"padding is {shown(padding)}, not the number of a token")
     return padding
 
 
@@ -142,19 +148,14 @@ def _matrix(tensor: Tensor) -> Matrix:
     return Matrix(rows, columns, tuple(entries))
 
 
-def _gap(certificate: Object) -> float:
+def read_gap(certificate: Object) -> float:
     """The double nearest to the decimal number, which is what a writer had."""
     text = certificate.get("gap", str)
     if len(text) > LONGEST_DECIMAL or not DECIMAL.fullmatch(text):
-        certificate.refuse(f"gap is {shown(text)}, no positive decimal number")
+        certificate.refuse(f"gap is {shown(text)}, not a positive decimal number")
     if not Fraction(1, LARGEST_GAP) <= Fraction(text) <= LARGEST_GAP:
         certificate.refuse(f"gap is {shown(text)}, not between 1e-300 and 1e300")
     return float(text)
-
-
-def claimed(certificate: Object) -> bool:
-    """Whether a certificate speaks of distributions."""
-    return certificate.get("claim", str) == CLAIM
 
 
 def read_fit(certificate: Object) -> Fit | None:
@@ -175,37 +176,16 @@ def read_fit(certificate: Object) -> Fit | None:
 def _amount(given: Object, name: str) -> float:
     value: Any = given.values.get(name)
     if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
-        given.refuse(f"{name} is {shown(value)}, no finite number")
+        given.refuse(f"{name} is {shown(value)}, not a finite number")
     return float(value)
 
 
-def claims(verified: Verification, contexts: int) -> bool:
-    """Whether all contexts that were checked are right: all there are, or a sample that says so."""
-    checked = verified.checked
-    if not 1 <= checked == verified.correct:
-        return False
-    if verified.evidence == SAMPLED:
-        return checked < contexts
-    return verified.evidence in (PROVED, OBSERVED) and checked == contexts
-
-
-def claim(model: LanguageModel) -> dict[str, Any]:
-    """What certificate.json claims of every context."""
-    return {"claim": CLAIM, "gap": repr(float(model.gap))}
-
-
-def describe_fit(fit: Fit | None) -> dict[str, Any]:
-    """What certificate.json says for people."""
-    return {} if fit is None else {**fit.json(), "predictions": fit.predictions}
-
-
-def describe(model: LanguageModel) -> dict[str, Any]:
-    """The content of config.json."""
-    sizes = model.network.shape._asdict()
+def describe(network: Decoder, kind: str) -> dict[str, Any]:
+    """The part of config.json that describes a decoder."""
+    sizes = network.shape._asdict()
     if sizes["padding"] is None:
         del sizes["padding"]  # a missing key says the same
-    structure = {"decoder": {"kind": model.kind, **sizes}}
-    return config.described(model.number, structure, model.about)
+    return {"decoder": {"kind": kind, **sizes}}
 
 
 def encode(decoder: Decoder) -> list[Piece]:

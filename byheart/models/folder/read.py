@@ -1,4 +1,4 @@
-"""Open a model folder. What is no model is refused; what contradicts itself is a disagreement."""
+"""Open a model folder: what is not a model is refused, what contradicts itself disagrees."""
 
 import hashlib
 import os
@@ -7,21 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ByheartError, DisagreementError
-from ...exact.network import Network
-from ...softmax.decoder import Decoder
-from ..language_model import LanguageModel
+from ..claims import CLAIMS
 from ..model import Model
-from ..verification import PROVED, SAMPLED, Verification
-from . import config, decoder, weights
+from ..verification import Verification
+from . import decoder
 from .strict import Object, read_text_file, shown
 from .swap import is_unfinished
 
 FILES = ("config.json", "weights.safetensors", "vocabulary.json")  # what a certificate speaks of
 RETRIES = 5  # a folder that is replaced while it is read is read again
-Labels = tuple[str, ...] | tuple[int, ...]
 
 
-def open(path: str | os.PathLike[str]) -> Model | LanguageModel:
+def open(path: str | os.PathLike[str]) -> Model:
     """The model of a folder whose format, hashes and counts all hold.
 
     ByheartError if it is not readable as a model, DisagreementError if it is, but a hash or a
@@ -29,7 +26,7 @@ def open(path: str | os.PathLike[str]) -> Model | LanguageModel:
     """
     path = Path(path)
     if is_unfinished(Path(os.path.abspath(path))):
-        raise ByheartError(f"{path} was left by an interrupted save and is no model; delete it.")
+        raise ByheartError(f"{path} was left by an interrupted save and is not a model; delete it.")
     for _ in range(RETRIES):
         before = _identity(path)
         try:
@@ -49,10 +46,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_ino, status.st_ctime_ns
 
 
-def read(path: Path) -> Model | LanguageModel:
+def read(path: Path) -> Model:
     try:
         if not path.is_dir():
-            raise ByheartError(f"{path} is no folder; give the folder of a model.")
+            raise ByheartError(f"{path} is not a directory; give the folder of a model.")
         return _read(path)
     except MemoryError:
         raise ByheartError(f"{path} needs more memory than there is.") from None
@@ -64,15 +61,13 @@ def read(path: Path) -> Model | LanguageModel:
         raise ByheartError(f"{path!a} cannot be read: {error}.") from None
 
 
-def _read(path: Path) -> Model | LanguageModel:
+def _read(path: Path) -> Model:
     text = {name: read_text_file(path / name) for name in FILES if name.endswith(".json")}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in text.items()}
     certificate = _certificate(read_text_file(path / "certificate.json"), path)
-    model: Model | LanguageModel
-    if "decoder" in Object.parse(text["config.json"], f"{path}/config.json").values:
-        model, hashes["weights.safetensors"] = decoder.read(path, text, certificate)
-    else:
-        model, hashes["weights.safetensors"] = _exact(path, text, certificate)
+    given = Object.parse(text["config.json"], f"{path}/config.json")
+    claim = next(claim for claim in CLAIMS.values() if claim.stored_in(given))
+    model, hashes["weights.safetensors"] = claim.read(path, text, certificate)
     recorded = Object(model.about, f"{path}/config.json")
     found = [*_wrong_hashes(certificate, hashes), *_wrong_counts(recorded, model.network)]
     found += _wrong_claims(certificate, recorded, model)
@@ -81,16 +76,6 @@ def _read(path: Path) -> Model | LanguageModel:
         raise DisagreementError(f"{path}: {found[0]}{more}.")
     model.about["verification"] = _verification(certificate)
     return model
-
-
-def _exact(path: Path, text: dict[str, bytes], certificate: Object) -> tuple[Model, str]:
-    """The model of an exact network, and the sha256 of its weights."""
-    certificate.expect("claim", "labels")
-    settings = config.read(text["config.json"], f"{path}/config.json")
-    network, digest = weights.read(path / "weights.safetensors", settings)
-    tokens, labels = _vocabulary(text["vocabulary.json"], path, settings)
-    about, number = settings.about, settings.number
-    return Model(network, settings.kind, tokens, labels, settings.unknown, about, number), digest
 
 
 def _certificate(content: bytes, path: Path) -> Object:
@@ -111,7 +96,7 @@ def _verification(certificate: Object) -> Verification:
     given = certificate.object("verified")
     checked, correct = given.get("checked", int), given.get("correct", int)
     engine = given.optional("engine", str, "unknown") or "unknown"
-    fit = decoder.read_fit(certificate) if decoder.claimed(certificate) else None
+    fit = decoder.read_fit(certificate)
     return Verification(checked, correct, given.get("evidence", str), engine, fit=fit)
 
 
@@ -121,39 +106,13 @@ def _claim(given: Object) -> tuple[str, int]:
     return data.get("sha256", str), data.get("sequences", int)
 
 
-def _vocabulary(
-    content: bytes, path: Path, settings: config.Config
-) -> tuple[tuple[str, ...] | None, Labels]:
-    given = Object.parse(content, f"{path}/vocabulary.json")
-    tokens = _tokens(given, settings.kind)
-    labels: list[Any] = given.get("labels", list)
-    if {type(label) for label in labels} not in ({str}, {int}):
-        given.refuse("the labels are not all strings or all integers")
-    if not len(set(labels)) == len(labels) == settings.labels:
-        given.refuse(f"config.json asks for {shown(settings.labels)} distinct labels")
-    return tokens, tuple(labels)
-
-
-def _tokens(given: Object, kind: str) -> tuple[str, ...] | None:
-    if kind != "string":
-        if given.values.get("tokens", ()) is not None:
-            given.refuse(f"tokens must be null for tokens of kind {kind}")
-        return None
-    tokens = given.get("tokens", list)
-    if not all(type(token) is str for token in tokens):
-        given.refuse("a token is no string")
-    if tokens != sorted(set(tokens)):
-        given.refuse("the tokens are not distinct and sorted")
-    return tuple(tokens)
-
-
 def _wrong_hashes(certificate: Object, hashes: dict[str, str]) -> Iterator[str]:
     for name in FILES:
         if certificate.values["files"][name] != hashes[name]:
             yield f"the sha256 of {name} is not the one in certificate.json"
 
 
-def _wrong_counts(recorded: Object, network: Network | Decoder) -> Iterator[str]:
+def _wrong_counts(recorded: Object, network: Any) -> Iterator[str]:
     for group, counts in zip(("parameters", "bits"), network.counts(), strict=True):
         given = recorded.object(group)
         for name, count in counts.items():
@@ -161,28 +120,11 @@ def _wrong_counts(recorded: Object, network: Network | Decoder) -> Iterator[str]
                 yield f"config.json says {group}.{name} is {shown(said)}, it is {count}"
 
 
-def _wrong_claims(
-    certificate: Object, recorded: Object, model: Model | LanguageModel
-) -> Iterator[str]:
+def _wrong_claims(certificate: Object, recorded: Object, model: Model) -> Iterator[str]:
     claim, verified = _claim(certificate), _verification(certificate)
     if _claim(recorded) != claim:
         yield "config.json and certificate.json name different data"
-    if isinstance(model, LanguageModel):
-        contexts = recorded.object("data").get("contexts", int)
-        if not decoder.claims(verified, contexts):
-            yield f"certificate.json does not speak of the {shown(contexts)} contexts of its data"
-    elif not claims(verified, claim[1], model.every):
-        yield f"certificate.json does not claim that all {shown(claim[1])} sequences are proved"
-
-
-def claims(verified: Verification, sequences: int, every: bool) -> bool:
-    """Whether all labels that were checked are right: all there are, or a sample that says so.
-
-    Where every token has a label, their number is known from the data only.
-    """
-    checked = verified.checked
-    if not 1 <= checked == verified.correct:
-        return False
-    if verified.evidence == SAMPLED:
-        return checked < sequences or every
-    return verified.evidence == PROVED and (checked == sequences or every)
+    counted = model.claim.counted
+    count = recorded.object("data").get(counted, int)
+    if not model.claim.covers(verified, count, model.every):
+        yield f"certificate.json does not claim that all {shown(count)} {counted} are verified"

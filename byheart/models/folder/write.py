@@ -9,19 +9,16 @@ from typing import Any
 from ...data.dataset import Dataset
 from ...data.load import write_jsonl
 from ...errors import ByheartError
-from ..language_model import LanguageModel
 from ..model import Model
 from ..verification import Verification
-from . import config, decoder, weights
-from .card import card
-from .decoder_card import card as decoder_card
+from . import config
 from .plain import Piece
-from .read import FILES, claims, read
+from .read import FILES, read
 from .swap import appearing, sync
 
 
 def save(
-    model: Model | LanguageModel,
+    model: Model,
     path: str | os.PathLike[str],
     *,
     force: bool = False,
@@ -53,58 +50,43 @@ def _unwritable(path: Path, error: OSError) -> ByheartError:
     return ByheartError(f"{path} cannot be written: {error.strerror or error}.")
 
 
-def _verified(model: Model | LanguageModel) -> Verification:
+def _verified(model: Model) -> Verification:
     """The verification that the certificate will claim."""
     found = model.about.get("verification")
     data = model.about.get("data", {})
     if not isinstance(found, Verification) or not found.holds or "sha256" not in data:
         raise ByheartError("the model has not been verified and is not saved; verify it first.")
-    if isinstance(model, LanguageModel):
-        if not decoder.claims(found, data.get("contexts", -1)):
-            raise ByheartError(
-                f"the model was {found.evidence} on {found.checked} of {data.get('contexts')} "
-                "contexts, which no certificate can say, and is not saved."
-            )
-    elif not claims(found, data.get("sequences", -1), model.every):
-        raise ByheartError("the model is not proved on all of its data and is not saved.")
+    claim = model.claim
+    if not claim.covers(found, data.get(claim.counted, -1), model.every):
+        raise ByheartError(
+            f"the model was {found.evidence} on {found.checked} of {data.get(claim.counted)} "
+            f"{claim.noun}, which a certificate cannot state, and is not saved."
+        )
     return found
 
 
-def _contents(
-    model: Model | LanguageModel, verified: Verification, with_data: bool
-) -> dict[str, list[Piece]]:
+def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str, list[Piece]]:
     """The files of the folder, but for the data, in pieces: weights may fill half the memory."""
-    described, weights, claim, text = _parts(model, verified, with_data)
-    labels = None if isinstance(model, LanguageModel) else model.labels
+    claim = model.claim
+    described = config.described(model.number, claim.config(model), model.about)
+    text = claim.card(model, verified, with_data)
+    fit = verified.fit
     files: dict[str, list[Piece]] = {
         "config.json": [_json(described)],
-        "weights.safetensors": weights,
-        "vocabulary.json": [_json({"tokens": model.tokens, "labels": labels})],
+        "weights.safetensors": claim.weights(model),
+        "vocabulary.json": [_json({"tokens": model.tokens, "labels": claim.labels})],
     }
     certificate = {
         "format": "byheart-certificate",
         "version": 1,
-        **claim,
+        **claim.certificate(),
         "files": {name: _sha256(files[name]) for name in FILES},
         "data": {name: model.about["data"][name] for name in ("sha256", "sequences")},
         "verified": {**verified.json(), "engine": verified.engine},
-        **decoder.describe_fit(verified.fit),
+        **({} if fit is None else {**fit.json(), "predictions": fit.predictions}),
     }
     files["README.md"] = [text.encode("ascii", "backslashreplace")]
     return {**files, "certificate.json": [_json(certificate)]}
-
-
-def _parts(
-    model: Model | LanguageModel, verified: Verification, with_data: bool
-) -> tuple[dict[str, Any], list[Piece], dict[str, Any], str]:
-    """The content of config.json, the weights, the claim and the model card."""
-    if isinstance(model, LanguageModel):
-        text = decoder_card(model, verified, with_data)
-        pieces = decoder.encode(model.network)
-        return decoder.describe(model), pieces, decoder.claim(model), text
-    content = weights.encode(model.network, model.number)
-    text = card(model, verified, with_data)
-    return config.describe(model), [content], {"claim": "labels"}, text
 
 
 def _sha256(pieces: list[Piece]) -> str:
@@ -134,7 +116,7 @@ def _fill(folder: Path, files: dict[str, list[Piece]], data: Dataset | None) -> 
         sync(folder / "data.jsonl")
 
 
-def _read_back(folder: Path, place: Path, model: Model | LanguageModel) -> None:
+def _read_back(folder: Path, place: Path, model: Model) -> None:
     """A folder that does not open, because a limit of the format is passed, must not appear."""
     try:
         found = read(folder)

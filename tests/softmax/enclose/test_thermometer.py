@@ -9,7 +9,6 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.constructions.base import Options
 from byheart.constructions.one_layer import OneLayer
 from byheart.softmax.decoder import Decoder
 from byheart.softmax.enclose import ramps, scalar, switches, thermometer
@@ -230,7 +229,7 @@ def test_refuses_other_decoders(balls):
 def test_thousands_of_contexts_as_compiled(balls, activation):
     recipe = balls.Recipe(contexts=3_000, vocabulary=200)
     targets = balls.targets(np.random.default_rng(0), recipe, length=5)
-    made = OneLayer().interpolate(targets, Options(activation=activation), lambda line: None)
+    made = OneLayer(activation=activation).interpolate(targets, lambda line: None)
     engine = ramps if activation == "gelu" else thermometer
     begun = time.perf_counter()
     found = engine.enclose(made.network, targets, made.gap)

@@ -1,23 +1,20 @@
-"""What a person types, or a file holds, as the tokens of a model."""
+"""The tokens of a model from what a person types or a file holds."""
 
 import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..data.readers import text
 from ..errors import ByheartError
-from .loading import stored
-
-if TYPE_CHECKING:
-    from .loading import AnyModel
+from .model import Model
+from .source import stored
 
 EXAMPLE = '{"input": ["a", "b"]}'
 LARGEST = 2**63
 
 
-def from_words(model: "AnyModel", words: Sequence[str]) -> list:
+def from_words(model: Model, words: Sequence[str]) -> list:
     """The arguments of a command line."""
     if model.kind != "string" or _cut(model) is not None:
         return from_line(model, " ".join(words))
@@ -25,7 +22,7 @@ def from_words(model: "AnyModel", words: Sequence[str]) -> list:
     return [token for word in words for token in ([word] if word in known else word.split())]
 
 
-def from_line(model: "AnyModel", line: str) -> list:
+def from_line(model: Model, line: str) -> list:
     """One line: text as the model's data was cut, or tokens apart, or JSON lists."""
     cut = _cut(model)
     if model.kind == "string" and cut is not None:
@@ -37,7 +34,7 @@ def from_line(model: "AnyModel", line: str) -> list:
     return checked(model, tokens)
 
 
-def _cut(model: "AnyModel") -> text.Tokenize | None:
+def _cut(model: Model) -> text.Tokenize | None:
     """How the model's text was cut into tokens; None if it came from a file of tokens."""
     loading = stored(model)
     if "unit" in loading or "tokenizer" in loading:
@@ -46,7 +43,7 @@ def _cut(model: "AnyModel") -> text.Tokenize | None:
 
 
 def _json_tokens(line: str, kind: str) -> list | None:
-    """JSON values one after another, or the items of one list; None if it is no JSON."""
+    """JSON values one after another, or the items of one list; None if it is not JSON."""
     decode, values, place = json.JSONDecoder().raw_decode, [], 0
     line = re.sub(r"[\s,]+$", "", line.strip())
     try:
@@ -67,10 +64,10 @@ def _number(word: str) -> int | float:
                 return read(word)
         except ValueError:
             pass
-    raise ByheartError(f"this model reads numbers, and {word!r} is none.")
+    raise ByheartError(f"this model reads numbers, and {word!r} is not one.")
 
 
-def checked(model: "AnyModel", tokens: object) -> list:
+def checked(model: Model, tokens: object) -> list:
     """The tokens, if they are of the kind that the model reads."""
     if not isinstance(tokens, list):
         raise ByheartError(f"an input is a list of tokens, not {_short(tokens)}.")
@@ -96,7 +93,7 @@ def _short(value: object) -> str:
     return shown if len(shown) <= 40 else f"{shown[:37]}..."
 
 
-def from_file(model: "AnyModel", path: str | Path) -> list[list]:
+def from_file(model: Model, path: str | Path) -> list[list]:
     """The inputs of a .jsonl file: objects with the key "input", or bare lists."""
     try:
         with open(path, encoding="utf-8-sig") as file:
@@ -107,14 +104,14 @@ def from_file(model: "AnyModel", path: str | Path) -> list[list]:
         raise ByheartError(f"{path} is not UTF-8; save it as UTF-8.") from None
 
 
-def _inputs(model: "AnyModel", path: str | Path, lines: Iterator[str]) -> Iterator[list]:
+def _inputs(model: Model, path: str | Path, lines: Iterator[str]) -> Iterator[list]:
     for place, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
-            raise ByheartError(f"{path}, line {place}: no JSON; write {EXAMPLE}.") from None
+            raise ByheartError(f"{path}, line {place}: not JSON; write {EXAMPLE}.") from None
         if isinstance(value, dict):
             if "input" not in value:
                 raise ByheartError(f'{path}, line {place}: no key "input"; write {EXAMPLE}.')

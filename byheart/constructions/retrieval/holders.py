@@ -1,14 +1,14 @@
-"""Where a network that folds, shifts and strips (hash-fold-retrieve) keeps what it answers with."""
+"""Where a network that folds, shifts and strips (hash-fold-retrieve) keeps its answers."""
 
 from collections.abc import Iterator, Sequence
 
-from ..exact.network import Dyadic, FeedForward, Layer, Network, Parameter, dyadic
+from ...exact.network import FeedForward, Network, Parameter, dyadic
+from ..base import Lanes, Stored
 
 FOLDS = {"store", "gate", "row index", "column gate", "column index", "mark", "constant"}
-Lanes = dict[int, Dyadic]  # nonzero lanes of the last column
 
 
-def stored_sum(network: Network, streams: Sequence[Lanes]) -> tuple[Dyadic | None, tuple[int, ...]]:
+def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]) -> Stored | None:
     """The stored sum, and the places of the label's bits in it, for networks that shift and strip.
 
     The lowest strip threshold is 2**K and the largest shift is K minus the length of a word
@@ -17,21 +17,18 @@ def stored_sum(network: Network, streams: Sequence[Lanes]) -> tuple[Dyadic | Non
     stages = [layer.stage for layer in network.layers]
     strips = [i for i, stage in enumerate(stages) if stage == "strip"]
     shifts = [i for i, stage in enumerate(stages) if stage == "shift"]
-    if not all(_reads(network.layers[i]) == {0} for i in strips) or not strips:
-        return None, ()
-    stored = streams[min([*shifts, strips[0]]) - 1].get(0)
+    reads = [{k for _, k, _ in network.layers[i].tensors["W1"].entries} for i in strips]
+    if not strips or any(lanes != {0} for lanes in reads):
+        return None
+    value = streams[min([*shifts, strips[0]]) - 1].get(0)
     shifted = streams[strips[0] - 1].get(0)
-    if stored is None or shifted is None:
-        return None, ()
-    moved = shifted.exponent - stored.exponent
+    if value is None or shifted is None:
+        return None
+    moved = shifted.exponent - value.exponent
     top = dyadic(-network.layers[strips[-1]].tensors["b1"][0, 0]).exponent
     widest = sum(int(network.layers[i].tensors["W2"][0, 0] + 1).bit_length() - 1 for i in shifts)
-    return stored, tuple(top - moved - 1 - i for i in range(top - widest))
-
-
-def _reads(layer: Layer) -> set[int]:
-    """The lanes that a block's units read."""
-    return {column for _, column, _ in layer.tensors["W1"].entries}
+    bits = tuple(top - moved - 1 - i for i in range(top - widest))
+    return Stored(value, bits, tuple(holders_of(network, fired)))
 
 
 def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Parameter]:
@@ -39,7 +36,7 @@ def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Paramet
 
     Thresholds of folds that fired, and cells and constants of lanes that are on.
     """
-    on = _lanes_on(network, fired)
+    on = lanes_on(network, fired)
     for index, layer in enumerate(network.layers):
         if not isinstance(layer, FeedForward) or layer.stage not in FOLDS | {"select"}:
             continue
@@ -54,7 +51,7 @@ def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Paramet
                     yield Parameter(index, name, row, column, value)
 
 
-def _lanes_on(network: Network, fired: Sequence[list[int]]) -> set[int]:
+def lanes_on(network: Network, fired: Sequence[list[int]]) -> set[int]:
     """Lanes whose values reach the main lane 0: added, step by step, by units that fired."""
     added = {}
     for index, layer in enumerate(network.layers):

@@ -6,20 +6,18 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ..data.load import write_jsonl
 from ..errors import ByheartError
-from .loading import load_for, on_conflict
-
-if TYPE_CHECKING:
-    from .loading import AnyModel
+from .model import Model
+from .source import load_for, on_conflict
 
 READS = (".jsonl", ".npz")
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What the checker said."""
+    """The verdict of the checker."""
 
     verdict: str
     verified: dict
@@ -36,29 +34,20 @@ def script() -> Path:
 
 
 def check(
-    model: "AnyModel", directory: Path, data: str | Path | None, sample: int | None, seed: int
+    model: Model, directory: Path, data: str | Path | None, sample: int | None, seed: int
 ) -> Checked:
     """The checker's verdict; data that it does not read is handed over in canonical form."""
     if data is None:
         return _run(directory, [])
     options = [] if sample is None else ["--sample", str(sample), "--seed", str(seed)]
-    if _readable(model, Path(data)):
-        return _run(directory, [str(Path(data).resolve()), *options])
+    data = Path(data)
+    # whether the checker reads the file itself, and finds in it what the model was compiled on
+    if data.suffix.lower() in READS and on_conflict(model) == "refuse" and data.is_file():
+        return _run(directory, [str(data.resolve()), *options])
     with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
-        return _run(directory, [str(_canonical(model, data, Path(folder))), *options])
-
-
-def _readable(model: "AnyModel", data: Path) -> bool:
-    """Whether the checker reads the file itself, and finds in it what the model was compiled on."""
-    return data.suffix.lower() in READS and on_conflict(model) == "refuse" and data.is_file()
-
-
-def _canonical(model: "AnyModel", data: str | Path, folder: Path) -> Path:
-    from ..data.load import write_jsonl
-
-    path = folder / "data.jsonl"
-    write_jsonl(load_for(model, data), path)
-    return path
+        canonical = Path(folder) / "data.jsonl"
+        write_jsonl(load_for(model, data), canonical)
+        return _run(directory, [str(canonical), *options])
 
 
 def _run(directory: Path, arguments: list[str]) -> Checked:

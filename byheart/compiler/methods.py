@@ -1,0 +1,117 @@
+"""methods: the constructions as a table, and their classes by name."""
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..constructions import ALL
+from ..constructions.base import Construction
+from ..errors import ByheartError
+
+
+@dataclass(frozen=True, repr=False)
+class Method:
+    """One construction as `byheart methods` shows it: the theorem, and its options."""
+
+    construction: Construction
+
+    @property
+    def name(self) -> str:
+        return self.construction.name
+
+    @property
+    def form(self) -> str | None:
+        return self.construction.form
+
+    @property
+    def options(self) -> dict[str, str]:
+        """One sentence per option, by name."""
+        found = self.construction.options().items()
+        return {name: field.metadata["option"].help for name, field in found}
+
+    def json(self) -> dict:
+        header = self.construction.header
+        return {
+            "method": self.name,
+            "form": self.form,
+            "paper": header.paper,
+            "item": header.item,
+            "assumptions": header.assumptions,
+            "guarantee": header.guarantee,
+        }
+
+    def __repr__(self) -> str:
+        title = self.name + (f" ({self.form})" if self.form else "")
+        header = self.construction.header
+        lines = [f"{title}: {header.summary}", f"  {header.paper}, {header.item}"]
+        return "\n".join(lines + [f"  {name}: {help}" for name, help in self.options.items()])
+
+
+@dataclass(frozen=True, repr=False)
+class MethodTable:
+    """Several methods; `.json()` is what `byheart methods --json` says."""
+
+    methods: tuple[Method, ...]
+
+    def __iter__(self) -> Iterator[Method]:
+        return iter(self.methods)
+
+    def __len__(self) -> int:
+        return len(self.methods)
+
+    def json(self) -> dict:
+        return {"rows": [method.json() for method in self.methods]}
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.methods))
+
+    def _repr_html_(self) -> str:
+        rows = (
+            f"<tr><td>{html.escape(x.name)}</td><td>{html.escape(x.form or '')}</td>"
+            f"<td>{html.escape(x.construction.header.summary)}</td></tr>"
+            for x in self.methods
+        )
+        return f"<table><tr><th>method</th><th>form</th><th></th></tr>{''.join(rows)}</table>"
+
+
+class Methods:
+    """The constructions: `methods()` is their table, `methods.OneLayer` one of their classes.
+
+    Example:
+        >>> import byheart
+        >>> [method.form for method in byheart.methods("seq2seq")]
+        ['small', 'faithful']
+        >>> byheart.methods.OneLayer(gap=1e-6).gap
+        1e-06
+    """
+
+    def __call__(self, name: str | None = None) -> MethodTable:
+        """All methods, or the forms of one of them.
+
+        Args:
+            name: What `compile` takes as its method.
+
+        Returns:
+            A table that prints the theorem and the options of each.
+        """
+        found = tuple(Method(c) for c in ALL if name in (None, c.name))
+        if not found:
+            names = ", ".join(dict.fromkeys(c.name for c in ALL))
+            raise ByheartError(f"there is no method {name!r}; there are {names}.")
+        return MethodTable(found)
+
+    def __getattr__(self, name: str) -> Any:
+        for construction in ALL:
+            if type(construction).__name__ == name:
+                return type(construction)
+        raise AttributeError(f"there is no construction {name}; dir(byheart.methods) lists them.")
+
+    def __dir__(self) -> list[str]:
+        return sorted(type(construction).__name__ for construction in ALL)
+
+    def __repr__(self) -> str:
+        return repr(self())
+
+
+methods = Methods()

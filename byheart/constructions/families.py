@@ -1,0 +1,190 @@
+"""The options that the constructions of one family share, each written once.
+
+Labelled         stores a label per context      positions, attention
+  Retrieval      after hash-fold-retrieve        reject_unknown, minimise
+  Extraction     after bit-extraction            separation
+Interpolation    stores next-token distributions dimension, heads, head_dimension, gap
+  NeuronDecoder     one layer with neurons       skip, activation
+  AttentionDecoder  attention without neurons    tight, encoder
+
+A construction that does not leave one of them to the user fixes it: `positions = fixed(False)`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset
+from ..data.targets import Targets, targets
+from ..exact.network import FeedForward, Layer, Network, Relu
+from ..softmax.decoder import ACTIVATIONS, Shape
+from .base import Built, Construction, Lanes, Predicted, Report, Stored, option
+from .retrieval.holders import FOLDS, stored
+
+SIZE_LIMIT = 1 << 20  # of checker/FORMAT.md
+SMALLEST_GAP, LARGEST_GAP = 1e-15, 10.0  # nats; float64 cannot reach less
+
+
+def size(help: str, metavar: str = "N") -> int | None:
+    """A size of a decoder; None leaves it to the method."""
+    return option(None, help, metavar=metavar, least=1, most=SIZE_LIMIT)
+
+
+@dataclass(frozen=True)
+class Labelled(Construction):
+    """Stores one label per context."""
+
+    stages = {
+        ("linear", "embed"): "E_in turns each token's vector into the numbers of its column.",
+        ("embedding", "embed"): "The embedding matrix gives each token id its column.",
+        ("uniform_attention", "attend"): "Each column receives the sum over all columns.",
+        (
+            "hard_attention",
+            "attend",
+        ): "Each column adds what the columns with the largest score hold.",
+        ("sum", "sum"): "All columns are added up to one.",
+        ("linear", "output"): "E_out hands over the number of the label.",
+    }
+
+    positions: bool | None = option(None, "Whether order counts [for text].")
+    attention: str = option(
+        "uniform", "uniform, or hard with all scores 0.", choices=("uniform", "hard")
+    )
+
+
+@dataclass(frozen=True)
+class Retrieval(Labelled):
+    """Labels by a hash of the context, stored numbers and their bits (hash-fold-retrieve)."""
+
+    stages = {
+        **Labelled.stages,
+        ("feed_forward", "token hash"): "Folds mix the digits of each token's number.",
+        ("sparse_attention", "gather"): "The extra token gathers the sum of all columns.",
+        ("sparse_attention", "attend"): "Each column reads that sum from the extra token.",
+        ("feed_forward", "mix"): "Folds mix the digits of the context's number.",
+        (
+            "feed_forward",
+            "store",
+        ): "Folds halve the context's number; each threshold stores a number.",
+        ("feed_forward", "gate"): "Bits of the context's number switch copies of the tables off.",
+        ("feed_forward", "row index"): "Bits of the context's number choose the row of a table.",
+        ("feed_forward", "column gate"): "Bits of the context's number open or close the shifts.",
+        ("feed_forward", "column index"): "Bits of the context's number choose how far to shift.",
+        ("feed_forward", "mark"): "Bits of the context's number make up its fingerprint.",
+        ("feed_forward", "select"): "The chosen row of each table is added to the stored sum.",
+        ("feed_forward", "add lanes"): "Copies of the tables that are on join the stored sum.",
+        ("feed_forward", "add"): "Copies of the tables that are on join the stored sum.",
+        ("feed_forward", "shift"): "The stored sum moves until the label's bits stand on top.",
+        ("feed_forward", "strip"): "Folds take off the high bits of the stored sum.",
+        (
+            "feed_forward",
+            "compare",
+        ): "The stored fingerprint is compared: an unknown input is detected.",
+        ("feed_forward", "decode"): "The label's code word becomes the label's number.",
+        ("feed_forward", "read"): "Thresholds read the label's number digit by digit.",
+    }
+
+    reject_unknown: int = option(
+        0,
+        "Detect unknown inputs; false-accept rate 2^-BITS.",
+        metavar="BITS",
+        least=0,
+        most=40,
+    )
+    minimise: str = option("nonzero", "What is to be small.", choices=("nonzero", "dense", "bits"))
+
+    def traced_stage(self, layer: Layer) -> str:
+        """Folds for different purposes take turns: they are shown as one stage."""
+        folds = isinstance(layer, FeedForward) and layer.stage in FOLDS
+        return "fold" if folds else super().traced_stage(layer)
+
+    def stored(
+        self, network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+    ) -> Stored | None:
+        return stored(network, streams, fired)
+
+
+@dataclass(frozen=True)
+class Extraction(Labelled):
+    """The paper's own constructions (bit-extraction)."""
+
+    stages = {
+        **Labelled.stages,
+        ("relu", "select"): "Finds the group of the key and fetches the group's two long numbers.",
+        ("relu", "read"): "Tent maps read keys and values out of the two numbers, bit by bit.",
+        ("relu", "compare"): "Each key read is compared; the value of an equal one is kept.",
+        ("relu", "project"): "A projection turns the column into one scalar, the context id.",
+    }
+
+    separation: float | None = option(
+        None, "Refuse tokens that are closer.", metavar="DISTANCE", least=0.0, above=True
+    )
+
+    def traced_stage(self, layer: Layer) -> str:
+        """Bits are read and keys compared in turns: they are shown as one stage."""
+        reads = isinstance(layer, Relu) and layer.stage == "compare"
+        return "read" if reads else super().traced_stage(layer)
+
+
+@dataclass(frozen=True)
+class Interpolation(Construction):
+    """A decoder that stores distributions: two labels of one context are not a conflict."""
+
+    stores = "distributions"
+    stages = {
+        "embed": "Z gives each token its vector, U adds the vector of its place.",
+        "attend": "The last token attends to all: their mean, weighted by softmax scores.",
+        "sum": "The tokens' vectors are added up, each times the weight of its place.",
+        "neurons": "Each neuron is on if the mixed vector is beyond a threshold of its own.",
+        "output": "V turns the neurons into logits, softmax into the distribution.",
+    }
+
+    dimension: int | None = size("Dimension of embedded tokens.", "D")
+    heads: int | None = size("Heads of softmax attention.", "H")
+    head_dimension: int | None = size("Dimension of queries, keys and values.", "D")
+    gap: float | None = option(
+        None,
+        "Divergence from its target that no context may exceed [1e-9].",
+        metavar="NATS",
+        least=SMALLEST_GAP,
+        most=LARGEST_GAP,
+    )
+
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+        return self.interpolate(targets(dataset, contexts), report)
+
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
+        shape = self.shape(targets(dataset, contexts))
+        return None if shape is None else Predicted(shape.parameters, 1)
+
+    def shape(self, targets: Targets) -> Shape | None:
+        """The sizes of the decoder, refused as `interpolate` would; None if a search finds them."""
+        return None
+
+    @abstractmethod
+    def interpolate(self, targets: Targets, report: Report) -> Built:
+        """A decoder whose distributions are within the gap of these."""
+
+
+@dataclass(frozen=True)
+class NeuronDecoder(Interpolation):
+    """One layer: attention or a weighted sum of tokens, neurons, an output matrix."""
+
+    skip: bool = option(False, "Whether attention adds the last token's vector.")
+    activation: str | None = option(None, "Of the neurons.", choices=tuple(ACTIVATIONS))
+
+
+@dataclass(frozen=True)
+class AttentionDecoder(Interpolation):
+    """One layer of attention without neurons."""
+
+    stages = {
+        **Interpolation.stages,
+        "output": "V turns the mixed vector into logits, softmax into the distribution.",
+    }
+
+    tight: bool = option(False, "Whether the skip connection counts as a head.")
+    encoder: str | None = option(
+        None, "The target sequence encoder.", choices=("circle", "look-up", "optimal")
+    )

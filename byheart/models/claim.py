@@ -1,0 +1,180 @@
+"""Claim: what a model promises about its data, and everything that depends on it.
+
+A new kind of claim is one class in claims/ and one line in `claims.CLAIMS`: nothing else asks
+which claim a model has.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..constructions.base import Built
+from ..data.dataset import Dataset
+from .verification import Verification
+
+if TYPE_CHECKING:
+    from .folder.plain import Piece
+    from .folder.strict import Object
+    from .model import Model
+
+Token = str | int | float | Sequence[float]
+Label = str | int | None
+
+
+class Words(NamedTuple):
+    """What a network reads.
+
+    kind    of the tokens: "string", "number" or "vector"
+    tokens  the vocabulary in the order of its numbers; None for numbers and vectors
+    """
+
+    kind: str
+    tokens: tuple[str | int, ...] | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a model to one input.
+
+    label          a label; a list of them where the model answers every token
+    known          whether it knows the input; None if it cannot tell
+    probabilities  of the likeliest tokens, where the model stores distributions
+    """
+
+    input: Sequence[Token]
+    label: Label | list[Label]
+    known: bool | None
+    probabilities: list[tuple[str | int, float]] | None = None
+
+    def json(self) -> dict:
+        return {
+            "input": self.input,
+            "label": self.label,
+            "known": self.known,
+            "probabilities": self.probabilities and [list(pair) for pair in self.probabilities],
+        }
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How a model is verified.
+
+    engine       for exact networks: "auto", "exact" or "limbs"
+    sample       verify only this many items, chosen by the seed
+    prove_limit  seconds; where rigorous bounds take longer, a float run observes
+    progress     called with the number of items done
+    """
+
+    engine: str = "auto"
+    sample: int | None = None
+    seed: int = 0
+    prove_limit: float = 60.0
+    progress: Callable[[int], None] | None = None
+
+    def chosen(self, count: int) -> np.ndarray | None:
+        """The numbers of the items of the sample, in order; None if all are verified."""
+        if self.sample is None or self.sample >= count:
+            return None
+        return np.sort(np.random.default_rng(self.seed).choice(count, self.sample, replace=False))
+
+
+class Claim(ABC):
+    """What is promised, and how it is kept, answered, told and stored.
+
+    name       in certificate.json, and `stores` of the constructions that make such models
+    noun       what is verified, one by one: the data has as many as `whole` says
+    counted    the key of config.json's data that a complete certificate covers
+    conflicts  whether two labels of one context are a conflict
+    sentence   for a table
+    labels     the labels, where they are not the words that the network reads
+    unknown    the output that means that the input was never seen
+    """
+
+    name: ClassVar[str]
+    noun: ClassVar[str]
+    counted: ClassVar[str]
+    conflicts: ClassVar[bool]
+
+    labels: tuple[str | int, ...] | None
+    unknown: int | None
+
+    @property
+    @abstractmethod
+    def sentence(self) -> str: ...
+
+    @classmethod
+    @abstractmethod
+    def of(cls, dataset: Dataset, built: Built) -> tuple[Words, "Claim"]:
+        """The words and the claim of a network that a construction built for a dataset."""
+
+    @abstractmethod
+    def number(self, network: Any) -> str:
+        """The arithmetic of the weights: "dyadic" or "float64"."""
+
+    @abstractmethod
+    def numbers(self, model: "Model", tokens: Sequence[Token]) -> list | None:
+        """A sequence as the network reads it; None if a word is outside the vocabulary."""
+
+    @abstractmethod
+    def answers(self, model: "Model", sequences: Sequence[Sequence[Token]]) -> list[Answer]:
+        """The answers to many questions. A word outside the vocabulary gives known = False."""
+
+    @abstractmethod
+    def verify(self, model: "Model", dataset: Dataset, how: Judging) -> Verification:
+        """Whether the claim holds for all of a dataset, or for a sample of it."""
+
+    @abstractmethod
+    def unfitting(self, model: "Model", dataset: Dataset) -> str | None:
+        """Why the network cannot even read this data; None if it can."""
+
+    @abstractmethod
+    def whole(self, dataset: Dataset) -> int:
+        """How many items of the data a certificate that covers all of it counts."""
+
+    @abstractmethod
+    def covers(self, found: Verification, count: int, every: bool) -> bool:
+        """Whether a verification covers `count` items, or is a sample of them that says so."""
+
+    @abstractmethod
+    def continues(self, model: "Model", label: str | int) -> bool:
+        """Whether a label is a token that the model has seen, so that it can go on from there."""
+
+    @abstractmethod
+    def trace(self, model: "Model", tokens: Sequence[Token]) -> Any:
+        """How one input is answered: an object with .json() and .lines()."""
+
+    @abstractmethod
+    def facts(self, found: Verification | None) -> dict[str, Any]:
+        """What answers in JSON hold beyond the keys that all models share."""
+
+    # --- the model folder
+
+    @classmethod
+    @abstractmethod
+    def stored_in(cls, config: "Object") -> bool:
+        """Whether a config.json describes a network of this claim."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, path: Path, text: dict[str, bytes], certificate: "Object") -> tuple["Model", str]:
+        """The model of a folder, and the SHA-256 of its weights."""
+
+    @abstractmethod
+    def config(self, model: "Model") -> dict[str, Any]:
+        """The part of config.json that describes the network."""
+
+    @abstractmethod
+    def weights(self, model: "Model") -> list["Piece"]:
+        """The content of weights.safetensors, in pieces."""
+
+    @abstractmethod
+    def certificate(self) -> dict[str, Any]:
+        """What certificate.json claims."""
+
+    @abstractmethod
+    def card(self, model: "Model", found: Verification, with_data: bool) -> str:
+        """The text of README.md."""

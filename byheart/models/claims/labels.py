@@ -1,0 +1,293 @@
+"""Labels: the output for every sequence (or every token) is its label, in exact arithmetic."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...constructions.base import Built
+from ...data.contexts import occurring, subset
+from ...data.dataset import Dataset
+from ...errors import ByheartError
+from ...exact.batch import Batch
+from ...exact.evaluate import choose, evaluate
+from ...exact.network import Embedding, Network
+from ..claim import Answer, Claim, Judging, Label, Token, Words
+from ..folder import config, weights
+from ..folder.card import label_card
+from ..folder.strict import Object, shown
+from ..model import Model
+from ..verification import PROVED, REFUTED, SAMPLED, Verification
+
+if TYPE_CHECKING:
+    from ..folder.plain import Piece
+    from ..trace import Trace
+
+
+@dataclass(frozen=True)
+class Labels(Claim):
+    """Output y is labels[y]; y = unknown means that the input was never seen.
+
+    arithmetic  in which the network is exact: "dyadic" or already "float64"
+    """
+
+    labels: tuple[str | int, ...]
+    unknown: int | None = None
+    arithmetic: str = "dyadic"
+
+    name = "labels"
+    noun = "labels"
+    counted = "sequences"
+    conflicts = True
+    sentence = "Labels."
+
+    @classmethod
+    def of(cls, dataset: Dataset, built: Built) -> tuple[Words, "Labels"]:
+        tokens = dataset.tokens if isinstance(dataset.tokens, tuple) else None
+        names = tuple(dataset.label_names[i] for i in built.order)
+        return Words(dataset.kind, tokens), cls(names, built.unknown, built.number)
+
+    def number(self, network: Network) -> str:
+        return self.arithmetic
+
+    # --- asking
+
+    def answers(self, model: Model, sequences: Sequence[Sequence[Token]]) -> list[Answer]:
+        rows = enumerate(self.numbers(model, tokens) for tokens in sequences)
+        known = {i: row for i, row in rows if row is not None}
+        batch = batch_of(model.network, list(known.values()))
+        found = iter(evaluate(model.network, batch) if known else ())
+        answers = {}
+        for i, row in known.items():
+            outputs = list(islice(found, len(row) if model.every else 1))
+            answers[i] = self.meaning(model, sequences[i], outputs)
+        return [answers.get(i, Answer(x, None, False)) for i, x in enumerate(sequences)]
+
+    def meaning(self, model: Model, tokens: Sequence[Token], outputs: Sequence) -> Answer:
+        """The answer that the outputs of the network for one sequence stand for."""
+        labels = [self.label(output) for output in outputs]
+        known = None if self.unknown is None else None not in labels
+        return Answer(tokens, labels if model.every else labels[0], known)
+
+    def label(self, output: Fraction | int) -> Label:
+        """The label that one output stands for; None if it stands for none."""
+        whole = int(output) if output == int(output) else -1
+        return self.labels[whole] if 0 <= whole < len(self.labels) else None
+
+    def numbers(self, model: Model, tokens: Sequence[Token]) -> list | None:
+        """The vectors of a sequence. ByheartError if it cannot be read."""
+        reads = model.network.input
+        fewest = 0 if reads.padding is None else 1
+        if not fewest <= len(tokens) <= reads.length:
+            raise ByheartError(
+                f"the model reads {fewest} to {reads.length} tokens, not {len(tokens)}."
+            )
+        if model.kind == "string":
+            for token in tokens:
+                if not isinstance(token, str):
+                    raise ByheartError(f"this model reads words, not {token!r}.")
+            places = [model.places.get(token) for token in tokens]  # type: ignore[arg-type]
+            return None if None in places else [[place + 1] for place in places]  # type: ignore[operator]
+        rows = [[token] if model.kind == "number" else list(token) for token in tokens]  # type: ignore[arg-type]
+        for row in rows:
+            if len(row) != reads.dimension:
+                raise ByheartError(f"a token must have {reads.dimension} coordinates: {row}.")
+            if not all(isinstance(x, int | float) and np.isfinite(x) for x in row):
+                raise ByheartError(f"a token must be made of finite numbers: {row}.")
+        vectors = np.array(rows).reshape(len(rows), reads.dimension)
+        return None if _not_ids(model.network, vectors).any() else rows
+
+    def continues(self, model: Model, label: str | int) -> bool:
+        return self.numbers(model, [label]) is not None
+
+    def trace(self, model: Model, tokens: Sequence[Token]) -> "Trace":
+        from ..trace import trace
+
+        return trace(model, tokens)
+
+    # --- verifying
+
+    def verify(self, model: Model, dataset: Dataset, how: Judging) -> Verification:
+        """Evaluate every sequence in exact arithmetic and compare with its label or labels.
+
+        A sequence with a label or a word that the model does not know is wrong, whatever the
+        output. A network that claims to be exact in float64 is also evaluated in float64, with the
+        proof that nothing is rounded.
+        """
+        network, whole = model.network, len(dataset)
+        kept = how.chosen(whole)
+        if kept is not None:
+            dataset = occurring(subset(dataset, kept))  # only their tokens need to be evaluated
+        if dataset.every != network.every:
+            raise ByheartError(f"{_one_label(model, dataset)}.")
+        if network.input.padding is not None and not dataset.lengths.all():
+            first = int(np.argmin(dataset.lengths))
+            raise ByheartError(
+                f"sequence {first + 1} is empty, and the model reads at least 1 token."
+            )
+        too_long = dataset.lengths > network.input.length
+        if too_long.any():
+            first = int(np.argmax(too_long))
+            raise ByheartError(
+                f"sequence {first + 1} has {dataset.lengths[first]} tokens, "
+                f"and the model reads at most {network.input.length}."
+            )
+        batch, wanted = self.batch(model, dataset)
+        outputs = evaluate(network, batch, how.engine, how.progress)
+        if not isinstance(outputs, np.ndarray):
+            outputs = np.array([*outputs, None], dtype=object)[:-1]
+        wrong = np.flatnonzero((wanted < 0) | (outputs != wanted))
+        failures = tuple(
+            f"{_place(dataset, i)}: the label is {dataset.label(i)!r}, "
+            f"the network says {self.label(outputs[i])!r} (output {outputs[i]})"
+            for i in wrong[:10].tolist()
+        )
+        if self.arithmetic == "float64":
+            from ...exact.float64 import engine
+
+            failures += engine.differences(network, batch, outputs)
+        evidence = REFUTED if failures else PROVED if len(dataset) == whole else SAMPLED
+        used = choose(how.engine, len(dataset))
+        return Verification(len(wanted), len(wanted) - len(wrong), evidence, used, failures)
+
+    def batch(self, model: Model, dataset: Dataset) -> tuple[Batch, np.ndarray]:
+        """The sequences of a dataset as the network reads them, and the outputs it must give.
+
+        -1: there is none, because the model does not know the label or a word.
+        """
+        reads, has = model.network.input.dimension, dataset.vectors.shape[1]
+        if dataset.kind != model.kind or has != reads:
+            raise ByheartError(
+                f"the model reads {model.kind} tokens with {reads} coordinates, the data holds "
+                f"{dataset.kind} tokens with {has}."
+            )
+        vectors = dataset.vectors
+        if model.kind == "string":
+            places = model.places
+            vectors = np.array([[places.get(w, -1) + 1] for w in dataset.tokens], dtype=np.int64)
+            strange = vectors[:, 0] == 0
+        else:
+            strange = _not_ids(model.network, vectors)
+            if strange.any():
+                vectors = np.where(strange[:, None], 0, vectors)
+        outputs = {label: i for i, label in enumerate(self.labels)}
+        wanted = np.array([outputs.get(name, -1) for name in dataset.label_names], dtype=np.int64)
+        wanted = wanted[dataset.labels]
+        unread = np.zeros(len(dataset), bool)
+        unread[np.repeat(np.arange(len(dataset)), dataset.lengths)[strange[dataset.ids]]] = True
+        wanted[unread[dataset.owner]] = -1
+        return Batch(vectors, dataset.ids, dataset.starts), wanted
+
+    def unfitting(self, model: Model, dataset: Dataset) -> str | None:
+        reads = model.network.input
+        return cannot_read(model, dataset, reads.dimension, int(reads.padding is not None))
+
+    def whole(self, dataset: Dataset) -> int:
+        return len(dataset.labels)
+
+    def covers(self, found: Verification, count: int, every: bool) -> bool:
+        """Where every token has a label, their number is known from the data only."""
+        if not 1 <= found.checked == found.correct:
+            return False
+        if found.evidence == SAMPLED:
+            return found.checked < count or every
+        return found.evidence == PROVED and (found.checked == count or every)
+
+    def facts(self, found: Verification | None) -> dict[str, Any]:
+        return {}
+
+    # --- the model folder
+
+    @classmethod
+    def stored_in(cls, given: Object) -> bool:
+        return "decoder" not in given.values
+
+    @classmethod
+    def read(cls, path: Path, text: dict[str, bytes], certificate: Object) -> tuple[Model, str]:
+        certificate.expect("claim", cls.name)
+        settings = config.read(text["config.json"], f"{path}/config.json")
+        network, digest = weights.read(path / "weights.safetensors", settings)
+        given = Object.parse(text["vocabulary.json"], f"{path}/vocabulary.json")
+        tokens: tuple[str, ...] | None = None
+        if settings.kind == "string":
+            listed = given.get("tokens", list)
+            if not all(type(token) is str for token in listed):
+                given.refuse("a token is not a string")
+            if listed != sorted(set(listed)):
+                given.refuse("the tokens are not distinct and sorted")
+            tokens = tuple(listed)
+        elif given.values.get("tokens", ()) is not None:
+            given.refuse(f"tokens must be null for tokens of kind {settings.kind}")
+        labels: list[Any] = given.get("labels", list)
+        if {type(label) for label in labels} not in ({str}, {int}):
+            given.refuse("the labels are not all strings or all integers")
+        if not len(set(labels)) == len(labels) == settings.labels:
+            given.refuse(f"config.json asks for {shown(settings.labels)} distinct labels")
+        claim = cls(tuple(labels), settings.unknown, settings.number)
+        return Model(network, Words(settings.kind, tokens), claim, settings.about), digest
+
+    def config(self, model: Model) -> dict[str, Any]:
+        return config.describe(model.network, model.kind, len(self.labels), self.unknown)
+
+    def weights(self, model: Model) -> list["Piece"]:
+        return [weights.encode(model.network, self.arithmetic)]
+
+    def certificate(self) -> dict[str, Any]:
+        return {"claim": self.name}
+
+    def card(self, model: Model, found: Verification, with_data: bool) -> str:
+        return label_card(model, found, with_data)
+
+
+def batch_of(network: Network, rows: Sequence[Sequence]) -> Batch:
+    """Rows of vectors as a batch, token numbers not shared."""
+    flat = [vector for row in rows for vector in row]
+    whole = all(isinstance(x, int) for vector in flat for x in vector)
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    vectors = np.array(flat, dtype=np.int64 if whole else np.float64)
+    vectors = vectors.reshape(len(flat), network.input.dimension)
+    return Batch(vectors, np.arange(len(flat)), starts)
+
+
+def cannot_read(model: Model, dataset: Dataset, dimension: int, fewest: int) -> str | None:
+    """Why a network that reads tokens of this dimension cannot read the data."""
+    has = dataset.vectors.shape[1]
+    if (dataset.kind, has) != (model.kind, dimension):
+        return (
+            f"the model reads {model.kind} tokens with {dimension} coordinates, "
+            f"the data holds {dataset.kind} tokens with {has}"
+        )
+    if dataset.every != model.every:
+        return _one_label(model, dataset)
+    if fewest and not dataset.lengths.all():
+        return "the model reads at least 1 token, and the data has a sequence without any"
+    if dataset.length > model.length:
+        return (
+            f"the model reads at most {model.length} tokens, and the data has a sequence with "
+            f"{dataset.length}"
+        )
+    return None
+
+
+def _one_label(model: Model, dataset: Dataset) -> str:
+    each, other = ("every token", "the sequence")[:: 1 if model.every else -1]
+    return f"the model gives a label for {each}, and the data has one for {other}"
+
+
+def _place(dataset: Dataset, prediction: int) -> str:
+    sequence = int(dataset.owner[prediction])
+    token = f", token {prediction - int(dataset.starts[sequence]) + 1}" if dataset.every else ""
+    return f"sequence {sequence + 1}{token}"
+
+
+def _not_ids(network: Network, vectors: np.ndarray) -> np.ndarray:
+    """Which tokens an embedding does not know."""
+    first = network.layers[0]
+    if not isinstance(first, Embedding):
+        return np.zeros(len(vectors), bool)
+    x = vectors[:, 0]
+    return (x != np.floor(x)) | (x < 0) | (x >= first.weight.columns)

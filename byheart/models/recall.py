@@ -1,0 +1,94 @@
+"""recall: ask a model, many times, or let it continue by itself."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from ..errors import ByheartError
+from .claim import Answer
+from .claims import Distributions
+from .model import Model
+from .source import stored
+
+Choose = Callable[[Sequence], Answer]  # the answer to one question
+
+
+def ask(
+    model: Model,
+    questions: Sequence[Sequence],
+    *,
+    steps: int | None = None,
+    trace: bool = False,
+    choose: Choose | None = None,
+) -> list[dict]:
+    """JSON-ready answers. With steps, up to that many per question, each continuing the last.
+
+    `choose` answers one question at a time; without it, the model's own label is the answer.
+    """
+    if steps is not None and steps < 1:
+        raise ByheartError(f"steps must be an integer of at least 1, not {steps}.")
+    fitted = [fitting(model, tokens) for tokens in questions]
+    if steps is None:
+        answers = model.answers(fitted) if choose is None else list(map(choose, fitted))
+    else:
+        words = set(model.tokens or ())
+        fits = {
+            "string": any(label in words for label in model.labels),
+            "number": isinstance(model.labels[0], int),
+        }
+        if model.every:
+            raise ByheartError(
+                "steps=... needs one label per sequence, and this model answers every token."
+            )
+        if not fits.get(model.kind):
+            raise ByheartError("steps=... needs labels that are tokens, and this model has others.")
+        answers = [a for tokens in fitted for a in islice(continued(model, tokens, choose), steps)]
+    found = [answer.json() for answer in answers]
+    if trace:
+        for answer, shown in zip(answers, found, strict=True):
+            unknown = model.numbers(answer.input) is None  # a word outside the vocabulary
+            traced = None if unknown else model.trace(answer.input)
+            shown |= {"trace": traced and traced.json(), "lines": traced.lines() if traced else []}
+    return found
+
+
+def drawing(model: Model, seed: int = 0) -> Choose:
+    """A way to answer: by a token drawn from the model's distribution, not by the likeliest."""
+    if not isinstance(model.claim, Distributions):
+        raise ByheartError(
+            "draw=True needs a model that stores distributions, and this one stores labels."
+        )
+    random = np.random.default_rng(seed)
+
+    def drawn(tokens: Sequence) -> Answer:
+        (answer,) = model.answers([tokens])
+        if answer.known is False:
+            return answer
+        number = random.choice(len(model.labels), p=model.distribution(tokens))
+        return replace(answer, label=model.labels[int(number)])
+
+    return drawn
+
+
+def fitting(model: Model, tokens: Sequence) -> list:
+    """The last tokens for a model compiled with a window; others read all of them or refuse."""
+    cut = "window" in stored(model)
+    return list(tokens)[-model.length :] if cut else list(tokens)
+
+
+def continued(model: Model, tokens: Sequence, choose: Choose | None = None) -> Iterator[Answer]:
+    """Answer after answer, each label appended to the input.
+
+    It ends when an answer is not a token of the model (nothing follows a book's last word), when
+    there is no label, or when the input would be longer than the network reads.
+    """
+    tokens = list(tokens)
+    while len(tokens := fitting(model, tokens)) <= model.length:
+        answer = choose(tokens) if choose else model.answers([tokens])[0]
+        yield answer
+        label = answer.label
+        if label is None or isinstance(label, list) or not model.claim.continues(model, label):
+            return
+        tokens = [*tokens, label]
