@@ -17,8 +17,7 @@ from ..theory import Question, answers
 from ..theory.dana2024.associations import Row as Association
 from ..theory.dana2024.associations import Task
 from ..theory.dana2024.associations import rows as associations
-from .compiling import compile, configured, prepare
-from .compiling import ordered as ordered_by
+from .compiling import compile, configured, prepare, with_positions
 
 PREDICTED = "predicted: nothing was built."
 SEARCHED = "its size is found by a search: --build measures it."
@@ -113,7 +112,7 @@ def _predicted(
     asked, on_conflict = choice.of(construction)
     own = {} if asked is None else {"positions": asked}
     made = configured(construction.name, construction.form, choice.seed, own)
-    made = ordered_by(made, dataset)
+    made = with_positions(made, dataset)
     size = made.predict(*prepare(made, dataset, on_conflict))
     if size is None:
         return replace(row, reason=SEARCHED)

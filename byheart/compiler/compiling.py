@@ -73,7 +73,7 @@ def compile(
     if sample is not None and sample < 1:
         raise ByheartError(f"sample must be an integer of at least 1, not {sample}.")
     construction = configured(method or default_method(dataset), form, seed, options)
-    construction = ordered(construction, dataset)
+    construction = with_positions(construction, dataset)
     started = time.perf_counter()
     prepared, grouped = prepare(construction, dataset, on_conflict)
     with single() if construction.stores == "distributions" else nullcontext():
@@ -146,7 +146,7 @@ def configured(
     return replace(construction, seed=seed, **options)
 
 
-def ordered(construction: Construction, dataset: Dataset) -> Construction:
+def with_positions(construction: Construction, dataset: Dataset) -> Construction:
     """The construction with `positions` decided: as asked for, otherwise for text."""
     if not isinstance(construction, Labelled) or construction.positions is not None:
         return construction

@@ -11,7 +11,7 @@ from byheart.commands.compare import compare as command
 from byheart.commands.compare import counts_of
 from byheart.commands.facts import dataset_facts
 from byheart.compiler.comparing import Choice, Row, beginning, bound_rows, compare, named, ordered
-from byheart.compiler.compiling import compile, ordered, prepare
+from byheart.compiler.compiling import compile, prepare, with_positions
 from byheart.constructions import ALL
 from byheart.data.generate import multisets, random, tokens
 from byheart.data.load import from_rows
@@ -62,7 +62,7 @@ def data_for(construction, seed):
 def test_predicted_counts_are_the_built_ones(name, seed):
     construction = by_name[name]
     dataset = data_for(construction, seed)
-    made = ordered(replace(construction, seed=seed), dataset)
+    made = with_positions(replace(construction, seed=seed), dataset)
     found = made.predict(*prepare(made, dataset, "refuse"))
     model = compile(dataset, method=construction.name, form=construction.form, seed=seed)
     counts = model.about["parameters"]
