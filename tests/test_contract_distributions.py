@@ -96,7 +96,7 @@ def test_memorises(construction, data):
     verified = model.about["verification"]
     assert verified.evidence == "proved"
     assert verified.checked == verified.correct == model.about["data"]["contexts"]
-    assert verified.fit.max <= model.gap
+    assert verified.fit.max <= model.claim.gap
     assert verify(model, dataset) == verified
 
 
@@ -210,7 +210,7 @@ def test_certificate_survives(construction, data, saved):
     opened = byheart.open(saved(construction, data)[0])
     assert opened.about["verification"] == model.about["verification"]
     assert opened.network == model.network
-    assert (opened.tokens, opened.gap) == (model.tokens, model.gap)
+    assert (opened.tokens, opened.claim.gap) == (model.tokens, model.claim.gap)
     assert verify(opened, dataset).evidence == "proved"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import byheart
 from byheart.cli import main, prompt
 from byheart.cli.distributions import fit_rows, verdict
 from byheart.cli.reading import BUILDING
@@ -348,9 +349,8 @@ def _end():
 
 
 def _opened(path):
-    from byheart.models import folder
 
-    return folder.open(path)
+    return byheart.open(path)
 
 
 def test_trace_shows_the_way(run, fox):

@@ -9,8 +9,8 @@ from byheart import pictures as picture
 from byheart.cli import main
 from byheart.commands.explain import explain
 from byheart.compiler.compiling import compile
-from byheart.compiler.explaining import PARTS, SENTENCES, sentence, stages
 from byheart.compiler.explaining import explain as parts
+from byheart.compiler.stage import PARTS
 from byheart.constructions import ALL
 from byheart.data.load import from_rows, write_jsonl
 from byheart.errors import ByheartError
@@ -38,9 +38,9 @@ def built(construction, **options):
     return compile(dataset, method=construction.name, form=construction.form, **options)
 
 
-def check(model, header):
+def check(model, construction):
     """The stages cover every layer once, add up to the counts of config.json, and are in words."""
-    answer = parts(model, header)
+    answer = parts(model).json()
     found, totals, about = answer["stages"], answer["totals"], model.about
     layers = sorted(i for x in found for a, b in x["layers"] for i in range(a, b + 1))
     assert layers == list(range(len(model.network.layers)))
@@ -55,20 +55,21 @@ def check(model, header):
     assert abs(sum(x["share"] for x in found) - 1) < 1e-9
     assert [PARTS.index(x["part"]) for x in found] == sorted(PARTS.index(x["part"]) for x in found)
     for layer in model.network.layers:
-        said = SENTENCES.get((layer.kind, layer.stage))
+        said = construction.stages.get((layer.kind, layer.stage))
         assert said, f"{layer.kind} layers of the stage {layer.stage!r} have no sentence"
-        assert said.endswith(".") and len(said) <= 75 and said == sentence(layer)
+        assert said.endswith(".") and len(said) <= 75
+        assert said == construction.stage_sentence(layer.kind, layer.stage)
 
 
 @each
 def test_stages_add_up(construction):
-    check(built(construction), construction.header)
+    check(built(construction), construction)
 
 
 @each
 def test_stages_add_up_with_positions(construction):
     if "positions" in construction.options() and construction.form != "faithful":
-        check(built(construction, positions=True), construction.header)
+        check(built(construction, positions=True), construction)
 
 
 @pytest.mark.parametrize(
@@ -78,18 +79,18 @@ def test_stages_add_up_with_positions(construction):
 )
 def test_other_networks_add_up_too(options):
     (construction,) = [c for c in ALL if c.name == "hash-fold-retrieve"]
-    check(built(construction, **options), construction.header)
+    check(built(construction, **options), construction)
 
 
 def test_tables_and_lanes_add_up():
     pick = random.Random(3)
     data = from_rows([([pick.randrange(10**6)], pick.randrange(20)) for _ in range(600)])
-    check(compile(data), ALL[0].header)
+    check(compile(data), ALL[0])
 
 
 def test_one_label_needs_nothing():
     model = compile(from_rows([(["a"], "x"), (["b"], "x")]))
-    answer = parts(model, ALL[0].header)
+    answer = parts(model).json()
     assert answer["totals"]["counted"] + answer["totals"]["outside"] == answer["totals"]["nonzero"]
     assert [x["stage"] for x in answer["stages"]] == ["embed", "attend", "output"]
 
@@ -97,7 +98,7 @@ def test_one_label_needs_nothing():
 def test_pieces_of_a_stage_are_named():
     """A stage that is taken up again is one stage with several runs."""
     model = built(ALL[0])
-    for stage in stages(model.network):
+    for stage in parts(model).stages:
         assert all(a <= b for a, b in stage.runs)
         assert all(b + 1 < c for (_, b), (c, _) in zip(stage.runs, stage.runs[1:], strict=False))
 

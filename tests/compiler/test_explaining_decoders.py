@@ -6,10 +6,10 @@ import pytest
 
 from byheart.cli import main
 from byheart.commands.explain import explain
-from byheart.compiler.compiling import compile, find
-from byheart.compiler.decoder_stages import SENTENCES, ratio, stages
-from byheart.compiler.decoder_stages import explain as parts
-from byheart.compiler.explaining import PARTS
+from byheart.compiler.compiling import compile
+from byheart.compiler.decoder_stages import ratio
+from byheart.compiler.explaining import explain as parts
+from byheart.compiler.stage import PARTS
 from byheart.constructions import ALL
 from byheart.data.load import from_rows, write_jsonl
 
@@ -30,7 +30,7 @@ def data(tmp_path):
 @each
 def test_stages_add_up(construction):
     model = compile(from_rows(ROWS), method=construction.name)
-    answer, about = parts(model, construction.header), model.about
+    answer, about = parts(model).json(), model.about
     found, totals = answer["stages"], answer["totals"]
     for key in ("nonzero", "dense"):
         assert sum(x[key] for x in found) == about["parameters"][key] == totals[key]
@@ -46,10 +46,9 @@ def test_stages_add_up(construction):
 
 def test_every_tensor_is_in_one_stage():
     for method in ("one-layer", "token-averaging"):
-        network = compile(from_rows(ROWS), method=method).network
-        assert sum(x.dense for x in stages(network)) == sum(
-            x.size for x in network.tensors.values()
-        )
+        model = compile(from_rows(ROWS), method=method)
+        sizes = [x.size for x in model.network.tensors.values()]
+        assert sum(x.dense for x in parts(model).stages) == sum(sizes)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ def test_every_tensor_is_in_one_stage():
 def test_the_formula_and_the_ratio(options):
     """The letters of the paper, put into the formula that is shown and into eq. (3)."""
     model = compile(from_rows(ROWS), method="one-layer", **options)
-    answer, shape = parts(model, find("one-layer").header), model.network.shape
+    answer, shape = parts(model).json(), model.network.shape
     omega, T, d, m = shape.vocabulary, shape.length, shape.dimension, shape.neurons
     m_0, d_0, d_1 = shape.heads, shape.value_dimension, shape.key_dimension
     names = {"omega": omega, "T": T, "d": d, "m": m, "m_0": m_0, "d_0": d_0, "d_1": d_1}
@@ -75,15 +74,16 @@ def test_the_formula_and_the_ratio(options):
 
 def test_the_token_sum_has_its_own_formula():
     model = compile(from_rows(ROWS), method="token-averaging", dimension=2)
-    answer, shape = parts(model, find("token-averaging").header), model.network.shape
+    answer, shape = parts(model).json(), model.network.shape
     omega, T, d, m = shape.vocabulary, shape.length, shape.dimension, shape.neurons
     assert answer["formula"] == "omega m + m (d + 1) + omega d + T"
     assert omega * m + m * (d + 1) + omega * d + T == answer["totals"]["dense"]
     assert [x["stage"] for x in answer["stages"]] == ["embed", "sum", "neurons", "output"]
 
 
-def test_sentences_are_short():
-    for sentence in SENTENCES.values():
+@each
+def test_sentences_are_short(construction):
+    for sentence in construction.stages.values():
         assert sentence.endswith(".") and len(sentence) <= 75
 
 

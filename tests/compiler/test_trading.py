@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -10,6 +10,7 @@ from byheart.cli import main
 from byheart.commands.tradeoff import tradeoff as command
 from byheart.compiler.trading import limits_of, steps, tradeoff
 from byheart.constructions import ALL
+from byheart.constructions.base import option
 from byheart.constructions.hash_fold_retrieve import HashFoldRetrieve
 from byheart.data.load import from_rows, write_jsonl
 from byheart.errors import AssumptionError, ByheartError
@@ -18,22 +19,23 @@ ROWS = [([i % 5, i % 7, i], i % 3) for i in range(30)]
 COMPILE = sys.modules["byheart.compiler.compiling"]
 
 
+@dataclass(frozen=True)
 class Small(HashFoldRetrieve):
     """Stands in for limited-bits: it keeps to no limit, but refuses one below `least`."""
 
     name = "limited-bits"
     form = "small"
-    takes = HashFoldRetrieve.takes | {"bits"}
     least = 20
+    bits: int | None = option(None, "Stands in.")
 
     @property
     def header(self):
         return HashFoldRetrieve().header
 
-    def build(self, dataset, contexts, options, report):
-        if options.bits < self.least:
+    def build(self, dataset, contexts, report):
+        if self.bits < self.least:
             raise AssumptionError(f"A3 fails: this needs at least {self.least} bits")
-        return super().build(dataset, contexts, replace(options, bits=None), report)
+        return super().build(dataset, contexts, report)
 
 
 class Faithful(Small):
@@ -45,6 +47,7 @@ class Faithful(Small):
 def stand_ins(monkeypatch):
     others = tuple(c for c in ALL if c.name != "limited-bits")
     monkeypatch.setattr(COMPILE, "ALL", (*others, Small(), Faithful()))
+    monkeypatch.setattr("byheart.constructions.ALL", (*others, Small(), Faithful()))
 
 
 @pytest.fixture

@@ -390,13 +390,13 @@ def test_strangers_are_rejected(bits, minimise):  # G3
     rows = labelled(([pick.randrange(30) for _ in range(4)] for _ in range(300)), 3)
     model = compile(from_rows(rows), reject_unknown=bits, minimise=minimise)
     assert right(model, rows)
-    assert model.unknown == len(model.labels)
+    assert model.claim.unknown == len(model.labels)
     # with 14 bits 0.9 of 15000 are expected, at most 5 allowed
     unseen = strangers(rows, 1500 if bits == 5 else 15000, 30, 4)
     batch = batch_of(model.network, [model.numbers(tokens) for tokens in unseen])
     answers = evaluate(model.network, batch, "exact" if bits == 5 else "limbs")
     accepted = [y for y in answers if y == int(y) and 0 <= y < len(model.labels)]
-    assert {y for y in answers if y not in accepted} == {model.unknown}
+    assert {y for y in answers if y not in accepted} == {model.claim.unknown}
     share, chance = len(accepted) / len(unseen), 2.0**-bits
     deviation = math.sqrt(chance * (1 - chance) / len(unseen))
     assert abs(share - chance) <= 5 * deviation, f"{len(accepted)} of {len(unseen)} accepted"

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from byheart import context_ids, contextual_mapping
-from byheart.commands.recall import ask, continued, drawing
 from byheart.compiler.compiling import compile
 from byheart.compiler.decoder_stages import ratio, stages
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
-from byheart.models.decoder_trace import follow
-from byheart.models.language_model import LanguageModel
+from byheart.models.claims import Distributions, Words
+from byheart.models.model import Model
+from byheart.models.recall import ask, continued, drawing
 from byheart.models.verification import verify
 from byheart.softmax import doubles as softmax
 from byheart.softmax.decoder import Decoder, Shape
@@ -72,9 +72,9 @@ def test_the_perplexity_on_the_text_is_that_of_the_entropy(text, models, method)
     least = fit.entropy / fit.predictions
     assert fit.predictions == len(text)
     rounding = 1e-13
-    assert least - rounding <= loss <= least + model.gap + rounding
+    assert least - rounding <= loss <= least + model.claim.gap + rounding
     assert math.exp(least) * (1 - rounding) <= math.exp(loss)
-    assert math.exp(loss) <= math.exp(least + model.gap) * (1 + rounding)
+    assert math.exp(loss) <= math.exp(least + model.claim.gap) * (1 + rounding)
 
 
 @each
@@ -187,7 +187,7 @@ def test_the_trace_is_what_the_decoder_computes(text, models, method):
     model = models[method]
     for i in range(len(text)):
         tokens = text.sequence(i)
-        followed = follow(model, tokens)
+        followed = model.trace(tokens)
         numbers = np.array(model.numbers(tokens))
         place = (numbers, np.array([0, len(numbers)]))
         mixed = softmax.mixed(model.network.shape, model.network.tensors, *place)[0]
@@ -222,9 +222,9 @@ def test_the_trace_in_words_and_json(models, method):
 
 def test_a_decoder_off_the_line_has_no_scalar():
     model = compile(from_rows([(["a"], "b"), (["b"], "a")]), method="one-layer", dimension=3)
-    assert follow(model, ["a"]).scalar is not None
+    assert model.trace(["a"]).scalar is not None
     model.network.tensors["hidden.weight"][:, 0] *= 2
-    followed = follow(model, ["a"])
+    followed = model.trace(["a"])
     row = model.network["hidden"][followed.below.number]
     assert followed.scalar is None
     assert followed.below.distance == pytest.approx(followed.below.argument / np.linalg.norm(row))
@@ -235,8 +235,10 @@ def test_a_decoder_without_neurons_is_traced_and_explained():
     shape = Shape(3, 2, 4, "attention", 2, 2, 2, True, 0, "none", 2)
     random = np.random.default_rng(0)
     tensors = {name: random.standard_normal(size) for name, size in shape.tensors.items()}
-    model = LanguageModel(Decoder(shape, tensors), "string", ("a", "b", "(padding)"), 1.0)
-    followed = follow(model, ["a"])
+    model = Model(
+        Decoder(shape, tensors), Words("string", ("a", "b", "(padding)")), Distributions(1.0)
+    )
+    followed = model.trace(["a"])
     assert followed.embedded.shape == (1, 4) and followed.scalar is None
     assert [stage["stage"] for stage in followed.json()["stages"]] == ["embed", "attend", "output"]
     assert followed.lines()[2].startswith("logits")
@@ -255,5 +257,5 @@ def test_a_demonstration_with_long_numbers_is_traced_too():
     model = compile(
         from_rows([(["a"], "b"), (["b"], "a"), (["b"], "b")]), method="one-layer-literal"
     )
-    followed = follow(model, ["b"])
+    followed = model.trace(["b"])
     assert len(followed.lines()) >= 5 and followed.answer.label in ("a", "b")

@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 from byheart.compiler.compiling import compile
 from byheart.data.load import from_rows
-from byheart.models.language_model import LanguageModel
+from byheart.models.model import Model
 from byheart.softmax.decoder import ACTIVATIONS, Decoder, Shape
 from byheart.softmax.doubles import distributions
 
@@ -28,19 +28,19 @@ SHAPES = {
 }
 
 
-def built(**options) -> LanguageModel:
+def built(**options) -> Model:
     """A model that compile made."""
     return compile(from_rows(ROWS), **options)
 
 
-def random_model(mixing: str, activation: str, skip: bool) -> LanguageModel:
+def random_model(mixing: str, activation: str, skip: bool) -> Model:
     """A model with the names of a compiled one, and weights that are all different."""
     like = built(method="one-layer" if mixing == "attention" else "token-averaging")
     heads = (2, 3, 4) if mixing == "attention" else (0, 0, 0)
     shape = Shape(len(like.tokens), 3, 5, mixing, *heads, skip, 7, activation)
     random = np.random.default_rng(1)
     tensors = {name: random.standard_normal(size) for name, size in shape.tensors.items()}
-    return LanguageModel(Decoder(shape, tensors), like.kind, like.tokens, like.gap, like.about)
+    return Model(Decoder(shape, tensors), like.words, like.claim, like.about)
 
 
 def models():
@@ -54,7 +54,7 @@ def models():
     yield built(method="attention-only")
 
 
-def compared(model: LanguageModel, say) -> None:
+def compared(model: Model, say) -> None:
     """What `say` gives for each context is what the evaluator gives."""
     for context in {tuple(tokens) for tokens, _ in ROWS}:
         numbers = np.array(model.numbers(context))
@@ -62,7 +62,7 @@ def compared(model: LanguageModel, say) -> None:
         np.testing.assert_allclose(say(numbers), expected, rtol=1e-9, atol=1e-12)
 
 
-def weights(model: LanguageModel, folder: Path) -> Path:
+def weights(model: Model, folder: Path) -> Path:
     """A folder with the two files that the lines read, as the format has them."""
     folder.mkdir()
     save_file(dict(model.network.tensors), folder / "weights.safetensors")

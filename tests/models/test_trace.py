@@ -26,9 +26,10 @@ from byheart.exact.network import (
     matrix,
     vector,
 )
-from byheart.models.context_ids import id_layer
+from byheart.models.claims import Labels, Words
+from byheart.models.context_ids import contextual_mapping, id_layer
 from byheart.models.model import Model
-from byheart.models.trace import contextual_mapping, trace
+from byheart.models.trace import trace
 
 LABELS = [c for c in ALL if c.stores == "labels"]  # others: test_recall_distributions.py
 each = pytest.mark.parametrize("construction", LABELS, ids=lambda c: f"{c.name}-{c.form}")
@@ -152,7 +153,7 @@ def test_words_the_model_does_not_know_have_no_id():
 
 def by_hand(*layers, every=False, padding=True):
     spec = Input(1, 2, False, (dyadic(0),) if padding else None)
-    return Model(Network(spec, layers, every), "number", None, tuple(range(40)), None)
+    return Model(Network(spec, layers, every), Words("number", None), Labels(tuple(range(40))))
 
 
 ONE = Linear(matrix(1, 1, {(0, 0): 1}), vector({}, 1), "embed")

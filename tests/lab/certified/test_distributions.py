@@ -35,7 +35,7 @@ def test_the_gap_is_what_is_reached_and_proved(seed):
     model = distributions(made, found, 60)
     held = model.about["verification"]
     assert (held.evidence, held.checked) == (PROVED, len(contexts(dataset, positions=True)))
-    assert held.fit.max <= model.gap <= 1.02 * held.fit.max
+    assert held.fit.max <= model.claim.gap <= 1.02 * held.fit.max
     assert verify(replace(model, gap=0.99 * held.fit.max), dataset).evidence == REFUTED
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+import byheart
 from byheart.cli import main
 from byheart.data.load import from_rows, write_jsonl
 from byheart.errors import ByheartError
 from byheart.lab.certified.labels import labels
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
-from byheart.models import folder
 from byheart.models.trace import trace
 from byheart.models.verification import PROVED, REFUTED
 
@@ -28,7 +28,7 @@ def test_a_folder_keeps_how_it_was_trained(tmp_path):
     made, problem = made_of("kajitsuka2025", {"layers": 1}, dataset)
     model = labels(made, tensors, problem, "refuse")
     model.save(tmp_path / "m", data=dataset)
-    opened = folder.open(tmp_path / "m")
+    opened = byheart.open(tmp_path / "m")
     assert opened.about["training"] == model.about["training"]
     assert opened.about["training"]["parameters"] == made.preset.parameters
     text = (tmp_path / "m" / "README.md").read_text()
@@ -42,7 +42,7 @@ def test_compiled_folders_say_nothing_of_training(tmp_path):
 
     compile(pairs(2, certain=True)).save(tmp_path / "m")
     assert "training" not in json.loads((tmp_path / "m" / "config.json").read_text())
-    assert "training" not in folder.open(tmp_path / "m").about
+    assert "training" not in byheart.open(tmp_path / "m").about
 
 
 SIZES = {

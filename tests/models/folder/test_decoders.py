@@ -23,14 +23,14 @@ from safetensors.numpy import load_file
 from safetensors.numpy import save as safetensors
 
 import byheart
-import byheart.models.folder as folder
 from byheart.data.contexts import contexts
 from byheart.data.load import from_rows, load
 from byheart.data.targets import targets
 from byheart.errors import ByheartError, DisagreementError
 from byheart.exact.network import Dyadic, dyadic
+from byheart.models.claims import Distributions, Words
 from byheart.models.folder import plain, weights, write
-from byheart.models.language_model import LanguageModel
+from byheart.models.model import Model
 from byheart.models.verification import Fit, Verification, verify
 from byheart.softmax import codeword as decoder_code
 from byheart.softmax.decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, Shape
@@ -102,7 +102,7 @@ def model_of(dataset, shape, number="float64", evidence="proved"):
         "search": {"seed": 0, "tries": 1},
         "verification": Verification(checked, checked, evidence, "dense", (), FIT),
     }  # fmt: skip
-    return LanguageModel(network, dataset.kind, words, 1e-9, about)
+    return Model(network, Words(dataset.kind, words), Distributions(1e-9), about)
 
 
 CASES = {
@@ -156,7 +156,7 @@ def checker_outcome(path):
 def outcome(path):
     """The exit code that opening this folder stands for; what is refused is so in a sentence."""
     try:
-        folder.open(path)
+        byheart.open(path)
     except ByheartError as error:
         assert str(error).endswith(".") and "\n" not in str(error) and len(str(error)) < 400
         return 1 if isinstance(error, DisagreementError) else 2
@@ -210,10 +210,14 @@ def changed(path, *arguments, value, stricter=False):
 def test_round_trip(name, evidence, tmp_path):
     dataset, model = case(name, evidence)
     model.save(tmp_path / "model", data=dataset)
-    found = folder.open(tmp_path / "model")
-    assert isinstance(found, LanguageModel)
+    found = byheart.open(tmp_path / "model")
+    assert isinstance(found.claim, Distributions)
     assert found.network == model.network and found.network.number == model.network.number
-    assert (found.kind, found.tokens, found.gap) == (model.kind, model.tokens, model.gap)
+    assert (found.kind, found.tokens, found.claim.gap) == (
+        model.kind,
+        model.tokens,
+        model.claim.gap,
+    )
     assert found.about == model.about
     assert found.about["verification"] == model.about["verification"]
     assert load(tmp_path / "model" / "data.jsonl").sha256() == dataset.sha256()
@@ -238,7 +242,7 @@ def test_a_compiled_model_survives(method, rows, tmp_path):
 @pytest.mark.parametrize("saved", ["words", "token sum"], indirect=True)
 def test_the_weights_are_a_state_dict(saved):
     """What safetensors itself reads, as torch would name it."""
-    model, found = folder.open(saved), load_file(saved / "weights.safetensors")
+    model, found = byheart.open(saved), load_file(saved / "weights.safetensors")
     assert found.keys() == model.network.shape.tensors.keys()
     for name, tensor in model.network.tensors.items():
         assert found[name].dtype == np.float64 and np.array_equal(found[name], tensor)
@@ -246,10 +250,10 @@ def test_the_weights_are_a_state_dict(saved):
 
 def test_a_file_that_safetensors_wrote_is_read(saved):
     file = saved / "weights.safetensors"
-    before = folder.open(saved).network
+    before = byheart.open(saved).network
     put(file, safetensors(load_file(file)))
     seal(saved)
-    assert folder.open(saved).network == before
+    assert byheart.open(saved).network == before
 
 
 @pytest.mark.parametrize("saved", ["dyadic"], indirect=True)
@@ -275,7 +279,7 @@ def test_the_config_is_that_of_the_format(saved):
 @pytest.mark.parametrize("gap", [1e-9, 0.1, 1 / 3, 1e-300, 1e300, 2.0])
 def test_gaps_survive(gap, tmp_path):
     replace(case("words")[1], gap=gap).save(tmp_path / "m")
-    assert folder.open(tmp_path / "m").gap == gap
+    assert byheart.open(tmp_path / "m").claim.gap == gap
 
 
 def test_weights_are_neither_copied_to_be_written_nor_twice_to_be_read(tmp_path):
@@ -389,7 +393,7 @@ def test_zeros_lose_their_sign(tmp_path):
     replace(model, about={**model.about, "parameters": parameters, "bits": bits}).save(
         tmp_path / "m"
     )
-    found = folder.open(tmp_path / "m").network["hidden.bias"][1]
+    found = byheart.open(tmp_path / "m").network["hidden.bias"][1]
     assert found == 0 and not np.signbit(found)
 
 
@@ -412,10 +416,10 @@ def test_force_replaces_a_model_and_nothing_else(saved, tmp_path):
         model.save(tmp_path / "link", force=True)
     assert contents(saved) == before
     model.save(saved, force=True)
-    assert folder.open(saved).number == "dyadic" and "data.jsonl" not in contents(saved)
+    assert byheart.open(saved).number == "dyadic" and "data.jsonl" not in contents(saved)
     exact = byheart.compile(from_rows([(["a"], "x"), (["b"], "y")]))
     exact.save(saved, force=True)
-    assert folder.open(saved).recall(["b"]) == "y"
+    assert byheart.open(saved).recall(["b"]) == "y"
     model.save(saved, force=True)
     (saved / "notes.txt").write_text("mine")
     with pytest.raises(ByheartError, match="notes.txt"):
@@ -458,12 +462,12 @@ def test_the_old_model_survives_a_full_disk(piece, saved, monkeypatch):
 
 LOOP = """
 import sys
-import byheart.folder as folder
-models = [folder.open(path) for path in sys.argv[2:]]
+import byheart
+models = [byheart.open(path) for path in sys.argv[2:]]
 print("ready", flush=True)
 while True:
     for model in models:
-        folder.save(model, sys.argv[1], force=True)
+        model.save(sys.argv[1], force=True)
 """
 
 
@@ -482,12 +486,12 @@ def test_a_killed_save_leaves_the_old_or_the_new_model(tmp_path):
             assert process.stdout.readline() == b"ready\n"
             end = time.monotonic() + chance.uniform(0.1, 0.3)
             while time.monotonic() < end:
-                seen.add(folder.open(target).number)  # while it is being replaced
+                seen.add(byheart.open(target).number)  # while it is being replaced
             process.send_signal(signal.SIGKILL)
         assert contents(target) in wanted
         for name in leftovers(target.parent):
             with pytest.raises(ByheartError, match="interrupted save"):
-                folder.open(target.parent / name)
+                byheart.open(target.parent / name)
     assert seen == {"float64", "dyadic"}
 
 
@@ -526,7 +530,7 @@ def test_heads_together_are_limited(saved):
         assert changed(saved, "config.json", "decoder", value=given) == 2
         change(saved, "config.json", "decoder", value=given)
         with pytest.raises(ByheartError, match="heads together"):
-            folder.open(saved)
+            byheart.open(saved)
 
 
 def test_a_dyadic_decoder_is_limited_by_its_zeros(tmp_path):
@@ -536,7 +540,7 @@ def test_a_dyadic_decoder_is_limited_by_its_zeros(tmp_path):
     large = {**before, "neurons": 2**20, "dimension": 2**10}
     change(tmp_path / "m", "config.json", "decoder", value=large)
     with pytest.raises(ByheartError, match="at most 2.24 parameters"):
-        folder.open(tmp_path / "m")
+        byheart.open(tmp_path / "m")
 
 
 @pytest.mark.parametrize("saved", ["token sum", "dyadic token sum"], indirect=True)
@@ -705,7 +709,7 @@ def test_wrong_gaps(saved):
         assert changed(saved, "certificate.json", "gap", value=gap) == 2, gap
     for gap in ("1e-9", "0.000000001", "1e-009", "3", "2.5", "1e+3"):
         change(saved, "certificate.json", "gap", value=gap)
-        assert folder.open(saved).gap == float(gap)
+        assert byheart.open(saved).gap == float(gap)
 
 
 @both
@@ -744,11 +748,11 @@ def test_an_exact_network_claims_no_distributions(tmp_path):
 def test_what_is_said_for_people(saved):
     for name in ("divergence", "loss", "accuracy", "predictions"):
         change(saved, "certificate.json", name, value=...)
-        fit = folder.open(saved).about["verification"].fit
+        fit = byheart.open(saved).about["verification"].fit
         assert fit is None  # three of four make no fit
     case("words")[1].save(saved, force=True)
     change(saved, "certificate.json", "predictions", value=...)
-    assert folder.open(saved).about["verification"].fit == FIT._replace(predictions=None)
+    assert byheart.open(saved).about["verification"].fit == FIT._replace(predictions=None)
     for keys, value in (
         (("divergence",), 3), (("divergence", "mean"), "0"), (("divergence", "max"), ...),
         (("loss", "total"), None), (("loss", "entropy"), True), (("accuracy",), []),
@@ -762,7 +766,7 @@ def test_what_is_said_for_people(saved):
         )
         assert outcome(saved) == 2
     (saved / "certificate.json").write_text(text.replace('"accuracy": 0.75', '"accuracy": 1'))
-    assert folder.open(saved).about["verification"].fit.accuracy == 1.0
+    assert byheart.open(saved).about["verification"].fit.accuracy == 1.0
 
 
 # ---------------------------------------------------------------- strangers: the weights
@@ -894,7 +898,7 @@ def test_one_byte_changes_nothing_unseen(kept, data):
     elif file != "certificate.json":
         assert found in (1, 2)
     elif found == 0:  # the engine's name, the fit, the gap, the evidence: a claim, not a function
-        opened = folder.open(path)
+        opened = byheart.open(path)
         assert opened.network == model.network and opened.tokens == model.tokens
         assert {k: v for k, v in opened.about.items() if k != "verification"} == {
             k: v for k, v in model.about.items() if k != "verification"
@@ -1045,4 +1049,4 @@ def test_what_has_no_code_word():
 def test_one_word_is_no_choice(saved):
     change(saved, "config.json", "decoder", "vocabulary", value=1)
     with pytest.raises(ByheartError, match="2 tokens or more"):
-        folder.open(saved)
+        byheart.open(saved)

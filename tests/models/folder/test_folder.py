@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save
 
-import byheart.models.folder as folder
+import byheart
 from byheart.commands import models
 from byheart.compiler.compiling import compile
 from byheart.data.load import from_rows, load
@@ -43,7 +43,6 @@ from byheart.exact.network import (
 from byheart.machine import files as atomic
 from byheart.models.folder import config, swap, weights, write
 from byheart.models.folder.strict import integer
-from byheart.models.model import Model
 from byheart.models.verification import Verification, verify
 
 ROOT = Path(__file__).parents[3]
@@ -135,7 +134,7 @@ def labels(dataset):
 def outcome(path):
     """The exit code that opening this folder stands for."""
     try:
-        folder.open(path)
+        byheart.open(path)
     except DisagreementError:
         return 1
     except ByheartError:
@@ -176,10 +175,10 @@ def leftovers(path):
 def test_round_trip(name, compiled, tmp_path):
     dataset, model = compiled[name]
     model.save(tmp_path / "model", data=dataset)
-    found = folder.open(tmp_path / "model")
+    found = byheart.open(tmp_path / "model")
     assert found.network == model.network
     assert (found.kind, found.tokens, found.labels) == (model.kind, model.tokens, model.labels)
-    assert (found.unknown, found.number) == (model.unknown, model.number)
+    assert (found.claim.unknown, found.number) == (model.claim.unknown, model.number)
     assert found.about == {k: v for k, v in model.about.items() if k not in ("notes", "seconds")}
     assert answers(found, dataset) == labels(dataset)
     assert verify(found, load(tmp_path / "model" / "data.jsonl")).evidence == "proved"
@@ -215,7 +214,7 @@ def test_long_mantissas_and_no_entries(tmp_path):
 
 def written_and_read(network, path):
     """The network after a way through config.json and weights.safetensors."""
-    described = config.describe(Model(network, "vector", None, (0,), None))
+    described = config.describe(network, "vector", 1, None)
     settings = config.read(json.dumps(described).encode(), "config.json")
     path.write_bytes(weights.encode(network))
     return weights.read(path, settings)[0]
@@ -290,7 +289,7 @@ def test_an_unverified_model_is_not_saved(compiled, tmp_path):
 def test_a_sample_stays_a_sample(compiled, tmp_path):
     dataset, model = compiled["sampled"]
     model.save(tmp_path / "m", data=dataset)
-    found = folder.open(tmp_path / "m").about["verification"]
+    found = byheart.open(tmp_path / "m").about["verification"]
     assert (found.checked, found.correct, found.evidence) == (3, 3, "sampled")
     assert checker_outcome(tmp_path / "m") == 0
     text = (tmp_path / "m" / "README.md").read_text("ascii")
@@ -301,7 +300,7 @@ def test_a_sample_of_tokens_counts_labels(tmp_path):
     dataset = from_rows(TAGS)
     model = compile(dataset, sample=2, seed=1)
     model.save(tmp_path / "m", data=dataset)
-    found = folder.open(tmp_path / "m").about["verification"]
+    found = byheart.open(tmp_path / "m").about["verification"]
     assert found.evidence == "sampled" and found.checked == found.correct < 6
 
 
@@ -342,7 +341,7 @@ def test_force_replaces_a_model(saved, compiled, monkeypatch, exchange):
     if not exchange:
         monkeypatch.setattr(swap, "_exchange", lambda one, other: False)
     compiled["vectors"][1].save(saved, force=True)
-    assert folder.open(saved).kind == "vector"
+    assert byheart.open(saved).kind == "vector"
     assert "data.jsonl" not in contents(saved) and not leftovers(saved.parent)
 
 
@@ -361,10 +360,10 @@ def test_force_replaces_nothing_but_a_model(saved, compiled, tmp_path):
     with pytest.raises(ByheartError, match="notes.txt"):
         model.save(saved, force=True)
     assert (tmp_path / "file").read_text() == "text" and (saved / "notes.txt").exists()
-    assert folder.open(saved).kind == "string" and not leftovers(tmp_path)
+    assert byheart.open(saved).kind == "string" and not leftovers(tmp_path)
     model.save(tmp_path / "new", force=True)
     model.save(tmp_path / "empty", force=True)
-    assert folder.open(tmp_path / "empty").kind == "vector"
+    assert byheart.open(tmp_path / "empty").kind == "vector"
 
 
 def test_places_that_cannot_be_written(compiled, tmp_path):
@@ -442,7 +441,7 @@ def test_the_old_model_survives_a_full_disk(case, saved, compiled, monkeypatch):
         with pytest.raises(ByheartError, match="model cannot be written: No space left"):
             model.save(saved, force=True, data=dataset)
     assert contents(saved) == before and not leftovers(saved.parent)
-    folder.open(saved)
+    byheart.open(saved)
 
 
 def test_a_new_model_does_not_appear_on_a_full_disk(compiled, tmp_path, monkeypatch):
@@ -503,19 +502,19 @@ def test_a_disk_that_is_really_full(tiny_disk, compiled):
                 refused += 1
                 assert "No space left" in str(error)
             assert contents(tiny_disk / "m") == before and not leftovers(tiny_disk)
-    assert refused >= 4 and folder.open(tiny_disk / "m").kind == "vector"
+    assert refused >= 4 and byheart.open(tiny_disk / "m").kind == "vector"
 
 
 # ---------------------------------------------------------------- kill -9
 
 LOOP = """
 import sys
-import byheart.folder as folder
-models = [folder.open(path) for path in sys.argv[2:]]
+import byheart
+models = [byheart.open(path) for path in sys.argv[2:]]
 print("ready", flush=True)
 while True:
     for model in models:
-        folder.save(model, sys.argv[1], force=True)
+        model.save(sys.argv[1], force=True)
 """
 
 
@@ -535,13 +534,13 @@ def test_a_killed_save_leaves_the_old_or_the_new_model(compiled, tmp_path):
             assert process.stdout.readline() == b"ready\n"
             end = time.monotonic() + chance.uniform(0, 0.15)
             while time.monotonic() < end:
-                seen.add(folder.open(target).kind)  # while it is being replaced
+                seen.add(byheart.open(target).kind)  # while it is being replaced
             process.send_signal(signal.SIGKILL)
         assert contents(target) in wanted
-        seen.add(folder.open(target).kind)
+        seen.add(byheart.open(target).kind)
         for name in leftovers(target.parent):
             with pytest.raises(ByheartError, match="interrupted save"):
-                folder.open(target.parent / name)
+                byheart.open(target.parent / name)
     assert seen == {"string", "vector"}
 
 
@@ -556,7 +555,7 @@ def examples(kind):
 
 @examples("good")
 def test_good_folders_open(path, tmp_path):
-    model, dataset = folder.open(path), load(path / "data.jsonl")
+    model, dataset = byheart.open(path), load(path / "data.jsonl")
     assert verify(model, dataset).evidence == "proved"
     model.save(tmp_path / "again", data=dataset)
     assert checker.check(str(tmp_path / "again"), str(path / "data.jsonl")).verdict == "VERIFIED"
@@ -611,7 +610,7 @@ def test_links_pipes_and_folders_are_no_files(saved, tmp_path):
 def test_what_is_no_folder(saved, tmp_path):
     for place in (tmp_path / "none", saved / "config.json", tmp_path, "null\0", "\ud800"):
         with pytest.raises(ByheartError):
-            folder.open(place)
+            byheart.open(place)
 
 
 def test_hostile_files(saved):
@@ -664,7 +663,7 @@ def test_damaged_bytes_never_change_the_function(saved, compiled):
         put(saved / name, damage(before[name], chance))
         started = time.process_time()
         try:
-            found = folder.open(saved)
+            found = byheart.open(saved)
         except ByheartError:
             pass
         else:
