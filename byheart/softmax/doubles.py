@@ -69,9 +69,9 @@ def mixed_all(shape: Shape, tensors: Mapping[str, NDArray], targets: Targets) ->
 def logits(decoder: Decoder, tokens: NDArray, starts: NDArray) -> Matrix:
     """h of each context, [contexts, vocabulary]."""
     if decoder.number == "dyadic":
-        from . import long_numbers  # flint is slow to import
+        from . import arb  # flint is slow to import
 
-        return long_numbers.logits(decoder, tokens, starts)
+        return arb.logits(decoder, tokens, starts)
     shape = decoder.shape
     heard = mixed(shape, decoder.tensors, tokens, starts)
     if shape.neurons:
@@ -83,9 +83,9 @@ def logits(decoder: Decoder, tokens: NDArray, starts: NDArray) -> Matrix:
 def distributions(decoder: Decoder, tokens: NDArray, starts: NDArray) -> Matrix:
     """The probabilities of the next token of each context, [contexts, vocabulary]."""
     if decoder.number == "dyadic":  # their logits may be too large for doubles
-        from . import long_numbers
+        from . import arb
 
-        return long_numbers.distributions(decoder, tokens, starts)
+        return arb.distributions(decoder, tokens, starts)
     found = logits(decoder, tokens, starts)
     found = np.exp(found - found.max(axis=1, keepdims=True))
     return found / found.sum(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
 """Bounds for any decoder: every neuron, every logit and every divergence of every context.
 
 Doubles first, if the weights are doubles (balls); contexts whose bound is above the gap are then
-enclosed with more digits (digits), and more, until the enclosure is narrow.
+enclosed with more digits (arb), and more, until the enclosure is narrow.
 """
 
 import math
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ...data.targets import Divergences, Floats, Targets
 from ..decoder import Decoder
-from . import balls, digits
+from .. import arb
+from . import balls
 
 Progress = Callable[[int], None]
 BITS = 128  # the fewest in the second pass
@@ -104,11 +105,11 @@ def _digits(
     decoder: Decoder, targets: Targets, pending: NDArray[np.int64], gap: float, state: State
 ) -> NDArray[np.int64]:
     """The contexts that need yet more digits than the present precision."""
-    reader, wide = digits.Reader(decoder), []
+    reader, wide = arb.Reader(decoder), []
     for part in _parts(pending, CONTEXTS):
         chosen = targets.subset(part)
-        logits = reader(digits.contexts_of(chosen))
-        for i, row, follows in zip(part, logits, digits.followers(chosen), strict=True):
+        logits = reader(arb.contexts_of(chosen))
+        for i, row, follows in zip(part, logits, arb.followers(chosen), strict=True):
             low, high = _enclosed(row, *follows)
             state.put(np.array([i]), np.array([high]), _likeliest(row))
             narrow = high - low <= NARROW * high or high <= NEGLIGIBLE * gap or low > gap
@@ -118,18 +119,18 @@ def _digits(
     return np.array(wide, np.int64)
 
 
-def _enclosed(row: digits.Row, following: list[int], counts: list[int]) -> tuple[float, float]:
+def _enclosed(row: arb.Row, following: list[int], counts: list[int]) -> tuple[float, float]:
     """A divergence from below and above."""
     inside = set(following)
     others = [logit for j, logit in enumerate(row) if j not in inside]
-    found = digits.divergence([row[j] for j in following], counts, others)
+    found = arb.divergence([row[j] for j in following], counts, others)
     if not found.is_finite():
         return 0.0, math.inf
     low, high = float(found.lower()), float(found.upper())
     return math.nextafter(low, -math.inf), math.nextafter(max(high, 0.0), math.inf)
 
 
-def _likeliest(row: digits.Row) -> NDArray[np.int64]:
+def _likeliest(row: arb.Row) -> NDArray[np.int64]:
     return np.array([np.nan_to_num([float(logit) for logit in row], nan=-math.inf).argmax()])
 
 
