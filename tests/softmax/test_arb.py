@@ -1,4 +1,4 @@
-"""A decoder in balls, against a second evaluation that is written vector by vector (conftest.py)."""
+"""A decoder in balls, against a second evaluation, written vector by vector in conftest.py."""
 
 import numpy as np
 import pytest

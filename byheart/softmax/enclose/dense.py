@@ -13,8 +13,8 @@ from flint import ctx
 from numpy.typing import NDArray
 
 from ...data.targets import Divergences, Floats, Targets
-from ..decoder import Decoder
 from .. import arb
+from ..decoder import Decoder
 from . import balls
 
 Progress = Callable[[int], None]
