@@ -8,15 +8,17 @@ are sums of terms that are many orders of magnitude larger.
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
-from flint import arb, arb_mat, ctx
+from flint import arb, arb_mat, arb_series, ctx
 from numpy.typing import NDArray
 
 from ..data.targets import Targets
 from .decoder import ATTENTION, Decoder, Tensor
 
 Row = list[arb]
+Number = TypeVar("Number", arb, arb_series)
 BITS = 256  # the first precision of `logits`
 MOST = 1 << 20
 ACCURACY = arb((1, -60))
@@ -27,7 +29,7 @@ def logistic(x: arb) -> arb:
     return x.exp() / (1 + x.exp()) if x.mid() < 0 else 1 / (1 + (-x).exp())
 
 
-def gelu(x: arb) -> arb:
+def gelu(x: Number) -> Number:
     """x times the normal distribution function."""
     return x * (1 + (x / arb(2).sqrt()).erf()) / 2
 

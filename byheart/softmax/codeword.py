@@ -92,7 +92,7 @@ def decode(data: bytes) -> Decoder:
         flat: Tensor = np.zeros(len(present), object if dyadic else np.float64)
         if dyadic:
             flat.fill(Dyadic(0, 0))
-            for place in np.flatnonzero(present):
+            for place in np.flatnonzero(present).tolist():
                 minus, more = reader.bit(), reader.number()
                 mantissa = 2 * _integer(reader.take(more - 1)) + 1 if more else 1
                 flat[place] = Dyadic(-mantissa if minus else mantissa, reader.signed())

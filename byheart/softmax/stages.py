@@ -35,7 +35,9 @@ class Stage:
 def stages(decoder: Decoder) -> list[Stage]:
     """Its stages in the order of the data flow, numbered from 0."""
     shape = decoder.shape
-    table = [(FIRST, "embedding", "embed", ("embedding.weight", "positions.weight"))]
+    table: list[tuple[str, str, str, tuple[str, ...]]] = [
+        (FIRST, "embedding", "embed", ("embedding.weight", "positions.weight"))
+    ]
     if shape.mixing == ATTENTION:
         table.append((MEETING, "softmax_attention", "attend", ATTENDING))
     else:

@@ -92,11 +92,12 @@ def mixed(decoder: Decoder, targets: Targets) -> Balls:
         f = product(product(every, value[heads].transpose(0, 2, 1)), outs)
         wide = 1.001 * (d + 2) * U * np.abs(a.middle) + a.radius  # its share of r
         rounded = 1.1 * (2 * longest + 6) * U * np.abs(f.middle) + f.radius  # of a mean's error
-        tables = (
+        query_table, wide, value_table, rounded = (
             np.ascontiguousarray(table.transpose(1, 0, 2))
             for table in (a.middle, wide * UP, f.middle, rounded * UP)
         )
-        _attend(values, read.places, read.starts, read.queries, *tables, sums, radius)
+        inputs = values, read.places, read.starts, read.queries
+        _attend(*inputs, query_table, wide, value_table, rounded, sums, radius)
     if shape.skip:
         skipped = last[read.queries]
         sums[0], lacks = two_sum(sums[0], skipped)
