@@ -65,12 +65,12 @@ def integer(digits: str) -> int:
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A key given twice means two things to two readers."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in result:
             raise ByheartError(f"the key {shown(key)} is given twice")
-        found[key] = value
-    return found
+        result[key] = value
+    return result
 
 
 def _no_constant(name: str) -> NoReturn:

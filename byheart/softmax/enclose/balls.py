@@ -4,8 +4,8 @@ Before the neurons ball arithmetic of more digits is cheap, and used. After them
 product; computed in any order, with or without fused operations, that of k terms is off by at most
 k u / (1 - k u) of the sum of their magnitudes (u = 2^-53). A second product, of magnitudes and
 radii, bounds both that and what the radii add. BLAS multiplies so; a scheme like Strassen's would
-not. k is below 2^21, so a radius that is itself computed in doubles is right up to a factor
-1 + 2^-30; underflow adds no more than 1e-280, as no weight that is not 0 is below 2^-600.
+not. k is below 2^21, so a radius that is itself computed in doubles is correct up to a
+factor 1 + 2^-30; underflow adds no more than 1e-280, as no weight that is not 0 is below 2^-600.
 
 The divergence of a context (two lemmas). T is the support of its target p, L the logits.
 

@@ -59,11 +59,11 @@ def enclose(
         reader, needed, loose = balls.Reader(decoder), [], []  # loose: within the gap, but roughly
         size = max(1, BLOCK // max(shape.neurons, shape.vocabulary, shape.length * shape.dimension))
         for part in _parts(pending, size):
-            found = reader(targets.subset(part))
-            above[part], likeliest[part] = np.minimum(above[part], found.above), found.likeliest
-            within = found.above <= gap
-            needs = ~within & ~(found.below > gap * (1 + NARROW))
-            rough = within & (found.above > (1 + NEAR) * found.about + NEGLIGIBLE * gap)
+            bounds = reader(targets.subset(part))
+            above[part], likeliest[part] = np.minimum(above[part], bounds.above), bounds.likeliest
+            within = bounds.above <= gap
+            needs = ~within & ~(bounds.below > gap * (1 + NARROW))
+            rough = within & (bounds.above > (1 + NEAR) * bounds.about + NEGLIGIBLE * gap)
             needed.append(part[needs])
             loose.append(part[rough])
             done(int((~needs & ~rough).sum()))
@@ -98,10 +98,10 @@ def _enclosed(row: arb.Row, following: list[int], counts: list[int]) -> tuple[fl
     """A divergence from below and above."""
     inside = set(following)
     others = [logit for j, logit in enumerate(row) if j not in inside]
-    found = arb.divergence([row[j] for j in following], counts, others)
-    if not found.is_finite():
+    enclosure = arb.divergence([row[j] for j in following], counts, others)
+    if not enclosure.is_finite():
         return 0.0, math.inf
-    low, high = float(found.lower()), float(found.upper())
+    low, high = float(enclosure.lower()), float(enclosure.upper())
     return math.nextafter(low, -math.inf), math.nextafter(max(high, 0.0), math.inf)
 
 

@@ -50,9 +50,9 @@ def enclose(
     shape = decoder.shape
     size = max(1, BLOCK // max(shape.vocabulary, 4 * shape.dimension, shape.length))
     for first, end in pairwise([*range(0, len(targets), size), len(targets)]):
-        found = bounds(decoder, targets.subset(np.arange(first, end)))
-        above[first:end], likeliest[first:end] = found.above, found.likeliest
-        unsure[first:end] = ~(found.above <= gap) & ~(found.below > gap)
+        part = bounds(decoder, targets.subset(np.arange(first, end)))
+        above[first:end], likeliest[first:end] = part.above, part.likeliest
+        unsure[first:end] = ~(part.above <= gap) & ~(part.below > gap)
         if progress is not None:
             progress(end - first - int(unsure[first:end].sum()))
     more = np.flatnonzero(unsure)[: _room(decoder, targets)]

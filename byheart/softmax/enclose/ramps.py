@@ -1,4 +1,4 @@
-"""Bounds for decoders whose GELU neurons are all but ramps: gelu(a) is all but max(0, a).
+"""Bounds for decoders whose GELU neurons are almost ramps: gelu(a) is almost max(0, a).
 
 gelu(a) = a F(a), F the normal distribution function. With t = |a|, it differs from max(0, a) by
 t F(-t): for a > 0, a - a F(a) = a F(-a). With the density f, F(-t) is the integral of f(x) from t,

@@ -77,8 +77,8 @@ def activation(name: str) -> Activation:
         ctx.cap = TERMS
         with ctx.workprec(BITS):
             for k in range(-steps, steps + 1):
-                found = series(name, arb_series([arb(k) / PER_UNIT, 1])).coeffs()
-                table.append([float(x) for x in found] + [0.0] * (TERMS - len(found)))
+                coefficients = series(name, arb_series([arb(k) / PER_UNIT, 1])).coeffs()
+                table.append([float(x) for x in coefficients] + [0.0] * (TERMS - len(coefficients)))
     finally:
         ctx.cap = cap
     rows = np.array(table)

@@ -1,4 +1,4 @@
-"""Bounds for decoders whose neurons are all but switched on or off: logistic, tanh and erf.
+"""Bounds for decoders whose neurons are almost on or off: logistic, tanh and erf.
 
 A neuron with the margin A > 0 (switches.py) is within its tail of a step function at every context:
 
