@@ -10,13 +10,13 @@ Decoder  A bit (1: dyadic, 0: float64), a bit (1: attention, 0: token sum); the 
     neurons and, if there are any, the place of the activation in decoder.ACTIVATIONS; the token of
     the padding plus one, or 0 if there is none; the tensors, in the order of Shape.tensors, whose
     shapes follow from these sizes.
-Tensor   A bit a parameter, row by row: is it nonzero? Then the nonzeros.
+Tensor   One bit per parameter, row by row: is it nonzero? Then the nonzeros.
 Nonzero  Of float64 the 64 bits of an IEEE double, sign first. Of dyadic a bit for minus, the number
-    of the odd mantissa's digits less one, the digits but the first and the last, which are 1, and
-    the exponent, signed.
+    of the odd mantissa's digits less one, the digits except the first and the last, which are 1,
+    and the exponent, signed.
 
-`encode` adds zeros up to a whole byte. What `decode` does and keeps is linear in the length of what
-it is given: a tensor's bits are counted before the tensor is made.
+`encode` adds zeros up to a whole byte. The time and memory of `decode` are linear in the length of
+its input: a tensor's bits are counted before the tensor is made.
 """
 
 import numpy as np
@@ -38,7 +38,14 @@ def encode(decoder: Decoder) -> bytes:
     for name in decoder.shape.tensors:
         values = decoder.tensors[name].ravel()
         present = _nonzero(values)
-        parts += [present.astype(np.uint8), _coded(values[present])]
+        nonzeros = values[present]
+        if values.dtype == object:
+            coded = _binary("".join(map(_word, nonzeros.tolist())))
+        elif np.isfinite(nonzeros).all():
+            coded = np.unpackbits(nonzeros.astype(">f8").view(np.uint8))
+        else:
+            refuse("a number is not finite")
+        parts += [present.astype(np.uint8), coded]
     return np.packbits(np.concatenate(parts)).tobytes()
 
 
@@ -56,9 +63,43 @@ def decode(data: bytes) -> Decoder:
     """The one decoder whose code is these bytes."""
     reader = _Reader(data)
     dyadic, attention = reader.bit(), reader.bit()
-    shape = _shape(reader, attention)
-    names = shape.tensors.items()
-    decoder = Decoder(shape, {name: _tensor(reader, sizes, dyadic) for name, sizes in names})
+    vocabulary, length, dimension = (reader.number() for _ in range(3))
+    heads, keys, values = (reader.number() if attention else 0 for _ in range(3))
+    skip = attention and reader.bit()
+    neurons, activation = reader.number(), "none"
+    if neurons:
+        if (place := reader.number()) >= len(ACTIVATIONS):
+            refuse("its activation is not known")
+        activation = ACTIVATIONS[place]
+    padding = reader.number() - 1
+    shape = Shape(
+        vocabulary=vocabulary,
+        length=length,
+        dimension=dimension,
+        mixing=ATTENTION if attention else TOKEN_SUM,
+        heads=heads,
+        key_dimension=keys,
+        value_dimension=values,
+        skip=skip,
+        neurons=neurons,
+        activation=activation,
+        padding=None if padding < 0 else padding,
+    )
+    _check(shape)
+    tensors: dict[str, Tensor] = {}
+    for name, sizes in shape.tensors.items():
+        present = reader.take(int(np.prod(sizes, dtype=object))).astype(bool)
+        flat: Tensor = np.zeros(len(present), object if dyadic else np.float64)
+        if dyadic:
+            flat.fill(Dyadic(0, 0))
+            for place in np.flatnonzero(present).tolist():
+                minus, more = reader.bit(), reader.number()
+                mantissa = 2 * _integer(reader.take(more - 1)) + 1 if more else 1
+                flat[place] = Dyadic(-mantissa if minus else mantissa, reader.signed())
+        else:
+            flat[present] = np.packbits(reader.take(64 * int(present.sum()))).view(">f8")
+        tensors[name] = flat.reshape(sizes)
+    decoder = Decoder(shape, tensors)
     if encode(decoder) != data:
         refuse("bits follow the decoder or it is not written in its canonical form")
     return decoder
@@ -86,31 +127,11 @@ class _Reader:
             length += 1
             if length == LONGEST:
                 refuse("a number is absurdly large")
-        return _integer(self.take(length), first=1) - 1
+        return _integer(self.take(length)) - 1
 
     def signed(self) -> int:
         number = self.number()
         return (number + 1) // 2 if number % 2 else -number // 2
-
-
-def _shape(reader: _Reader, attention: bool) -> Shape:
-    vocabulary, length, dimension = (reader.number() for _ in range(3))
-    heads, keys, values = (reader.number() if attention else 0 for _ in range(3))
-    skip = attention and reader.bit()
-    neurons = reader.number()
-    name, padding = _activation(reader) if neurons else "none", reader.number() - 1
-    mixing, filled = ATTENTION if attention else TOKEN_SUM, None if padding < 0 else padding
-    shape = Shape(
-        vocabulary, length, dimension, mixing, heads, keys, values, skip, neurons, name, filled
-    )  # fmt: skip
-    _check(shape)
-    return shape
-
-
-def _activation(reader: _Reader) -> str:
-    if (place := reader.number()) >= len(ACTIVATIONS):
-        refuse("its activation is not known")
-    return ACTIVATIONS[place]
 
 
 def _check(shape: Shape) -> None:
@@ -121,19 +142,7 @@ def _check(shape: Shape) -> None:
     if not all(1 <= size <= SIZE for size in (*sizes, shape.vocabulary)):
         refuse("its sizes are not those of checker/FORMAT.md")
     if shape.padding is not None and not 0 <= shape.padding < shape.vocabulary:
-        refuse("its padding is no token")
-
-
-def _tensor(reader: _Reader, sizes: tuple[int, ...], dyadic: bool) -> Tensor:
-    present = reader.take(int(np.prod(sizes, dtype=object))).astype(bool)
-    tensor = np.zeros(len(present), object if dyadic else np.float64)
-    if dyadic:
-        tensor.fill(Dyadic(0, 0))
-        for place in np.flatnonzero(present):
-            tensor[place] = _read_word(reader)
-        return tensor.reshape(sizes)
-    tensor[present] = np.packbits(reader.take(64 * int(present.sum()))).view(">f8")
-    return tensor.reshape(sizes)
+        refuse("its padding is not a token")
 
 
 def _head(decoder: Decoder) -> str:
@@ -159,15 +168,6 @@ def _nonzero(values: Tensor) -> NDArray[np.bool_]:
     return values != 0
 
 
-def _coded(values: Tensor) -> Bits:
-    """The code of nonzeros, one after another."""
-    if values.dtype == object:
-        return _binary("".join(map(_word, values.tolist())))
-    if not np.isfinite(values).all():
-        refuse("a number is not finite")
-    return np.unpackbits(values.astype(">f8").view(np.uint8))
-
-
 def _word(value: Dyadic) -> str:
     if not value.mantissa % 2 or value.digits > DIGITS or abs(value.exponent) > DIGITS:
         refuse("a number is not canonical, or too long")
@@ -176,16 +176,10 @@ def _word(value: Dyadic) -> str:
     return f"{value.mantissa < 0:d}{_number(value.digits - 1)}{inner}{_number(exponent)}"
 
 
-def _read_word(reader: _Reader) -> Dyadic:
-    minus, more = reader.bit(), reader.number()
-    mantissa = 2 * _integer(reader.take(more - 1), first=1) + 1 if more else 1
-    return Dyadic(-mantissa if minus else mantissa, reader.signed())
-
-
 def _binary(text: str) -> Bits:
     return np.frombuffer(text.encode("ascii"), np.uint8) - np.uint8(ord("0"))
 
 
-def _integer(bits: Bits, first: int) -> int:
-    """The integer whose digits are `first` and then these."""
-    return int.from_bytes(np.packbits(bits).tobytes(), "big") >> -len(bits) % 8 | first << len(bits)
+def _integer(bits: Bits) -> int:
+    """The integer whose binary digits are 1 and then these."""
+    return int.from_bytes(np.packbits(bits).tobytes(), "big") >> -len(bits) % 8 | 1 << len(bits)

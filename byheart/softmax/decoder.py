@@ -2,7 +2,7 @@
 
 Its weights are real numbers: doubles, or dyadic numbers of any length. The tensors have the names
 and the layout that PyTorch gives the same model (a linear layer is [outputs, inputs]), so a file of
-them is an ordinary state dict. checker/FORMAT.md, section 9, says what it computes.
+them is an ordinary state dict. checker/FORMAT.md, section 9, defines what it computes.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,13 @@ from ..exact.network import Dyadic
 Tensor = NDArray  # float64, or objects: Dyadic numbers
 ATTENTION, TOKEN_SUM = "attention", "token_sum"
 ACTIVATIONS = ("logistic", "tanh", "erf", "arctan", "gelu")
+FORMULAS = {  # (mixing, whether there are neurons): the number of parameters
+    (ATTENTION, True): "omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d",
+    (ATTENTION, False): "2 m_0 (d_0 + d_1) d + (2 omega + T) d",
+    (TOKEN_SUM, True): "omega m + m (d + 1) + omega d + T",
+    (TOKEN_SUM, False): "2 omega d + T",
+}
+BLOCK = 1 << 20  # doubles whose sizes are computed at once
 
 
 class Shape(NamedTuple):
@@ -53,8 +60,8 @@ class Shape(NamedTuple):
     @property
     def tensors(self) -> dict[str, tuple[int, ...]]:
         """The shape of each tensor by its name, in the order of the file format."""
-        d, keys, values = self.dimension, self.heads * self.key_dimension, self.heads
-        values *= self.value_dimension
+        d = self.dimension
+        keys, values = self.heads * self.key_dimension, self.heads * self.value_dimension
         attention: dict[str, tuple[int, ...]] = {
             "positions.weight": (self.length, d),
             "attention.query.weight": (keys, d),
@@ -75,11 +82,16 @@ class Shape(NamedTuple):
 
     @property
     def parameters(self) -> int:
-        """omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d (before eq. (3)).
-
-        Without neurons d (T + 2 omega + 4 d_h m_0), d_h = d_0 = d_1 (dana2024, Theorem 1).
-        """
+        """The number that `formula` gives."""
         return sum(int(np.prod(shape, dtype=object)) for shape in self.tensors.values())
+
+    @property
+    def formula(self) -> str:
+        """The number of parameters, in the letters above (madden2024, before eq. (3)).
+
+        Without neurons, d_h = d_0 = d_1, it is d (T + 2 omega + 4 d_h m_0) (dana2024, Theorem 1).
+        """
+        return FORMULAS[self.mixing, self.neurons > 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +111,8 @@ class Decoder:
         # row after row in memory, as other programs expect an array that they are given
         rows = {name: np.ascontiguousarray(tensor) for name, tensor in self.tensors.items()}
         object.__setattr__(self, "tensors", rows)
-        found = {name: tensor.shape for name, tensor in self.tensors.items()}
-        assert found == self.shape.tensors, f"{found} is not {self.shape.tensors}"
+        shapes = {name: tensor.shape for name, tensor in self.tensors.items()}
+        assert shapes == self.shape.tensors, f"{shapes} is not {self.shape.tensors}"
         types = {tensor.dtype for tensor in self.tensors.values()}
         assert types in ({np.dtype(np.float64)}, {np.dtype(object)}), f"tensors of {types}"
 
@@ -135,23 +147,29 @@ class Decoder:
         return self.shape.dimension
 
     def counts(self) -> tuple[dict[str, int], dict[str, int]]:
-        """The `parameters` and `bits` of checker/FORMAT.md, section 9, but those of the data."""
+        """The `parameters` and `bits` of checker/FORMAT.md, section 9, except those of the data."""
         return self._counts
+
+    def code_bits(self) -> int:
+        """The length of its code word."""
+        from .codeword import encoded_bits  # it imports this file
+
+        return encoded_bits(self)
 
     @cached_property
     def _counts(self) -> tuple[dict[str, int], dict[str, int]]:
-        found = [sizes(tensor.ravel()) for tensor in self.tensors.values()]
+        each = [sizes(tensor.ravel()) for tensor in self.tensors.values()]
         dense = self.shape.parameters
         parameters = {
-            "nonzero": sum(size.nonzero for size in found),
+            "nonzero": sum(size.nonzero for size in each),
             "dense": dense,
             "counted": dense,
             "outside": 0,
         }
         bits = {
-            "total": sum(size.total for size in found),
-            "fixed": sum(size.fixed for size in found),
-            "largest": max(size.largest for size in found),
+            "total": sum(size.total for size in each),
+            "fixed": sum(size.fixed for size in each),
+            "largest": max(size.largest for size in each),
         }
         return parameters, bits
 
@@ -166,32 +184,34 @@ class Sizes(NamedTuple):
 
 
 def sizes(values: Tensor) -> Sizes:
-    """What the numbers of a flat tensor take (checker/FORMAT.md, section 4)."""
+    """The sizes of a flat tensor (checker/FORMAT.md, section 4).
+
+    Those of doubles are computed from the digits of the odd mantissa and its exponent.
+    """
     if values.dtype == object:
         numbers: list[Dyadic] = [value for value in values.tolist() if value.mantissa]
-        fixed = [number.fixed_bits for number in numbers]
-        coded = sum(number.coded_bits for number in numbers)
-        return Sizes(len(numbers), coded, sum(fixed), max(fixed, default=0))
-    found = [_block_sizes(values[i : i + BLOCK]) for i in range(0, len(values), BLOCK)]
-    nonzero, total, plain, largest = zip(*found, strict=True)
-    return Sizes(sum(nonzero), sum(total), sum(plain), max(largest))
-
-
-BLOCK = 1 << 20
-
-
-def _block_sizes(values: Tensor) -> Sizes:
-    """The same for doubles: of the odd mantissa's digits and its exponent."""
-    values = values[values != 0]
-    if not len(values):
-        return Sizes(0, 0, 0, 0)
-    fraction, exponent = np.frexp(values)
-    mantissa = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
-    zeros = _digits(mantissa & -mantissa) - 1
-    digits, exponent = 53 - zeros, exponent.astype(np.int64) - 53 + zeros
-    coded = 1 + digits + np.where(exponent == 0, 0, 1 + _digits(abs(exponent)))
-    fixed = np.where(exponent < 0, np.maximum(digits, -exponent), digits + exponent)
-    return Sizes(len(values), int(coded.sum()), int(fixed.sum()), int(fixed.max()))
+        plain = [number.fixed_bits for number in numbers]
+        total = sum(number.coded_bits for number in numbers)
+        return Sizes(len(numbers), total, sum(plain), max(plain, default=0))
+    result = Sizes(0, 0, 0, 0)
+    for i in range(0, len(values), BLOCK):
+        block = values[i : i + BLOCK]
+        block = block[block != 0]
+        if not len(block):
+            continue
+        fraction, exponent = np.frexp(block)
+        mantissa = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
+        zeros = _digits(mantissa & -mantissa) - 1
+        digits, exponent = 53 - zeros, exponent.astype(np.int64) - 53 + zeros
+        coded = 1 + digits + np.where(exponent == 0, 0, 1 + _digits(abs(exponent)))
+        fixed = np.where(exponent < 0, np.maximum(digits, -exponent), digits + exponent)
+        result = Sizes(
+            result.nonzero + len(block),
+            result.total + int(coded.sum()),
+            result.fixed + int(fixed.sum()),
+            max(result.largest, int(fixed.max())),
+        )
+    return result
 
 
 def _digits(integers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Run a Decoder in double arithmetic: what it says, observed and not proved.
+"""Run a Decoder in double arithmetic: its answers are observed, not proved.
 
 Contexts are read in batches, shorter ones filled up behind the last token and masked. The size of a
 batch must not matter; that it does not is worth observing, too.
@@ -49,13 +49,14 @@ def mixed(shape: Shape, tensors: Mapping[str, NDArray], tokens: NDArray, starts:
         tensors[f"attention.{name}.weight"].reshape(shape.heads, -1, shape.dimension)
         for name in ("key", "query", "value")
     )
-    asked = np.einsum("hkd,bd->bhk", query, last)
-    scores = np.einsum("bhd,btd->bht", np.einsum("bhk,hkd->bhd", asked, key), vectors)
+    queries = np.einsum("hkd,bd->bhk", query, last)
+    scores = np.einsum("bhd,btd->bht", np.einsum("bhk,hkd->bhd", queries, key), vectors)
     scores = np.where(inside[:, None], scores, -np.inf)
     weights = np.exp(scores - scores.max(axis=2, keepdims=True))
     weights /= weights.sum(axis=2, keepdims=True)
-    heard = np.einsum("hvd,bhd->bhv", value, np.einsum("bht,btd->bhd", weights, vectors))
-    result = heard.reshape(len(lengths), -1) @ tensors["attention.out.weight"].T
+    means = np.einsum("bht,btd->bhd", weights, vectors)
+    values = np.einsum("hvd,bhd->bhv", value, means)
+    result = values.reshape(len(lengths), -1) @ tensors["attention.out.weight"].T
     return result + last if shape.skip else result
 
 
@@ -69,39 +70,42 @@ def mixed_all(shape: Shape, tensors: Mapping[str, NDArray], targets: Targets) ->
 def logits(decoder: Decoder, tokens: NDArray, starts: NDArray) -> Matrix:
     """h of each context, [contexts, vocabulary]."""
     if decoder.number == "dyadic":
-        from . import long_numbers  # flint is slow to import
+        from . import arb  # flint is slow to import
 
-        return long_numbers.logits(decoder, tokens, starts)
+        return arb.logits(decoder, tokens, starts)
     shape = decoder.shape
-    heard = mixed(shape, decoder.tensors, tokens, starts)
+    active = mixed(shape, decoder.tensors, tokens, starts)
     if shape.neurons:
-        heard = heard @ decoder["hidden"].T + decoder["hidden.bias"]
-        heard = activation(shape.activation)(heard)
-    return heard @ decoder["output"].T
+        active = active @ decoder["hidden"].T + decoder["hidden.bias"]
+        active = activation(shape.activation)(active)
+    return active @ decoder["output"].T
 
 
 def distributions(decoder: Decoder, tokens: NDArray, starts: NDArray) -> Matrix:
     """The probabilities of the next token of each context, [contexts, vocabulary]."""
     if decoder.number == "dyadic":  # their logits may be too large for doubles
-        from . import long_numbers
+        from . import arb
 
-        return long_numbers.distributions(decoder, tokens, starts)
-    found = logits(decoder, tokens, starts)
-    found = np.exp(found - found.max(axis=1, keepdims=True))
-    return found / found.sum(axis=1, keepdims=True)
+        return arb.distributions(decoder, tokens, starts)
+    rows = logits(decoder, tokens, starts)
+    powers = np.exp(rows - rows.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
 
 
 def divergences(
     decoder: Decoder, targets: Targets, progress: Callable[[int], None] | None = None
 ) -> Divergences:
     """The larger of two runs' divergences for each context, with batches of two sizes."""
+    shape = decoder.shape
+    attention = shape.heads * (targets.length + 2 * shape.dimension)
+    width = max(shape.neurons, shape.vocabulary, targets.length * shape.dimension, attention)
     values, likeliest = np.zeros(len(targets)), np.zeros(len(targets), np.int64)
     for share in SIZES:
-        for first, end in _batches(decoder, targets, share):
+        for first, end in _ranges(len(targets), max(1, int(share * BLOCK / width))):
             part = targets.subset(np.arange(first, end))
-            found = logits(decoder, part.tokens, part.starts)
-            values[first:end] = np.maximum(values[first:end], divergence(found, part))
-            likeliest[first:end] = found.argmax(axis=1)
+            rows = logits(decoder, part.tokens, part.starts)
+            values[first:end] = np.maximum(values[first:end], divergence(rows, part))
+            likeliest[first:end] = rows.argmax(axis=1)
             if progress is not None and share == SIZES[-1]:
                 progress(end - first)
     return Divergences(values, likeliest, rigorous=False, engine="float64")
@@ -121,17 +125,9 @@ def divergence(logits: Matrix, targets: Targets) -> Floats:
     p = targets.probabilities
     excess = logits[places] - np.log(p)
     excess -= np.repeat(np.add.reduceat(p * excess, begins), targets.support)
-    with np.errstate(over="ignore", divide="ignore"):  # inf is a fair answer
+    with np.errstate(over="ignore", divide="ignore"):  # inf is a correct answer
         spread = np.log1p(np.add.reduceat(p * np.expm1(excess), begins))
         return np.maximum(0, spread) + np.log1p(weights.sum(axis=1) / inside)
-
-
-def _batches(decoder: Decoder, targets: Targets, share: float) -> Iterator[tuple[int, int]]:
-    shape = decoder.shape
-    heard = shape.heads * (targets.length + 2 * shape.dimension)
-    width = max(shape.neurons, shape.vocabulary, targets.length * shape.dimension, heard)
-    size = max(1, int(share * BLOCK / width))
-    return _ranges(len(targets), size)
 
 
 def _ranges(count: int, size: int) -> Iterator[tuple[int, int]]:

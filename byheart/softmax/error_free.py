@@ -15,7 +15,7 @@ def two_sum(a, b):
 
 @njit(cache=True, nogil=True, inline="always")
 def two_product(a, b):
-    """a b rounded, and exactly what that lacks (Dekker), but for numbers too small for a double."""
+    """a b rounded, and exactly what that lacks (Dekker), unless too small for a double."""
     product = a * b
     left, right = SPLIT * a, SPLIT * b
     high_a, high_b = left - (left - a), right - (right - b)

@@ -26,10 +26,9 @@ from byheart.data.targets import targets
 from byheart.exact.network import Dyadic, dyadic
 from byheart.gadgets.logits import floor, wanted
 from byheart.models.verification import verify
+from byheart.softmax import arb
 from byheart.softmax import doubles as softmax
-from byheart.softmax import long_numbers
 from byheart.softmax.decoder import ACTIVATIONS, Decoder
-from byheart.softmax.enclose.digits import Reader
 
 ROWS = [
     (["a"], "b"), (["a"], "c"), (["a"], "c"), (["a", "b"], "a"), (["b", "a"], "d"),
@@ -198,7 +197,7 @@ def test_any_data_is_proved(rows, seed, gap):
     found = model.about["verification"]
     assert (found.evidence, found.engine) == ("proved", "dense")
     data = model.targets(from_rows(rows))
-    said = long_numbers.distributions(model.network, data.tokens, data.starts)
+    said = arb.distributions(model.network, data.tokens, data.starts)
     places = np.repeat(np.arange(len(data)), data.support)
     off = np.abs(said[places, data.following] - data.probabilities)
     assert off.max() <= math.sqrt(gap / 2) + 1e-12  # Pinsker's inequality
@@ -221,14 +220,14 @@ def test_contexts_that_differ_in_length_only():
 
 
 def test_two_evaluations_agree():
-    """The balls of enclose/ and of evaluate/ are written apart; so is the run in doubles."""
+    """The precision of the balls does not matter, and the run in doubles is written apart."""
     model = compiled(ROWS, dimension=2, heads=2, skip=True)
     questions = [[0], [1, 0, 2], [3, 3], [2, 1]]
     tokens = np.concatenate(questions)
     starts = np.cumsum([0, *map(len, questions)])
-    ours = long_numbers.logits(model.network, tokens, starts)
+    ours = arb.logits(model.network, tokens, starts)
     with ctx.workprec(600):
-        theirs = np.array([[float(x) for x in row] for row in Reader(model.network)(questions)])
+        theirs = np.array([[float(x) for x in row] for row in arb.Reader(model.network)(questions)])
     assert np.allclose(ours, theirs, rtol=1e-14, atol=0)
     assert (softmax.logits(model.network, tokens, starts) == ours).all()
     observed = softmax.divergences(model.network, model.targets(from_rows(ROWS))).values.max()
@@ -236,7 +235,7 @@ def test_two_evaluations_agree():
     for options in ({"method": "one-layer", "skip": True}, {"method": "token-averaging"}):
         plain = byheart.compile(from_rows(ROWS), dimension=3, **options)
         doubles = softmax.distributions(plain.network, tokens, starts)
-        balls = long_numbers.distributions(plain.network, tokens, starts)
+        balls = arb.distributions(plain.network, tokens, starts)
         assert np.abs(doubles - balls).max() < 1e-9
 
 

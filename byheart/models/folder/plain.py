@@ -23,14 +23,12 @@ def pieces(tensors: Mapping[str, NDArray[np.float64]]) -> list[Piece]:
         header[name] = {"dtype": "F64", "shape": list(tensor.shape), "data_offsets": offsets}
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-len(text) % 8)  # so that the numbers are aligned
-    views = [_canonical(tensor).view(np.uint8).data for tensor in tensors.values()]
-    return [len(text).to_bytes(8, "little") + text, *views]
-
-
-def _canonical(tensor: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The numbers row by row, without -0.0: a copy only if they are not so already."""
-    flat = np.ascontiguousarray(tensor, "<f8").reshape(-1)
-    return flat + 0.0 if any(_minus_zero(block) for block in _blocks(flat)) else flat
+    result: list[Piece] = [len(text).to_bytes(8, "little") + text]
+    for tensor in tensors.values():  # row by row, without -0.0: a copy only where one is needed
+        flat = np.ascontiguousarray(tensor, "<f8").reshape(-1)
+        flat = flat + 0.0 if any(_minus_zero(block) for block in _blocks(flat)) else flat
+        result.append(flat.view(np.uint8).data)
+    return result
 
 
 def read(path: Path, shapes: Shapes) -> tuple[Arrays, str]:
@@ -39,7 +37,7 @@ def read(path: Path, shapes: Shapes) -> tuple[Arrays, str]:
     for name, tensor in arrays.items():
         for block in _blocks(tensor.reshape(-1)):
             if _minus_zero(block) or not np.isfinite(block).all():
-                raise ByheartError(f"{path}: {name} holds a number that is infinite, none or -0.")
+                raise ByheartError(f"{path}: {name} holds a number that is infinite, NaN or -0.")
     return arrays, digest
 
 

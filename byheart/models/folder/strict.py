@@ -23,7 +23,7 @@ def open_regular(path: Path) -> BinaryIO:
     """The file, open for reading. A link may point anywhere and a pipe may block: refused."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise ByheartError(f"{path} is no regular file; a model folder holds no links.")
+            raise ByheartError(f"{path} is not a regular file; a model folder holds no links.")
         return open(path, "rb", opener=lambda name, flags: os.open(name, flags | _FLAGS))
     except OSError as error:
         raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -65,16 +65,16 @@ def integer(digits: str) -> int:
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A key given twice means two things to two readers."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in result:
             raise ByheartError(f"the key {shown(key)} is given twice")
-        found[key] = value
-    return found
+        result[key] = value
+    return result
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ByheartError(f"{name} is no JSON number")
+    raise ByheartError(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(
@@ -109,7 +109,7 @@ class Object:
         raise ByheartError(f"{self.where}: {reason}.")
 
     def get(self, key: str, kind: type[T]) -> T:
-        """The value, of exactly that type: true is no integer, 1.0 is no version."""
+        """The value, of exactly that type: true is not an integer, 1.0 is not a version."""
         if key not in self.values:
             self.refuse(f"{key} is missing")
         value = self.values[key]

@@ -37,11 +37,19 @@ def appearing(path: Path, force: bool) -> Iterator[Path]:
     try:
         yield part
         sync(part)
-        if os.path.lexists(path):
-            check_place(path, force)
-            _replace(part, path)
-        else:
+        if not os.path.lexists(path):
             os.rename(part, path)
+        else:
+            check_place(path, force)
+            if not _exchange(part, path):  # this system has no such step: two instead
+                old = part.with_suffix(".old")
+                os.rename(path, old)
+                try:
+                    os.rename(part, path)
+                except BaseException:
+                    os.rename(old, path)
+                    raise
+                _remove(old)
         sync(path.parent)
     finally:
         _remove(part)  # after an exchange this is the old model
@@ -65,12 +73,12 @@ def check_place(path: Path, force: bool) -> None:
     """
     if not os.path.lexists(path):
         if not path.parent.is_dir():
-            raise ByheartError(f"{path.parent} is no folder; make it first.")
+            raise ByheartError(f"{path.parent} is not a directory; create it first.")
         return
     if not force:
-        raise ByheartError(f"{path} exists; choose another name, or --force to replace it.")
+        raise ByheartError(f"{path} exists; choose another name, or replace it with force=True.")
     if not stat.S_ISDIR(os.lstat(path).st_mode):
-        raise ByheartError(f"{path} is no folder with a model and is not replaced.")
+        raise ByheartError(f"{path} is not the folder of a model and is not replaced.")
     entries = list(os.scandir(path))
     if not entries:
         return
@@ -86,20 +94,6 @@ def check_place(path: Path, force: bool) -> None:
                 f"{path} also holds {entry.name!a}, which byheart did not write; "
                 "move it away or choose another name."
             )
-
-
-def _replace(new: Path, path: Path) -> None:
-    """Put `new` in the place of `path`: in one step where the system can, else in two."""
-    if _exchange(new, path):
-        return
-    old = new.with_suffix(".old")
-    os.rename(path, old)
-    try:
-        os.rename(new, path)
-    except BaseException:
-        os.rename(old, path)
-        raise
-    _remove(old)
 
 
 def _exchange(one: Path, other: Path) -> bool:

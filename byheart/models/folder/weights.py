@@ -1,9 +1,10 @@
 """weights.safetensors, both ways: every nonzero parameter, its mantissa as limbs of 64 bits.
 
-A network that is exact in float64 is stored as plain tensors instead, one a parameter tensor.
+A network that is exact in float64 is stored as plain tensors instead, one per parameter tensor.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -69,28 +70,12 @@ def limbs(tensors: Sequence[Matrix]) -> Arrays:
 
 def read(path: Path, settings: Config) -> tuple[Network, str]:
     """The network and the sha256 of the file."""
-    if settings.number == "float64":
-        return _read_plain(path, settings)
-    sparse = [plan.connections for plan in settings.plans if plan.kind == "sparse_attention"]
-    arrays, digest = container.read(path, TYPES | CONNECTIONS if sparse else TYPES)
-    matrices = checked(arrays, settings.shapes, path)
-    pairs = _connections(arrays, sparse, settings.input.columns, path) if sparse else ()
-    return settings.network(matrices, pairs), digest
-
-
-def checked(arrays: Arrays, shapes: list[Shape], path: Path) -> list[Matrix]:
-    """The parameter tensors of these shapes that the arrays of TYPES hold."""
-    try:
-        _check_lengths(arrays)
-        _check_places(arrays, shapes)
-        _check_numbers(arrays)
-    except ByheartError as error:
-        raise ByheartError(f"{path}: {error}.") from None
-    return _matrices(arrays, shapes)
-
-
-def _read_plain(path: Path, settings: Config) -> tuple[Network, str]:
-    """Plain float64 tensors: matrices [rows, columns], vectors [rows]."""
+    if settings.number != "float64":
+        sparse = [plan.connections for plan in settings.plans if plan.kind == "sparse_attention"]
+        arrays, digest = container.read(path, TYPES | CONNECTIONS if sparse else TYPES)
+        matrices = checked(arrays, settings.shapes, path)
+        pairs = _connections(arrays, sparse, settings.input.columns, path) if sparse else ()
+        return settings.network(matrices, pairs), digest
     named = dict(zip(settings.names, settings.shapes, strict=True))
     files = {
         name: shape[:1] if name.rpartition(".")[2] in VECTORS else shape
@@ -106,77 +91,69 @@ def _read_plain(path: Path, settings: Config) -> tuple[Network, str]:
     return settings.network(matrices, ()), digest
 
 
+def checked(arrays: Arrays, shapes: list[Shape], path: Path) -> list[Matrix]:
+    """The parameter tensors of these shapes that the arrays of TYPES hold.
+
+    The numbers are canonical and within the limits: one network has one file.
+    """
+
+    def refuse(broken: NDArray[np.bool_], reason: str) -> None:
+        if broken.any():
+            _fail(path, f"parameter {int(np.argmax(broken))} {reason}")
+
+    tensor, row, column = (arrays[name] for name in ("tensor", "row", "column"))
+    size, start, limbs = len(tensor), arrays["start"], arrays["limbs"]
+    if any(len(arrays[name]) != size for name in PER_PARAMETER) or len(start) != size + 1:
+        _fail(path, "the tensors have lengths that do not belong together")
+    if start[0] != 0 or start[-1] != len(limbs):
+        _fail(path, "start does not run from 0 to the length of limbs")
+    refuse(start[1:] <= start[:-1], "has no limbs")
+
+    refuse((tensor < 0) | (tensor >= len(shapes)), "belongs to no tensor")
+    heights, widths = np.array(shapes, np.int64).T
+    refuse((row < 0) | (row >= heights[tensor]), "lies outside its tensor")
+    refuse((column < 0) | (column >= widths[tensor]), "lies outside its tensor")
+    same_tensor, same_row = tensor[1:] == tensor[:-1], row[1:] == row[:-1]
+    later = same_row & (column[1:] > column[:-1]) | (row[1:] > row[:-1])
+    later = same_tensor & later | (tensor[1:] > tensor[:-1])
+    refuse(np.concatenate([[False], ~later]), "is out of order")
+
+    exponent, negative = arrays["exponent"].astype(np.int64), arrays["negative"]
+    refuse(limbs[start[1:] - 1] == 0, "has a top limb of zero")
+    refuse(limbs[start[:-1]] & 1 == 0, "has an even mantissa")
+    refuse(negative > 1, "has a sign that is neither 0 nor 1")
+    refuse(np.diff(start) > DYADIC_LIMIT // 64, "has a mantissa longer than 2^22 bits")
+    refuse(abs(exponent) > DYADIC_LIMIT, "has an exponent above 2^22")
+
+    content, ends = limbs.tobytes(), (8 * start).tolist()
+    signs = (1 - 2 * negative.astype(np.int64)).tolist()
+    columns = zip(row.tolist(), column.tolist(), signs, exponent.tolist(), strict=True)
+    entries = []
+    for (first, end), (r, c, sign, power) in zip(pairwise(ends), columns, strict=True):
+        mantissa = sign * int.from_bytes(content[first:end], "little")
+        entries.append(Entry(r, c, Dyadic(mantissa, power)))
+    bounds = np.searchsorted(tensor, np.arange(len(shapes) + 1)).tolist()
+    return [
+        Matrix(height, width, tuple(entries[bounds[i] : bounds[i + 1]]))
+        for i, (height, width) in enumerate(shapes)
+    ]
+
+
 def _connections(arrays: Arrays, counts: Sequence[int], columns: int, path: Path) -> Pairs:
     """All pairs (target, source), sorted within each layer."""
     pairs = np.stack([arrays["target"], arrays["source"]], axis=1).astype(np.int64)
     if len(pairs) != sum(counts):
-        _fail(f"{path}: there are {len(pairs)} connections, config.json says {sum(counts)}.")
+        _fail(path, f"there are {len(pairs)} connections, config.json has {sum(counts)}")
     if len(pairs) and not (0 <= pairs.min() and pairs.max() < columns):
-        _fail(f"{path}: a connection leads outside the columns.")
+        _fail(path, "a connection leads outside the columns")
     start = 0
     for count in counts:
         order = pairs[start : start + count] @ np.array([columns, 1])
         if (np.diff(order) <= 0).any():
-            _fail(f"{path}: the connections are not in order.")
+            _fail(path, "the connections are not in order")
         start += count
     return tuple(map(tuple, pairs.tolist()))  # type: ignore[arg-type]
 
 
-def _refuse(broken: NDArray[np.bool_], reason: str) -> None:
-    if broken.any():
-        raise ByheartError(f"parameter {int(np.argmax(broken))} {reason}")
-
-
-def _fail(reason: str) -> NoReturn:
-    raise ByheartError(reason)
-
-
-def _check_lengths(arrays: Arrays) -> None:
-    size, start = len(arrays["tensor"]), arrays["start"]
-    if any(len(arrays[name]) != size for name in PER_PARAMETER) or len(start) != size + 1:
-        _fail("the tensors have lengths that do not belong together")
-    if start[0] != 0 or start[-1] != len(arrays["limbs"]):
-        _fail("start does not run from 0 to the length of limbs")
-    _refuse(start[1:] <= start[:-1], "has no limbs")
-
-
-def _check_places(arrays: Arrays, shapes: list[Shape]) -> None:
-    tensor, row, column = (arrays[name] for name in ("tensor", "row", "column"))
-    _refuse((tensor < 0) | (tensor >= len(shapes)), "belongs to no tensor")
-    rows, columns = np.array(shapes, np.int64).T
-    _refuse((row < 0) | (row >= rows[tensor]), "lies outside its tensor")
-    _refuse((column < 0) | (column >= columns[tensor]), "lies outside its tensor")
-    same_tensor, same_row = tensor[1:] == tensor[:-1], row[1:] == row[:-1]
-    later = same_row & (column[1:] > column[:-1]) | (row[1:] > row[:-1])
-    later = same_tensor & later | (tensor[1:] > tensor[:-1])
-    _refuse(np.concatenate([[False], ~later]), "is out of order")
-
-
-def _check_numbers(arrays: Arrays) -> None:
-    """Canonical, and within the limits: one file for one network."""
-    start, limbs = arrays["start"], arrays["limbs"]
-    _refuse(limbs[start[1:] - 1] == 0, "has a top limb of zero")
-    _refuse(limbs[start[:-1]] & 1 == 0, "has an even mantissa")
-    _refuse(arrays["negative"] > 1, "has a sign that is neither 0 nor 1")
-    _refuse(np.diff(start) > DYADIC_LIMIT // 64, "has a mantissa longer than 2^22 bits")
-    exponent = arrays["exponent"].astype(np.int64)
-    _refuse(abs(exponent) > DYADIC_LIMIT, "has an exponent above 2^22")
-
-
-def _matrices(arrays: Arrays, shapes: list[Shape]) -> list[Matrix]:
-    places = zip(arrays["row"].tolist(), arrays["column"].tolist(), _numbers(arrays), strict=True)
-    entries = [Entry(*place) for place in places]
-    ends = np.searchsorted(arrays["tensor"], np.arange(len(shapes) + 1)).tolist()
-    return [
-        Matrix(rows, columns, tuple(entries[ends[i] : ends[i + 1]]))
-        for i, (rows, columns) in enumerate(shapes)
-    ]
-
-
-def _numbers(arrays: Arrays) -> list[Dyadic]:
-    limbs, start = arrays["limbs"].tobytes(), (8 * arrays["start"]).tolist()
-    signs = (1 - 2 * arrays["negative"].astype(np.int64)).tolist()
-    return [
-        Dyadic(sign * int.from_bytes(limbs[start[i] : start[i + 1]], "little"), exponent)
-        for i, (sign, exponent) in enumerate(zip(signs, arrays["exponent"].tolist(), strict=True))
-    ]
+def _fail(path: Path, reason: str) -> NoReturn:
+    raise ByheartError(f"{path}: {reason}.")

@@ -3,8 +3,8 @@
 The claim is about real numbers: the saved weights are exact, and softmax, exp and the activations
 are the true functions. Nothing here trusts a library's exp. Four engines, the cheapest first:
 
-thermometer  neurons that are all but switched on or off (logistic, tanh, erf): O(n vocabulary)
-ramps        the same for GELU, whose neurons are all but max(0, x): exact integers
+thermometer  neurons that are almost on or off (logistic, tanh, erf): O(n vocabulary)
+ramps        the same for GELU, whose neurons are almost max(0, x): compensated sums
 heads        decoders without neurons: balls in doubles, then as the next where those are too wide
 dense        any decoder: balls in doubles, then balls of more digits where those are too wide
 """
@@ -29,13 +29,13 @@ def enclose(
 
     The first engine whose bounds are all within the gap, else the last that applies.
     """
-    found = None
+    best = None
     for name in ENGINES:
         engine = import_module(f".{name}", __name__)
         if not engine.applies(decoder) or engine.seconds(decoder, targets) > limit:
             continue
-        found = engine.enclose(decoder, targets, gap, progress) or found
+        best = engine.enclose(decoder, targets, gap, progress) or best
         progress = None  # the contexts are counted once
-        if found is not None and (found.values <= gap).all():
-            return found
-    return found
+        if best is not None and (best.values <= gap).all():
+            return best
+    return best

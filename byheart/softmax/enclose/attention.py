@@ -1,12 +1,12 @@
 """Attention of many heads in double arithmetic, with a proved error of every coordinate.
 
-Only the vectors x of a token at a place that occur matter, and with them are tabled, for each head,
-what a last token asks, a = key^T query x, and what a token says, f = out value x. With u = 2^-53
-and hats for what is computed:
+Only the vectors x of a token at a place that occur matter. Two tables hold, for each of them and
+each head, its query a = key^T query x (of last tokens) and its value f = out value x. With
+u = 2^-53 and hats for computed numbers:
 
 1. x^ = z + u_t is wrong by u |x^|. A product of matrices with k terms, in any order of summation,
    fused or not, is wrong by k u / (1 - k u) of the sum of the magnitudes, and by what the radius of
-   its factor adds: a second product bounds both (balls.product). So a and f have radii.
+   its factor adds: a second product bounds both (balls.product). This gives a and f their radii.
 2. A score c = a . x_t has d terms. It is wrong by
    sum_i (1.001 (d + 2) u |a^_i| + radius a_i) |x^_i| =: r_t.
 3. The largest score is subtracted, which changes no share and is rounded by u |c^_t - top|, and
@@ -49,14 +49,14 @@ class Vectors:
     places   of each token of the contexts, in `values`
     starts   the vectors of context i are values[places[starts[i] : starts[i + 1]]]
     lasts    those that end a context, increasing
-    asking   the place in `lasts` of each context's last vector
+    queries  the place in `lasts` of each context's last vector
     """
 
     values: Matrix
     places: Ints
     starts: Ints
     lasts: Ints
-    asking: Ints
+    queries: Ints
 
 
 def vectors(decoder: Decoder, targets: Targets) -> Vectors:
@@ -67,82 +67,66 @@ def vectors(decoder: Decoder, targets: Targets) -> Vectors:
     known, places = np.unique(named, return_inverse=True)
     tokens, positions = np.divmod(known, decoder.shape.length)
     values = decoder["embedding"][tokens] + decoder["positions"][positions]
-    lasts, asking = np.unique(places[targets.starts[1:] - 1], return_inverse=True)
-    return Vectors(values, places, targets.starts, lasts, asking)
+    lasts, queries = np.unique(places[targets.starts[1:] - 1], return_inverse=True)
+    return Vectors(values, places, targets.starts, lasts, queries)
 
 
 def mixed(decoder: Decoder, targets: Targets) -> Balls:
     """Enclosures of g of each context, [contexts, d]: the heads, and the last vector if skipped."""
-    found, shape = vectors(decoder, targets), decoder.shape
-    sums = np.zeros((3, len(targets), shape.dimension))  # the sums, what they lack, its magnitude
+    read, shape, d = vectors(decoder, targets), decoder.shape, decoder.shape.dimension
+    values, last = read.values, read.values[read.lasts]
+    longest = int(np.diff(read.starts).max())
+    every = Balls(values, U * np.abs(values) + TINY)
+    ends = Balls(last, every.radius[read.lasts])
+    query, key, value = (
+        decoder[f"attention.{name}"].reshape(shape.heads, -1, d)
+        for name in ("query", "key", "value")
+    )
+    out = decoder["attention.out"].reshape(d, shape.heads, -1)
+    sums = np.zeros((3, len(targets), d))  # the sums, what they lack, its magnitude
     radius = np.zeros(sums.shape[1:])
-    size = max(1, BLOCK // (4 * found.values.size))
-    for first in range(0, shape.heads, size):
-        asked, wide, said, rounded = _tables(decoder, found, slice(first, first + size))
-        _heard(
-            found.values, found.places, found.starts, found.asking,
-            asked, wide, said, rounded, sums, radius,
-        )  # fmt: skip
+    size = max(1, BLOCK // (4 * values.size))
+    for heads in (slice(i, i + size) for i in range(0, shape.heads, size)):
+        outs = np.ascontiguousarray(out[:, heads].transpose(1, 2, 0))  # [heads, d0, d]
+        a = product(product(ends, query[heads].transpose(0, 2, 1)), key[heads])
+        f = product(product(every, value[heads].transpose(0, 2, 1)), outs)
+        wide = 1.001 * (d + 2) * U * np.abs(a.middle) + a.radius  # its share of r
+        rounded = 1.1 * (2 * longest + 6) * U * np.abs(f.middle) + f.radius  # of a mean's error
+        query_table, wide, value_table, rounded = (
+            np.ascontiguousarray(table.transpose(1, 0, 2))
+            for table in (a.middle, wide * UP, f.middle, rounded * UP)
+        )
+        inputs = values, read.places, read.starts, read.queries
+        _attend(*inputs, query_table, wide, value_table, rounded, sums, radius)
     if shape.skip:
-        _skip(found.values[found.lasts[found.asking]], sums, radius)
+        skipped = last[read.queries]
+        sums[0], lacks = two_sum(sums[0], skipped)
+        sums[1] += lacks
+        sums[2] += np.abs(lacks)
+        radius += U * np.abs(skipped)
     middle = sums[0] + sums[1]
     radius += 1.001 * (shape.heads + 1) * U * sums[2] + U * np.abs(middle)
     return Balls(middle, radius * UP + TINY)
 
 
-def _tables(decoder: Decoder, found: Vectors, heads: slice) -> tuple[Matrix, ...]:
-    """Of some heads: a and its share of r; f and its share of a mean's error."""
-    values = found.values
-    every = Balls(values, U * np.abs(values) + TINY)
-    last = Balls(values[found.lasts], every.radius[found.lasts])
-    query, key, value = (_matrices(decoder, name, heads) for name in ("query", "key", "value"))
-    out = decoder["attention.out"].reshape(len(values[0]), decoder.shape.heads, -1)
-    out = np.ascontiguousarray(out[:, heads].transpose(1, 2, 0))  # [heads, d0, d]
-    asked = product(product(last, query.transpose(0, 2, 1)), key)
-    said = product(product(every, value.transpose(0, 2, 1)), out)
-    longest = int(np.diff(found.starts).max())
-    wide = 1.001 * (values.shape[1] + 2) * U * np.abs(asked.middle) + asked.radius
-    rounded = 1.1 * (2 * longest + 6) * U * np.abs(said.middle) + said.radius
-    return tuple(
-        np.ascontiguousarray(table.transpose(1, 0, 2))
-        for table in (asked.middle, wide * UP, said.middle, rounded * UP)
-    )
-
-
-def _matrices(decoder: Decoder, name: str, heads: slice) -> Matrix:
-    tensor = decoder[f"attention.{name}"]
-    return tensor.reshape(decoder.shape.heads, -1, tensor.shape[1])[heads]
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
-def _skip(last, sums, radius):
-    """Add the last vector of each context."""
-    for i in range(last.shape[0]):
-        for j in range(last.shape[1]):
-            sums[0, i, j], lacks = two_sum(sums[0, i, j], last[i, j])
-            sums[1, i, j] += lacks
-            sums[2, i, j] += abs(lacks)
-            radius[i, j] += U * abs(last[i, j])
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _heard(x, places, starts, asking, asked, wide, said, rounded, sums, radius):
-    """Add what some heads hear in each context, and how wrong that can be."""
+def _attend(x, places, starts, queries, query, wide, value, rounded, sums, radius):
+    """Add the mean value of some heads in each context, and how wrong it can be."""
     longest = np.diff(starts).max()
     share, error = np.empty(longest), np.empty(longest)
     mean, wrong = np.empty(x.shape[1]), np.empty(x.shape[1])
-    for i in range(len(asking)):
+    for i in range(len(queries)):
         here = places[starts[i] : starts[i + 1]]
-        for r in range(asked.shape[1]):
-            known = _shares(x, here, asked[asking[i], r], wide[asking[i], r], share, error)
+        for r in range(query.shape[1]):
+            known = _shares(x, here, query[queries[i], r], wide[queries[i], r], share, error)
             mean[:] = 0.0
             for t in range(len(here)):
                 for j in range(len(mean)):
-                    mean[j] += share[t] * said[here[t], r, j]
+                    mean[j] += share[t] * value[here[t], r, j]
             wrong[:] = 0.0 if known else np.inf
             for t in range(len(here)):
                 for j in range(len(mean)):
-                    apart = abs(said[here[t], r, j] - mean[j])
+                    apart = abs(value[here[t], r, j] - mean[j])
                     wrong[j] += share[t] * (rounded[here[t], r, j] + error[t] * apart)
             for j in range(len(mean)):
                 sums[0, i, j], lacks = two_sum(sums[0, i, j], mean[j])
@@ -152,13 +136,13 @@ def _heard(x, places, starts, asking, asked, wide, said, rounded, sums, radius):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _shares(x, here, asked, wide, share, error):
+def _shares(x, here, query, wide, share, error):
     """Write p_t and l_t of one head; whether all weights are known."""
     top, total, known = -np.inf, 0.0, True
     for t in range(len(here)):
         score, spread = 0.0, 0.0
-        for j in range(len(asked)):
-            score += asked[j] * x[here[t], j]
+        for j in range(len(query)):
+            score += query[j] * x[here[t], j]
             spread += wide[j] * abs(x[here[t], j])
         share[t], error[t] = score, spread
         top = max(top, score)

@@ -4,8 +4,8 @@ Before the neurons ball arithmetic of more digits is cheap, and used. After them
 product; computed in any order, with or without fused operations, that of k terms is off by at most
 k u / (1 - k u) of the sum of their magnitudes (u = 2^-53). A second product, of magnitudes and
 radii, bounds both that and what the radii add. BLAS multiplies so; a scheme like Strassen's would
-not. k is below 2^21, so a radius that is itself computed in doubles is right up to a factor
-1 + 2^-30; underflow adds no more than 1e-280, as no weight that is not 0 is below 2^-600.
+not. k is below 2^21, so a radius that is itself computed in doubles is correct up to a
+factor 1 + 2^-30; underflow adds no more than 1e-280, as no weight that is not 0 is below 2^-600.
 
 The divergence of a context (two lemmas). T is the support of its target p, L the logits.
 
@@ -25,9 +25,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ...data.targets import Targets
+from ..arb import Mixer, contexts_of, divergence, followers
 from ..decoder import Decoder
 from . import taylor
-from .digits import Mixer, contexts_of, divergence, followers
 from .exponential import above
 
 Matrix = NDArray[np.float64]
@@ -36,7 +36,7 @@ U = 2.0**-53
 UP = 1 + 2.0**-30
 TINY = 1e-280
 SMALLEST, LARGEST = 2.0**-600, 2.0**200
-HUGE = 1e300  # no logit of which anything is said
+HUGE = 1e300  # nothing is known about a logit of this size
 BITS = 128
 
 
@@ -48,10 +48,10 @@ class Balls(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Of contexts: their divergences, and the likeliest tokens.
+    """Bounds of the divergences of contexts, and the likeliest tokens.
 
     above  rigorous
-    about  what the middles say; with `below`, it only says where a better bound would be of use
+    about  the divergence of the middles; with `below`, it only tells where a better bound helps
     """
 
     above: Vector
@@ -88,26 +88,19 @@ class Reader:
     def logits(self, targets: Targets) -> Balls:
         """The logits of each context, [contexts, vocabulary]."""
         with ctx.workprec(BITS):
-            mixed = _balls(self.mixer(contexts_of(targets)).entries(), len(targets))
+            entries = self.mixer(contexts_of(targets)).entries()
+            points = [float(x) for x in entries]
+            errors = [float((x - y).abs_upper()) for x, y in zip(entries, points, strict=True)]
+        size = len(targets), self.shape.dimension
+        active = Balls(np.reshape(points, size), np.reshape(errors, size) * UP + TINY)
         with np.errstate(all="ignore"):
-            active = self._active(mixed) if self.shape.neurons else mixed
+            if self.shape.neurons:
+                middle, radius = product(active, self.hidden)
+                middle += self.bias
+                radius += 2 * U * (np.abs(self.bias) + np.abs(middle))
+                taylor.activated(*self.activation, middle, radius)
+                active = Balls(middle, radius)
             return product(active, self.output)
-
-    def _active(self, mixed: Balls) -> Balls:
-        middle, radius = product(mixed, self.hidden)
-        middle += self.bias
-        radius += 2 * U * (np.abs(self.bias) + np.abs(middle))
-        taylor.activated(*self.activation, middle, radius)
-        return Balls(middle, radius)
-
-
-def _balls(entries: list[arb], height: int) -> Balls:
-    """Doubles for numbers of more digits."""
-    middle = [float(x) for x in entries]
-    radius = [float((x - y).abs_upper()) for x, y in zip(entries, middle, strict=True)]
-    return Balls(
-        np.array(middle).reshape(height, -1), np.array(radius).reshape(height, -1) * UP + TINY
-    )
 
 
 def product(balls: Balls, matrix: Matrix) -> Balls:
@@ -115,37 +108,6 @@ def product(balls: Balls, matrix: Matrix) -> Balls:
     gamma = 1.001 * (matrix.shape[-2] + 1) * U
     spread = (gamma * np.abs(balls.middle) + balls.radius) @ np.abs(matrix)
     return Balls(balls.middle @ matrix, spread * UP + TINY)
-
-
-def bounds(logits: Balls, targets: Targets) -> Bounds:
-    """Bounds of the divergences of contexts with these logits, by the two lemmas above."""
-    places = np.repeat(np.arange(len(targets)), targets.support), targets.following
-    inside = logits.middle[places]
-    top = np.maximum.reduceat(inside, targets.ends[:-1])
-    spread = np.maximum.reduceat(logits.radius[places], targets.ends[:-1])
-    divergences, mass = _support(inside, targets, top)
-    powers = logits.middle - top[:, None]
-    powers[places] = -math.inf
-    about = divergences + np.log1p(_sums(powers) / mass)
-    powers += logits.radius
-    powers += np.abs(logits.middle - top[:, None]) * 4 * U + spread[:, None]
-    slack = np.where(targets.support > 1, spread / math.sqrt(2), 0)
-    above = (np.sqrt(divergences) + slack) ** 2 + _logarithm(_sums(powers) / mass * UP)
-    known = np.isfinite(above) & (np.abs(logits.middle) + logits.radius < HUGE).all(axis=1)
-    root = np.sqrt(about) - logits.radius.max(axis=1) / math.sqrt(2)
-    return Bounds(
-        np.where(known, above * (1 + 2.0**-45), math.inf),
-        about,
-        np.maximum(root, 0) ** 2,
-        logits.middle.argmax(axis=1),
-    )
-
-
-def _logarithm(ratio: Vector) -> Vector:
-    """log(1 + R) from above."""
-    with ctx.workprec(BITS):
-        found = [float(arb(x).log1p().upper()) for x in ratio.tolist()]
-    return np.array(found) * (1 + 2.0**-50)
 
 
 @njit(cache=True, nogil=True)
@@ -159,18 +121,39 @@ def _sums(x):
     return result
 
 
-def _support(inside: Vector, targets: Targets, top: Vector) -> tuple[Vector, Vector]:
-    """Divergences on the supports alone from above, and the sums of exp(L - top) from below.
+def bounds(logits: Balls, targets: Targets) -> Bounds:
+    """Bounds of the divergences of contexts with these logits, by the two lemmas above.
 
-    The logits are the middles, as exact numbers. A support of one token has 0 and 1.
+    On the supports alone, the divergences from above and the sums of exp(L - top) from below are
+    those of the middles as exact numbers. A support of one token has 0 and 1.
     """
+    places = np.repeat(np.arange(len(targets)), targets.support), targets.following
+    inside = logits.middle[places]
+    top = np.maximum.reduceat(inside, targets.ends[:-1])
+    spread = np.maximum.reduceat(logits.radius[places], targets.ends[:-1])
     divergences, mass = np.zeros(len(targets)), np.ones(len(targets))
     with ctx.workprec(BITS):
         for i, (_, counts) in enumerate(followers(targets)):
             if len(counts) > 1:
-                found = inside[targets.ends[i] : targets.ends[i + 1]].tolist()
-                logits = [arb(x) for x in found]
-                divergences[i] = float(divergence(logits, counts, []).upper())
-                powers = [(x - arb(top[i])).exp() for x in logits]
-                mass[i] = float(sum(powers, arb(0)).lower())
-    return np.maximum(divergences * (1 + 2.0**-50), 0), mass * (1 - 2.0**-50)
+                support = [arb(x) for x in inside[targets.ends[i] : targets.ends[i + 1]].tolist()]
+                divergences[i] = float(divergence(support, counts, []).upper())
+                mass[i] = float(sum(((x - arb(top[i])).exp() for x in support), arb(0)).lower())
+    divergences, mass = np.maximum(divergences * (1 + 2.0**-50), 0), mass * (1 - 2.0**-50)
+    powers = logits.middle - top[:, None]
+    powers[places] = -math.inf
+    about = divergences + np.log1p(_sums(powers) / mass)
+    powers += logits.radius
+    powers += np.abs(logits.middle - top[:, None]) * 4 * U + spread[:, None]
+    slack = np.where(targets.support > 1, spread / math.sqrt(2), 0)
+    ratios = (_sums(powers) / mass * UP).tolist()
+    with ctx.workprec(BITS):  # log(1 + R) from above
+        rest = np.array([float(arb(x).log1p().upper()) for x in ratios]) * (1 + 2.0**-50)
+    above = (np.sqrt(divergences) + slack) ** 2 + rest
+    known = np.isfinite(above) & (np.abs(logits.middle) + logits.radius < HUGE).all(axis=1)
+    root = np.sqrt(about) - logits.radius.max(axis=1) / math.sqrt(2)
+    return Bounds(
+        np.where(known, above * (1 + 2.0**-45), math.inf),
+        about,
+        np.maximum(root, 0) ** 2,
+        logits.middle.argmax(axis=1),
+    )

@@ -43,35 +43,22 @@ def divergence(logits, radius, following, counts):
         ratio = weight / counts[i]
         inside += weight
         low, high = min(low, ratio), max(high, ratio)
-    outside, likeliest = _outside(logits, top, following)
-    if not (inside > 0 and low > 0 and radius < LIMIT / 4):
-        return np.inf, likeliest
-    sums = 1.0 + (len(logits) + 8) * 2 * UNIT + 4 * ERROR
-    rest = outside / inside * sums * above(2 * (radius + SHIFT))
-    spread = high / low * (1.0 + 4 * ERROR) - 1.0 + 2 * (radius + SHIFT)
-    bound = _together(spread, rest)
-    return (bound if bound < np.inf else np.inf), likeliest
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _outside(logits, top, following):
-    """The sum of exp(logit - top) off the support, and the likeliest token of all."""
-    total, likeliest, place = 0.0, 0, 0
+    outside, likeliest, place = 0.0, 0, 0  # the sum of exp(logit - top) off the support
     for j in range(len(logits)):
         if logits[j] > logits[likeliest]:
             likeliest = j
         if place < len(following) and following[place] == j:
             place += 1
         else:
-            total += above(logits[j] - top)
-    return total, likeliest
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _together(spread, rest):
-    """spread^2 / 8 + log(1 + rest), rounded upwards; infinite or nan if one of them is."""
+            outside += above(logits[j] - top)
+    if not (inside > 0 and low > 0 and radius < LIMIT / 4):
+        return np.inf, likeliest
+    sums = 1.0 + (len(logits) + 8) * 2 * UNIT + 4 * ERROR
+    rest = outside / inside * sums * above(2 * (radius + SHIFT))
+    spread = high / low * (1.0 + 4 * ERROR) - 1.0 + 2 * (radius + SHIFT)
     series = rest * (1.0 - rest * (0.5 - rest / 3.0)) if rest < 1.0 else rest
-    return (spread * spread / 8.0 + series) * (1.0 + 32 * UNIT)
+    bound = (spread * spread / 8.0 + series) * (1.0 + 32 * UNIT)  # rounded upwards
+    return (bound if bound < np.inf else np.inf), likeliest
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,9 +1,9 @@
 """Bounds for decoders without neurons (dana2024, eq. (2)): balls in doubles, head by head.
 
-What the attention says has a proved error in doubles (attention), the logits are its product with
-output.weight, and so a divergence has a bound (balls). The heads cancel: a logit is smaller than
-what they say, by up to the condition number of the system that they solve. Contexts whose bound is
-above the gap for that reason are enclosed with more digits, by the dense engine.
+The output of the attention has a proved error in doubles (attention), the logits are its product
+with output.weight, and so a divergence has a bound (balls). The heads cancel: a logit is smaller
+than their outputs, by up to the condition number of the system that they solve. Contexts whose
+bound is above the gap for that reason are enclosed with more digits, by the dense engine.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from ..decoder import ATTENTION, Decoder
 from . import attention, balls, dense
 
 BLOCK = 1 << 20  # logits at once
-SAMPLE = 16  # contexts that tell how wide the logits are
+SAMPLE = 16  # contexts that show how wide the logits are
 FEW = 15.0  # seconds for contexts that turn out to need more digits
 WIDE = 0.1  # a radius of logits that calls for more digits, if one token follows
 SEVERAL = 1e-5  # and if several do: there the square of the radius counts
@@ -47,10 +47,12 @@ def enclose(
         return None
     above, likeliest = np.full(len(targets), np.inf), np.zeros(len(targets), np.int64)
     unsure = np.zeros(len(targets), bool)
-    for first, end in pairwise([*range(0, len(targets), _size(decoder)), len(targets)]):
-        found = bounds(decoder, targets.subset(np.arange(first, end)))
-        above[first:end], likeliest[first:end] = found.above, found.likeliest
-        unsure[first:end] = ~(found.above <= gap) & ~(found.below > gap)
+    shape = decoder.shape
+    size = max(1, BLOCK // max(shape.vocabulary, 4 * shape.dimension, shape.length))
+    for first, end in pairwise([*range(0, len(targets), size), len(targets)]):
+        part = bounds(decoder, targets.subset(np.arange(first, end)))
+        above[first:end], likeliest[first:end] = part.above, part.likeliest
+        unsure[first:end] = ~(part.above <= gap) & ~(part.below > gap)
         if progress is not None:
             progress(end - first - int(unsure[first:end].sum()))
     more = np.flatnonzero(unsure)[: _room(decoder, targets)]
@@ -83,11 +85,6 @@ def _rough(decoder: Decoder, targets: Targets) -> bool:
     return not bool((radius < wide).all())
 
 
-def _size(decoder: Decoder) -> int:
-    shape = decoder.shape
-    return max(1, BLOCK // max(shape.vocabulary, 4 * shape.dimension, shape.length))
-
-
 # --- how long it takes
 
 
@@ -95,15 +92,15 @@ def _double_seconds(decoder: Decoder, targets: Targets) -> float:
     shape, tokens = decoder.shape, len(targets.tokens)
     head = shape.dimension * (shape.key_dimension + shape.value_dimension)
     tables = 2e-9 * min(tokens, shape.vocabulary * shape.length) * shape.heads * head
-    heard = tokens * shape.heads * (5e-8 + 1.5e-8 * shape.dimension)
-    return 1 + tables + heard + _logit_seconds(decoder, targets)
+    mixing = tokens * shape.heads * (5e-8 + 1.5e-8 * shape.dimension)
+    return 1 + tables + mixing + _logit_seconds(decoder, targets)
 
 
 def _digit_seconds(decoder: Decoder, targets: Targets) -> float:
     d, length = decoder.shape.dimension, len(targets.tokens) / len(targets)
     head = 1.5e-5 + 2e-6 * d * (1 + 0.2 * length + 0.04 * d) + 3e-6 * length
-    heard = len(targets) * decoder.shape.heads * head
-    return 2 + heard + 1e-6 * decoder.shape.parameters + _logit_seconds(decoder, targets)
+    mixing = len(targets) * decoder.shape.heads * head
+    return 2 + mixing + 1e-6 * decoder.shape.parameters + _logit_seconds(decoder, targets)
 
 
 def _logit_seconds(decoder: Decoder, targets: Targets) -> float:
@@ -112,7 +109,7 @@ def _logit_seconds(decoder: Decoder, targets: Targets) -> float:
 
 
 def _room(decoder: Decoder, targets: Targets) -> int:
-    """How many contexts may need more digits: as many as `seconds` has counted."""
+    """How many contexts may be enclosed with more digits: as many as `seconds` has counted."""
     if _rough(decoder, targets):
         return len(targets)
     return int(len(targets) * min(1.0, FEW / _digit_seconds(decoder, targets)))

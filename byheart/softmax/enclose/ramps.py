@@ -1,4 +1,4 @@
-"""Bounds for decoders whose GELU neurons are all but ramps: gelu(a) is all but max(0, a).
+"""Bounds for decoders whose GELU neurons are almost ramps: gelu(a) is almost max(0, a).
 
 gelu(a) = a F(a), F the normal distribution function. With t = |a|, it differs from max(0, a) by
 t F(-t): for a > 0, a - a F(a) = a F(-a). With the density f, F(-t) is the integral of f(x) from t,
@@ -21,8 +21,7 @@ from numba import njit
 from ...data.targets import Divergences, Floats, Targets
 from ..decoder import Decoder
 from ..error_free import two_product, two_sum
-from .doubles import TINY, UNIT
-from .scalar import enclosures
+from .scalar import TINY, UNIT, enclosures
 from .sweep import sweep, tail_sums
 from .switches import BITS, from_balls, neurons
 from .thermometer import exponentials
@@ -49,16 +48,21 @@ def enclose(
         return None
     balls = enclosures(scalar.scalars, targets, BITS)
     switches = from_balls(scalar, balls)
-    scalars = _split([balls[i] for i in switches.contexts.tolist()])
+    scalars = np.empty((len(balls), 3))  # two doubles, and how far their sum is at most from s
+    with ctx.workprec(BITS):
+        for place, context in enumerate(switches.contexts.tolist()):
+            high = float(balls[context])
+            rest = balls[context] - arb(high)
+            low = float(rest)
+            lacks = float(abs(rest - arb(low)).upper()) * (1 + 2.0**-50) + TINY
+            scalars[place] = high, low, lacks
     output, state = decoder["output"], np.zeros((decoder.shape.vocabulary, 6))
     tail = tail_sums(output, _tails(switches.margins))
 
     def advance(start: int, end: int, logits: Floats, radii: Floats) -> None:
-        first = switches.first[start : end + 1]
-        lines = scalar.slopes, scalar.biases
-        _advance(
-            output, *lines, switches.neurons, first, scalars[start:end], state, tail, logits, radii
-        )
+        first, here = switches.first[start : end + 1], scalars[start:end]
+        lines = output, scalar.slopes, scalar.biases
+        _advance(*lines, switches.neurons, first, here, state, tail, logits, radii)
 
     return sweep(decoder, targets, switches, advance, "ramps", progress)
 
@@ -68,19 +72,6 @@ def _tails(margins: Floats) -> Floats:
     positive = np.maximum(margins, 0)
     tails = 0.4 * exponentials(-positive * positive * (0.5 - 2.0**-50)) * (1 + 2.0**-50)
     return np.where(margins > 0, tails, np.inf)
-
-
-def _split(balls: list[arb]) -> Floats:
-    """Two doubles for each ball, and how far their sum is from any point of it at most."""
-    result = np.empty((len(balls), 3))
-    with ctx.workprec(BITS):
-        for i, ball in enumerate(balls):
-            high = float(ball)
-            rest = ball - arb(high)
-            low = float(rest)
-            lacks = float(abs(rest - arb(low)).upper()) * (1 + 2.0**-50) + TINY
-            result[i] = high, low, lacks
-    return result
 
 
 @njit(cache=True, nogil=True, inline="always")

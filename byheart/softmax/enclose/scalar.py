@@ -10,6 +10,22 @@ embeddings and positions has equal entries, x_t = (z + u_t) 1_d for a token's z,
 
 where avg_r is the mean of the scalars x_t with the softmax of the scores as weights. A neuron whose
 row of hidden.weight is w 1_d has the argument w s + b. The sums kappa and nu are exact rationals.
+
+In double arithmetic s has a proved error. With u = 2^-53 and hats for computed numbers, of one
+context of T tokens and one head:
+
+1. x^ = z + u_t is wrong by u |x^|. The score c^ = kappa^ x^_t x^_k has five factors 1 +- u (kappa,
+   both x, both products): wrong by 6u |c^|. The largest score is subtracted, which changes no
+   weight and rounds by u |c^ - top|.
+2. exponential.exp is wrong by a factor 1 +- ERROR. So a weight is wrong by a factor 1 +- lambda,
+   lambda = 1.01 (7u max |c^| + u max |c^ - top| + ERROR), if that is below 0.01. This moves the
+   mean by lambda / (1 - lambda) times the range of x at most: sum p_t t_t (x_t - mean), |t| <=
+   lambda, is divided by 1 + sum p_t t_t. A weight below e^-700 is put to 0: TINY times the range.
+3. The sums of weights and weighted x are wrong by factors 1 +- 1.01 (T + 1) u of the sums of
+   absolute values, and the quotient is rounded: (2T + 4) u max |x^| covers these and the u |x^|
+   of the x in the mean.
+4. nu^ and its product are wrong by u each, as is each addition to the sum over heads and the last
+   d x_k. The radius is a sum of fewer than 2^10 positive terms, and LARGER covers their rounding.
 """
 
 from collections.abc import Mapping
@@ -20,11 +36,16 @@ from typing import NamedTuple
 
 import numpy as np
 from flint import arb, ctx, fmpq
+from numba import njit
 from numpy.typing import NDArray
 
 from ...data.targets import Floats, Targets
 from ..decoder import ATTENTION, Shape
-from .doubles import average
+from .exponential import ERROR, LIMIT, exp
+
+UNIT = 2.0**-53
+TINY = 2.0**-1000  # far above what a number that is too small for a double loses
+LARGER = 1.0 + 2.0**-40
 
 
 class Head(NamedTuple):
@@ -79,8 +100,12 @@ def reduce(shape: Shape, tensors: Mapping[str, NDArray]) -> Scalars | None:
         return None
     kappas = _products(_sums(key), _sums(query), shape.heads)
     nus = _products(_sums(value), _sums(out.T), shape.heads)
+    total: dict[Fraction, Fraction] = {}  # heads with the same scores have the same average
+    for kappa, nu in zip(kappas, nus, strict=True):
+        total[kappa] = total.get(kappa, Fraction(0)) + nu
+    heads = tuple(Head(kappa, nu) for kappa, nu in total.items())
     skip = shape.dimension if shape.skip else 0
-    return Scalars(embedding[:, 0], positions[:, 0], _merged(kappas, nus), skip, 0)
+    return Scalars(embedding[:, 0], positions[:, 0], heads, skip, 0)
 
 
 def _sums(matrix: Floats) -> list[Fraction]:
@@ -99,14 +124,6 @@ def _products(left: list[Fraction], right: list[Fraction], heads: int) -> list[F
     return [sum(terms[i * size : (i + 1) * size], Fraction(0)) for i in range(heads)]
 
 
-def _merged(kappas: list[Fraction], nus: list[Fraction]) -> tuple[Head, ...]:
-    """Heads with the same scores have the same average: their factors add up."""
-    total: dict[Fraction, Fraction] = {}
-    for kappa, nu in zip(kappas, nus, strict=True):
-        total[kappa] = total.get(kappa, Fraction(0)) + nu
-    return tuple(Head(kappa, nu) for kappa, nu in total.items())
-
-
 def intervals(scalars: Scalars, targets: Targets) -> tuple[Floats, Floats]:
     """Midpoint and radius of an interval that holds s of each context, in double arithmetic.
 
@@ -116,10 +133,8 @@ def intervals(scalars: Scalars, targets: Targets) -> tuple[Floats, Floats]:
     kappa = np.array([_rounded(head.kappa) for head in scalars.heads])
     nu = np.array([_rounded(head.nu) for head in scalars.heads])
     middle, radius = np.empty(len(targets)), np.empty(len(targets))
-    average(
-        targets.tokens, targets.starts, scalars.tokens, scalars.positions, kappa, nu,
-        float(scalars.skip), float(scalars.scale), middle, radius,
-    )  # fmt: skip
+    numbers = targets.tokens, targets.starts, scalars.tokens, scalars.positions, kappa, nu
+    _average(*numbers, float(scalars.skip), float(scalars.scale), middle, radius)
     return middle, radius
 
 
@@ -128,20 +143,103 @@ def _rounded(value: Fraction) -> float:
     return float(value) if value == 0 or 2**-900 < abs(value) < 2**900 else np.nan
 
 
+@njit(cache=True, nogil=True)
+def _average(tokens, starts, z, u, kappa, nu, skip, scale, middle, radius):
+    """Write the midpoint and the radius of s of each context.
+
+    Of a token sum, products are wrong by u, each of the T additions by u: (T + 2) u of the absolute
+    values.
+    """
+    buffer = np.empty(len(u))
+    for i in range(len(starts) - 1):
+        size = starts[i + 1] - starts[i]
+        x, here = buffer[:size], tokens[starts[i] : starts[i + 1]]
+        total, absolute = 0.0, 0.0
+        if scale > 0:
+            for t in range(size):
+                term = z[here[t]] * u[t]
+                total += term
+                absolute += abs(term)
+            error = ((size + 4) * UNIT * absolute + (size + 1) * TINY) * scale
+            total = total * scale
+        else:
+            largest, low, high = 0.0, np.inf, -np.inf
+            for t in range(size):
+                x[t] = z[here[t]] + u[t]
+                largest, low, high = max(largest, abs(x[t])), min(low, x[t]), max(high, x[t])
+            spread = (high - low) + 2 * UNIT * largest
+            total, absolute = skip * x[-1], abs(skip * x[-1])
+            error = 2 * UNIT * absolute
+            for r in range(len(kappa)):
+                mean, wrong = _mean(x, kappa[r], largest, spread)
+                total += nu[r] * mean
+                absolute += abs(nu[r] * mean)
+                error += abs(nu[r]) * (1 + 2 * UNIT) * wrong + 3 * UNIT * abs(nu[r] * mean)
+                error += TINY * (1 + abs(mean))
+            error += (len(kappa) + 1) * UNIT * absolute
+        middle[i], radius[i] = total, error * LARGER
+        if not (abs(middle[i]) < np.inf and radius[i] < np.inf):
+            middle[i], radius[i] = 0.0, np.inf
+
+
+@njit(cache=True, nogil=True)
+def _mean(x, kappa, largest, spread):
+    """The mean of x under the softmax of kappa x_t x_k, and how far it can be wrong."""
+    top, highest, lowest = -np.inf, 0.0, np.inf
+    for value in x:
+        score = kappa * value * x[-1]
+        if not abs(score) < np.inf:
+            return 0.0, np.inf
+        top, highest = max(top, score), max(highest, abs(score))
+        lowest = min(lowest, score)
+    weights, weighted = 0.0, 0.0
+    for value in x:
+        shifted = kappa * value * x[-1] - top
+        if shifted >= -LIMIT:
+            weight = exp(shifted)
+            weights += weight
+            weighted += weight * value
+    factor = 1.01 * (7 * UNIT * highest + UNIT * (top - lowest) + ERROR) + TINY
+    if not factor < 0.01:
+        return 0.0, np.inf
+    error = factor / (1 - factor) * spread * LARGER + (2 * len(x) + 4) * UNIT * largest
+    return weighted / weights, error + len(x) * TINY * (1 + spread)
+
+
 def enclosures(scalars: Scalars, targets: Targets, bits: int) -> list[arb]:
-    """A ball that holds s of each context, computed with so many bits."""
+    """A ball that holds s of each context, at a precision of `bits`.
+
+    Each vector x of a token at a place is computed once, and so is each weight of a pair of an x
+    and a last x.
+    """
     _check(scalars, targets)
+    lengths, positions = np.diff(targets.starts), len(scalars.positions)
+    place = np.arange(len(targets.tokens)) - np.repeat(targets.starts[:-1], lengths)
+    numbers = targets.tokens.astype(np.int64) * positions + place
+    known, places = np.unique(numbers, return_inverse=True)
+    z, u = scalars.tokens.tolist(), scalars.positions.tolist()
+    spans = list(pairwise(targets.starts.tolist()))
     with ctx.workprec(bits):
+        tokens = [(arb(z[i // positions]), arb(u[i % positions])) for i in known.tolist()]
         if scalars.scale:
-            return _token_sums(scalars, targets)
-        places, vectors, here, last = _vectors(scalars, targets)
-        result = [scalars.skip * vectors[i] for i in last]
-        pairs, inverse = np.unique(places * len(vectors) + here, return_inverse=True)
+            products = [token * weight for token, weight in tokens]
+            terms = [products[i] for i in places.tolist()]
+            return [scalars.scale * sum(terms[a:b], arb(0)) for a, b in spans]
+        vectors = [token + position for token, position in tokens]
+        last = places[targets.starts[1:] - 1]
+        result = [scalars.skip * vectors[i] for i in last.tolist()]
+        named = places * len(vectors) + np.repeat(last, lengths)
+        pairs, inverse = np.unique(named, return_inverse=True)
+        split = [part.tolist() for part in divmod(pairs, len(vectors))]
         for head in scalars.heads:
-            terms = _terms(head, vectors, pairs)
-            means = _means(terms, inverse.tolist(), targets.starts.tolist())
-            nu = arb(fmpq(*head.nu.as_integer_ratio()))
-            result = [total + nu * mean for total, mean in zip(result, means, strict=True)]
+            kappa, nu = (arb(fmpq(*x.as_integer_ratio())) for x in head)
+            scaled = [kappa * x for x in vectors]
+            weights = [(vectors[i] * scaled[j]).exp() for i, j in zip(*split, strict=True)]
+            weighted = [w * vectors[i] for w, i in zip(weights, split[0], strict=True)]
+            for context, (a, b) in enumerate(spans):
+                here = inverse[a:b].tolist()
+                total = sum((weighted[i] for i in here), arb(0))
+                result[context] += nu * (total / sum((weights[i] for i in here), arb(0)))
         return result
 
 
@@ -150,48 +248,3 @@ def _check(scalars: Scalars, targets: Targets) -> None:
     lengths = np.diff(targets.starts)
     assert 1 <= lengths.min() and lengths.max() <= len(scalars.positions), "a context's length"
     assert 0 <= targets.tokens.min() and targets.tokens.max() < len(scalars.tokens), "a token"
-
-
-def _numbers(targets: Targets, positions: int) -> NDArray[np.int64]:
-    """A number for each token and its place in its context."""
-    lengths = np.diff(targets.starts)
-    place = np.arange(len(targets.tokens)) - np.repeat(targets.starts[:-1], lengths)
-    return targets.tokens.astype(np.int64) * positions + place
-
-
-def _token_sums(scalars: Scalars, targets: Targets) -> list[arb]:
-    positions = len(scalars.positions)
-    known, inverse = np.unique(_numbers(targets, positions), return_inverse=True)
-    z, u = scalars.tokens.tolist(), scalars.positions.tolist()
-    products = [arb(z[i // positions]) * arb(u[i % positions]) for i in known.tolist()]
-    terms, starts = [products[i] for i in inverse.tolist()], targets.starts.tolist()
-    return [scalars.scale * sum(terms[a:b], arb(0)) for a, b in pairwise(starts)]
-
-
-def _vectors(scalars: Scalars, targets: Targets) -> tuple[NDArray, list[arb], NDArray, list[int]]:
-    """Which x each token has, the different x, which the last of its context has; of contexts."""
-    positions = len(scalars.positions)
-    known, places = np.unique(_numbers(targets, positions), return_inverse=True)
-    z, u = scalars.tokens.tolist(), scalars.positions.tolist()
-    vectors = [arb(z[i // positions]) + arb(u[i % positions]) for i in known.tolist()]
-    last = places[targets.starts[1:] - 1]
-    return places, vectors, np.repeat(last, np.diff(targets.starts)), last.tolist()
-
-
-def _terms(head: Head, vectors: list[arb], pairs: NDArray) -> list[tuple[arb, arb]]:
-    """The weight of each pair of an x and a last x, and the weight times x."""
-    kappa = arb(fmpq(*head.kappa.as_integer_ratio()))
-    scaled = [kappa * x for x in vectors]
-    result = []
-    for place, last in zip(*(part.tolist() for part in divmod(pairs, len(vectors))), strict=True):
-        weight = (vectors[place] * scaled[last]).exp()
-        result.append((weight, weight * vectors[place]))
-    return result
-
-
-def _means(terms: list[tuple[arb, arb]], places: list[int], starts: list[int]) -> list[arb]:
-    result = []
-    for a, b in pairwise(starts):
-        weights, weighted = zip(*[terms[i] for i in places[a:b]], strict=True)
-        result.append(sum(weighted, arb(0)) / sum(weights, arb(0)))
-    return result

@@ -41,10 +41,8 @@ def sweep(
         radii[:] = 0
         advance(start, end, logits, radii)
         contexts = switches.contexts[start:end]
-        divergences(
-            logits, radii, contexts, targets.following, targets.ends, targets.counts,
-            values, likeliest,
-        )  # fmt: skip
+        follows = targets.following, targets.ends, targets.counts
+        divergences(logits, radii, contexts, *follows, values, likeliest)
         if progress is not None:
             progress(end - start)
     return Divergences(values, likeliest, rigorous=True, engine=engine)

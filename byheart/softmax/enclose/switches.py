@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from ...data.targets import Floats, Targets
 from ..decoder import Decoder
-from .doubles import TINY, UNIT
-from .scalar import Scalars, constant, finite, intervals, reduce
+from .scalar import TINY, UNIT, Scalars, constant, finite, intervals, reduce
 
 Ints = NDArray[np.int64]
 BITS = 192  # of the balls: a slope of 10^13 costs 43 of them
@@ -50,7 +49,7 @@ class Switches:
 
 
 def neurons(decoder: Decoder) -> Neurons | None:
-    """The scalar decoder that this one is; None if it is none or a slope is not positive."""
+    """The scalar decoder that this one is; None if it is not one or a slope is not positive."""
     hidden, bias = decoder["hidden"], decoder["hidden.bias"]
     if decoder.number != "float64" or not constant(hidden) or not finite(bias):
         return None
@@ -76,7 +75,7 @@ def from_doubles(neurons: Neurons, targets: Targets) -> Switches:
 
 def _argument(w: Floats, s: Floats, b: Floats) -> Floats:
     """w s + b or less; infinite where s is, which stands for no context at all."""
-    with np.errstate(invalid="ignore", over="ignore"):  # nan is no margin either
+    with np.errstate(invalid="ignore", over="ignore"):  # nan is not a margin either
         product = w * s
         rounded = 3 * UNIT * (np.abs(product) + np.abs(b)) + TINY
         return np.where(s == np.inf, np.inf, product + b - rounded)

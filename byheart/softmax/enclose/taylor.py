@@ -22,6 +22,8 @@ from flint import arb, arb_series, ctx
 from numba import njit
 from numpy.typing import NDArray
 
+from ..arb import gelu
+
 Table = NDArray[np.float64]
 U = 2.0**-53
 TERMS, PER_UNIT, BITS = 10, 64, 160
@@ -31,7 +33,7 @@ LOGISTIC, TANH, ERF, ARCTAN, GELU = range(5)
 class Activation(NamedTuple):
     """An activation's table.
 
-    kind         how it goes on beyond `end`
+    kind         decides its values beyond `end`
     rows         Taylor coefficients around the multiples of 1/64 from -end to end
     error        of a value, whatever the argument
     slope, span  it is Lipschitz with `slope`, and no two values are further apart than `span`
@@ -54,15 +56,6 @@ SHAPES = {
 }
 
 
-def value(name: str, x: arb) -> arb:
-    """The activation of a ball."""
-    if name == "logistic":  # so that exp does not overflow
-        return x.exp() / (1 + x.exp()) if x.mid() < 0 else 1 / (1 + (-x).exp())
-    if name == "gelu":
-        return x * (1 + (x / arb(2).sqrt()).erf()) / 2
-    return {"tanh": x.tanh, "erf": x.erf, "arctan": x.atan}[name]()
-
-
 def series(name: str, x: arb_series) -> arb_series:
     """The activation of a power series."""
     if name == "logistic":
@@ -70,7 +63,7 @@ def series(name: str, x: arb_series) -> arb_series:
     if name == "tanh":
         return 2 * series("logistic", 2 * x) - 1
     if name == "gelu":
-        return x * (1 + (x / arb(2).sqrt()).erf()) / 2
+        return gelu(x)
     return x.erf() if name == "erf" else x.atan()
 
 
@@ -79,47 +72,30 @@ def activation(name: str) -> Activation:
     """The table of that activation; it takes a tenth of a second."""
     kind, end, slope, span = SHAPES[name]
     steps = int(end * PER_UNIT)
-    cap = ctx.cap
+    table, cap = [], ctx.cap
     try:
         ctx.cap = TERMS
         with ctx.workprec(BITS):
-            rows = np.array([_coefficients(name, k) for k in range(-steps, steps + 1)])
+            for k in range(-steps, steps + 1):
+                coefficients = series(name, arb_series([arb(k) / PER_UNIT, 1])).coeffs()
+                table.append([float(x) for x in coefficients] + [0.0] * (TERMS - len(coefficients)))
     finally:
         ctx.cap = cap
+    rows = np.array(table)
     magnitude = (np.abs(rows) @ (0.5 / PER_UNIT) ** np.arange(TERMS)).max()
     error = U * (22 * float(magnitude) + 8) + 4e-17
     return Activation(kind, rows, end, error, slope, span)
 
 
-def _coefficients(name: str, k: int) -> list[float]:
-    found = series(name, arb_series([arb(k) / PER_UNIT, 1])).coeffs()
-    return [float(x) for x in found] + [0.0] * (TERMS - len(found))
-
-
 @njit(cache=True, nogil=True)
-def _polynomial(row, t):
+def _inside(rows, end, x):
+    """The polynomial nearest to x, at x, by Horner's rule; |x| <= end."""
+    place = np.rint(x * 64)
+    row, t = rows[int(place + end * 64)], x - place / 64
     result = row[len(row) - 1]
     for j in range(len(row) - 2, -1, -1):
         result = result * t + row[j]
     return result
-
-
-@njit(cache=True, nogil=True)
-def _inside(rows, end, x):
-    """The polynomial nearest to x, at x; |x| <= end."""
-    place = np.rint(x * 64)
-    return _polynomial(rows[int(place + end * 64)], x - place / 64)
-
-
-@njit(cache=True, nogil=True)
-def _beyond(kind, rows, end, x):
-    if kind == 3:
-        return math.copysign(math.pi / 2, x) - _inside(rows, end, 1 / x)
-    if kind == 4:
-        return max(0.0, x)
-    if kind == 0:
-        return 1.0 if x > 0 else 0.0
-    return 1.0 if x > 0 else -1.0
 
 
 @njit(cache=True, nogil=True)
@@ -140,5 +116,12 @@ def activated(kind, rows, end, error, slope, span, x, radius):
             steep = 1.01 / (1 + nearest * nearest)
         elif kind != 3 and nearest >= end:
             steep = 1.0 if kind == 4 and a > 0 else 0.0
-        x.flat[i] = _inside(rows, end, a) if abs(a) < end else _beyond(kind, rows, end, a)
+        if abs(a) < end:
+            x.flat[i] = _inside(rows, end, a)
+        elif kind == 3:
+            x.flat[i] = math.copysign(math.pi / 2, a) - _inside(rows, end, 1 / a)
+        elif kind == 4:
+            x.flat[i] = max(0.0, a)
+        else:
+            x.flat[i] = 1.0 if a > 0 else (0.0 if kind == 0 else -1.0)
         radius.flat[i] = min(steep * r, span) + error

@@ -1,4 +1,4 @@
-"""Bounds for decoders whose neurons are all but switched on or off: logistic, tanh and erf.
+"""Bounds for decoders whose neurons are almost on or off: logistic, tanh and erf.
 
 A neuron with the margin A > 0 (switches.py) is within its tail of a step function at every context:
 
@@ -22,7 +22,7 @@ from ..error_free import two_sum
 from .exponential import above
 from .scalar import enclosures
 from .sweep import BLOCK, sweep, tail_sums
-from .switches import BITS, Neurons, Switches, from_balls, from_doubles, neurons
+from .switches import BITS, from_balls, from_doubles, neurons
 
 HEIGHTS = {"logistic": 1.0, "tanh": 2.0, "erf": 2.0}
 NARROW = 1e-12  # a tail above this is worth enclosures of more digits
@@ -47,8 +47,12 @@ def enclose(
     scalar = neurons(decoder)
     if decoder.shape.activation not in HEIGHTS or scalar is None:
         return None
-    height = HEIGHTS[decoder.shape.activation]
-    switches, tails = _switches(decoder.shape.activation, scalar, targets)
+    activation, height = decoder.shape.activation, HEIGHTS[decoder.shape.activation]
+    switches = from_doubles(scalar, targets)
+    tails = _tails(activation, switches.margins)
+    if tails.max() > NARROW:  # doubles do not separate the contexts well enough
+        switches = from_balls(scalar, enclosures(scalar.scalars, targets, BITS))
+        tails = _tails(activation, switches.margins)
     output = decoder["output"]
     running, lacking = _base(output, height)
     tail = tail_sums(output, tails)
@@ -58,16 +62,6 @@ def enclose(
         _advance(output, height, switches.neurons, first, running, lacking, tail, logits, radii)
 
     return sweep(decoder, targets, switches, advance, "thermometer", progress)
-
-
-def _switches(activation: str, scalar: Neurons, targets: Targets) -> tuple[Switches, Floats]:
-    """Where neurons switch, and their tails; from balls where doubles do not separate enough."""
-    switches = from_doubles(scalar, targets)
-    tails = _tails(activation, switches.margins)
-    if tails.max() > NARROW:
-        switches = from_balls(scalar, enclosures(scalar.scalars, targets, BITS))
-        tails = _tails(activation, switches.margins)
-    return switches, tails
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from flint import arb, fmpq
 
 from ...errors import ByheartError
+from ...softmax.arb import ACTIVATIONS
 
 Real = int | float | Fraction
 
@@ -26,24 +27,7 @@ def ball(number: Real) -> arb:
     return arb(fmpq(*number.as_integer_ratio()))
 
 
-def logistic(x: arb) -> arb:
-    return 1 / (1 + (-x).exp())
-
-
-def gelu(x: arb) -> arb:
-    """x times the normal distribution function."""
-    return x * (1 + (x / arb(2).sqrt()).erf()) / 2
-
-
-FUNCTIONS: dict[str, Callable[[arb], arb]] = {
-    "logistic": logistic,
-    "tanh": arb.tanh,
-    "erf": arb.erf,
-    "arctan": arb.atan,
-    "gelu": gelu,
-    "cos": arb.cos,
-    "exp": arb.exp,
-}
+FUNCTIONS: dict[str, Callable[[arb], arb]] = {**ACTIVATIONS, "cos": arb.cos, "exp": arb.exp}
 
 
 def attended(values: Sequence[arb], scale: arb | int = 1) -> arb:

@@ -26,7 +26,8 @@ ACTIVATIONS = {
 
 
 def matrix(array) -> arb_mat:
-    return arb_mat([[arb(x) for x in row] for row in np.atleast_2d(array).tolist()])
+    rows = array if array.ndim == 2 else array[None]
+    return arb_mat([[arb(x) for x in row] for row in rows.tolist()])
 
 
 def contexts_of(targets: Targets) -> list[list[int]]:
@@ -63,19 +64,28 @@ def divergence(logits: list[arb], following: list[int], counts: list[int]) -> ar
     return sum(terms, arb(0))
 
 
+def logits(decoder: Decoder, targets: Targets) -> list[list[arb]]:
+    """The logits of each context."""
+    output, result = matrix(decoder["output"]), []
+    for tokens in contexts_of(targets):
+        active = mixed(decoder.shape, decoder.tensors, tokens)
+        if decoder.shape.neurons:
+            bias = matrix(decoder["hidden.bias"][:, None])
+            function = ACTIVATIONS[decoder.shape.activation]
+            arguments = matrix(decoder["hidden"]) * active + bias
+            active = arb_mat([[function(x)] for x in arguments.entries()])
+        result.append((output * active).entries())
+    return result
+
+
 def truth(decoder: Decoder, targets: Targets) -> list[arb]:
     """The divergence of each context."""
-    function = ACTIVATIONS[decoder.shape.activation]
     with ctx.workprec(BITS):
-        hidden, bias = matrix(decoder["hidden"]), matrix(decoder["hidden.bias"]).transpose()
-        output = matrix(decoder["output"])
         result = []
-        for i, tokens in enumerate(contexts_of(targets)):
-            arguments = hidden * mixed(decoder.shape, decoder.tensors, tokens) + bias
-            active = arb_mat([[function(x)] for x in arguments.entries()])
+        for i, row in enumerate(logits(decoder, targets)):
             part = slice(targets.ends[i], targets.ends[i + 1])
             follows, counts = targets.following[part].tolist(), targets.counts[part].tolist()
-            result.append(divergence((output * active).entries(), follows, counts))
+            result.append(divergence(row, follows, counts))
         return result
 
 
@@ -223,6 +233,7 @@ def balls() -> SimpleNamespace:
         build=sorted_decoder,
         contexts_of=contexts_of,
         divergence=divergence,
+        logits=logits,
         mixed=mixed,
         targets=random_targets,
         truth=truth,

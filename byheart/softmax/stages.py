@@ -1,0 +1,65 @@
+"""The stages of a decoder: embed, attend or sum, neurons if there are any, output.
+
+Every number is counted in the weights, so the stages add up to the decoder.
+"""
+
+from dataclasses import dataclass
+
+from .decoder import ATTENTION, Decoder, sizes
+
+FIRST, MEETING, AFTER, LAST = "input", "meeting", "after", "output"
+ATTENDING = tuple(f"attention.{name}.weight" for name in ("query", "key", "value", "out"))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Layers of one name in one part.
+
+    runs     its layers, first and last of each piece
+    depth    transformer layers: attention and neurons are one, the other parts none
+    bits     of all its parameters, coded; `largest` of the longest one, in plain notation
+    """
+
+    part: str
+    kind: str
+    name: str
+    runs: tuple[tuple[int, int], ...]
+    depth: int
+    nonzero: int
+    dense: int
+    bits: int
+    largest: int
+    connections: int | None = None
+
+
+def stages(decoder: Decoder) -> list[Stage]:
+    """Its stages in the order of the data flow, numbered from 0."""
+    shape = decoder.shape
+    table: list[tuple[str, str, str, tuple[str, ...]]] = [
+        (FIRST, "embedding", "embed", ("embedding.weight", "positions.weight"))
+    ]
+    if shape.mixing == ATTENTION:
+        table.append((MEETING, "softmax_attention", "attend", ATTENDING))
+    else:
+        table.append((MEETING, "sum", "sum", ("token_sum.weight",)))
+    if shape.neurons:
+        table.append((AFTER, shape.activation, "neurons", ("hidden.weight", "hidden.bias")))
+    table.append((LAST, "linear", "output", ("output.weight",)))
+    result = []
+    for place, (part, kind, name, keys) in enumerate(table):
+        tensors = [decoder.tensors[key] for key in keys if key in decoder.tensors]
+        each = [sizes(tensor.ravel()) for tensor in tensors]
+        result.append(
+            Stage(
+                part=part,
+                kind=kind,
+                name=name,
+                runs=((place, place),),
+                depth=int(part == MEETING),
+                nonzero=sum(size.nonzero for size in each),
+                dense=sum(tensor.size for tensor in tensors),
+                bits=sum(size.total for size in each),
+                largest=max(size.largest for size in each),
+            )
+        )
+    return result
