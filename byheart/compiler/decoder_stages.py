@@ -5,7 +5,7 @@ add up to the decoder; the number of parameters is the formula before eq. (3) of
 """
 
 from ..models.model import Model
-from ..softmax.decoder import ATTENTION, TOKEN_SUM, Decoder, Shape, sizes
+from ..softmax.decoder import ATTENTION, Decoder, Shape, sizes
 from .stage import AFTER, FIRST, LAST, MEETING, Sentence, Stage
 
 TENSORS = {
@@ -17,11 +17,6 @@ TENSORS = {
 }
 PARTS = {"embed": FIRST, "attend": MEETING, "sum": MEETING, "neurons": AFTER, "output": LAST}
 KINDS = {"embed": "embedding", "attend": "softmax_attention", "sum": "sum", "output": "linear"}
-FORMULAS = {  # (mixing, whether there are neurons): the number of parameters
-    (ATTENTION, True): "omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d",
-    (ATTENTION, False): "2 m_0 (d_0 + d_1) d + (2 omega + T) d",
-    (TOKEN_SUM, True): "omega m + m (d + 1) + omega d + T",
-}
 
 
 def reads(model: Model) -> dict:
@@ -41,7 +36,7 @@ def shape_facts(shape: Shape) -> dict:
     """The sizes, and the number of parameters as a formula."""
     return {
         "shape": shape._asdict(),
-        "formula": FORMULAS[shape.mixing, shape.neurons > 0],
+        "formula": shape.formula,
         "ratio": ratio(shape),
     }
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.contexts import Contexts, contexts
+from ..data.contexts import contexts
 from ..data.dataset import Dataset
 from ..errors import ByheartError, DisagreementError
 from ..exact.network import Embedding, Linear, Network, Relu, Sum, matrix, vector
@@ -68,13 +68,29 @@ def contextual_mapping(
     batch, outputs = model.claim.batch(model, dataset)
     if (outputs < 0).any():
         raise ByheartError("the data has a token or a label that the model does not know.")
-    tokens = _predictions(dataset, every)
+    # the dataset as if every token (or only the last) had a label
+    count = len(dataset.ids) if every else len(dataset)
+    tokens = replace(dataset, every=every, labels=np.zeros(count, np.int32))
     grouped = contexts(tokens, network.input.positions, network.every)
     ids = np.array(exact.evaluate(network, batch), dtype=object)
     ids = ids[tokens.own] if network.every else ids
     if (ids != ids[grouped.first[grouped.group]]).any():
         raise DisagreementError("refuted: one context has two ids.")
-    return _separated(tokens, grouped, ids)
+    order = sorted(grouped.first.tolist(), key=lambda i: ids[i])
+    gaps = [(ids[b] - ids[a], a, b) for a, b in pairwise(order)]
+    separation, one, other = min(gaps, default=(Fraction(1), 0, 0))
+    if not separation:
+        names = []
+        for prediction in sorted((one, other)):
+            sequence = int(tokens.owner[prediction])
+            place = prediction - int(tokens.starts[sequence]) + 1
+            token = f"token {place} of " if tokens.every else ""
+            names.append(f"{token}sequence {sequence + 1}")
+        raise DisagreementError(
+            f"refuted: {' and '.join(names)} are different contexts with one id, so this network "
+            "makes no contextual mapping of the data (Definition 4.1)."
+        )
+    return ContextualMapping(max(map(abs, ids)), separation)
 
 
 def up_to_id(network: Network) -> Network:
@@ -96,31 +112,3 @@ def id_layer(network: Network) -> int:
     following = network.layers[last + 1]
     scalar = isinstance(following, Relu) and following.weight.rows == 1
     return last + 1 if scalar else last
-
-
-def _predictions(dataset: Dataset, every: bool) -> Dataset:
-    """The dataset as if every token (or only the last) had a label."""
-    count = len(dataset.ids) if every else len(dataset)
-    return replace(dataset, every=every, labels=np.zeros(count, np.int32))
-
-
-def _separated(tokens: Dataset, grouped: Contexts, ids: np.ndarray) -> ContextualMapping:
-    """The largest id and the smallest distance of two contexts' ids."""
-    order = sorted(grouped.first.tolist(), key=lambda i: ids[i])
-    gaps = [(ids[b] - ids[a], a, b) for a, b in pairwise(order)]
-    separation, one, other = min(gaps, default=(Fraction(1), 0, 0))
-    if not separation:
-        names = " and ".join(_name(tokens, i) for i in sorted((one, other)))
-        raise DisagreementError(
-            f"refuted: {names} are different contexts with one id, so this network makes no "
-            "contextual mapping of the data (Definition 4.1)."
-        )
-    return ContextualMapping(max(map(abs, ids)), separation)
-
-
-def _name(tokens: Dataset, prediction: int) -> str:
-    sequence = int(tokens.owner[prediction])
-    if not tokens.every:
-        return f"sequence {sequence + 1}"
-    place = prediction - int(tokens.starts[sequence])
-    return f"token {place + 1} of sequence {sequence + 1}"

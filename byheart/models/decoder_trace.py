@@ -1,17 +1,17 @@
 """How a decoder answers one input: the numbers after each of its stages, in double arithmetic.
 
-Where neurons see only the sum of what attention says (as in the proof of madden2024, Theorem 5),
-that sum is a place on a line, and every neuron switches at another place of it.
+Where neurons see only the sum of the coordinates that attention gives (as in the proof of
+madden2024, Theorem 5), that sum is a place on a line, and every neuron switches at another place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..softmax import doubles as softmax
-from ..softmax.decoder import ATTENTION, Decoder
+from ..softmax.decoder import ATTENTION
 from .claim import Answer, Token
 from .model import Model
 
@@ -40,7 +40,7 @@ class DecoderTrace:
     """An answer and where it comes from.
 
     embedded  a vector for each token
-    mixed     what attention, or the token sum, says of the input
+    mixed     the output of attention, or of the token sum
     scalar    the sum of its coordinates if the neurons see nothing else, else None
     neurons   how many there are; on: those whose argument is above 0
     below     the neuron that is on and nearest to switching off, above: the other way round
@@ -59,41 +59,37 @@ class DecoderTrace:
     logits: tuple[tuple[str | int, float], ...]
 
     def json(self) -> dict:
-        return {
-            **self.answer.json(),
-            "stages": [
-                {"stage": "embed", "vectors": self.embedded.tolist()},
-                {"stage": self.mixing, "vector": self.mixed.tolist(), "scalar": self.scalar},
-                *([self._switched()] if self.neurons else []),
-                {"stage": "output", "logits": [list(pair) for pair in self.logits]},
-            ],
-        }
-
-    def _switched(self) -> dict:
-        return {
-            "stage": "neurons",
-            "neurons": self.neurons,
-            "on": self.on,
-            "below": self.below and self.below.json(),
-            "above": self.above and self.above.json(),
-        }
+        stages: list[dict] = [
+            {"stage": "embed", "vectors": self.embedded.tolist()},
+            {"stage": self.mixing, "vector": self.mixed.tolist(), "scalar": self.scalar},
+        ]
+        if self.neurons:
+            switches = {
+                "below": self.below and self.below.json(),
+                "above": self.above and self.above.json(),
+            }
+            stages.append({"stage": "neurons", "neurons": self.neurons, "on": self.on, **switches})
+        stages.append({"stage": "output", "logits": [list(pair) for pair in self.logits]})
+        return {**self.answer.json(), "stages": stages}
 
     def lines(self) -> list[str]:
         """For people: one line per stage."""
         tokens = zip(self.answer.input, self.embedded, strict=True)
         embedded = "  ".join(f"{token} {_vector(vector)}" for token, vector in tokens)
-        said = _vector(self.mixed) if self.scalar is None else f"s = {self.scalar:.17g}"
-        rows = [f"embed        {embedded}", f"{self.mixing:<12} {said}"]
+        mixed = _vector(self.mixed) if self.scalar is None else f"s = {self.scalar:.17g}"
+        rows = [f"embed        {embedded}", f"{self.mixing:<12} {mixed}"]
         if self.neurons:
             rows.append(f"neurons      {self.on:,} of {self.neurons:,} are on")
-        places = ((self.below, "the nearest that is on"), (self.above, "the nearest that is off"))
-        rows += [f"             {_neuron(*pair)}" for pair in places if pair[0] is not None]
+        for neuron, what in ((self.below, "on"), (self.above, "off")):
+            if neuron is not None:
+                rows.append(
+                    f"             the nearest that is {what}: number {neuron.number:,}, which "
+                    f"switches {neuron.distance:.3g} away (its argument is {neuron.argument:.3g})"
+                )
         logits = "  ".join(f"{token} {value:.6g}" for token, value in self.logits)
         rows.append(f"logits       {logits}")
-        chances = "  ".join(
-            f"{token} {chance:.4%}" for token, chance in (self.answer.probabilities or ())[:SHOWN]
-        )
-        return [*rows, f"distribution {chances}"]
+        likely = (self.answer.probabilities or ())[:SHOWN]
+        return [*rows, "distribution " + "  ".join(f"{token} {p:.4%}" for token, p in likely)]
 
 
 def _vector(vector: Vector) -> str:
@@ -104,77 +100,45 @@ def _vector(vector: Vector) -> str:
     return f"({shown}{', ...' if len(vector) > 4 else ''})"
 
 
-def _neuron(neuron: Neuron | None, what: str) -> str:
-    assert neuron is not None
-    return (
-        f"{what}: number {neuron.number:,}, which switches {neuron.distance:.3g} away "
-        f"(its argument is {neuron.argument:.3g})"
-    )
-
-
 def trace(model: Model, tokens: Sequence[Token]) -> DecoderTrace:
-    """The values on the way of one input through the decoder."""
+    """The values on the way of one input, whose words the model knows, through the decoder."""
     numbers = model.numbers(tokens)
     assert numbers is not None
     decoder, place = model.network, (np.array(numbers), np.array([0, len(numbers)]))
-    tensors = _doubles(decoder)
-    mixed = softmax.mixed(decoder.shape, tensors, *place)[0]
-    weights, bias = _neurons(tensors, len(mixed))
-    arguments = weights @ mixed + bias
-    distances, scalar = _distances(weights, mixed, arguments)
-    answer = model.answers([tokens])[0]
-    return DecoderTrace(
-        answer,
-        "attend" if decoder.shape.mixing == ATTENTION else "sum",
-        _embedded(tensors, numbers)[-len(tokens) :],
-        mixed,
-        scalar,
-        len(arguments),
-        int((arguments > 0).sum()),
-        _nearest(arguments, distances, arguments > 0),
-        _nearest(arguments, distances, arguments <= 0),
-        _best(model, softmax.logits(decoder, *place)[0], len(answer.probabilities or ())),
-    )
-
-
-def _doubles(decoder: Decoder) -> dict[str, Vector]:
-    """The tensors before the output matrix, which may hold numbers that are too long for this."""
+    # the output matrix may hold numbers that are too long for doubles
     tensors = {name: x for name, x in decoder.tensors.items() if name != "output.weight"}
-    if decoder.number == "float64":
-        return tensors
-    return {
-        name: np.array([float(x.fraction) for x in tensor.ravel()]).reshape(tensor.shape)
-        for name, tensor in tensors.items()
-    }
-
-
-def _neurons(tensors: Mapping[str, Vector], dimension: int) -> tuple[Vector, Vector]:
-    """Their weights and biases; a decoder may have none."""
-    none = np.zeros((0, dimension)), np.zeros(0)
-    return (tensors["hidden.weight"], tensors["hidden.bias"]) if "hidden.bias" in tensors else none
-
-
-def _embedded(tensors: Mapping[str, Vector], numbers: Sequence[int]) -> Vector:
-    vectors = tensors["embedding.weight"][list(numbers)]
-    if "positions.weight" not in tensors:
-        return vectors
-    return vectors + tensors["positions.weight"][: len(numbers)]
-
-
-def _best(model: Model, logits: Vector, likely: int) -> tuple[tuple[str | int, float], ...]:
-    """The largest logits: those of the likely tokens, and one more that shows the floor."""
-    best = np.argsort(-logits, kind="stable")[: min(SHOWN, likely + 1)].tolist()
-    return tuple((model.labels[i], float(logits[i])) for i in best)
-
-
-def _distances(weights: Vector, mixed: Vector, arguments: Vector) -> tuple[Vector, float | None]:
-    """How far each neuron's switch is, and the input's place on the line if there is one.
-
-    A neuron whose weights are all w sees w times the sum of the coordinates.
-    """
-    if len(weights) and (weights == weights[:, :1]).all():
-        return _ratio(arguments, weights[:, 0]), float(mixed.sum())
-    return _ratio(arguments, np.linalg.norm(weights, axis=1)), None
+    if decoder.number != "float64":
+        tensors = {
+            name: np.array([float(x.fraction) for x in tensor.ravel()]).reshape(tensor.shape)
+            for name, tensor in tensors.items()
+        }
+    embedded = tensors["embedding.weight"][list(numbers)]
+    if "positions.weight" in tensors:
+        embedded = embedded + tensors["positions.weight"][: len(numbers)]
+    mixed = softmax.mixed(decoder.shape, tensors, *place)[0]
+    weights = tensors.get("hidden.weight", np.zeros((0, len(mixed))))
+    arguments = weights @ mixed + tensors.get("hidden.bias", np.zeros(0))
+    # a neuron whose weights are all w sees w times the sum of the coordinates: a place on a line
+    on_a_line = bool(len(weights)) and bool((weights == weights[:, :1]).all())
+    slopes = weights[:, 0] if on_a_line else np.linalg.norm(weights, axis=1)
+    distances = _ratio(arguments, slopes)
+    answer = model.answers([tokens])[0]
+    logits = softmax.logits(decoder, *place)[0]
+    # those of the likely tokens, and one more that shows the floor
+    shown = min(SHOWN, len(answer.probabilities or ()) + 1)
+    best = np.argsort(-logits, kind="stable")[:shown].tolist()
+    return DecoderTrace(
+        answer=answer,
+        mixing="attend" if decoder.shape.mixing == ATTENTION else "sum",
+        embedded=embedded[-len(tokens) :],
+        mixed=mixed,
+        scalar=float(mixed.sum()) if on_a_line else None,
+        neurons=len(arguments),
+        on=int((arguments > 0).sum()),
+        below=_nearest(arguments, distances, arguments > 0),
+        above=_nearest(arguments, distances, arguments <= 0),
+        logits=tuple((model.labels[i], float(logits[i])) for i in best),
+    )
 
 
 def _ratio(arguments: Vector, slopes: Vector) -> Vector:

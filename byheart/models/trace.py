@@ -4,14 +4,14 @@ The value after each stage, the context ids, the stored sum that was read, which
 where they are kept. What is followed is the last token's column, or a deep set's only one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from ..constructions import ALL
 from ..constructions.base import Construction, Lanes
 from ..exact.batch import columns
-from ..exact.network import Dyadic, FeedForward, Layer, Network, Parameter, Relu, dyadic
+from ..exact.network import Dyadic, FeedForward, Layer, Parameter, Relu, dyadic
 from ..exact.reference import integers as exact
 from .claim import Answer, Token
 from .claims.labels import Labels, batch_of
@@ -95,30 +95,23 @@ class Trace:
         """For people: one line per stage."""
         rows = [f"{'stage':<12} {'layers':>9} {'fired':>9}  main lane after it"]
         rows += [stage.line() for stage in self.stages]
-        rows += self._ids()
+        if isinstance(self.answer.label, list):  # every token is answered
+            pairs = zip(self.answer.input, self.context_ids, strict=True)
+            rows += [f"context id   {show(number)} of {token!r}" for token, number in pairs]
+        else:
+            rows += [f"context id   {show(number)}" for number in self.context_ids[-1:]]
         if self.stored is not None:
             places = ", ".join(map(str, self.bits))
             rows.append(f"stored sum   {show(self.stored)}")
             rows.append(f"label bits   at places {places} of it, counted from the lowest")
         if self.holders:
-            rows.append(f"held by      {_places(self.holders)}")
+            first = (f"{p.tensor}[{p.row},{p.column}] of layer {p.layer}" for p in self.holders[:4])
+            more = f" and {len(self.holders) - 4} more" if len(self.holders) > 4 else ""
+            rows.append(f"held by      {', '.join(first)}{more}")
         outputs = ", ".join(map(show, self.outputs))
         label = "unknown" if self.answer.known is False else repr(self.answer.label)
         rows.append(f"output       {outputs}, which means {label}")
         return rows
-
-    def _ids(self) -> list[str]:
-        """The last token's id or, where every token is answered, each one's."""
-        if isinstance(self.answer.label, list):
-            pairs = zip(self.answer.input, self.context_ids, strict=True)
-            return [f"context id   {show(number)} of {token!r}" for token, number in pairs]
-        return [f"context id   {show(number)}" for number in self.context_ids[-1:]]
-
-
-def _places(holders: Sequence[Parameter]) -> str:
-    """The first few places, and how many more there are."""
-    shown = ", ".join(f"{p.tensor}[{p.row},{p.column}] of layer {p.layer}" for p in holders[:4])
-    return f"{shown} and {len(holders) - 4} more" if len(holders) > 4 else shown
 
 
 def _json(number: Dyadic | None) -> list | None:
@@ -156,18 +149,36 @@ def trace(model: Model, tokens: Sequence[Token]) -> Trace:
     def observe(layer: int, stream: exact.Stream) -> None:
         row = int(index[0, -1]) if layer < first else -1
         present = rows or layer >= first  # an empty multiset has no column before the sum
-        lanes = {lane: _value(x, row) for lane, x in sorted(stream.items())} if present else {}
-        streams.append({lane: value for lane, value in lanes.items() if value.mantissa})
+        lanes: Lanes = {}
+        for lane, x in sorted(stream.items()) if present else ():
+            number = dyadic(int(x.values[row]))
+            if number.mantissa:
+                lanes[lane] = Dyadic(number.mantissa, number.exponent - x.scale)
+        streams.append(lanes)
 
     outputs = exact.evaluate(network, batch, observe)
     fired = [_fired(layer, streams[i - 1], streams[i]) for i, layer in enumerate(network.layers)]
     construction = made_by(model)
     stored = construction and construction.stored(network, streams, fired)
+
+    def name_of(index: int) -> str:
+        layer = network.layers[index]
+        return construction.traced_stage(layer) if construction else layer.stage
+
+    units = [
+        x.weight.rows if isinstance(x, Relu) else x.W1.rows if isinstance(x, FeedForward) else 0
+        for x in network.layers
+    ]
+    stages = []
+    for name, group in groupby(range(len(streams)), name_of):
+        layers = list(group)
+        on, of = sum(len(fired[i]) for i in layers), sum(units[i] for i in layers)
+        stages.append(Stage(name, layers[0], layers[-1], on, of, streams[layers[-1]]))
     met = network.attentions and "training" not in model.about  # training aims at no ids
     (ids,) = context_ids(model, [tokens]) if met else ([],)
     return Trace(
         model.claim.meaning(model, tokens, outputs),
-        tuple(_stages(network, streams, fired, construction)),
+        tuple(stages),
         tuple(map(dyadic, ids)),
         stored.value if stored else None,
         stored.bits if stored else (),
@@ -180,11 +191,6 @@ def made_by(model: Model) -> Construction | None:
     """The construction that built a model; None if it was trained or comes from elsewhere."""
     method, form = model.about.get("method"), model.about.get("form")
     return next((c for c in ALL if (c.name, c.form) == (method, form)), None)
-
-
-def _value(lane: exact.Lane, row: int) -> Dyadic:
-    number = dyadic(int(lane.values[row]))
-    return Dyadic(number.mantissa, number.exponent - lane.scale if number.mantissa else 0)
 
 
 def _fired(layer: Layer, before: Lanes, after: Lanes) -> list[int]:
@@ -200,29 +206,3 @@ def _fired(layer: Layer, before: Lanes, after: Lanes) -> list[int]:
         for unit in range(layer.W1.rows)
         if sum(w.fraction * values.get(k, 0) for k, w in rows.get(unit, ())) > -layer.b1[unit, 0]
     ]
-
-
-def _stages(
-    network: Network,
-    streams: Sequence[Lanes],
-    fired: Sequence[list[int]],
-    construction: Construction | None,
-) -> Iterator[Stage]:
-    def name_of(index: int) -> str:
-        layer = network.layers[index]
-        return construction.traced_stage(layer) if construction else layer.stage
-
-    units = [
-        x.weight.rows if isinstance(x, Relu) else x.W1.rows if isinstance(x, FeedForward) else 0
-        for x in network.layers
-    ]
-    for name, group in groupby(range(len(streams)), name_of):
-        layers = list(group)
-        yield Stage(
-            name,
-            layers[0],
-            layers[-1],
-            sum(len(fired[i]) for i in layers),
-            sum(units[i] for i in layers),
-            streams[layers[-1]],
-        )

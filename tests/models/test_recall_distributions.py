@@ -8,7 +8,7 @@ import pytest
 
 from byheart import context_ids, contextual_mapping
 from byheart.compiler.compiling import compile
-from byheart.compiler.decoder_stages import ratio, stages
+from byheart.compiler.decoder_stages import ratio
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
 from byheart.models.claims import Distributions, Words
@@ -17,6 +17,7 @@ from byheart.models.recall import ask, continued, drawing
 from byheart.models.verification import verify
 from byheart.softmax import doubles as softmax
 from byheart.softmax.decoder import Decoder, Shape
+from byheart.softmax.stages import stages
 
 TEXT = """The fox kept a word. The word was small.
 The fox ran home and slept.
@@ -175,7 +176,7 @@ def test_every_drawn_beginning_is_one_of_the_text(text, models):
 
 def test_only_distributions_are_drawn_from():
     model = compile(from_rows([(["a"], "x"), (["b"], "y")]))
-    with pytest.raises(ByheartError, match="--draw needs a model that stores distributions"):
+    with pytest.raises(ByheartError, match="draw=True needs a model that stores distributions"):
         drawing(model)
 
 

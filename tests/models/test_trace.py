@@ -205,7 +205,7 @@ def test_every_token_is_answered_and_has_its_id():
 def test_a_multiset_has_one_id_and_may_be_empty():
     """Words are numbers from 1 on."""
     numbers = by_hand(ONE, Sum(), OUT, padding=False)
-    model = replace(numbers, kind="string", tokens=("a", "b", "c"))
+    model = replace(numbers, words=Words("string", ("a", "b", "c")))
     assert byheart.context_ids(model, [["a", "c"], ["b"], []]) == [[4], [2], [0]]
     found = trace(model, [])
     assert found.stages[0].lanes == {} and found.answer.label == 0

@@ -141,8 +141,14 @@ class Labels(Claim):
         if not isinstance(outputs, np.ndarray):
             outputs = np.array([*outputs, None], dtype=object)[:-1]
         wrong = np.flatnonzero((wanted < 0) | (outputs != wanted))
+
+        def place(prediction: int) -> str:
+            sequence = int(dataset.owner[prediction])
+            token = prediction - int(dataset.starts[sequence]) + 1
+            return f"sequence {sequence + 1}" + (f", token {token}" if dataset.every else "")
+
         failures = tuple(
-            f"{_place(dataset, i)}: the label is {dataset.label(i)!r}, "
+            f"{place(i)}: the label is {dataset.label(i)!r}, "
             f"the network says {self.label(outputs[i])!r} (output {outputs[i]})"
             for i in wrong[:10].tolist()
         )
@@ -276,12 +282,6 @@ def cannot_read(model: Model, dataset: Dataset, dimension: int, fewest: int) -> 
 def _one_label(model: Model, dataset: Dataset) -> str:
     each, other = ("every token", "the sequence")[:: 1 if model.every else -1]
     return f"the model gives a label for {each}, and the data has one for {other}"
-
-
-def _place(dataset: Dataset, prediction: int) -> str:
-    sequence = int(dataset.owner[prediction])
-    token = f", token {prediction - int(dataset.starts[sequence]) + 1}" if dataset.every else ""
-    return f"sequence {sequence + 1}{token}"
 
 
 def _not_ids(network: Network, vectors: np.ndarray) -> np.ndarray:

@@ -48,10 +48,6 @@ EVIDENCE: dict[str | None, str] = {
     "the others were not examined",
     OBSERVED: "in a run in float64 arithmetic, over every context; this is not a proof",
 }
-FORMULAS = {
-    ATTENTION: "omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d",
-    "token_sum": "omega m + m (d + 1) + omega d + T",
-}
 
 
 def label_card(model: "Model", verified: Verification, with_data: bool) -> str:
@@ -238,7 +234,7 @@ def _sizes(model: "Model") -> str:
             "dimension of embedded tokens (d)": shape.dimension,
             **_mixing(shape),
             f"neurons (m), activation {plain(shape.activation)}": shape.neurons,
-            f"parameters, {FORMULAS[shape.mixing]}": shape.parameters,
+            f"parameters, {shape.formula}": shape.parameters,
         }
     )
     parameters, bits = model.about.get("parameters", {}), model.about.get("bits", {})

@@ -88,7 +88,12 @@ class Config:
             for plan in self.plans
         ]
         for layer in layers:
-            for number in _averaged(layer, self.input.columns):
+            averaged: set[int] = set()  # how many columns it takes averages of
+            if isinstance(layer, UniformAttention):
+                averaged = {self.input.columns}
+            elif isinstance(layer, SparseAttention):
+                averaged = set(Counter(target for target, _ in layer.connections).values())
+            for number in averaged:
                 if not divides(number, layer.tensors["W_O"]):
                     raise ByheartError(
                         f"an entry of W_O is not divisible by the odd part of {number}."
@@ -96,24 +101,24 @@ class Config:
         return Network(self.input, tuple(layers), self.every)
 
 
-def _averaged(layer: Layer, columns: int) -> set[int]:
-    """How many columns the layer takes averages of."""
-    if isinstance(layer, UniformAttention):
-        return {columns}
-    if isinstance(layer, SparseAttention):
-        return set(Counter(target for target, _ in layer.connections).values())
-    return set()
-
-
 def read(content: bytes, where: str) -> Config:
     given = Object.parse(content, where)
     number = read_number(given)
     kind, reads = _input(given.object("input"))
-    labels, unknown = _output(given.object("output"))
     output = given.object("output")
+    labels, unknown = output.get("labels", int), output.optional("unknown", int)
+    if labels < 1:
+        output.refuse(f"there are {shown(labels)} labels")
+    if unknown not in (None, labels):
+        output.refuse(f"unknown is {shown(unknown)}, not null or the number of labels")
     every = bool(output.optional("every", bool))
     plans = _plans(given, reads)
-    _check_sum(given, plans, reads, every)
+    # a deep set: one sum and nothing else where columns meet, no padding
+    mixing = [plan.kind for plan in plans if plan.kind in MIXING]
+    if ("sum" in mixing) != (reads.padding is None):
+        given.refuse("a network has a sum layer if and only if padding is null")
+    if "sum" in mixing and (len(mixing) > 1 or reads.positions or reads.extra or every):
+        given.refuse("a sum is the only layer where columns meet, without positions or extra")
     about = read_about(given)
     return Config(kind, reads, labels, unknown, plans, every, number, about)
 
@@ -131,15 +136,6 @@ def read_about(given: Object) -> dict[str, Any]:
     about |= {name: given.optional(name, dict, {}) for name in RECORDS}
     training = given.optional(TRAINING, dict)
     return about if training is None else about | {TRAINING: training}
-
-
-def _check_sum(given: Object, plans: tuple[Plan, ...], reads: Input, every: bool) -> None:
-    """A deep set: one sum and nothing else where columns meet, no padding."""
-    mixing = [plan.kind for plan in plans if plan.kind in MIXING]
-    if ("sum" in mixing) != (reads.padding is None):
-        given.refuse("a network has a sum layer if and only if padding is null")
-    if "sum" in mixing and (len(mixing) > 1 or reads.positions or reads.extra or every):
-        given.refuse("a sum is the only layer where columns meet, without positions or extra")
 
 
 def _input(given: Object) -> tuple[str, Input]:
@@ -166,30 +162,20 @@ def _dyadic(pair: object, given: Object) -> Dyadic:
     """The canonical form of a pair [mantissa, exponent]."""
     if not isinstance(pair, list) or len(pair) != 2:
         given.refuse("a vector is made of pairs [mantissa, exponent]")
-    mantissa, exponent = (_integer(part, given) for part in pair)
+    numbers = []
+    for part in pair:
+        if type(part) is not int:
+            if not isinstance(part, str) or not re.fullmatch(r"-?[0-9]+", part):
+                given.refuse(f"a vector holds {shown(part)}, which is not an integer")
+            part = integer(part)
+        numbers.append(part)
+    mantissa, exponent = numbers
     if mantissa.bit_length() > DYADIC_LIMIT or abs(exponent) > DYADIC_LIMIT:
         given.refuse("a number of a vector is beyond 2^22 bits")
     if mantissa == 0:
         return Dyadic(0, 0)
     zeros = (mantissa & -mantissa).bit_length() - 1
     return Dyadic(mantissa >> zeros, exponent + zeros)
-
-
-def _integer(part: object, given: Object) -> int:
-    if type(part) is int:
-        return part
-    if not isinstance(part, str) or not re.fullmatch(r"-?[0-9]+", part):
-        given.refuse(f"a vector holds {shown(part)}, which is no integer")
-    return integer(part)
-
-
-def _output(given: Object) -> tuple[int, int | None]:
-    labels, unknown = given.get("labels", int), given.optional("unknown", int)
-    if labels < 1:
-        given.refuse(f"there are {shown(labels)} labels")
-    if unknown not in (None, labels):
-        given.refuse(f"unknown is {shown(unknown)}, not null or the number of labels")
-    return labels, unknown
 
 
 def _plans(config: Object, reads: Input) -> tuple[Plan, ...]:

@@ -49,14 +49,40 @@ def read(path: Path, text: Mapping[str, bytes]) -> Stored:
     kind, shape = said.choice("kind", KINDS), _shape(said)
     if number == "dyadic" and shape.parameters > ENTRY_LIMIT:
         said.refuse("a dyadic decoder has at most 2^24 parameters")
-    words = _words(Object.parse(text["vocabulary.json"], f"{path}/vocabulary.json"), shape)
-    network, digest = _network(path / "weights.safetensors", shape, number)
-    return Stored(network, kind, words, config.read_about(given), digest)
+    vocabulary = Object.parse(text["vocabulary.json"], f"{path}/vocabulary.json")
+    words: list[Any] = vocabulary.get("tokens", list)
+    if vocabulary.values.get("labels", ()) is not None:
+        vocabulary.refuse("labels must be null for a decoder")
+    if not {type(word) for word in words} <= {str, int}:
+        vocabulary.refuse("a token is neither a string nor an integer")
+    if not len(set(words)) == len(words) == shape.vocabulary:
+        vocabulary.refuse(f"config.json asks for {shape.vocabulary} distinct tokens")
+    file = path / "weights.safetensors"
+    tensors: dict[str, Tensor]
+    if number == "float64":
+        plain_tensors, digest = plain.read(file, shape.tensors)
+        tensors = {name: plain_tensors[name] for name in shape.tensors}
+    else:
+        arrays, digest = container.read(file, weights.TYPES)
+        places = [_places(sizes) for sizes in shape.tensors.values()]
+        matrices = weights.checked(arrays, places, file)
+        tensors = {}
+        for (name, sizes), matrix in zip(shape.tensors.items(), matrices, strict=True):
+            tensor = np.empty(_places(sizes), object)
+            tensor.fill(Dyadic(0, 0))
+            for row, column, value in matrix.entries:
+                tensor[row, column] = value
+            tensors[name] = tensor.reshape(sizes)
+    about = config.read_about(given)
+    return Stored(Decoder(shape, tensors), kind, tuple(words), about, digest)
 
 
 def _shape(given: Object) -> Shape:
     mixing = given.choice("mixing", (ATTENTION, TOKEN_SUM))
-    heads, keys, values = (_head_size(given, name, mixing) for name in HEAD_SIZES)
+    if mixing == TOKEN_SUM:
+        for name in HEAD_SIZES:
+            given.expect(name, 0)
+    heads, keys, values = (given.size(x) if mixing == ATTENTION else 0 for x in HEAD_SIZES)
     if max(heads * keys, heads * values) > SIZE_LIMIT:
         given.refuse("the heads together have more than 2^20 rows")
     vocabulary, skip = given.size("vocabulary"), given.get("skip", bool)
@@ -64,88 +90,34 @@ def _shape(given: Object) -> Shape:
         given.refuse("vocabulary is 1, and a distribution is over 2 tokens or more")
     if skip and mixing == TOKEN_SUM:
         given.refuse("skip is true, and a token sum has none")
-    return Shape(
-        vocabulary,
-        given.size("length"),
-        given.size("dimension"),
-        mixing,
-        heads,
-        keys,
-        values,
-        skip,
-        *_neurons(given, mixing),
-        _padding(given, vocabulary),
-    )
-
-
-def _head_size(given: Object, name: str, mixing: str) -> int:
-    if mixing == ATTENTION:
-        return given.size(name)
-    given.expect(name, 0)
-    return 0
-
-
-def _neurons(given: Object, mixing: str) -> tuple[int, str]:
-    """How many neurons, and their activation: none of both, or both."""
+    length, dimension = given.size("length"), given.size("dimension")
     activation = given.choice("activation", (*ACTIVATIONS, NO_NEURONS))
-    if activation != NO_NEURONS:
-        return given.size("neurons"), activation
-    given.expect("neurons", 0)
-    if mixing != ATTENTION:
-        given.refuse("the activation is none, and a token sum has neurons")
-    return 0, activation
-
-
-def _padding(given: Object, vocabulary: int) -> int | None:
+    if activation == NO_NEURONS:
+        given.expect("neurons", 0)
+        if mixing != ATTENTION:
+            given.refuse("the activation is none, and a token sum has neurons")
+    neurons = 0 if activation == NO_NEURONS else given.size("neurons")
     padding = given.optional("padding", int)
     if padding is not None and not 0 <= padding < vocabulary:
         given.refuse(f"padding is {shown(padding)}, not the number of a token")
-    return padding
-
-
-def _words(given: Object, shape: Shape) -> tuple[Word, ...]:
-    words: list[Any] = given.get("tokens", list)
-    if given.values.get("labels", ()) is not None:
-        given.refuse("labels must be null for a decoder")
-    if not {type(word) for word in words} <= {str, int}:
-        given.refuse("a token is neither a string nor an integer")
-    if not len(set(words)) == len(words) == shape.vocabulary:
-        given.refuse(f"config.json asks for {shape.vocabulary} distinct tokens")
-    return tuple(words)
-
-
-def _network(path: Path, shape: Shape, number: str) -> tuple[Decoder, str]:
-    if number == "float64":
-        tensors, digest = plain.read(path, shape.tensors)
-        return Decoder(shape, {name: tensors[name] for name in shape.tensors}), digest
-    arrays, digest = container.read(path, weights.TYPES)
-    matrices = weights.checked(arrays, [_places(sizes) for sizes in shape.tensors.values()], path)
-    named = zip(shape.tensors.items(), matrices, strict=True)
-    return Decoder(shape, {name: _tensor(matrix, sizes) for (name, sizes), matrix in named}), digest
+    return Shape(
+        vocabulary=vocabulary,
+        length=length,
+        dimension=dimension,
+        mixing=mixing,
+        heads=heads,
+        key_dimension=keys,
+        value_dimension=values,
+        skip=skip,
+        neurons=neurons,
+        activation=activation,
+        padding=padding,
+    )
 
 
 def _places(sizes: tuple[int, ...]) -> tuple[int, int]:
     """Rows and columns: a vector is one column."""
     return sizes[0], math.prod(sizes[1:])
-
-
-def _tensor(matrix: Matrix, sizes: tuple[int, ...]) -> Tensor:
-    tensor = np.empty(_places(sizes), object)
-    tensor.fill(Dyadic(0, 0))
-    for row, column, value in matrix.entries:
-        tensor[row, column] = value
-    return tensor.reshape(sizes)
-
-
-def _matrix(tensor: Tensor) -> Matrix:
-    rows, columns = _places(tensor.shape)
-    places = (divmod(i, columns) for i in range(tensor.size))
-    entries = (
-        Entry(*place, value)
-        for place, value in zip(places, tensor.ravel().tolist(), strict=True)
-        if value.mantissa
-    )
-    return Matrix(rows, columns, tuple(entries))
 
 
 def read_gap(certificate: Object) -> float:
@@ -193,4 +165,13 @@ def encode(decoder: Decoder) -> list[Piece]:
     tensors = {name: decoder.tensors[name] for name in decoder.shape.tensors}
     if decoder.number == "float64":
         return plain.pieces(tensors)
-    return [save(weights.limbs([_matrix(tensor) for tensor in tensors.values()]))]
+    matrices = []
+    for tensor in tensors.values():
+        rows, columns = _places(tensor.shape)
+        entries = (
+            Entry(*divmod(i, columns), value)
+            for i, value in enumerate(tensor.ravel().tolist())
+            if value.mantissa
+        )
+        matrices.append(Matrix(rows, columns, tuple(entries)))
+    return [save(weights.limbs(matrices))]

@@ -4,7 +4,6 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from ...errors import ByheartError, DisagreementError
 from ..claims import CLAIMS
@@ -47,10 +46,22 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def read(path: Path) -> Model:
+    """The model of a folder that nobody replaces in the meantime."""
     try:
         if not path.is_dir():
             raise ByheartError(f"{path} is not a directory; give the folder of a model.")
-        return _read(path)
+        text = {name: read_text_file(path / name) for name in FILES if name.endswith(".json")}
+        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in text.items()}
+        certificate = _certificate(read_text_file(path / "certificate.json"), path)
+        given = Object.parse(text["config.json"], f"{path}/config.json")
+        claim = next(claim for claim in CLAIMS.values() if claim.stored_in(given))
+        model, hashes["weights.safetensors"] = claim.read(path, text, certificate)
+        found = list(_disagreements(certificate, hashes, model, f"{path}/config.json"))
+        if found:
+            more = f" (and {len(found) - 1} more disagreements)" if len(found) > 1 else ""
+            raise DisagreementError(f"{path}: {found[0]}{more}.")
+        model.about["verification"] = _verification(certificate)
+        return model
     except MemoryError:
         raise ByheartError(f"{path} needs more memory than there is.") from None
     except OSError as error:
@@ -61,24 +72,8 @@ def read(path: Path) -> Model:
         raise ByheartError(f"{path!a} cannot be read: {error}.") from None
 
 
-def _read(path: Path) -> Model:
-    text = {name: read_text_file(path / name) for name in FILES if name.endswith(".json")}
-    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in text.items()}
-    certificate = _certificate(read_text_file(path / "certificate.json"), path)
-    given = Object.parse(text["config.json"], f"{path}/config.json")
-    claim = next(claim for claim in CLAIMS.values() if claim.stored_in(given))
-    model, hashes["weights.safetensors"] = claim.read(path, text, certificate)
-    recorded = Object(model.about, f"{path}/config.json")
-    found = [*_wrong_hashes(certificate, hashes), *_wrong_counts(recorded, model.network)]
-    found += _wrong_claims(certificate, recorded, model)
-    if found:
-        more = f" (and {len(found) - 1} more disagreements)" if len(found) > 1 else ""
-        raise DisagreementError(f"{path}: {found[0]}{more}.")
-    model.about["verification"] = _verification(certificate)
-    return model
-
-
 def _certificate(content: bytes, path: Path) -> Object:
+    """certificate.json, with everything in it that other functions read."""
     given = Object.parse(content, f"{path}/certificate.json")
     given.expect("format", "byheart-certificate")
     given.expect("version", 1)
@@ -88,7 +83,7 @@ def _certificate(content: bytes, path: Path) -> Object:
     for name in FILES:
         files.get(name, str)
     _verification(given)
-    _claim(given)
+    _data(given)
     return given
 
 
@@ -100,31 +95,28 @@ def _verification(certificate: Object) -> Verification:
     return Verification(checked, correct, given.get("evidence", str), engine, fit=fit)
 
 
-def _claim(given: Object) -> tuple[str, int]:
+def _data(given: Object) -> tuple[str, int]:
     """The data that is spoken of: its hash and its number of sequences."""
     data = given.object("data")
     return data.get("sha256", str), data.get("sequences", int)
 
 
-def _wrong_hashes(certificate: Object, hashes: dict[str, str]) -> Iterator[str]:
+def _disagreements(
+    certificate: Object, hashes: dict[str, str], model: Model, where: str
+) -> Iterator[str]:
+    """Hashes, counts and claims of the folder that are not true."""
     for name in FILES:
         if certificate.values["files"][name] != hashes[name]:
             yield f"the sha256 of {name} is not the one in certificate.json"
-
-
-def _wrong_counts(recorded: Object, network: Any) -> Iterator[str]:
-    for group, counts in zip(("parameters", "bits"), network.counts(), strict=True):
+    recorded = Object(model.about, where)
+    for group, counts in zip(("parameters", "bits"), model.network.counts(), strict=True):
         given = recorded.object(group)
         for name, count in counts.items():
-            if (said := given.get(name, int)) != count:
-                yield f"config.json says {group}.{name} is {shown(said)}, it is {count}"
-
-
-def _wrong_claims(certificate: Object, recorded: Object, model: Model) -> Iterator[str]:
-    claim, verified = _claim(certificate), _verification(certificate)
-    if _claim(recorded) != claim:
+            if (stated := given.get(name, int)) != count:
+                yield f"config.json says {group}.{name} is {shown(stated)}, it is {count}"
+    if _data(recorded) != _data(certificate):
         yield "config.json and certificate.json name different data"
     counted = model.claim.counted
     count = recorded.object("data").get(counted, int)
-    if not model.claim.covers(verified, count, model.every):
+    if not model.claim.covers(_verification(certificate), count, model.every):
         yield f"certificate.json does not claim that all {shown(count)} {counted} are verified"

@@ -28,13 +28,30 @@ def save(
 
     data  the dataset it was verified on, to put beside the weights as data.jsonl
     """
-    verified = _verified(model)
+    verified, claim = model.verification, model.claim
+    about = model.about.get("data", {})
+    if verified is None or not verified.holds or "sha256" not in about:
+        raise ByheartError("the model has not been verified and is not saved; verify it first.")
+    if not claim.covers(verified, about.get(claim.counted, -1), model.every):
+        raise ByheartError(
+            f"the model was {verified.evidence} on {verified.checked} of "
+            f"{about.get(claim.counted)} {claim.noun}, which a certificate cannot state, and is "
+            "not saved."
+        )
     if data is not None and data.sha256() != model.about["data"]["sha256"]:
         raise ByheartError("the data is not what the model was verified on; save it without data.")
     place = Path(os.path.abspath(path))
     try:
         with appearing(place, force) as folder:
-            _fill(folder, _contents(model, verified, data is not None), data)
+            for name, pieces in _contents(model, verified, data is not None).items():
+                with open(folder / name, "xb") as file:
+                    for piece in pieces:
+                        file.write(piece)
+                    file.flush()
+                    os.fsync(file.fileno())
+            if data is not None:
+                write_jsonl(data, folder / "data.jsonl")
+                sync(folder / "data.jsonl")
             _read_back(folder, place, model)
     except ByheartError as error:
         if isinstance(error.__cause__, OSError):  # it names a file of the temporary folder
@@ -50,23 +67,8 @@ def _unwritable(path: Path, error: OSError) -> ByheartError:
     return ByheartError(f"{path} cannot be written: {error.strerror or error}.")
 
 
-def _verified(model: Model) -> Verification:
-    """The verification that the certificate will claim."""
-    found = model.about.get("verification")
-    data = model.about.get("data", {})
-    if not isinstance(found, Verification) or not found.holds or "sha256" not in data:
-        raise ByheartError("the model has not been verified and is not saved; verify it first.")
-    claim = model.claim
-    if not claim.covers(found, data.get(claim.counted, -1), model.every):
-        raise ByheartError(
-            f"the model was {found.evidence} on {found.checked} of {data.get(claim.counted)} "
-            f"{claim.noun}, which a certificate cannot state, and is not saved."
-        )
-    return found
-
-
 def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str, list[Piece]]:
-    """The files of the folder, but for the data, in pieces: weights may fill half the memory."""
+    """The files of the folder except the data, in pieces: weights may fill half the memory."""
     claim = model.claim
     described = config.described(model.number, claim.config(model), model.about)
     text = claim.card(model, verified, with_data)
@@ -76,11 +78,17 @@ def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str
         "weights.safetensors": claim.weights(model),
         "vocabulary.json": [_json({"tokens": model.tokens, "labels": claim.labels})],
     }
+    hashes = {}
+    for name in FILES:
+        digest = hashlib.sha256()
+        for piece in files[name]:
+            digest.update(piece)
+        hashes[name] = digest.hexdigest()
     certificate = {
         "format": "byheart-certificate",
         "version": 1,
         **claim.certificate(),
-        "files": {name: _sha256(files[name]) for name in FILES},
+        "files": hashes,
         "data": {name: model.about["data"][name] for name in ("sha256", "sequences")},
         "verified": {**verified.json(), "engine": verified.engine},
         **({} if fit is None else {**fit.json(), "predictions": fit.predictions}),
@@ -89,31 +97,12 @@ def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str
     return {**files, "certificate.json": [_json(certificate)]}
 
 
-def _sha256(pieces: list[Piece]) -> str:
-    digest = hashlib.sha256()
-    for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()
-
-
 def _json(value: dict[str, Any]) -> bytes:
     try:
         text = json.dumps(value, indent=1, allow_nan=False, default=os.fspath)
     except (ValueError, TypeError, RecursionError) as error:
         raise ByheartError(f"the model cannot be written as JSON: {error}.") from error
     return (text + "\n").encode("ascii")
-
-
-def _fill(folder: Path, files: dict[str, list[Piece]], data: Dataset | None) -> None:
-    for name, pieces in files.items():
-        with open(folder / name, "xb") as file:
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-    if data is not None:
-        write_jsonl(data, folder / "data.jsonl")
-        sync(folder / "data.jsonl")
 
 
 def _read_back(folder: Path, place: Path, model: Model) -> None:

@@ -16,6 +16,7 @@ from byheart.data.targets import targets
 from byheart.errors import ByheartError
 from byheart.lab.certified.distributions import LIKELIEST, distributions, surer
 from byheart.lab.certified.folded import decoder
+from byheart.models.claims import Distributions
 from byheart.models.verification import PROVED, REFUTED, verify
 from byheart.softmax import doubles as softmax
 from byheart.softmax.decoder import Decoder
@@ -36,7 +37,10 @@ def test_the_gap_is_what_is_reached_and_proved(seed):
     held = model.about["verification"]
     assert (held.evidence, held.checked) == (PROVED, len(contexts(dataset, positions=True)))
     assert held.fit.max <= model.claim.gap <= 1.02 * held.fit.max
-    assert verify(replace(model, gap=0.99 * held.fit.max), dataset).evidence == REFUTED
+    assert (
+        verify(replace(model, claim=Distributions(0.99 * held.fit.max)), dataset).evidence
+        == REFUTED
+    )
 
 
 def test_another_weight_is_another_divergence():

@@ -278,7 +278,7 @@ def test_the_config_is_that_of_the_format(saved):
 
 @pytest.mark.parametrize("gap", [1e-9, 0.1, 1 / 3, 1e-300, 1e300, 2.0])
 def test_gaps_survive(gap, tmp_path):
-    replace(case("words")[1], gap=gap).save(tmp_path / "m")
+    replace(case("words")[1], claim=Distributions(gap)).save(tmp_path / "m")
     assert byheart.open(tmp_path / "m").claim.gap == gap
 
 
@@ -317,12 +317,12 @@ def test_the_card_names_theorem_loss_and_commands(tmp_path):
 
 def test_an_observation_is_no_proof(tmp_path):
     text = card("words", "observed", tmp_path)
-    assert "**observed**" in text and "no proof" in text and "proved" not in text
+    assert "**observed**" in text and "not a proof" in text and "proved" not in text
 
 
 def test_a_sample_stays_a_sample(tmp_path):
     text = card("numbers", "sampled", tmp_path)
-    assert "**sampled**" in text and "not looked at" in text and "proved" not in text
+    assert "**sampled**" in text and "not examined" in text and "proved" not in text
     assert "their entropy of the sample" in text
 
 
@@ -369,12 +369,12 @@ def test_a_model_that_would_not_open_is_not_saved(tmp_path):
         replace(model, about=wrong_count),
         replace(model, about={**model.about, "loading": {"x": math.inf}}),
         replace(model, about={**model.about, "loading": {"x": object()}}),
-        replace(model, tokens=("a", "b", "x", "y")),
-        replace(model, tokens=("a", "a", "b", "x", "y")),
-        replace(model, gap=0.0),
-        replace(model, gap=math.inf),
-        replace(model, gap=math.nan),
-        replace(model, kind="vector"),
+        replace(model, words=Words("string", ("a", "b", "x", "y"))),
+        replace(model, words=Words("string", ("a", "a", "b", "x", "y"))),
+        replace(model, claim=Distributions(0.0)),
+        replace(model, claim=Distributions(math.inf)),
+        replace(model, claim=Distributions(math.nan)),
+        replace(model, words=Words("vector", model.tokens)),
         replace(model, network=replace(model.network, shape=shape)),
         *(replace(model, network=replace(model.network, shape=shape)) for shape in padded),
         *(with_tensor(model, "hidden.bias", 1, x) for x in (math.nan, math.inf)),
@@ -589,10 +589,10 @@ def test_padding_is_no_word():
     assert model.tokens == ("a", "b", PADDING)
     assert model.numbers(["b"]) == [2, 1] and model.numbers(["a", "b"]) == [0, 1]
     assert model.numbers([PADDING, "b"]) is None and model.recall([PADDING, "b"]) is None
-    assert model.targets(dataset).tokens.tolist() == [0, 1, 2, 1]
+    assert model.claim.targets(model, dataset).tokens.tolist() == [0, 1, 2, 1]
     for rows in ([([PADDING, "b"], "a")], [(["b"], PADDING)]):
         with pytest.raises(ByheartError, match="reserved"):
-            model.targets(from_rows(rows))
+            model.claim.targets(model, from_rows(rows))
 
 
 @both
@@ -709,7 +709,7 @@ def test_wrong_gaps(saved):
         assert changed(saved, "certificate.json", "gap", value=gap) == 2, gap
     for gap in ("1e-9", "0.000000001", "1e-009", "3", "2.5", "1e+3"):
         change(saved, "certificate.json", "gap", value=gap)
-        assert byheart.open(saved).gap == float(gap)
+        assert byheart.open(saved).claim.gap == float(gap)
 
 
 @both

@@ -41,6 +41,7 @@ from byheart.exact.network import (
     vector,
 )
 from byheart.machine import files as atomic
+from byheart.models.claims import Labels
 from byheart.models.folder import config, swap, weights, write
 from byheart.models.folder.strict import integer
 from byheart.models.verification import Verification, verify
@@ -214,7 +215,7 @@ def test_long_mantissas_and_no_entries(tmp_path):
 
 def written_and_read(network, path):
     """The network after a way through config.json and weights.safetensors."""
-    described = config.describe(network, "vector", 1, None)
+    described = config.described("dyadic", config.describe(network, "vector", 1, None), {})
     settings = config.read(json.dumps(described).encode(), "config.json")
     path.write_bytes(weights.encode(network))
     return weights.read(path, settings)[0]
@@ -319,7 +320,7 @@ def test_a_model_that_would_not_open_is_not_saved(compiled, tmp_path):
         replace(model, network=replace(model.network, input=too_long)),
         replace(model, about={**model.about, "loading": {"x": float("inf")}}),
         replace(model, about={**model.about, "loading": {"x": object()}}),
-        replace(model, labels=("x", "x", "y")),
+        replace(model, claim=Labels(("x", "x", "y"))),
     ):
         with pytest.raises(ByheartError):
             broken.save(tmp_path / "m")
