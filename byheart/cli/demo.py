@@ -1,25 +1,33 @@
 """demo: the book on the screen, word by word, and the size of what holds it."""
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console, Group
-from rich.table import Table
 from rich.text import Text
 
-from ..commands import demo as command
+from ..commands.demo import demo, perform, prepare
 from ..commands.models import check_output
-from .output import console, gap, kept, number, print_json, verdict
+from .options import Force, Json
+from .output import columns, console, gap, kept, number, print_json, verdict
 from .progress import watching
 
 ORNAMENT = "❦"
 INDENT, WIDTH = "  ", 76
 
 
-def run(output: Path | None, force: bool, json: bool) -> None:
+def command(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Also keep the model here.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Compile the built-in book, prove it, recite it, show its size. Needs no file."""
     if json:
         with watching() as watch:
-            answer = command.demo(output, force=force, watch=watch)
+            answer = demo(output, force=force, watch=watch)
         print_json(answer)
     else:
         answer = show(console(), output, force)
@@ -33,16 +41,20 @@ def show(screen: Console, output: Path | None = None, force: bool = False) -> di
         check_output(output, force)
     screen.print("A small book becomes a transformer: given any beginning, the next word.\n")
     with watching() as watch:
-        prepared = command.prepare(output, force=force, watch=watch)
+        prepared = prepare(output, force=force, watch=watch)
     screen.print(verdict(prepared.answer))
     screen.print("\nNow without the book, from the weights alone, beginning with its first word:\n")
     page = Page(screen)
-    answer = command.perform(prepared, page.say)
+    answer = perform(prepared, page.say)
     page.close()
-    screen.print(_recited(answer))
-    screen.print(_sizes(answer))
+    if answer["recited"]:
+        words = f"recited  {number(answer['words'])} words and marks, all as in the book\n"
+        screen.print(Text(words, "bold green"))
+    else:
+        screen.print(Text("refuted  the recitation is not the book\n", "bold red"))
+    screen.print(sizes(answer))
     if output is not None:
-        kept(screen, output)
+        kept(output, screen)
     return answer
 
 
@@ -54,49 +66,34 @@ class Page:
 
     def say(self, word: str) -> None:
         if word == ORNAMENT:
-            return self._ornament()
+            self.print(f"\n\n{INDENT}{ORNAMENT.center(WIDTH).rstrip()}\n\n", "yellow")
+            self.line = ""
+            return
         space = gap(self.line, word)
-        if space and len(self.line) + len(word) + self._room(word) > WIDTH:
-            self._print("\n")
+        room = 2 if gap(word, "x") else 10  # for a mark, or for the word after an opening quote
+        if space and len(self.line) + len(word) + room > WIDTH:
+            self.print("\n")
             self.line, space = "", ""
-        self._print((space if self.line else INDENT) + word, "italic")
+        self.print((space if self.line else INDENT) + word, "italic")
         self.line += space + word
 
-    def _room(self, word: str) -> int:
-        """What must fit behind a word: a mark, or the word that an opening quote waits for."""
-        return 2 if gap(word, "x") else 10
-
-    def _ornament(self) -> None:
-        self._print(f"\n\n{INDENT}{ORNAMENT.center(WIDTH).rstrip()}\n\n", "yellow")
-        self.line = ""
-
     def close(self) -> None:
-        self._print("\n\n")
+        self.print("\n\n")
 
-    def _print(self, text: str, style: str = "") -> None:
+    def print(self, text: str, style: str = "") -> None:
         self.screen.print(Text(text, style=style), end="", soft_wrap=True)
         self.screen.file.flush()
 
 
-def _recited(answer: dict) -> Text:
-    if answer["recited"]:
-        return Text(
-            f"recited  {number(answer['words'])} words and marks, all as in the book\n",
-            "bold green",
-        )
-    return Text("refuted  the recitation is not the book\n", "bold red")
-
-
-def _sizes(answer: dict) -> Group:
+def sizes(answer: dict) -> Group:
     """The model beside the limit of information and the paper's own construction."""
     data, bits = answer["dataset"], answer["bits"]
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    table = columns(3)
     table.add_column("size", style="cyan")
     table.add_column("parameters", justify="right")
     table.add_column("bits", justify="right")
-    table.add_row(
-        "this transformer", number(answer["parameters"]["nonzero"]), number(bits["total"])
-    )
+    own = number(answer["parameters"]["nonzero"])
+    table.add_row("this transformer", own, number(bits["total"]))
     table.add_row("information limit", "", number(round(bits["information"])))
     table.add_row("the paper's own construction", number(answer["faithful_parameters"]), "")
     remark = (

@@ -4,40 +4,47 @@ A construction is predicted or built: its size in closed form where there is one
 network that was verified. One that does not apply says why, in the words of compile's refusal.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 
 from ..constructions import ALL
 from ..constructions.base import Construction, Options, Report
-from ..data.contexts import occurring
+from ..data.contexts import RESOLUTIONS, occurring
 from ..data.dataset import Dataset
 from ..errors import ByheartError
+from ..machine.watch import SILENT, Watch
 from ..theory import Question, answers
-from ..theory.dana2024.associations import Row as Association
 from ..theory.dana2024.associations import Task
 from ..theory.dana2024.associations import rows as associations
+from ..theory.facts import data_facts
 from .compiling import compile, orders, prepare
+from .tables import html_table, text_table
 
 PREDICTED = "predicted: nothing was built."
-SEARCHED = "its size is found by a search: --build measures it."
+SEARCHED = "its size is found by a search: build=True measures it."
 FEWEST, BITS = "parameters", "bits"
+COUNTS = ("sequences", "contexts", "labels", "length", "vocabulary")
+COLUMNS = ("parameters", "bits", "depth", "evidence", "kind", "")
 LANES = 10  # of heads, and the dimension, as attention-only has them by default
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one construction or bound says.
+    """One construction or bound.
 
-    direction   "at_most": so many are enough; "at_least": with fewer it is impossible
-    parameters  nonzero ones; of a decoder, all; None where it is not known, here and below
-    bits        of all parameters together
-    evidence    of a network that was built, else None
-    seconds     to build and to verify it
-    reason      why it does not apply, or how its size is known
+    Attributes:
+        name: The method with its form, or the theorem.
+        kind: construction, trained, saved or bound.
+        direction: "at_most": this many are enough; "at_least": with fewer it is impossible.
+        parameters: Nonzero ones; of a decoder, all. None where it is not known, here and below.
+        bits: Of all parameters together.
+        evidence: For a network that was built.
+        seconds: To build and to verify it.
+        reason: Why it does not apply, or how its size is known.
     """
 
     name: str
-    kind: str  # construction, trained, saved or bound
+    kind: str
     direction: str
     parameters: int | float | None = None
     bits: int | float | None = None
@@ -67,18 +74,126 @@ class Choice:
         return self.positions, self.on_conflict
 
 
+@dataclass(frozen=True)
+class Step:
+    """The rows of a dataset, or of its first sequences, with its counts."""
+
+    dataset: dict[str, int]
+    rows: tuple[Row, ...]
+
+    def json(self) -> dict:
+        return {"dataset": dict(self.dataset), "rows": [row.json() for row in self.rows]}
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Every construction and bound for a dataset, smallest first.
+
+    Attributes:
+        built: Whether sizes were measured on networks that were built, not predicted.
+        steps: Growing prefixes of the data, or the data alone.
+        swept: Whether prefixes were asked for.
+    """
+
+    built: bool
+    steps: tuple[Step, ...]
+    swept: bool
+
+    @property
+    def dataset(self) -> dict[str, int]:
+        """Counts of the data, or of its longest prefix."""
+        return self.steps[-1].dataset
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of the data, or of its longest prefix."""
+        return self.steps[-1].rows
+
+    def json(self) -> dict:
+        return {
+            **self.steps[-1].json(),
+            "built": self.built,
+            "sweep": [step.json() for step in self.steps] if self.swept else [],
+        }
+
+    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
+        """Title, names of the columns, and one row for each that applies."""
+        sizes = [(row.parameters, row.bits, row.depth) for row in self.rows]
+        about = [(row.evidence, row.kind, row.name) for row in self.rows]
+        applies = [row.applies for row in self.rows]
+        rows = [(*x, *y) for x, y, here in zip(sizes, about, applies, strict=True) if here]
+        return ", ".join(f"{self.dataset[name]:,} {name}" for name in COUNTS), COLUMNS, rows
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self.table())
+
+
 def compare(
+    data: Dataset,
+    sweep: Iterable[int] | None = None,
+    build: bool = False,
+    models: Iterable[Callable[[Dataset], Row]] = (),
+    *,
+    positions: bool | None = None,
+    on_conflict: str = "refuse",
+    seed: int = 0,
+    watch: Watch = SILENT,
+) -> Comparison:
+    """Every construction and every bound for a dataset, side by side.
+
+    Args:
+        data: What is to be memorised.
+        sweep: Numbers of sequences: compare for the first of them, each; by default for all.
+        build: Build and verify each construction: sizes are measured, not predicted.
+        models: What makes the row of a model for a dataset, to stand beside the constructions.
+        positions: As in `compile`.
+        on_conflict: As in `compile`.
+        seed: Random seed.
+        watch: Told of each construction before it is tried.
+
+    Returns:
+        The rows, smallest first; what does not apply has the reason, in the words of `compile`.
+
+    Example:
+        >>> from byheart import from_rows
+        >>> found = compare(from_rows([(["a"], "x"), (["b"], "y")]))
+        >>> next(row.parameters for row in found.rows if row.name == "one-layer")
+        54
+    """
+    if on_conflict not in RESOLUTIONS:
+        names = ", ".join(RESOLUTIONS)
+        raise ByheartError(f"on_conflict must be one of {names}, not {on_conflict!r}.")
+    counts = sorted(set(sweep or ())) or [len(data)]
+    if counts[0] < 1 or counts[-1] > len(data):
+        wrong = counts[0] if counts[0] < 1 else counts[-1]
+        raise ByheartError(f"sweep: the data has {len(data):,} sequences, not {wrong:,}.")
+    choice = Choice(build, positions, on_conflict, seed)
+    makers, steps = tuple(models), []
+    for count in counts:
+        part = data if count == len(data) else beginning(data, count)
+        facts = data_facts(part)
+        watch.stage("comparing")
+        others = [make(part) for make in makers]
+        rows = all_rows(part, Question(facts), choice, watch.note, others)
+        steps.append(Step({name: getattr(facts, name) for name in COUNTS}, tuple(rows)))
+    return Comparison(build, tuple(steps), sweep is not None)
+
+
+def all_rows(
     dataset: Dataset,
     question: Question,
     choice: Choice = Choice(),  # noqa: B008 - frozen
     report: Report = lambda sentence: None,
     others: Iterable[Row] = (),
 ) -> list[Row]:
-    """A row a construction and a bound, smallest first, with other rows among them."""
+    """One row per construction and bound, smallest first, with other rows among them."""
     found = list(others)
     for construction in ALL:
         report(named(construction))
-        found.append(_row(construction, dataset, choice, report))
+        found.append(construction_row(construction, dataset, choice, report))
     return ordered([*found, *bound_rows(question), *association_rows(question)])
 
 
@@ -96,39 +211,36 @@ def ordered(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=place)
 
 
-def _row(construction: Construction, dataset: Dataset, choice: Choice, report: Report) -> Row:
+def construction_row(
+    construction: Construction, dataset: Dataset, choice: Choice, report: Report
+) -> Row:
+    """The size of a construction, measured or predicted; or why it does not apply."""
     row = Row(named(construction), "construction", "at_most")
-    fill = _built if choice.build else _predicted
+    positions, on_conflict = choice.of(construction)
     try:
-        return fill(row, construction, dataset, choice, report)
+        if not choice.build:
+            options = Options(positions=orders(construction, dataset, positions), seed=choice.seed)
+            ready = prepare(construction, dataset, options, on_conflict)
+            size = construction.predict(*ready, options)
+            if size is None:
+                return replace(row, reason=SEARCHED)
+            return replace(row, parameters=size.parameters, depth=size.depth, reason=PREDICTED)
+        model = compile(
+            dataset,
+            method=construction.name,
+            form=construction.form,
+            positions=positions,
+            on_conflict=on_conflict,
+            seed=choice.seed,
+            report=report,
+        )
     except ByheartError as error:
         return replace(row, applies=False, reason=str(error))
-
-
-def _predicted(
-    row: Row, construction: Construction, dataset: Dataset, choice: Choice, report: Report
-) -> Row:
-    asked, on_conflict = choice.of(construction)
-    options = Options(positions=orders(construction, dataset, asked), seed=choice.seed)
-    size = construction.predict(*prepare(construction, dataset, options, on_conflict), options)
-    if size is None:
-        return replace(row, reason=SEARCHED)
-    return replace(row, parameters=size.parameters, depth=size.depth, reason=PREDICTED)
-
-
-def _built(
-    row: Row, construction: Construction, dataset: Dataset, choice: Choice, report: Report
-) -> Row:
-    positions, on_conflict = choice.of(construction)
-    model = compile(
-        dataset, method=construction.name, form=construction.form, positions=positions,
-        on_conflict=on_conflict, seed=choice.seed, report=report,
-    )  # fmt: skip
-    counts, bits = model.about["parameters"], model.about["bits"]
+    counts = model.about["parameters"]
     return replace(
         row,
         parameters=counts["counted"] + counts["outside"],
-        bits=bits["total"],
+        bits=model.about["bits"]["total"],
         depth=model.network.depth,
         evidence=model.about["verification"].evidence,
         seconds=sum(model.about["seconds"].values()),
@@ -151,7 +263,10 @@ def bound_rows(question: Question) -> list[Row]:
 
 
 def association_rows(question: Question) -> list[Row]:
-    """What other models need for the same associations (dana2024, section 6)."""
+    """What other models need for the same associations (dana2024, section 6).
+
+    The first row of that section, Theorem 1, is among the bounds.
+    """
     data = question.data
     if data is None or data.every or not (data.contexts and data.length and data.union):
         return []
@@ -160,23 +275,23 @@ def association_rows(question: Question) -> list[Row]:
         return []
     size = max(LANES, data.length + 2)  # what the assumptions of these rows ask for
     task = Task(data.contexts, vocabulary, data.length, size, size)
-    return [_association(row, bool(data.conflicts)) for row in associations(task)[1:]]
-
-
-def _association(found: Association, conflicts: bool) -> Row:
-    """A row of section 6; the first of them, Theorem 1, is among the bounds."""
-    row = Row(f"{found.reference}: {found.name} (labels)", "bound", "at_most")
-    if conflicts:
-        return replace(row, applies=False, reason="a context has two labels.")
-    if found.fails:
-        return replace(row, applies=False, reason=f"{' and '.join(found.fails)} does not hold.")
-    if not found.exact:
-        return replace(row, reason=f"only an order: {found.formula}.")
-    return replace(row, parameters=found.parameters, reason=f"{found.formula}.")
+    rows = []
+    for found in associations(task)[1:]:
+        row = Row(f"{found.reference}: {found.name} (labels)", "bound", "at_most")
+        if data.conflicts:
+            row = replace(row, applies=False, reason="a context has two labels.")
+        elif found.fails:
+            row = replace(row, applies=False, reason=f"{' and '.join(found.fails)} does not hold.")
+        elif not found.exact:
+            row = replace(row, reason=f"only an order: {found.formula}.")
+        else:
+            row = replace(row, parameters=found.parameters, reason=f"{found.formula}.")
+        rows.append(row)
+    return rows
 
 
 def beginning(dataset: Dataset, count: int) -> Dataset:
-    """The first so many sequences, with the tokens and labels that occur in them."""
+    """The first `count` sequences, with the tokens and labels that occur in them."""
     end = int(dataset.starts[count])
     labels = end if dataset.every else count
     return occurring(

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from byheart.cli.generate import written
 from byheart.cli.output import spaced
-from byheart.commands import checker, data, models
+from byheart.cli.stats import counted
+from byheart.commands import checker, models
 from byheart.commands.questions import from_file, from_line, from_words
 from byheart.commands.recall import ask, recall
 from byheart.errors import AssumptionError, ByheartError, DisagreementError
@@ -71,7 +73,7 @@ def counting(home):
 def points(home):
     """A model of vectors, made by generate."""
     path = home / "points.npz"
-    data.generate("random", path, sequences=30, seed=1)
+    written("random", path, sequences=30, seed=1)
     models.compile(path, home / "points.model")
     return home / "points.model", path
 
@@ -161,7 +163,7 @@ def test_label_lists_and_empty_sequences(tmp_path):
 
 
 def test_compile_names_a_folder_that_is_missing(capitals, tmp_path):
-    with pytest.raises(ByheartError, match="no folder"):
+    with pytest.raises(ByheartError, match="not a directory"):
         models.compile(capitals[1], tmp_path / "no" / "m")
 
 
@@ -391,13 +393,13 @@ def test_steps_need_labels_that_are_tokens(points):
 
 def test_generate_and_stats(tmp_path):
     path = tmp_path / "d.jsonl"
-    answer = data.generate("random", path, sequences=50, labels=3, skew="zipf")
+    answer = written("random", path, sequences=50, labels=3, skew="zipf")
     assert (answer["sequences"], answer["options"]["skew"]) == (50, "zipf")
-    found = data.stats(path)
+    found = counted(path, {})
     assert found["sequences"] == 50 and found["conflicts"]["multisets"] == 0
     with pytest.raises(ByheartError, match="exists"):
-        data.generate("random", path)
-    assert data.generate("random", path, sequences=9, force=True)["sequences"] == 9
+        written("random", path)
+    assert written("random", path, sequences=9, force=True)["sequences"] == 9
 
 
 @pytest.mark.parametrize(
@@ -412,7 +414,7 @@ def test_generate_and_stats(tmp_path):
 )
 def test_generate_refuses_and_writes_nothing(tmp_path, kind, name, options):
     with pytest.raises(ByheartError):
-        data.generate(kind, tmp_path / name, **options)
+        written(kind, tmp_path / name, **options)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -83,11 +83,14 @@ def _least(table: Table) -> int:
 def _checked(options: Options, least: int) -> int:
     """The bits asked for."""
     if options.bits is None:
-        raise AssumptionError(f"A3 fails: give a number of bits; the smallest is --bits {least}.")
+        raise AssumptionError(
+            f"A3 fails: give a number of bits; the smallest is --bits {least}.", smallest=least
+        )
     if options.bits < least:
         raise AssumptionError(
             f"A3 fails: --bits {options.bits} is too few for this data; "
-            f"the smallest is --bits {least}."
+            f"the smallest is --bits {least}.",
+            smallest=least,
         )
     return options.bits
 

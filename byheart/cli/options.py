@@ -1,12 +1,34 @@
-"""Groups of options that several commands take: how a file is read, how a decoder is built."""
+"""Options that several commands take, each written once."""
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from ..errors import ByheartError
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+Data = Annotated[Path, typer.Argument(metavar="DATA", help=".jsonl .txt .csv .tsv .npz .bin")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A model folder.")]
+Form = Annotated[
+    str | None, typer.Option(help="Form of the method: small (ours) or faithful (the paper's).")
+]
+Positions = Annotated[
+    bool | None,
+    typer.Option("--positions/--no-positions", help="Order counts (default: for text)."),
+]
+OnConflict = Annotated[
+    str, typer.Option(help="Two labels for one context: refuse, majority or drop.")
+]
+_drawn: dict[str, Any] = {"metavar": "FILE", "help": "Draw a picture: .svg or .png."}
+Picture = Annotated[Path | None, typer.Option("--plot", **_drawn)]
+PictureOutput = Annotated[Path | None, typer.Option("--plot", "-o", "--output", **_drawn)]
 
 Loading = dict[str, Any]  # what byheart.load takes beside the path
 Building = dict[str, Any]  # what byheart.compile takes for methods that store distributions
@@ -30,42 +52,51 @@ def _option(
 _reads = functools.partial(_option, "How the file is read")
 _builds = functools.partial(_option, "Methods that store distributions")
 LOADING = (
-    _reads(list[str] | None, "input", "Tables: a column of words; may be repeated."),
+    _reads(list[str] | None, "input", "Tables: a column of words; repeatable."),
     _reads(str | None, "label", "Tables: the column of labels."),
     _reads(str, "unit", "Text: word or char.", "word"),
     _reads(Path | None, "tokenizer", "Text: a tokenizer.json."),
     _reads(str, "documents", "Text: auto, separator, blank, line or whole.", "auto"),
-    _reads(int | None, "length", "Cut documents to so many tokens."),
-    _reads(str | None, "window", "Look back so many tokens; auto: as few as leave no conflict."),
+    _reads(int | None, "length", "Truncate documents to N tokens.", metavar="N"),
+    _reads(
+        str | None,
+        "window",
+        "See the last N tokens only; auto: as few as leave no conflict.",
+        metavar="N",
+    ),
     _reads(str, "dtype", ".bin: uint16 or uint32.", "uint16"),
     _reads(int | None, "separator", ".bin: the id that ends a document."),
 )
 BUILDING = (
-    _builds(float | None, "gap", "Divergence that no context may pass.", metavar="NATS"),
+    _builds(float | None, "gap", "Largest divergence of a context.", metavar="NATS"),
     _builds(str | None, "activation", "logistic, tanh, erf, arctan or gelu."),
-    _builds(int | None, "dimension", "Of embedded tokens.", metavar="D"),
-    _builds(int | None, "heads", "Of softmax attention.", metavar="H"),
-    _builds(int | None, "head-dimension", "Of queries, keys and values.", metavar="D"),
+    _builds(int | None, "dimension", "Dimension of embedded tokens.", metavar="D"),
+    _builds(int | None, "heads", "Heads of softmax attention.", metavar="H"),
+    _builds(int | None, "head-dimension", "Dimension of queries, keys and values.", metavar="D"),
     _builds(bool, "skip", "Attention adds the last token's vector.", False),
-    _builds(int | None, "neurons", "How many, where the method leaves a choice.", metavar="M"),
+    _builds(int | None, "neurons", "Neurons, where the method leaves a choice.", metavar="M"),
     _builds(bool, "tight", "attention-only: the skip connection counts as a head.", False),
     _builds(str | None, "encoder", "attention-only: circle, look-up or optimal."),
-    _builds(float | None, "epsilon", "Share of contexts to leave out.", metavar="SHARE"),
-    _builds(float, "prove-limit", "Prove if that takes less; else observe.", 60.0, "SECONDS"),
+    _builds(float | None, "epsilon", "Fraction of contexts to leave out.", metavar="FRACTION"),
+    _builds(
+        float, "prove-limit", "Prove if that takes less time; otherwise observe.", 60.0, "SECONDS"
+    ),
 )
 
 _sizes = functools.partial(_option, "Architecture (--length is its longest context as well)")
 SIZES = (
-    _sizes(int | None, "vocabulary", "Tokens that it knows.", metavar="N"),
-    _sizes(int | None, "dimension", "Of embedded tokens.", metavar="D"),
-    _sizes(int | None, "heads", "A layer [1].", metavar="H"),
-    _sizes(int | None, "head-dimension", "Of queries, keys and values [D / H].", metavar="D"),
-    _sizes(int | None, "layers", "How many [1].", metavar="L"),
-    _sizes(int | None, "width", "Neurons of a layer [4 D]; 0: none.", metavar="M"),
+    _sizes(int | None, "vocabulary", "Size of the vocabulary.", metavar="N"),
+    _sizes(int | None, "dimension", "Dimension of embedded tokens.", metavar="D"),
+    _sizes(int | None, "heads", "Heads per layer [1].", metavar="H"),
+    _sizes(
+        int | None, "head-dimension", "Dimension of queries, keys and values [D / H].", metavar="D"
+    ),
+    _sizes(int | None, "layers", "Layers [1].", metavar="L"),
+    _sizes(int | None, "width", "Neurons per layer [4 D]; 0: none.", metavar="M"),
     _sizes(str | None, "attention", "softmax (default), hard or uniform."),
     _sizes(str | None, "activation", "relu (default), gelu, tanh, ..."),
-    _sizes(int | None, "parameters", "How many, if you have counted them.", metavar="K"),
-    _sizes(int | None, "bits", "Of a parameter [32].", metavar="B"),
+    _sizes(int | None, "parameters", "Parameters, if you have counted them.", metavar="K"),
+    _sizes(int | None, "bits", "Bits per parameter [32].", metavar="B"),
 )
 
 
@@ -115,3 +146,19 @@ def _spread(
         parameters += options if parameter.name == place else (parameter,)
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
+
+
+def whole_numbers(text: str | None, option: str, example: str) -> list[int] | None:
+    """The numbers of a list such as 16,24,32, increasing; None if nothing was given.
+
+    >>> whole_numbers("32, 16,24,16", "--bits", "16,24,32")
+    [16, 24, 32]
+    """
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,9}", word) and int(word) for word in words):
+        raise ByheartError(
+            f"{option} is a list of positive whole numbers such as {example}, not {text!r}."
+        )
+    return sorted({int(word) for word in words})
