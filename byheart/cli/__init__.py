@@ -22,13 +22,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     with _interrupts() as interrupts:
         try:
-            return _finished(arguments)
+            code = _run(arguments)
+            if sys.stdout is not None:  # closed by the caller
+                sys.stdout.flush()
+            return code
         except KeyboardInterrupt:
             return INTERRUPTED
+        except BrokenPipeError:
+            pass
+        except SystemExit as stop:
+            if not isinstance(stop.__context__, BrokenPipeError):
+                return int(stop.code or 0)
         except Exception:  # an import that is interrupted may fail with any error
             if interrupts:
                 return INTERRUPTED
             raise
+    # whoever read our output has gone; the interpreter must not complain about it again
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    return NO_READER
 
 
 @contextmanager
@@ -48,23 +59,6 @@ def _interrupts() -> Iterator[list[int]]:
         yield seen
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _finished(arguments: Sequence[str] | None) -> int:
-    """The exit code, once everything is written or nobody reads it any more."""
-    try:
-        code = _run(arguments)
-        if sys.stdout is not None:  # closed by the caller
-            sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        pass
-    except SystemExit as stop:
-        if not isinstance(stop.__context__, BrokenPipeError):
-            return int(stop.code or 0)
-    # whoever read our output has gone; the interpreter must not complain about it again
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
-    return NO_READER
 
 
 def _run(arguments: Sequence[str] | None) -> int:

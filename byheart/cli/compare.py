@@ -15,7 +15,7 @@ from ..commands import folders
 from ..compiler.comparing import compare
 from ..data.load import load
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE
-from .messages import flags
+from .messages import translate
 from .options import (
     Data,
     Force,
@@ -28,7 +28,7 @@ from .options import (
     reading,
     whole_numbers,
 )
-from .output import SIGNS, STYLES, columns, drawn, finish, number, sentences
+from .output import SIGNS, STYLES, columns, drawn, finish, number, pictured, sentences
 from .progress import watching
 
 if TYPE_CHECKING:
@@ -86,25 +86,12 @@ def command(
             seed=seed,
             watch=watch,
         )
-        answer = answered(found.json(), data, picture)
-        if picture is not None:
-            watch.stage("drawing")
-            pictures.write(draw, answer, picture)
+        answer = found.json()
+        answer["dataset"] = {"name": data.name, **answer["dataset"]}
+        for step in (answer, *answer["sweep"]):
+            translate(step["rows"])
+        pictured(answer, draw, picture, watch)
     finish(answer, json, view)
-
-
-def answered(answer: dict, data: Path, picture: Path | None) -> dict:
-    """The answer with the names of the files, its reasons in the words of the command line."""
-    for step in (answer, *answer["sweep"]):
-        for row in step["rows"]:
-            row["reason"] = row["reason"] and flags(row["reason"])
-    return {
-        "dataset": {"name": data.name, **answer["dataset"]},
-        "built": answer["built"],
-        "rows": answer["rows"],
-        "sweep": answer["sweep"],
-        "picture": None if picture is None else str(picture),
-    }
 
 
 # ---------------------------------------------------------------- the view
@@ -160,16 +147,16 @@ def table(rows: list[dict]) -> Table:
             rounded = round(size) if isinstance(size, float) and size >= 1000 else size
             sign = f"{SIGNS[row['direction']]} " if bound and size is not None else ""
             sizes.append(f"{sign}{number(rounded)}")
-        name = Text(row["name"], style="dim" if bound else "cyan")
+        about = Text(row["name"], style="dim" if bound else "cyan")
         unknown = row["kind"] == "construction" and row["parameters"] is None
         if unknown or row["kind"] in FOLDERS:
-            name.append(f"  {row['reason']}", "dim")
+            about.append(f"  {row['reason']}", "dim")
         shown.add_row(
             *sizes,
             number(row["depth"]),
             "-" if row["seconds"] is None else f"{row['seconds']:.1f}",
             Text(word, style=STYLES.get(word, "")) if word else Text("-", style="dim"),
-            name,
+            about,
         )
     return shown
 

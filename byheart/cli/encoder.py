@@ -21,7 +21,7 @@ from ..errors import AssumptionError, ByheartError
 from ..machine.threads import single
 from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE
 from .options import Data, Force, Json, Loading, PictureOutput, Seed, reading, whole_numbers
-from .output import columns, drawn, finish, number
+from .output import columns, drawn, finish, number, pictured
 from .progress import watching
 
 if TYPE_CHECKING:
@@ -64,10 +64,7 @@ def command(
         watch.stage("searching")
         answer = curve(dataset, wanted, gap, seed, watch.note)
         answer["dataset"] = {"name": data.name, **answer["dataset"]}
-        answer["picture"] = None if picture is None else str(picture)
-        if picture is not None:
-            watch.stage("drawing")
-            pictures.write(draw, answer, picture)
+        pictured(answer, draw, picture, watch)
     finish(answer, json, view)
 
 
@@ -164,8 +161,8 @@ def draw(answer: dict) -> "Figure":
         x, y = zip(*look_up, strict=True)
         axes.plot(x, y, ".--", color=ORANGE, linewidth=1, label="look-up (Theorem 2)")
     if answer["entropy"] > gap:
-        style = {"color": GREY, "linewidth": 1, "linestyle": ":"}
-        axes.axhline(answer["entropy"], label="entropy of the data", **style)
+        name = "entropy of the data"
+        axes.axhline(answer["entropy"], color=GREY, linewidth=1, linestyle=":", label=name)
     dimensions = [row["dimension"] for row in rows]
     axes.set_xlim(dimensions[0] / ROOM, dimensions[-1] * ROOM)
     pictures.entitle(

@@ -126,9 +126,9 @@ def written(
     bound.apply_defaults()
     used = dict(bound.arguments)
     watch.stage("generating")
-    made = make(**used)
+    made: Any = make(**used)
     watch.stage("writing")
-    answer = {"kind": kind, "file": str(output), "options": used}
+    answer: dict[str, Any] = {"kind": kind, "file": str(output), "options": used}
     if labelled:
         generate.save(made, output)
         answer |= {

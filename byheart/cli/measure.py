@@ -18,7 +18,7 @@ from ..commands.saving import Saving
 from ..commands.training import Workers
 from .measure_picture import draw
 from .options import Data, Force, Json, Loading, OnConflict, Picture, reading
-from .output import columns, finish, number
+from .output import columns, finish, number, pictured
 from .progress import keeping, watching
 
 CRITERIA = {
@@ -106,10 +106,7 @@ def command(
             loading=loading,
             watch=watch,
         )
-        answer["picture"] = None if picture is None else str(picture)
-        if picture is not None:
-            watch.stage("drawing")
-            pictures.write(draw, answer, picture)
+        pictured(answer, draw, picture, watch)
     finish(answer, json, view)
     if answer["not_saved"]:
         raise typer.Exit(1)

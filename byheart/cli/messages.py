@@ -29,16 +29,21 @@ def flags(message: str) -> str:
     >>> flags("Use bits=40 or more, or leave out length=....")
     'Use --bits 40 or more, or leave out --length.'
     """
-    return message if FLAG.search(message) else KEYWORD.sub(_flag, message)
+
+    def flag(found: re.Match[str]) -> str:
+        name, truth, quoted, also, _, number = found.groups()
+        name = RENAMED.get(name, name)
+        if name not in OPTIONS:
+            return found[0]
+        dashed, value = name.replace("_", "-"), quoted or also or number
+        if truth == "False":
+            return f"--no-{dashed}"
+        return f"--{dashed} {shlex.quote(value)}" if value else f"--{dashed}"
+
+    return message if FLAG.search(message) else KEYWORD.sub(flag, message)
 
 
-def _flag(found: re.Match[str]) -> str:
-    name, truth, quoted, also, _, number = found.groups()
-    name = RENAMED.get(name, name)
-    if name not in OPTIONS:
-        return found[0]
-    value = quoted or also or number
-    flag = name.replace("_", "-")
-    if truth == "False":
-        return f"--no-{flag}"
-    return f"--{flag} {shlex.quote(value)}" if value else f"--{flag}"
+def translate(rows: list[dict]) -> None:
+    """Put the reasons of rows into the words of the command line."""
+    for row in rows:
+        row["reason"] = row["reason"] and flags(row["reason"])

@@ -7,12 +7,18 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ..compiler.tables import number
+from ..machine.watch import Watch
+from ..pictures import write
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "refuted": "bold red"}
 SIGNS = {"at_least": "≥", "at_most": "≤"}
@@ -28,6 +34,17 @@ def console() -> Console:
 
 def print_json(answer: object) -> None:
     sys.stdout.write(encoder.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def pictured(
+    answer: dict, draw: Callable[[dict], "Figure"], path: Path | None, watch: Watch
+) -> dict:
+    """The answer with the name of its picture, which is drawn if there is one."""
+    answer["picture"] = None if path is None else str(path)
+    if path is not None:
+        watch.stage("drawing")
+        write(draw, answer, path)
+    return answer
 
 
 def finish(answer: dict, json: bool, view: Callable[[dict], RenderableType]) -> None:
@@ -161,7 +178,7 @@ def verdict(answer: dict) -> Text:
         audit = f"{RIGOROUS}; {number(whole['contexts'])} in all: an audit, no proof"
         means = {"proved": RIGOROUS, "sampled": audit, "observed": NO_PROOF}
     else:
-        audit = f" of {number(whole['sequences'])}: an audit, no proof"
+        audit = f"; {number(whole['sequences'])} sequences in all: an audit, no proof"
         means = {"proved": ", each evaluated in exact arithmetic", "sampled": audit}
     return text.append(means.get(word, ""), "not bold default")
 

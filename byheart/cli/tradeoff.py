@@ -1,6 +1,5 @@
 """tradeoff: parameters against bits per parameter."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,7 @@ from .. import pictures
 from ..compiler.trading import COLUMNS, tradeoff
 from ..data.load import load
 from ..pictures import BLUE, GREY, INK, ORANGE, PALE
-from .messages import flags
+from .messages import translate
 from .options import (
     Data,
     Force,
@@ -24,7 +23,7 @@ from .options import (
     reading,
     whole_numbers,
 )
-from .output import columns, drawn, finish, number
+from .output import columns, drawn, finish, number, pictured
 from .progress import watching
 
 if TYPE_CHECKING:
@@ -66,19 +65,11 @@ def command(
             on_conflict=on_conflict,
             seed=seed,
         )
-        answer = answered(found.json(), data, picture)
-        if picture is not None:
-            watch.stage("drawing")
-            pictures.write(draw, answer, picture)
+        answer = found.json()
+        answer["dataset"]["name"] = data.name
+        translate(answer["rows"])
+        pictured(answer, draw, picture, watch)
     finish(answer, json, view)
-
-
-def answered(answer: dict, data: Path, picture: Path | None) -> dict:
-    """The answer with the names of the files, its reasons in the words of the command line."""
-    answer["dataset"]["name"] = data.name
-    for row in answer["rows"]:
-        row["reason"] = row["reason"] and flags(row["reason"])
-    return {**answer, "picture": None if picture is None else str(picture)}
 
 
 def view(answer: dict) -> Group:
@@ -117,14 +108,14 @@ def draw(answer: dict) -> "Figure":
         rows = [row for row in answer["rows"] if row["form"] == form and row["nonzero"] is not None]
         if rows:
             x, y = [row["bits"] for row in rows], [row["nonzero"] for row in rows]
-            style = {"color": colour, "markersize": 5.5, "linewidth": 1.8}
-            axes.plot(x, y, f"{marker}-", label=f"limited-bits, {form} form", **style)
+            name, shape = f"limited-bits, {form} form", f"{marker}-"
+            axes.plot(x, y, shape, color=colour, markersize=5.5, linewidth=1.8, label=name)
             guide = [y[0], y[0] * x[0] / span[1]]  # the rate through the first network
             axes.plot([x[0], span[1]], guide, color=colour, linestyle=RATE, linewidth=1, alpha=0.8)
     point = [plain["largest"]], [plain["nonzero"]]
     axes.plot(*point, "*", markersize=14, color=INK, label=plain["method"])
-    rate = {"color": PALE, "linestyle": RATE, "linewidth": 1}
-    axes.plot([], [], label="rate of Theorem F.1, N/B", **rate)
+    name = "rate of Theorem F.1, N/B"
+    axes.plot([], [], color=PALE, linestyle=RATE, linewidth=1, label=name)
     if answer["information"]:
         needed = [answer["information"] / bits for bits in span]
         name = r"information limit, N log$_2$C / B"

@@ -111,18 +111,24 @@ class Comparison:
 
     def json(self) -> dict:
         return {
-            **self.steps[-1].json(),
+            "dataset": dict(self.dataset),
             "built": self.built,
+            "rows": [row.json() for row in self.rows],
             "sweep": [step.json() for step in self.steps] if self.swept else [],
         }
 
     def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
         """Title, names of the columns, and one row for each that applies."""
-        sizes = [(row.parameters, row.bits, row.depth) for row in self.rows]
-        about = [(row.evidence, row.kind, row.name) for row in self.rows]
-        applies = [row.applies for row in self.rows]
-        rows = [(*x, *y) for x, y, here in zip(sizes, about, applies, strict=True) if here]
-        return ", ".join(f"{self.dataset[name]:,} {name}" for name in COUNTS), COLUMNS, rows
+        title = ", ".join(f"{self.dataset[name]:,} {name}" for name in COUNTS)
+        return (
+            title,
+            COLUMNS,
+            [
+                (row.parameters, row.bits, row.depth, row.evidence, row.kind, row.name)
+                for row in self.rows
+                if row.applies
+            ],
+        )
 
     def __repr__(self) -> str:
         return text_table(*self.table())

@@ -4,7 +4,7 @@ Paper: kajitsuka2025, Theorem F.1. Every row is a network that was built and ver
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from ..constructions.base import Report
 from ..data.dataset import Dataset
@@ -20,38 +20,28 @@ COLUMNS = ("bits per parameter", "form", "nonzero", "all bits", "longest", "dept
 
 
 @dataclass(frozen=True)
-class Size:
-    """The size of a network: nonzero parameters, all bits, bits of the longest one, depth."""
+class Row:
+    """A network under a limit or, where the limit is refused, the reason.
 
+    Attributes:
+        bits: The limit; None for the network without one.
+        form: The form of the method.
+        nonzero: Parameters that are not 0.
+        total: Bits of all parameters together.
+        largest: Bits of the longest parameter.
+    """
+
+    bits: int | None
+    form: str | None
     nonzero: int | None = None
     total: int | None = None
     largest: int | None = None
     depth: int | None = None
     evidence: str | None = None
-
-    @classmethod
-    def of(cls, model: Model) -> "Size":
-        parameters, bits = model.about["parameters"], model.about["bits"]
-        evidence = model.about["verification"].evidence
-        depth = model.network.depth
-        return cls(parameters["nonzero"], bits["total"], bits["largest"], depth, evidence)
-
-    @property
-    def sizes(self) -> tuple[int | None, ...]:
-        return self.nonzero, self.total, self.largest, self.depth
-
-
-@dataclass(frozen=True)
-class Limited:
-    """The network under one limit or, where the limit is refused, the reason."""
-
-    bits: int
-    form: str
-    size: Size
     reason: str | None = None
 
     def json(self) -> dict:
-        return {"bits": self.bits, "form": self.form, **asdict(self.size), "reason": self.reason}
+        return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,29 +58,30 @@ class Tradeoff:
 
     dataset: dict
     smallest: dict[str, int]
-    rows: tuple[Limited, ...]
-    plain: Size
+    rows: tuple[Row, ...]
+    plain: Row
     information: float
 
     def json(self) -> dict:
+        sizes = {x: y for x, y in self.plain.json().items() if x not in ("bits", "form", "reason")}
         return {
             "method": METHOD,
             "dataset": dict(self.dataset),
             "smallest": dict(self.smallest),
             "rows": [row.json() for row in self.rows],
-            "plain": {"method": PLAIN, **asdict(self.plain)},
+            "plain": {"method": PLAIN, **sizes},
             "information": self.information,
         }
 
     def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
         """Title, names of the columns, and one row per limit."""
         title = f"{METHOD}: {self.information:,.0f} bits of information"
-        rows: list[tuple[object, ...]] = [
-            (row.bits, row.form, *row.size.sizes, row.reason or row.size.evidence)
-            for row in self.rows
-        ]
-        plain = ("no limit", PLAIN, *self.plain.sizes, self.plain.evidence)
-        return title, COLUMNS, [*rows, plain]
+        rows = []
+        for row in (*self.rows, self.plain):
+            name = (row.bits, row.form) if row.bits else ("no limit", PLAIN)
+            sizes = (row.nonzero, row.total, row.largest, row.depth)
+            rows.append((*name, *sizes, row.reason or row.evidence))
+        return title, COLUMNS, rows
 
     def __repr__(self) -> str:
         return text_table(*self.table())
@@ -122,7 +113,7 @@ def tradeoff(
     Example:
         >>> from byheart import from_rows
         >>> found = tradeoff(from_rows([(["a"], "x"), (["b"], "y")]), bits=[8, 16])
-        >>> [row.size.evidence for row in found.rows]
+        >>> [row.evidence for row in found.rows]
         ['proved', 'proved']
     """
     if form not in FORMS:
@@ -146,6 +137,17 @@ def tradeoff(
             return error.smallest
         return 1
 
+    def sized(row: Row, model: Model) -> Row:
+        parameters, bits = model.about["parameters"], model.about["bits"]
+        return replace(
+            row,
+            nonzero=parameters["nonzero"],
+            total=bits["total"],
+            largest=bits["largest"],
+            depth=model.network.depth,
+            evidence=model.about["verification"].evidence,
+        )
+
     plain = build(method=PLAIN)
     least = {name: smallest(name) for name in forms}
     limits = sorted(set(bits or ())) or steps(min(least.values()))
@@ -153,14 +155,14 @@ def tradeoff(
     for name in forms:
         for limit in limits:
             report(f"{name}, {limit} bits")
+            row = Row(limit, name)
             try:
-                size = Size.of(build(method=METHOD, form=name, bits=limit))
-                rows.append(Limited(limit, name, size))
+                rows.append(sized(row, build(method=METHOD, form=name, bits=limit)))
             except AssumptionError as error:
-                rows.append(Limited(limit, name, Size(), str(error)))
+                rows.append(replace(row, reason=str(error)))
     counts = {key: x for key, x in plain.about["data"].items() if key != "sha256"}
     needed = plain.about["bits"]["information"]
-    return Tradeoff(counts, least, tuple(rows), Size.of(plain), needed)
+    return Tradeoff(counts, least, tuple(rows), sized(Row(None, None), plain), needed)
 
 
 def steps(smallest: int) -> list[int]:

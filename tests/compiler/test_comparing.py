@@ -223,7 +223,7 @@ def test_a_result_is_json_text_and_html(file):
     found = compare(load(file), sweep=[6, 2])
     assert isinstance(found, Comparison) and [len(step.rows) for step in found.steps]
     assert found.json()["rows"] == found.json()["sweep"][-1]["rows"]
-    assert list(found.json()) == ["dataset", "rows", "built", "sweep"]
+    assert list(found.json()) == ["dataset", "built", "rows", "sweep"]
     assert compare(load(file)).json()["sweep"] == [] and "one-layer" in repr(found)
     evil = Comparison(False, (Step(found.dataset, (Row("<b>", "bound", "at_most", 3),)),), False)
     assert "&lt;b&gt;" in evil._repr_html_() and "<b>" not in evil._repr_html_()
