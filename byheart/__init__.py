@@ -1,19 +1,80 @@
-"""byheart compiles a dataset into a transformer that provably knows it by heart."""
+"""byheart compiles a dataset into a transformer that provably knows it by heart.
 
-from .compiler.compiling import compile as compile
-from .compiler.explaining import explain as explain
-from .compiler.methods import methods as methods
-from .data.dataset import Dataset as Dataset
-from .data.load import from_rows as from_rows
-from .data.load import load as load
-from .errors import AssumptionError as AssumptionError
-from .errors import ByheartError as ByheartError
-from .errors import DisagreementError as DisagreementError
-from .models.context_ids import context_ids as context_ids
-from .models.context_ids import contextual_mapping as contextual_mapping
-from .models.folder.read import open as open
-from .models.model import Model as Model
-from .models.verification import Verification as Verification
-from .models.verification import verify as verify
+    >>> import byheart
+    >>> data = byheart.Dataset.from_rows([(["capital", "of", "france"], "paris"),
+    ...                                   (["capital", "of", "italy"], "rome")])
+    >>> model = byheart.compile(data)            # the smallest construction that applies
+    >>> byheart.verify(model, data).evidence     # every sequence, in exact arithmetic
+    'proved'
+    >>> model.recall(["capital", "of", "italy"])
+    'rome'
+    >>> model.save("capitals.model")
+    >>> byheart.open("capitals.model").parameters.nonzero == model.parameters.nonzero
+    True
+
+Data       load a file, Dataset.from_rows / from_pandas / from_dataset; stats says what it asks
+           of a model, encoder how close a model of dimension d can come
+Models     compile builds and proves one, methods lists the constructions and their options,
+           verify judges it on data, explain takes it apart, open reads its folder;
+           model.recall, .answers, .distribution, .continue_, .trace, .save
+Sizes      bounds says what theorems allow, compare builds everything side by side,
+           tradeoff trades parameters against bits per parameter
+Training   measure trains an architecture and finds the smallest that memorises (needs PyTorch)
+
+Errors are ByheartError: one sentence that says what to do. AssumptionError names the hypothesis of
+a theorem that fails, DisagreementError a folder that contradicts itself.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .compiler.comparing import compare as compare
+    from .compiler.compiling import compile as compile
+    from .compiler.explaining import explain as explain
+    from .compiler.methods import methods as methods
+    from .compiler.trading import tradeoff as tradeoff
+    from .data.dataset import Dataset as Dataset
+    from .data.load import from_rows as from_rows
+    from .data.load import load as load
+    from .errors import AssumptionError as AssumptionError
+    from .errors import ByheartError as ByheartError
+    from .errors import DisagreementError as DisagreementError
+    from .models.context_ids import context_ids as context_ids
+    from .models.context_ids import contextual_mapping as contextual_mapping
+    from .models.folder.read import open as open
+    from .models.model import Model as Model
+    from .models.verification import Verification as Verification
+    from .models.verification import verify as verify
 
 __version__ = "0.1.0"
+HOMES = {  # each public name with its module, which is imported when the name is first used
+    "AssumptionError": "errors",
+    "ByheartError": "errors",
+    "Dataset": "data.dataset",
+    "DisagreementError": "errors",
+    "Model": "models.model",
+    "Verification": "models.verification",
+    "compare": "compiler.comparing",
+    "compile": "compiler.compiling",
+    "context_ids": "models.context_ids",
+    "contextual_mapping": "models.context_ids",
+    "explain": "compiler.explaining",
+    "from_rows": "data.load",
+    "load": "data.load",
+    "methods": "compiler.methods",
+    "open": "models.folder.read",
+    "tradeoff": "compiler.trading",
+    "verify": "models.verification",
+}
+__all__ = list(HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

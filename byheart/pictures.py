@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ByheartError
-from .machine.files import replacing
+from .machine.files import refuse_existing, replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 ENDINGS = (".svg", ".png")
@@ -22,6 +23,38 @@ STYLE: dict[Any, Any] = {
 }
 INK, PALE, FAINT = "#1f2933", "#667280", "#d5dae0"
 BLUE, ORANGE, GREEN, GREY = "#3b6ea8", "#d9822b", "#3f8f6b", "#8894a3"
+
+
+def canvas(width: float, height: float) -> tuple["Figure", "Axes"]:
+    """A figure of this many inches, and its axes, with room for what is written around them."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12)
+    figure = Figure(figsize=(width, height), layout=layout)
+    return figure, figure.add_subplot()
+
+
+def entitle(axes: "Axes", title: str) -> None:
+    """The title, at the left; a dollar sign is only a dollar sign."""
+    axes.set_title(
+        title.replace("$", r"\$"), loc="left", size=12.5, weight="bold", color=INK, pad=14
+    )
+
+
+def legend(figure: "Figure", columns: int, size: float) -> None:
+    """What the lines and marks mean, below the axes."""
+    figure.legend(
+        loc="outside lower center", ncols=columns, frameon=False, fontsize=size, labelcolor=INK
+    )
+
+
+def ticks(axis: "Axis", places: list[int]) -> None:
+    """Ticks at these places and at no others."""
+    from matplotlib.ticker import FixedLocator
+
+    axis.set_major_locator(FixedLocator(places))
+    axis.set_minor_locator(FixedLocator([]))
 
 
 def quiet(axes: "Axes", size: float = 9) -> None:
@@ -39,6 +72,15 @@ def check_picture(path: Path) -> None:
         raise ByheartError(f"{path}: a picture's name must end in {' or '.join(ENDINGS)}.")
     if find_spec("matplotlib") is None:
         raise ByheartError("pictures need matplotlib; install byheart with its extra figures.")
+
+
+def checked(path: str | Path | None, force: bool) -> Path | None:
+    """Where the picture goes, if there is one; refused before any work if it cannot go there."""
+    if path is None:
+        return None
+    check_picture(Path(path))
+    refuse_existing(Path(path), force)
+    return Path(path)
 
 
 def write(draw: Callable[[dict], "Figure"], answer: dict, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The command line: typer over byheart.commands. Importing it imports nothing heavy."""
+"""The command line: one file per command. Importing it imports nothing heavy."""
 
 import os
 import signal
@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import typer
 
-from ..errors import ByheartError
+from ..errors import ByheartError, DisagreementError
+from .messages import flags
 
 HOLDS, DISAGREES, REFUSED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 
@@ -21,13 +22,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     with _interrupts() as interrupts:
         try:
-            return _finished(arguments)
+            code = _run(arguments)
+            if sys.stdout is not None:  # closed by the caller
+                sys.stdout.flush()
+            return code
         except KeyboardInterrupt:
             return INTERRUPTED
+        except BrokenPipeError:
+            pass
+        except SystemExit as stop:
+            if not isinstance(stop.__context__, BrokenPipeError):
+                return int(stop.code or 0)
         except Exception:  # an import that is interrupted may fail with any error
             if interrupts:
                 return INTERRUPTED
             raise
+    # whoever read our output has gone; the interpreter must not complain about it again
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    return NO_READER
 
 
 @contextmanager
@@ -49,31 +61,23 @@ def _interrupts() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _finished(arguments: Sequence[str] | None) -> int:
-    """The exit code, once everything is written or nobody reads it any more."""
-    try:
-        code = _run(arguments)
-        if sys.stdout is not None:  # closed by the caller
-            sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        return _no_reader()
-    except SystemExit as stop:
-        return (
-            _no_reader() if isinstance(stop.__context__, BrokenPipeError) else int(stop.code or 0)
-        )
-
-
 def _run(arguments: Sequence[str] | None) -> int:
+    """The exit code of a command; an error is one sentence on standard error."""
     from .app import app
 
     command = typer.main.get_command(app)
     try:
         return command.main(arguments, prog_name="byheart", standalone_mode=False) or HOLDS
     except ByheartError as error:
-        return _say(error, REFUSED if not _disagrees(error) else DISAGREES)
+        code = DISAGREES if isinstance(error, DisagreementError) else REFUSED
+        return _say(flags(str(error)), code)
     except typer.TyperException as error:
-        return _usage(error)
+        message = error.format_message()
+        if not message or type(error).__name__ == "NoArgsIsHelpError":
+            return REFUSED  # no command at all has shown the help
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "byheart"
+        return _say(f"{message.rstrip('.')}; see {path} --help.", REFUSED)
     except typer.Abort:
         return INTERRUPTED
     except MemoryError:
@@ -85,29 +89,6 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _say(f"{name}{error.strerror or error}.", REFUSED)
 
 
-def _disagrees(error: ByheartError) -> bool:
-    from ..errors import DisagreementError
-
-    return isinstance(error, DisagreementError)
-
-
-def _say(sentence: object, code: int) -> int:
-    one_line = " ".join(str(sentence).split())
-    print(f"byheart: {one_line}", file=sys.stderr)
+def _say(sentence: str, code: int) -> int:
+    print(f"byheart: {' '.join(sentence.split())}", file=sys.stderr)
     return code
-
-
-def _usage(error: typer.TyperException) -> int:
-    """No command at all shows the help; anything else is one sentence."""
-    message = error.format_message()
-    context = getattr(error, "ctx", None)
-    if not message or type(error).__name__ == "NoArgsIsHelpError":
-        return REFUSED
-    path = context.command_path if context else "byheart"
-    return _say(f"{message.rstrip('.')}; see {path} --help.", REFUSED)
-
-
-def _no_reader() -> int:
-    """Whoever read our output has gone; the interpreter must not complain about it again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
-    return NO_READER

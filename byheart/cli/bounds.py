@@ -1,10 +1,17 @@
-"""What a person sees of bounds."""
+"""bounds: how small a model can be, how much it can hold, and whether it fits."""
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .output import number, rows
+from ..commands.bounds import bounds
+from .options import Force, Json, Loading, Picture, Sizes, reading, sizing
+from .output import finish, number, rows
+from .progress import watching
 
 SIGNS = {"at_least": "≥", "at_most": "≤"}
 PARTS = (
@@ -23,9 +30,49 @@ CAPACITY = "that can have any distributions: the rank over omega - 1"
 UNCLEAR = "the singular values have no gap, so nothing is said of the capacity"
 
 
+@reading
+@sizing
+def command(
+    loading: Loading,
+    sizes: Sizes,
+    dataset: Annotated[
+        Path | None, typer.Option("--dataset", metavar="DATA", help="A file, as other commands.")
+    ] = None,
+    architecture: Annotated[
+        str | None, typer.Option(metavar="PRESET", help="gpt2, pythia-70m, madden2024, ...")
+    ] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="Table 1 of kajitsuka2025 and of madden2024.")
+    ] = False,
+    effective: Annotated[
+        bool, typer.Option("--effective", help="Measure how many parameters count: to 2,000.")
+    ] = False,
+    plot: Picture = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """How small a model can be, how much it can hold, whether a dataset fits.
+
+    Every theorem as a row: for a dataset, for an architecture (a preset or sizes), or for both.
+    """
+    with watching() as watch:
+        answer = bounds(
+            dataset,
+            architecture=architecture,
+            loading=loading,
+            table=table,
+            plot=plot,
+            effective=effective,
+            force=force,
+            watch=watch,
+            **sizes,
+        )
+    finish(answer, json, bounded)
+
+
 def bounded(answer: dict) -> Group:
     """Tables if asked for; else what was asked, the rows, the verdict."""
-    drawn = [Text(f"\ndrawn in {answer['output']}")] if answer["output"] else []
+    drawn = [Text(f"\ndrawn in {answer['picture']}")] if answer["picture"] else []
     if answer["tables"]:
         return Group(*(part for table in answer["tables"] for part in _tabled(table)), *drawn)
     asked = [*_dataset(answer["dataset"]), *_architecture(answer["architecture"])]

@@ -1,102 +1,260 @@
-"""What a person sees of compare."""
+"""compare: every construction and every bound for a dataset."""
 
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .distributions import STYLES
-from .output import number
+from .. import pictures
+from ..compiler.comparing import compare
+from ..data.load import load
+from ..errors import ByheartError
+from ..models.folder.read import open as open_folder
+from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE
+from .messages import translate
+from .options import (
+    Data,
+    Force,
+    Json,
+    Loading,
+    OnConflict,
+    Picture,
+    Positions,
+    Seed,
+    reading,
+    whole_numbers,
+)
+from .output import SIGNS, STYLES, columns, drawn, finish, number, pictured, sentences
+from .progress import watching
 
-SIGNS = {"at_least": "≥", "at_most": "≤"}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 FOLDERS = ("trained", "saved")  # kinds of models that --with names
+COLOURS = (BLUE, ORANGE, GREEN, INK)
+MARKS = "osD^vP*X"
+DASHES: dict[str, tuple] = {"at_least": (0, (4, 2)), "at_most": (0, (1, 1.5))}
+ROOM = 0.033  # of the height, for a name beside its line
 
 
-def compared(answer: dict) -> Group:
+@reading
+def command(
+    data: Data,
+    loading: Loading,
+    sweep: Annotated[
+        str | None, typer.Option(metavar="N,N,...", help="For the first N sequences, each.")
+    ] = None,
+    build: Annotated[
+        bool, typer.Option("--build", help="Build and verify each: measured, not predicted.")
+    ] = False,
+    plot: Picture = None,
+    models: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with", metavar="DIR", help="A model folder, such as a trained one; repeatable."
+        ),
+    ] = None,
+    positions: Positions = None,
+    on_conflict: OnConflict = "refuse",
+    seed: Seed = 0,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Every construction and every bound for a dataset, side by side, smallest first.
+
+    Sizes in closed form are predicted; those that a search finds are known with --build only.
+    Models named by --with are verified on this data and stand among them.
+    """
+    counts = whole_numbers(sweep, "--sweep", "100,1000")
+    picture = pictures.checked(plot, force)
+    with watching() as watch:
+        watch.stage("loading")
+        opened = {}
+        for path in models or ():
+            if str(path) in opened:
+                raise ByheartError(f"--with names {path} twice.")
+            opened[str(path)] = open_folder(path)
+        dataset = load(data, **loading)
+        found = compare(
+            dataset,
+            counts,
+            build,
+            opened,
+            positions=positions,
+            on_conflict=on_conflict,
+            seed=seed,
+            watch=watch,
+        )
+        answer = found.json()
+        answer["dataset"] = {"name": data.name, **answer["dataset"]}
+        for step in (answer, *answer["sweep"]):
+            translate(step["rows"])
+        pictured(answer, draw, picture, watch)
+    finish(answer, json, view)
+
+
+# ---------------------------------------------------------------- the view
+
+
+def view(answer: dict) -> Group:
     """The table of each step, and at the end what does not apply."""
-    steps = answer["sweep"] or [{"dataset": answer["dataset"], "rows": answer["rows"]}]
-    name = answer["dataset"]["name"]
-    parts = [part for step in steps for part in _step(name, step)]
-    drawn = [Text(f"drawn in {answer['picture']}")] if answer["picture"] else []
-    return Group(*parts, *_left(answer["rows"]), *_means(answer), *drawn)
-
-
-def _step(name: str, step: dict) -> list[RenderableType]:
-    data = step["dataset"]
-    title = (
-        f"{name}: {number(data['sequences'])} sequences, {number(data['contexts'])} contexts, "
-        f"{number(data['labels'])} labels"
-    )
-    return [Text(title, style="bold"), Text(), _table(step["rows"]), Text()]
-
-
-def _table(rows: list[dict]) -> Table:
-    """What applies, without rates: a construction has a size, a bound a direction."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("parameters", "bits", "depth", "seconds"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("evidence", no_wrap=True)
-    table.add_column("")
-    for row in rows:
-        if row["applies"] and not _is_rate(row):
-            table.add_row(*_sizes(row), _evidence(row), _name(row))
-    return table
-
-
-def _is_rate(row: dict) -> bool:
-    return row["kind"] == "bound" and row["parameters"] is None and row["bits"] is None
-
-
-def _sizes(row: dict) -> list[str]:
-    sign = f"{SIGNS[row['direction']]} " if row["kind"] == "bound" else ""
-    sizes = [row[key] for key in ("parameters", "bits")]
-    shown = [f"{sign}{_rounded(size)}" if size is not None else "-" for size in sizes]
-    seconds = "-" if row["seconds"] is None else f"{row['seconds']:.1f}"
-    return [*shown, number(row["depth"]), seconds]
-
-
-def _rounded(size: float) -> str:
-    return number(round(size) if isinstance(size, float) and size >= 1000 else size)
-
-
-def _evidence(row: dict) -> Text:
-    word = row["evidence"]
-    return Text(word, style=STYLES.get(word, "")) if word else Text("-", style="dim")
-
-
-def _name(row: dict) -> Text:
-    text = Text(row["name"], style="dim" if row["kind"] == "bound" else "cyan")
-    unknown = row["kind"] == "construction" and row["parameters"] is None
-    said = unknown or row["kind"] in FOLDERS
-    return text.append(f"  {row['reason']}", "dim") if said else text
-
-
-def _left(rows: list[dict]) -> list[RenderableType]:
-    """Constructions and models that do not apply, and why; bounds are left to `byheart bounds`."""
+    parts: list[RenderableType] = []
+    name, rows = answer["dataset"]["name"], answer["rows"]
+    for step in answer["sweep"] or [{"dataset": answer["dataset"], "rows": rows}]:
+        data = step["dataset"]
+        title = (
+            f"{name}: {number(data['sequences'])} sequences, {number(data['contexts'])} contexts, "
+            f"{number(data['labels'])} labels"
+        )
+        parts += [Text(title, style="bold"), Text(), table(step["rows"]), Text()]
     left = [row for row in rows if not row["applies"] and row["kind"] != "bound"]
-    if not left:
-        return []
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(style="dim")
-    for row in left:
-        table.add_row(row["name"], Text(row["reason"]))
-    return [Text("Does not apply", style="bold"), table, Text()]
-
-
-def _means(answer: dict) -> list[Text]:
-    built = (
-        "measured" if answer["built"] else "predicted, nothing was built: use --build to measure"
-    )
-    words: tuple[str, ...] = (
+    if left:  # bounds that do not apply are left to `byheart bounds`
+        reasons = sentences([(row["name"], row["reason"]) for row in left], style="dim")
+        parts += [Text("Does not apply", style="bold"), reasons, Text()]
+    built = "predicted, nothing was built: use --build to measure"
+    if answer["built"]:
+        built = "measured"
+    means = [
         f"Constructions are {built}. Of exact networks the parameters that are not 0 count, of "
         "decoders all.",
         "≥ bounds: with fewer it is impossible, for the worst labels or distributions; ≤ bounds: "
-        "so many are enough (kajitsuka2025 does not count E_in, E_out and the embedding). Rates, "
+        "this many are enough (kajitsuka2025 does not count E_in, E_out and the embedding). Rates, "
         "and bounds that do not apply: byheart bounds --dataset.",
-    )
-    if any(row["kind"] == "trained" for row in answer["rows"]):
-        words += (
+    ]
+    if any(row["kind"] == "trained" for row in rows):
+        means.append(
             "Of a trained model the parameters that were trained count; bits are those of the "
-            "certified network.",
+            "certified network."
         )
-    return [Text(sentence, style="dim") for sentence in words]
+    return Group(*parts, *(Text(words, style="dim") for words in means), *drawn(answer, ""))
+
+
+def table(rows: list[dict]) -> Table:
+    """What applies, without rates: a construction has a size, a bound a direction."""
+    shown = columns()
+    for name in ("parameters", "bits", "depth", "seconds"):
+        shown.add_column(name, justify="right", no_wrap=True)
+    shown.add_column("evidence", no_wrap=True)
+    shown.add_column("")
+    for row in rows:
+        bound, word = row["kind"] == "bound", row["evidence"]
+        rate = bound and row["parameters"] is None and row["bits"] is None
+        if rate or not row["applies"]:
+            continue
+        sizes = []
+        for size in (row["parameters"], row["bits"]):
+            rounded = round(size) if isinstance(size, float) and size >= 1000 else size
+            sign = f"{SIGNS[row['direction']]} " if bound and size is not None else ""
+            sizes.append(f"{sign}{number(rounded)}")
+        about = Text(row["name"], style="dim" if bound else "cyan")
+        unknown = row["kind"] == "construction" and row["parameters"] is None
+        if unknown or row["kind"] in FOLDERS:
+            about.append(f"  {row['reason']}", "dim")
+        shown.add_row(
+            *sizes,
+            number(row["depth"]),
+            "-" if row["seconds"] is None else f"{row['seconds']:.1f}",
+            Text(word, style=STYLES.get(word, "")) if word else Text("-", style="dim"),
+            about,
+        )
+    return shown
+
+
+# ---------------------------------------------------------------- the picture
+
+
+def draw(answer: dict) -> "Figure":
+    """Parameters of all rows: over the contexts if there are several steps, or for one dataset."""
+    steps, data = answer["sweep"], answer["dataset"]
+    rows = [row for row in answer["rows"] if row["applies"] and row["parameters"]]
+    figure, axes = pictures.canvas(9.6, 7.6 if len(steps) > 1 else 1.8 + 0.26 * len(rows))
+    if len(steps) > 1:
+        curves(axes, steps)
+    else:
+        dots(axes, rows)
+    pictures.entitle(
+        axes, f"{data['name']}: {data['contexts']:,} contexts, {data['labels']:,} labels"
+    )
+    pictures.quiet(axes, 8.5)
+    return figure
+
+
+def dots(axes: "Axes", rows: list[dict]) -> None:
+    """One line per row, the smallest on top."""
+    for place, row in enumerate(rows):
+        bound = row["kind"] == "bound"
+        mark = {"at_least": ">", "at_most": "<"}[row["direction"]] if bound else "o"
+        axes.plot([row["parameters"]], [place], mark, color=GREY if bound else BLUE, markersize=6.5)
+    axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xscale("log")
+    axes.set_xlabel("parameters   ● construction   ▸ at least   ◂ at most", color=INK)
+
+
+def curves(axes: "Axes", steps: list[dict]) -> None:
+    """One line per name, over the contexts: constructions with marks, bounds dashed.
+
+    The names stand at the right, as near to the ends of their lines as there is room.
+    """
+    lines: dict[str, tuple[dict, list[tuple[int, float]]]] = {}
+    for step in steps:
+        for row in step["rows"]:
+            if row["applies"] and row["parameters"]:
+                points = lines.setdefault(row["name"], (row, []))[1]
+                points.append((step["dataset"]["contexts"], row["parameters"]))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    names, constructions = [], 0
+    for row, points in lines.values():
+        if row["kind"] == "bound":
+            colour, name = GREY, f"{SIGNS[row['direction']]} {row['name']}"
+            style: dict[str, Any] = {"linestyle": DASHES[row["direction"]], "linewidth": 1.0}
+        else:
+            colour, name = COLOURS[constructions % len(COLOURS)], row["name"]
+            marker = MARKS[constructions % len(MARKS)]
+            style = {"marker": marker, "markersize": 5.0, "linewidth": 1.6}
+            constructions += 1
+        axes.plot(*zip(*points, strict=True), color=colour, **style)
+        names.append((points[-1], name, colour))
+    low, high = (math.log(limit) for limit in axes.get_ylim())
+    ends = sorted(names, key=lambda name: name[0][1])
+    heights = [(math.log(point[1]) - low) / (high - low) for point, _, _ in ends]
+    thread = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "relpos": (0, 0.5)}
+    for place, (end, name, colour) in zip(spread(heights), ends, strict=True):
+        axes.annotate(
+            name,
+            end,
+            (1.04, place),
+            textcoords="axes fraction",
+            va="center",
+            size=7.5,
+            color=colour,
+            annotation_clip=False,
+            arrowprops=thread,
+        )
+    contexts = sorted({step["dataset"]["contexts"] for step in steps})
+    pictures.ticks(axes.xaxis, contexts)
+    axes.set_xticklabels([f"{count:,}" for count in contexts])
+    axes.set_xlabel("contexts", color=INK)
+    axes.set_ylabel("parameters", color=INK)
+
+
+def spread(heights: list[float]) -> list[float]:
+    """The heights, increasing, moved as little as needed to be ROOM apart.
+
+    >>> [round(x, 3) for x in spread([0.1, 0.1, 0.5])]
+    [0.1, 0.133, 0.5]
+    """
+    placed: list[float] = []
+    for height in heights:
+        placed.append(max(height, placed[-1] + ROOM) if placed else height)
+    above = max(0.0, placed[-1] - 1) if placed else 0.0
+    for i in reversed(range(len(placed))):  # what went over the top presses the others down
+        limit = placed[i + 1] - ROOM if i + 1 < len(placed) else placed[i] - above
+        placed[i] = min(placed[i], limit)
+    return placed

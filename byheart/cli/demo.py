@@ -1,25 +1,48 @@
 """demo: the book on the screen, word by word, and the size of what holds it."""
 
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console, Group
-from rich.table import Table
 from rich.text import Text
 
-from ..commands import demo as command
-from ..commands.models import check_output
-from .output import console, gap, kept, number, print_json, verdict
+from ..data.dataset import Dataset
+from ..data.load import load
+from ..machine.watch import SILENT, Watch
+from ..models.folder.swap import check_place
+from ..models.model import Model
+from ..models.recall import continued
+from ..theory.kajitsuka2025.sizes import bit_extraction_parameters
+from .compile import build, built_answer
+from .options import Force, Json
+from .output import columns, console, gap, kept, number, print_json, verdict
 from .progress import watching
 
+BOOK = Path(__file__).resolve().parents[1] / "data" / "book.txt"
+SEED = 0
+LONGEST = 10_000  # words; a recitation that loops is stopped
 ORNAMENT = "❦"
 INDENT, WIDTH = "  ", 76
 
 
-def run(output: Path | None, force: bool, json: bool) -> None:
+def command(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Also keep the model here.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Compile the built-in book, prove it, recite it, show its size. Needs no file."""
     if json:
         with watching() as watch:
-            answer = command.demo(output, force=force, watch=watch)
+            prepared = prepare(output, force=force, watch=watch)
+            watch.stage("reciting")
+            answer = perform(prepared)
         print_json(answer)
     else:
         answer = show(console(), output, force)
@@ -30,20 +53,69 @@ def run(output: Path | None, force: bool, json: bool) -> None:
 def show(screen: Console, output: Path | None = None, force: bool = False) -> dict:
     """The demo on a screen; everything on it was measured in this run."""
     if output is not None:
-        check_output(output, force)
+        check_place(output, force)
     screen.print("A small book becomes a transformer: given any beginning, the next word.\n")
     with watching() as watch:
-        prepared = command.prepare(output, force=force, watch=watch)
+        prepared = prepare(output, force=force, watch=watch)
     screen.print(verdict(prepared.answer))
     screen.print("\nNow without the book, from the weights alone, beginning with its first word:\n")
     page = Page(screen)
-    answer = command.perform(prepared, page.say)
+    answer = perform(prepared, page.say)
     page.close()
-    screen.print(_recited(answer))
-    screen.print(_sizes(answer))
+    if answer["recited"]:
+        words = f"recited  {number(answer['words'])} words and marks, all as in the book\n"
+        screen.print(Text(words, "bold green"))
+    else:
+        screen.print(Text("refuted  the recitation is not the book\n", "bold red"))
+    screen.print(sizes(answer))
     if output is not None:
-        kept(screen, output)
+        kept(output, screen)
     return answer
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The book's model, proved, and its sizes."""
+
+    model: Model
+    book: Dataset
+    answer: dict
+
+
+def prepare(output: Path | None = None, force: bool = False, watch: Watch = SILENT) -> Prepared:
+    """The model, built and proved; kept in a folder if one is named."""
+    if output is not None:
+        check_place(output, force)
+    started = time.perf_counter()
+    watch.stage("loading")
+    book = load(BOOK, documents="whole", window="auto")
+    loaded = time.perf_counter() - started
+    model = build(book, watch, positions=True, seed=SEED)
+    if output is not None:
+        model.save(output, force=force)
+    # the paper's own construction: tokens are (number of the word, position)
+    radius = (len(book.tokens) ** 2 + book.length**2) ** 0.5
+    faithful = bit_extraction_parameters(len(book), book.length, 2, len(book.label_names), radius)
+    return Prepared(model, book, {**built_answer(model, loaded), "faithful_parameters": faithful})
+
+
+def perform(prepared: Prepared, listen: Callable[[str], None] = lambda word: None) -> dict:
+    """The answer of the demo, after a recitation that `listen` receives word by word."""
+    book = prepared.book
+    words = recite(prepared.model, book.sequence(0)[0], listen)
+    right = [words[0], *(book.label(i) for i in range(len(book)))]
+    return {**prepared.answer, "recited": words == right, "words": len(words)}
+
+
+def recite(model: Model, first: str, listen: Callable[[str], None]) -> list[str]:
+    """The words that the model gives by itself after the first: weights and vocabulary only."""
+    words = [first]
+    listen(first)
+    for answer in islice(continued(model, words), LONGEST):
+        if isinstance(answer.label, str):
+            words.append(answer.label)
+            listen(answer.label)
+    return words
 
 
 class Page:
@@ -54,49 +126,34 @@ class Page:
 
     def say(self, word: str) -> None:
         if word == ORNAMENT:
-            return self._ornament()
+            self.print(f"\n\n{INDENT}{ORNAMENT.center(WIDTH).rstrip()}\n\n", "yellow")
+            self.line = ""
+            return
         space = gap(self.line, word)
-        if space and len(self.line) + len(word) + self._room(word) > WIDTH:
-            self._print("\n")
+        room = 2 if gap(word, "x") else 10  # for a mark, or for the word after an opening quote
+        if space and len(self.line) + len(word) + room > WIDTH:
+            self.print("\n")
             self.line, space = "", ""
-        self._print((space if self.line else INDENT) + word, "italic")
+        self.print((space if self.line else INDENT) + word, "italic")
         self.line += space + word
 
-    def _room(self, word: str) -> int:
-        """What must fit behind a word: a mark, or the word that an opening quote waits for."""
-        return 2 if gap(word, "x") else 10
-
-    def _ornament(self) -> None:
-        self._print(f"\n\n{INDENT}{ORNAMENT.center(WIDTH).rstrip()}\n\n", "yellow")
-        self.line = ""
-
     def close(self) -> None:
-        self._print("\n\n")
+        self.print("\n\n")
 
-    def _print(self, text: str, style: str = "") -> None:
+    def print(self, text: str, style: str = "") -> None:
         self.screen.print(Text(text, style=style), end="", soft_wrap=True)
         self.screen.file.flush()
 
 
-def _recited(answer: dict) -> Text:
-    if answer["recited"]:
-        return Text(
-            f"recited  {number(answer['words'])} words and marks, all as in the book\n",
-            "bold green",
-        )
-    return Text("refuted  the recitation is not the book\n", "bold red")
-
-
-def _sizes(answer: dict) -> Group:
+def sizes(answer: dict) -> Group:
     """The model beside the limit of information and the paper's own construction."""
     data, bits = answer["dataset"], answer["bits"]
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    table = columns(3)
     table.add_column("size", style="cyan")
     table.add_column("parameters", justify="right")
     table.add_column("bits", justify="right")
-    table.add_row(
-        "this transformer", number(answer["parameters"]["nonzero"]), number(bits["total"])
-    )
+    own = number(answer["parameters"]["nonzero"])
+    table.add_row("this transformer", own, number(bits["total"]))
     table.add_row("information limit", "", number(round(bits["information"])))
     table.add_row("the paper's own construction", number(answer["faithful_parameters"]), "")
     remark = (

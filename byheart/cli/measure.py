@@ -1,17 +1,27 @@
-"""What a person sees of measure."""
+"""measure: train sizes of an architecture, and report the smallest that memorises."""
 
 import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .output import number
+from .. import pictures
+from ..commands.measure import measure
+from ..commands.saving import Saving
+from ..commands.training import Workers
+from .measure_picture import draw
+from .options import Data, Force, Json, Loading, OnConflict, Picture, reading
+from .output import columns, finish, number, pictured
+from .progress import keeping, watching
 
-WORDS = {  # of a criterion
+CRITERIA = {
     "gap": "gap ≤ {:.4g} % of the entropy",
     "loss": "loss ≤ {:.4g} nats above the least",
     "accuracy": "accuracy ≥ {:.4g} % of the best",
@@ -19,6 +29,87 @@ WORDS = {  # of a criterion
 SHARES = ("gap", "accuracy")  # shown in per cent
 UNITS = {"gap": "%", "loss": "nats", "accuracy": "%"}
 BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|nats\b)")
+
+
+@reading
+def command(
+    data: Data,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The folder of rows: run again to resume.")
+    ],
+    architecture: Annotated[
+        str,
+        typer.Option(metavar="PRESET", help="madden2024, dana2024, dana2024-mlp or kajitsuka2025."),
+    ],
+    axis: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=V,V,...", help="Sizes to train, or sequences; 1-31 and 4-512x2 work too."
+        ),
+    ],
+    loading: Loading,
+    fixed: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=V", help="A size that stays fixed.")
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option(help="fast (ours), paper, or script (dana2024).")
+    ] = "fast",
+    criterion: Annotated[
+        str | None,
+        typer.Option(metavar="KIND=V", help="Memorised: gap=SHARE, loss=NATS or accuracy=SHARE."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(metavar="K", help="Random seeds per size.")] = 3,
+    steps: Annotated[
+        int | None, typer.Option(metavar="T", help="Steps per attempt, instead of the protocol's.")
+    ] = None,
+    find: Annotated[
+        bool, typer.Option("--find", help="Bisect the last axis instead of training all of it.")
+    ] = False,
+    loss: Annotated[
+        str, typer.Option(help="cross-entropy, or squared (kajitsuka2025, two labels).")
+    ] = "cross-entropy",
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="J", help="Processes of one thread (default: one per core)."),
+    ] = None,
+    engine: Annotated[str, typer.Option(help="processes (here) or ray (a cluster).")] = "processes",
+    address: Annotated[str | None, typer.Option(help="Address of the Ray cluster.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep the smallest that memorises as a model folder."),
+    ] = None,
+    plot: Picture = None,
+    on_conflict: OnConflict = "refuse",
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Train sizes of an architecture, and report the smallest that memorises a dataset.
+
+    The last --axis is the one that is searched. What is not reached is "not reached in T steps".
+    """
+    picture = pictures.checked(plot, force)
+    with keeping(output), watching() as watch:
+        answer = measure(
+            data,
+            output,
+            architecture=architecture,
+            axis=axis,
+            fixed=fixed or (),
+            seeds=seeds,
+            protocol=protocol,
+            criterion=criterion,
+            steps=steps,
+            find=find,
+            loss=loss,
+            workers=Workers(engine, jobs, address),
+            saving=Saving(save, force, on_conflict),
+            loading=loading,
+            watch=watch,
+        )
+        pictured(answer, draw, picture, watch)
+    finish(answer, json, view)
+    if answer["not_saved"]:
+        raise typer.Exit(1)
 
 
 @dataclass(frozen=True)
@@ -37,207 +128,157 @@ class Line:
             yield Text(line.replace("\N{NO-BREAK SPACE}", " "), self.style)
 
 
-def measured(answer: dict) -> Group:
-    """What was asked, a table for every combination of the other axes, and what they say."""
-    parts = [part for cell in answer["cells"] for part in _cell(answer, cell)]
-    return Group(_title(answer), _about(answer), Text(), *parts, *_closing(answer))
-
-
-def _title(answer: dict) -> Line:
-    data = answer["dataset"]
-    return Line(
-        f"{answer['architecture']} on {data['name']}: {number(data['sequences'])} sequences, "
-        f"{number(data['contexts'])} contexts, {_read(data)}{_best(data)}",
-        style="bold",
-    )
-
-
-def _read(data: dict) -> str:
+def view(answer: dict) -> Group:
+    """The question, one table per combination of the other axes, and where everything is."""
+    data, kind = answer["dataset"], answer["criterion"]["kind"]
     count = number(data["vocabulary"])
-    return f"vectors of {count} coordinates" if data["vectors"] else f"{count} tokens"
+    reads = f"vectors of {count} coordinates" if data["vectors"] else f"{count} tokens"
+    title = (
+        f"{answer['architecture']} on {data['name']}: {number(data['sequences'])} sequences, "
+        f"{number(data['contexts'])} contexts, {reads}{best(data)}"
+    )
+    value = answer["criterion"]["value"]
+    criterion = CRITERIA[kind].format(100 * value if kind in SHARES else value)
+    if data["squared"]:  # the squared loss has no unit
+        criterion = criterion.replace(" nats", "")
+    about = (
+        "".join(f"{name}, " for name in named(answer["sizes"]))
+        + f"protocol {answer['protocol']}, {plural(answer['seeds'], 'seed')}"
+        + f"; memorised: {criterion}"
+    )
+    parts: list[RenderableType] = [Line(title, "bold"), Line(about, "dim"), Text()]
+    for cell in answer["cells"]:
+        if cell["at"]:
+            contexts = f" ({number(cell['contexts'])} contexts{best(cell)})"
+            at = ", ".join(named(cell["at"]))
+            parts.append(Line(f"{at}{contexts if cell['points'] else ''}", "bold"))
+        if cell["points"]:
+            parts.append(table(answer, cell["points"]))
+        parts.append(conclusion(answer, cell))
+        theory = cell["theory"]
+        if theory is not None:
+            words = (
+                f"theory: {number(theory['enough_neurons'])} neurons are enough for any "
+                f"distributions of these contexts (madden2024, Theorem 5); some need "
+                f"{number(theory['needed_parameters'])} parameters (Lemma 1), these may need fewer"
+            )
+            parts.append(Text(words, style="dim"))
+        parts.append(Text())
+    return Group(*parts, *(Text(line) for line in closing(answer)))
 
 
-def _about(answer: dict) -> Line:
-    sizes = "".join(f"{_words(name)} {number(size)}, " for name, size in answer["sizes"].items())
-    about = f"{sizes}protocol {answer['protocol']}, {_plural(answer['seeds'], 'seed')}"
-    return Line(f"{about}; memorised: {_memorised(answer)}", style="dim")
-
-
-def _memorised(answer: dict) -> str:
-    """The squared loss is in no unit."""
-    said = memorised(answer["criterion"])
-    return said.replace(" nats", "") if answer["dataset"]["squared"] else said
-
-
-def memorised(criterion: dict) -> str:
-    """The criterion in words.
-
-    >>> memorised({"kind": "gap", "value": 0.01})
-    'gap ≤ 1 % of the entropy'
-    """
-    kind, value = criterion["kind"], criterion["value"]
-    return WORDS[kind].format(100 * value if kind in SHARES else value)
-
-
-def axis_name(answer: dict) -> str:
-    return _words(answer["axes"][-1]["name"])
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _best(facts: dict) -> str:
-    """The accuracy that any function of the context has at most, where it is not all."""
-    best = facts["best_accuracy"]
-    return f", best accuracy {_value('accuracy', best)} %" if best < 1 else ""
-
-
-def _cell(answer: dict, cell: dict) -> list[RenderableType]:
-    at = ", ".join(f"{_words(name)} {number(value)}" for name, value in cell["at"].items())
-    contexts = f" ({number(cell['contexts'])} contexts{_best(cell)})" if cell["points"] else ""
-    title = [Line(f"{at}{contexts}", style="bold")] if at else []
-    table = [_table(answer, cell)] if cell["points"] else []
-    return [*title, *table, sentence(answer, cell), *_theory(cell), Text()]
-
-
-def _table(answer: dict, cell: dict) -> Table:
+def table(answer: dict, points: list[dict]) -> Table:
+    """One row per value of the searched axis; the range over seeds where seeds differ."""
     kind = answer["criterion"]["kind"]
     others = ["accuracy"] if kind != "accuracy" else []
-    spreads = [_spread(kind, point[kind]) for point in cell["points"]]
+    ends = [[shown(kind, point[kind][end]) for end in ("low", "high")] for point in points]
+    spreads = [f"{low} to {high}" if low != high else "" for low, high in ends]
     over = ["over seeds"] if any(spreads) else []
     unit = "" if kind == "loss" and answer["dataset"]["squared"] else f" {UNITS[kind]}"
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    found = columns()
     for name in (axis_name(answer), "parameters", kind, *over, *others, "reached", "steps"):
-        table.add_column(name, justify="left" if name == "over seeds" else "right", no_wrap=True)
-    for point, spread in zip(cell["points"], spreads, strict=True):
-        style = "green" if point["reached"] else ""
-        table.add_row(
+        found.add_column(name, justify="left" if name == "over seeds" else "right", no_wrap=True)
+    for point, spread in zip(points, spreads, strict=True):
+        reached = f"{point['reached']} of {point['seeds']}"
+        found.add_row(
             number(point["value"]),
             number(point["parameters"]),
-            f"{_value(kind, point[kind]['median'])}{unit}",
-            *([spread] if over else []),
-            *(f"{_value(name, point[name]['median'])} {UNITS[name]}" for name in others),
-            Text(f"{point['reached']} of {point['seeds']}", style=style),
+            f"{shown(kind, point[kind]['median'])}{unit}",
+            *([Text(spread, style="dim")] if over else []),
+            *(f"{shown(name, point[name]['median'])} {UNITS[name]}" for name in others),
+            Text(reached, style="green" if point["reached"] else ""),
             number(point["steps"]),
         )
-    return table
+    return found
 
 
-def _spread(kind: str, found: dict) -> Text:
-    """The range, where seeds differ."""
-    low, high = (_value(kind, found[name]) for name in ("low", "high"))
-    return Text(f"{low} to {high}" if low != high else "", style="dim")
-
-
-def _value(kind: str, value: float | None) -> str:
-    """Three digits, a share in per cent; None is a training that blew up."""
-    if value is None:
-        return "-"
-    shown = 100 * value if kind in SHARES else value
-    if 1000 <= abs(shown) < 1e6:
-        return f"{shown:,.0f}"
-    return f"{shown:.3g}" if 1e-3 <= abs(shown) < 1000 or not shown else f"{shown:.0e}"
-
-
-def sentence(answer: dict, cell: dict) -> Text:
-    """The smallest that memorises, and on what evidence; what was not reached is never "cannot"."""
-    name, found = axis_name(answer), cell["smallest"]
-    if not cell["points"]:
-        return Text("nothing was trained here", style="dim")
-    if found is None:
-        return Text(_censored(name, cell["points"]), style="yellow")
-    asked = f"fewest {name} that memorise" if name[-1] == "s" else f"smallest {name} that memorises"
-    text = Text(f"{asked}: ")
-    text.append(number(found["value"]), "bold green")
-    text.append(f" ({number(found['parameters'])} parameters), {_seeds(cell)}")
-    return text.append(f"; {_evidence(cell)}")
-
-
-def _seeds(cell: dict) -> str:
-    """How many seeds memorise the smallest, and what the others came to.
+def conclusion(answer: dict, cell: dict) -> Text:
+    """The smallest that memorises, and the evidence; what was not reached is never "cannot".
 
     A bisection tries few sizes with every seed, so the seeds of one size are not all of them.
     """
-    each, least = cell["by_seed"], cell["smallest"]["value"]
-    missed = [x for x in each if x["smallest"] is None]
-    others = [x["smallest"] for x in each if x["smallest"] not in (least, None)]
-    agree = len(each) - len(others) - len(missed)
-    said = f"in {agree} of {_plural(len(each), 'seed')}"
-    if others:
-        ends = dict.fromkeys(number(end(others)) for end in (min, max))
-        said += f", {' to '.join(ends)} in {_others(len(others), len(each))}"
+    name, points, smallest = axis_name(answer), cell["points"], cell["smallest"]
+    if not points:
+        return Text("nothing was trained here", style="dim")
+    if smallest is None:
+        upto, steps = "up to " if len(points) > 1 else "", max(point["steps"] for point in points)
+        words = f"{name} {upto}{number(points[-1]['value'])}: not reached in {number(steps)} steps"
+        return Text(f"{words}; more steps may reach it, or a larger one", style="yellow")
+    asked = f"fewest {name} that memorise" if name[-1] == "s" else f"smallest {name} that memorises"
+    text = Text(f"{asked}: ")
+    text.append(number(smallest["value"]), "bold green")
+    seeds = cell["by_seed"]
+    missed = [x for x in seeds if x["smallest"] is None]
+    larger = [x["smallest"] for x in seeds if x["smallest"] not in (smallest["value"], None)]
+    agree = len(seeds) - len(larger) - len(missed)
+    said = f" ({number(smallest['parameters'])} parameters), in {agree} of "
+    said += plural(len(seeds), "seed")
+    if larger:
+        ends = dict.fromkeys(number(end(larger)) for end in (min, max))
+        others = f"{number(len(larger))} others"
+        if len(larger) == 1:
+            others = "the other" if len(seeds) == 2 else "another"
+        said += f", {' to '.join(ends)} in {others}"
     if missed:
         tried, steps = min(x["largest"] for x in missed), max(x["steps"] for x in missed)
-        said += f"; {_plural(len(missed), 'seed')} did not reach it with up to {number(tried)}"
+        said += f"; {plural(len(missed), 'seed')} did not reach it with up to {number(tried)}"
         said += f" in {number(steps)} steps"
-    return said
-
-
-def _others(count: int, seeds: int) -> str:
-    if count > 1:
-        return f"{number(count)} others"
-    return "the other" if seeds == 2 else "another"
-
-
-def _evidence(cell: dict) -> str:
-    """What was tried below the smallest, by how many of the seeds if not by all."""
     below = cell["below"]
     if below is None:
-        return "nothing smaller was tried"
-    some = below["seeds"] < len(cell["by_seed"])
-    tried = f" (tried by {_plural(below['seeds'], 'seed')})" if some else ""
-    return f"{number(below['value'])}{tried} was not reached in {number(below['steps'])} steps"
+        return text.append(f"{said}; nothing smaller was tried")
+    some = below["seeds"] < len(seeds)
+    by = f" (tried by {plural(below['seeds'], 'seed')})" if some else ""
+    steps = number(below["steps"])
+    return text.append(f"{said}; {number(below['value'])}{by} was not reached in {steps} steps")
 
 
-def _censored(name: str, points: list[dict]) -> str:
-    upto = "up to " if len(points) > 1 else ""
-    steps = max(point["steps"] for point in points)
-    return (
-        f"{name} {upto}{number(points[-1]['value'])}: not reached in {number(steps)} steps; "
-        "more steps may reach it, or a larger one"
-    )
+def closing(answer: dict) -> list[str]:
+    """What it took, where the rows are, what was saved and drawn."""
+    trials, saved, folder = answer["trials"], answer["saved"], answer["save"]
+    again = "the same command"
+    if saved or answer["picture"]:  # models and pictures are not replaced without being asked
+        again += " with --force"
+    lines = [
+        f"{plural(trials['ran'], 'trial')} run now, {number(trials['kept'])} kept from before; "
+        f"{number(round(answer['seconds']['training'], 1))} CPU seconds of training in all",
+        f"rows in {answer['folder']}; {again} resumes from there",
+    ]
+    if saved is not None:
+        data = f"; its data: {saved['data']}" if saved["data"] else ""
+        sizes = ", ".join(named(saved["sizes"]))
+        lines.append(f"saved in {saved['folder']} ({saved['evidence']}): {sizes}{data}")
+    elif answer["not_saved"]:
+        lines.append(f"not saved in {folder}: {answer['not_saved']}")
+    elif folder:
+        lines.append(f"nothing saved in {folder}: no size memorises so far")
+    if answer["picture"]:
+        lines.append(f"drawn in {answer['picture']}")
+    return lines
 
 
-def _plural(count: int, word: str) -> str:
+def best(facts: dict) -> str:
+    """The accuracy that any function of the context has at most, where it is not all."""
+    most = facts["best_accuracy"]
+    return f", best accuracy {shown('accuracy', most)} %" if most < 1 else ""
+
+
+def axis_name(answer: dict) -> str:
+    return answer["axes"][-1]["name"].replace("_", " ")
+
+
+def named(sizes: dict) -> list[str]:
+    return [f"{name.replace('_', ' ')} {number(size)}" for name, size in sizes.items()]
+
+
+def plural(count: int, word: str) -> str:
     return f"{number(count)} {word}" + ("s" if count != 1 else "")
 
 
-def _theory(cell: dict) -> list[Text]:
-    found = cell["theory"]
-    if found is None:
-        return []
-    words = (
-        f"theory: {number(found['enough_neurons'])} neurons are enough for any distributions of "
-        f"these contexts (madden2024, Theorem 5); some need "
-        f"{number(found['needed_parameters'])} parameters (Lemma 1), these may need fewer"
-    )
-    return [Text(words, style="dim")]
-
-
-def _again(answer: dict) -> str:
-    """Models and pictures are not replaced without being asked."""
-    written = answer["saved"] or answer["picture"]
-    return "the same command with --force" if written else "the same command"
-
-
-def _closing(answer: dict) -> list[Text]:
-    """What it took, where the rows are, what was saved and drawn."""
-    trials, seconds = answer["trials"], answer["seconds"]
-    lines = [
-        f"{_plural(trials['ran'], 'trial')} run now, {number(trials['kept'])} kept from before; "
-        f"{number(round(seconds['training'], 1))} CPU seconds of training in all",
-        f"rows in {answer['folder']}; {_again(answer)} goes on from there",
-    ]
-    saved = answer["saved"]
-    if saved is not None:
-        sizes = ", ".join(f"{_words(x)} {number(size)}" for x, size in saved["sizes"].items())
-        data = f"; its data: {saved['data']}" if saved["data"] else ""
-        lines.append(f"saved in {saved['folder']} ({saved['evidence']}): {sizes}{data}")
-    elif answer["not_saved"]:
-        lines.append(f"not saved in {answer['save']}: {answer['not_saved']}")
-    elif answer["save"]:
-        lines.append(f"nothing saved in {answer['save']}: no size memorises so far")
-    if answer["picture"]:
-        lines.append(f"drawn in {answer['picture']}")
-    return [Text(line) for line in lines]
+def shown(kind: str, value: float | None) -> str:
+    """Three digits, a share in per cent; None is a training that blew up."""
+    if value is None:
+        return "-"
+    found = 100 * value if kind in SHARES else value
+    if 1000 <= abs(found) < 1e6:
+        return f"{found:,.0f}"
+    return f"{found:.3g}" if 1e-3 <= abs(found) < 1000 or not found else f"{found:.0e}"

@@ -5,21 +5,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
 from ..machine.watch import SILENT, Watch
 
 
 @contextmanager
-def watching(json: bool = False) -> Iterator[Watch]:
+def watching() -> Iterator[Watch]:
     """What shows the stages of long work on standard error while the block runs."""
     if not sys.stderr.isatty():
         yield SILENT
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(30),
-               TimeElapsedColumn(), TextColumn("[dim]{task.fields[note]}"))  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(30),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[note]}"),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
         yield _Bar(progress)
 
 
@@ -29,13 +35,15 @@ def keeping(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        kept = f"what is finished is kept in {folder}, and the same command goes on"
+        kept = f"what is finished is kept in {folder}, and the same command resumes"
         print(f"byheart: interrupted; {kept}.", file=sys.stderr)
         raise
 
 
 class _Bar(Watch):
-    def __init__(self, progress) -> None:  # noqa: ANN001  rich is imported late
+    """The stages as one bar, which starts again with each of them."""
+
+    def __init__(self, progress: Progress) -> None:
         self.progress = progress
         self.task = progress.add_task("", total=None, note="")
 

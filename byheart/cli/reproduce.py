@@ -1,61 +1,106 @@
-"""What a person sees of reproduce."""
+"""reproduce: figures of the papers from trained rows."""
 
 from math import floor, log10
+from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from .output import number
+from ..commands.reproduce import reproduce
+from ..commands.training import Workers
+from .options import Json
+from .output import columns, finish, number
+from .progress import keeping, watching
 
 
-def reproduced(answer: dict) -> Group:
+def command(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="madden-1, dana-1a, ...")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every figure that has rows.")] = False,
+    rows: Annotated[
+        Path, typer.Option("--rows", metavar="DIR", help="DIR/NAME/LABEL/rows.jsonl.")
+    ] = Path("results"),
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="For the pictures (default: beside the rows)."
+        ),
+    ] = None,
+    train: Annotated[
+        bool, typer.Option("--train", help="Train what the rows lack; resumes where it stopped.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Train a small version, in DIR/NAME-quick.")
+    ] = False,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Training data: a file, a folder, or huggingface."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Seeds to train (default: the figure's own).")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Training processes (default: one per core).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Redraw figures of the papers from trained rows, beside published numbers and bounds.
+
+    Drawing needs the rows alone. Training is for --train and --quick.
+    """
+    with keeping(rows), watching() as watch:
+        answer = reproduce(
+            names or (),
+            everything=everything,
+            rows=rows,
+            output=output,
+            train=train,
+            quick=quick,
+            data=data,
+            seeds=seeds,
+            workers=Workers(jobs=jobs),
+            watch=watch,
+        )
+    finish(answer, json, view)
+
+
+def view(answer: dict) -> Group:
     """Each figure: what it shows, its fits, its caption, where it is."""
-    parts = [part for figure in answer["figures"] for part in _figure(figure)]
-    return Group(*parts[:-1], *_missing(answer["missing"]))
-
-
-def _figure(figure: dict) -> list[RenderableType]:
-    trials = f"{number(figure['trials'])} trials, {number(figure['censored'])} censored"
-    return [
-        Text(f"{figure['name']}  {figure['title']}", style="bold"),
-        Text(f"{figure['paper']}; {trials}", style="dim"),
-        *([_fits(figure["fits"])] if figure["fits"] else []),
-        Text(figure["caption"]),
-        *(Text(f"drawn in {path}") for path in figure["files"]),
-        Text(),
-    ]
-
-
-def _fits(fits: list[dict]) -> Table:
-    """A row for each law: its coefficients with their standard errors, and how far it is off."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("fit", "least squares", "residual"):
-        table.add_column(name, justify="right" if name == "residual" else "left")
-    for fit in fits:
-        table.add_row(Text(fit["name"]), Text(formula(fit)), f"{fit['residual']:.3g}")
-    return table
+    parts: list[RenderableType] = []
+    for figure in answer["figures"]:
+        trials = f"{number(figure['trials'])} trials, {number(figure['censored'])} censored"
+        parts.append(Text(f"{figure['name']}  {figure['title']}", style="bold"))
+        parts.append(Text(f"{figure['paper']}; {trials}", style="dim"))
+        if figure["fits"]:
+            table = columns()
+            for name in ("fit", "least squares", "residual"):
+                table.add_column(name, justify="right" if name == "residual" else "left")
+            for fit in figure["fits"]:
+                table.add_row(Text(fit["name"]), Text(formula(fit)), f"{fit['residual']:.3g}")
+            parts.append(table)
+        parts.append(Text(figure["caption"]))
+        parts += [Text(f"drawn in {path}") for path in figure["files"]]
+        parts.append(Text())
+    missing = answer["missing"]
+    left = [Text(f"\nno rows to draw: {', '.join(missing)}")] if missing else []
+    return Group(*parts[:-1], *left)
 
 
 def formula(fit: dict) -> str:
-    """The law, each coefficient with its standard error.
+    """The law, each coefficient with its standard error, to two digits of the error.
 
     >>> formula({"terms": ["1", "n"], "coefficients": [2, -0.5], "errors": [0.25, 0.125]})
     '2.00 ± 0.25 + (-0.50 ± 0.12) n'
     """
+    parts = []
     errors = fit["errors"] or [None] * len(fit["terms"])
-    parts = zip(fit["terms"], fit["coefficients"], errors, strict=True)
-    return " + ".join(_term(*part) for part in parts)
-
-
-def _term(term: str, coefficient: float, error: float | None) -> str:
-    """With as many digits as two of the error."""
-    said = f"{coefficient:.4g}"
-    if error:
-        digits = max(0, 1 - floor(log10(error)))
-        said = f"{coefficient:,.{digits}f} ± {error:,.{digits}f}"
-    return said if term == "1" else f"({said}) {term}"
-
-
-def _missing(names: list[str]) -> list[RenderableType]:
-    return [Text(f"\nno rows to draw: {', '.join(names)}")] if names else []
+    for term, coefficient, error in zip(fit["terms"], fit["coefficients"], errors, strict=True):
+        value = f"{coefficient:.4g}"
+        if error:
+            digits = max(0, 1 - floor(log10(error)))
+            value = f"{coefficient:,.{digits}f} ± {error:,.{digits}f}"
+        parts.append(value if term == "1" else f"({value}) {term}")
+    return " + ".join(parts)

@@ -98,7 +98,7 @@ def _extras(
     from ..theory.tables import TABLES, filled
 
     extras: dict = {"tables": [filled(x, question) for x in TABLES] if table else []}
-    extras["output"] = None if picture is None else str(picture)
+    extras["picture"] = None if picture is None else str(picture)
     if picture is not None:
         watch.stage("drawing")
         write(draw, {**answer, "curves": curves(question)}, picture)

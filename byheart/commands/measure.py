@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
-from .explain import checked_picture
 from .measured import answer, dataset_facts
 from .saving import Saving
 from .training import Workers, rows_of
@@ -37,9 +36,7 @@ def measure(
     loss: str = LOSSES[0],
     workers: Workers = Workers(),  # noqa: B008 - frozen
     saving: Saving = Saving(),  # noqa: B008 - frozen
-    plot: str | Path | None = None,
     loading: Mapping | None = None,
-    force: bool = False,
     watch: Watch = SILENT,
 ) -> dict:
     """Train what the rows in the folder `output` do not have yet, and say what all of them say.
@@ -53,7 +50,6 @@ def measure(
 
     started = time.perf_counter()
     asked = _asked(architecture, axis, fixed, protocol, steps, criterion, seeds, find, loss)
-    picture = checked_picture(plot, force)
     _check_folder(Path(output))
     watch.stage("loading")
     material = Material(load(data, **(loading or {})), architecture, loss == "squared")
@@ -65,7 +61,6 @@ def measure(
     found["dataset"] = {"name": Path(data).name, **dataset_facts(material, _sequences(sweep)[-1])}
     found |= {"folder": str(output)} | _saved(saving, sweep, material, rows, watch)
     found["seconds"]["this run"] = round(time.perf_counter() - started, 3)
-    found["picture"] = _drawn(found, picture, watch)
     return found
 
 
@@ -154,14 +149,3 @@ def _check_data(sweep: "Sweep", material: "Material") -> None:
             if count == len(material.dataset):
                 raise
             raise ByheartError(f"--axis sequences={count}: {error}") from error
-
-
-def _drawn(found: dict, picture: Path | None, watch: Watch) -> str | None:
-    from ..figures.measure import draw
-    from ..pictures import write
-
-    if picture is None:
-        return None
-    watch.stage("drawing")
-    write(draw, found, picture)
-    return str(picture)

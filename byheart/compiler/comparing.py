@@ -4,41 +4,52 @@ A construction is predicted or built: its size in closed form where there is one
 network that was verified. One that does not apply says why, in the words of compile's refusal.
 """
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 from ..constructions import ALL
 from ..constructions.base import Construction, Report
-from ..data.contexts import occurring
+from ..data.contexts import RESOLUTIONS, occurring
 from ..data.dataset import Dataset
 from ..errors import ByheartError
-from ..machine.watch import Noting
+from ..machine.watch import SILENT, Noting, Watch
+from ..models.model import Model
+from ..models.source import resolved
+from ..models.verification import verify
 from ..theory import Question, answers
-from ..theory.dana2024.associations import Row as Association
 from ..theory.dana2024.associations import Task
 from ..theory.dana2024.associations import rows as associations
+from ..theory.facts import data_facts
 from .compiling import compile, configured, prepare, with_positions
+from .tables import html_table, text_table
 
 PREDICTED = "predicted: nothing was built."
-SEARCHED = "its size is found by a search: --build measures it."
+SEARCHED = "its size is found by a search: build=True measures it."
 FEWEST, BITS = "parameters", "bits"
+COUNTS = ("sequences", "contexts", "labels", "length", "vocabulary")
+COLUMNS = ("parameters", "bits", "depth", "evidence", "kind", "")
 LANES = 10  # of heads, and the dimension, as attention-only has them by default
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one construction or bound says.
+    """One construction or bound.
 
-    direction   "at_most": so many are enough; "at_least": with fewer it is impossible
-    parameters  nonzero ones; of a decoder, all; None where it is not known, here and below
-    bits        of all parameters together
-    evidence    of a network that was built, else None
-    seconds     to build and to verify it
-    reason      why it does not apply, or how its size is known
+    Attributes:
+        name: The method with its form, or the theorem.
+        kind: construction, trained, saved or bound.
+        direction: "at_most": this many are enough; "at_least": with fewer it is impossible.
+        parameters: Nonzero ones; of a decoder, all. None where it is not known, here and below.
+        bits: Of all parameters together.
+        evidence: For a network that was built.
+        seconds: To build and to verify it.
+        reason: Why it does not apply, or how its size is known.
     """
 
     name: str
-    kind: str  # construction, trained, saved or bound
+    kind: str
     direction: str
     parameters: int | float | None = None
     bits: int | float | None = None
@@ -68,18 +79,133 @@ class Choice:
         return self.positions, self.on_conflict
 
 
+@dataclass(frozen=True)
+class Step:
+    """The rows of a dataset, or of its first sequences, with its counts."""
+
+    dataset: dict[str, int]
+    rows: tuple[Row, ...]
+
+    def json(self) -> dict:
+        return {"dataset": dict(self.dataset), "rows": [row.json() for row in self.rows]}
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Every construction and bound for a dataset, smallest first.
+
+    Attributes:
+        built: Whether sizes were measured on networks that were built, not predicted.
+        steps: Growing prefixes of the data, or the data alone.
+        swept: Whether prefixes were asked for.
+    """
+
+    built: bool
+    steps: tuple[Step, ...]
+    swept: bool
+
+    @property
+    def dataset(self) -> dict[str, int]:
+        """Counts of the data, or of its longest prefix."""
+        return self.steps[-1].dataset
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of the data, or of its longest prefix."""
+        return self.steps[-1].rows
+
+    def json(self) -> dict:
+        return {
+            "dataset": dict(self.dataset),
+            "built": self.built,
+            "rows": [row.json() for row in self.rows],
+            "sweep": [step.json() for step in self.steps] if self.swept else [],
+        }
+
+    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
+        """Title, names of the columns, and one row for each that applies."""
+        title = ", ".join(f"{self.dataset[name]:,} {name}" for name in COUNTS)
+        return (
+            title,
+            COLUMNS,
+            [
+                (row.parameters, row.bits, row.depth, row.evidence, row.kind, row.name)
+                for row in self.rows
+                if row.applies
+            ],
+        )
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self.table())
+
+
 def compare(
+    data: Dataset,
+    sweep: Iterable[int] | None = None,
+    build: bool = False,
+    models: Mapping[str, Model] | None = None,
+    *,
+    positions: bool | None = None,
+    on_conflict: str = "refuse",
+    seed: int = 0,
+    watch: Watch = SILENT,
+) -> Comparison:
+    """Every construction and every bound for a dataset, side by side.
+
+    Args:
+        data: What is to be memorised.
+        sweep: Numbers of sequences: compare for the first of them, each; by default for all.
+        build: Build and verify each construction: sizes are measured, not predicted.
+        models: Models by the names of their folders, to be verified on the data and to stand
+            beside the constructions.
+        positions: As in `compile`.
+        on_conflict: As in `compile`.
+        seed: Random seed.
+        watch: Told of each construction before it is tried.
+
+    Returns:
+        The rows, smallest first; what does not apply has the reason, in the words of `compile`.
+
+    Example:
+        >>> from byheart import from_rows
+        >>> found = compare(from_rows([(["a"], "x"), (["b"], "y")]))
+        >>> next(row.parameters for row in found.rows if row.name == "one-layer")
+        54
+    """
+    if on_conflict not in RESOLUTIONS:
+        names = ", ".join(RESOLUTIONS)
+        raise ByheartError(f"on_conflict must be one of {names}, not {on_conflict!r}.")
+    counts = sorted(set(sweep or ())) or [len(data)]
+    if counts[0] < 1 or counts[-1] > len(data):
+        wrong = counts[0] if counts[0] < 1 else counts[-1]
+        raise ByheartError(f"sweep: the data has {len(data):,} sequences, not {wrong:,}.")
+    choice = Choice(build, positions, on_conflict, seed)
+    steps = []
+    for count in counts:
+        part = data if count == len(data) else beginning(data, count)
+        facts = data_facts(part)
+        watch.stage("comparing")
+        others = [model_row(name, model, part) for name, model in (models or {}).items()]
+        rows = all_rows(part, Question(facts), choice, watch.note, others)
+        steps.append(Step({name: getattr(facts, name) for name in COUNTS}, tuple(rows)))
+    return Comparison(build, tuple(steps), sweep is not None)
+
+
+def all_rows(
     dataset: Dataset,
     question: Question,
     choice: Choice = Choice(),  # noqa: B008 - frozen
     report: Report = lambda sentence: None,
     others: Iterable[Row] = (),
 ) -> list[Row]:
-    """A row a construction and a bound, smallest first, with other rows among them."""
+    """One row per construction and bound, smallest first, with other rows among them."""
     found = list(others)
     for construction in ALL:
         report(named(construction))
-        found.append(_row(construction, dataset, choice, report))
+        found.append(construction_row(construction, dataset, choice, report))
     return ordered([*found, *bound_rows(question), *association_rows(question)])
 
 
@@ -97,45 +223,68 @@ def ordered(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=place)
 
 
-def _row(construction: Construction, dataset: Dataset, choice: Choice, report: Report) -> Row:
+def construction_row(
+    construction: Construction, dataset: Dataset, choice: Choice, report: Report
+) -> Row:
+    """The size of a construction, measured or predicted; or why it does not apply."""
     row = Row(named(construction), "construction", "at_most")
-    fill = _built if choice.build else _predicted
+    positions, on_conflict = choice.of(construction)
+    given = {} if positions is None else {"positions": positions}
     try:
-        return fill(row, construction, dataset, choice, report)
+        if not choice.build:
+            made = configured(construction.name, construction.form, choice.seed, given)
+            made = with_positions(made, dataset)
+            size = made.predict(*prepare(made, dataset, on_conflict))
+            if size is None:
+                return replace(row, reason=SEARCHED)
+            return replace(row, parameters=size.parameters, depth=size.depth, reason=PREDICTED)
+        model = compile(
+            dataset,
+            construction.name,
+            construction.form,
+            on_conflict=on_conflict,
+            seed=choice.seed,
+            watch=Noting(report),
+            **given,
+        )
     except ByheartError as error:
         return replace(row, applies=False, reason=str(error))
-
-
-def _predicted(
-    row: Row, construction: Construction, dataset: Dataset, choice: Choice, report: Report
-) -> Row:
-    asked, on_conflict = choice.of(construction)
-    own = {} if asked is None else {"positions": asked}
-    made = configured(construction.name, construction.form, choice.seed, own)
-    made = with_positions(made, dataset)
-    size = made.predict(*prepare(made, dataset, on_conflict))
-    if size is None:
-        return replace(row, reason=SEARCHED)
-    return replace(row, parameters=size.parameters, depth=size.depth, reason=PREDICTED)
-
-
-def _built(
-    row: Row, construction: Construction, dataset: Dataset, choice: Choice, report: Report
-) -> Row:
-    positions, on_conflict = choice.of(construction)
-    model = compile(
-        dataset, construction.name, construction.form, on_conflict=on_conflict, seed=choice.seed,
-        watch=Noting(report), **({} if positions is None else {"positions": positions}),
-    )  # fmt: skip
-    counts, bits = model.about["parameters"], model.about["bits"]
+    assert model.verification is not None
     return replace(
         row,
-        parameters=counts["counted"] + counts["outside"],
-        bits=bits["total"],
+        parameters=model.parameters.counted + model.parameters.outside,
+        bits=model.bits.total,
         depth=model.network.depth,
-        evidence=model.about["verification"].evidence,
+        evidence=model.verification.evidence,
         seconds=sum(model.about["seconds"].values()),
     )
+
+
+def model_row(name: str, model: Model, dataset: Dataset) -> Row:
+    """A model beside the constructions; it applies if it knows all of the data.
+
+    Of a trained model the parameters that were trained count. Folding and rounding give its network
+    others, but they hold no more.
+    """
+    own, bits = model.parameters.counted + model.parameters.outside, model.bits.total
+    depth, claim, training = model.network.depth, model.claim.sentence, model.about.get("training")
+    if training is None:
+        title = f"{Path(name).name}: {model.about['method']}"
+        row = Row(title, "saved", "at_most", own, bits, depth, reason=claim)
+    else:
+        learnt, trial = training.get("parameters"), training.get("trial")
+        if type(learnt) is not int or type(trial) is not dict:  # a folder may come from anywhere
+            raise ByheartError(f"{name}/config.json does not say what was trained.")
+        title = f"{Path(name).name}: {trial.get('architecture')}, trained"
+        reason = f"{claim} Certified with {own:,} parameters."
+        row = Row(title, "trained", "at_most", learnt, bits, depth, reason=reason)
+    unfit = model.claim.unfitting(model, dataset)
+    if unfit:
+        return replace(row, applies=False, reason=f"{unfit}.")
+    started = time.perf_counter()
+    found = verify(model, resolved(model, dataset))
+    row = replace(row, evidence=found.evidence, seconds=time.perf_counter() - started)
+    return row if found.holds else replace(row, applies=False, reason=f"{found.failures[0]}.")
 
 
 def bound_rows(question: Question) -> list[Row]:
@@ -154,7 +303,10 @@ def bound_rows(question: Question) -> list[Row]:
 
 
 def association_rows(question: Question) -> list[Row]:
-    """What other models need for the same associations (dana2024, section 6)."""
+    """What other models need for the same associations (dana2024, section 6).
+
+    The first row of that section, Theorem 1, is among the bounds.
+    """
     data = question.data
     if data is None or data.every or not (data.contexts and data.length and data.union):
         return []
@@ -163,23 +315,23 @@ def association_rows(question: Question) -> list[Row]:
         return []
     size = max(LANES, data.length + 2)  # what the assumptions of these rows ask for
     task = Task(data.contexts, vocabulary, data.length, size, size)
-    return [_association(row, bool(data.conflicts)) for row in associations(task)[1:]]
-
-
-def _association(found: Association, conflicts: bool) -> Row:
-    """A row of section 6; the first of them, Theorem 1, is among the bounds."""
-    row = Row(f"{found.reference}: {found.name} (labels)", "bound", "at_most")
-    if conflicts:
-        return replace(row, applies=False, reason="a context has two labels.")
-    if found.fails:
-        return replace(row, applies=False, reason=f"{' and '.join(found.fails)} does not hold.")
-    if not found.exact:
-        return replace(row, reason=f"only an order: {found.formula}.")
-    return replace(row, parameters=found.parameters, reason=f"{found.formula}.")
+    rows = []
+    for found in associations(task)[1:]:
+        row = Row(f"{found.reference}: {found.name} (labels)", "bound", "at_most")
+        if data.conflicts:
+            row = replace(row, applies=False, reason="a context has two labels.")
+        elif found.fails:
+            row = replace(row, applies=False, reason=f"{' and '.join(found.fails)} does not hold.")
+        elif not found.exact:
+            row = replace(row, reason=f"only an order: {found.formula}.")
+        else:
+            row = replace(row, parameters=found.parameters, reason=f"{found.formula}.")
+        rows.append(row)
+    return rows
 
 
 def beginning(dataset: Dataset, count: int) -> Dataset:
-    """The first so many sequences, with the tokens and labels that occur in them."""
+    """The first `count` sequences, with the tokens and labels that occur in them."""
     end = int(dataset.starts[count])
     labels = end if dataset.every else count
     return occurring(

@@ -1,52 +1,167 @@
-"""Fewer bits a parameter, more parameters: the same data under several limits.
+"""Fewer bits per parameter, more parameters: the same data under several limits.
 
 Paper: kajitsuka2025, Theorem F.1. Every row is a network that was built and verified.
 """
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 
 from ..constructions import find
-from ..constructions.base import Report
 from ..data.dataset import Dataset
 from ..errors import AssumptionError, ByheartError
+from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from .compiling import compile
+from .tables import html_table, text_table
 
 METHOD, PLAIN = "limited-bits", "hash-fold-retrieve"
-STEPS, MOST = 8, 64  # limits that are tried if none are named, the largest of them
+STEPS, MOST = 8, 64  # limits that are tried if none are given, and the largest of them
+FORMS = {"small": ("small",), "faithful": ("faithful",), "both": ("small", "faithful")}
+COLUMNS = ("bits per parameter", "form", "nonzero", "all bits", "longest", "depth", "")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A network under a limit or, where the limit is refused, the reason.
+
+    Attributes:
+        bits: The limit; None for the network without one.
+        form: The form of the method.
+        nonzero: Parameters that are not 0.
+        total: Bits of all parameters together.
+        largest: Bits of the longest parameter.
+    """
+
+    bits: int | None
+    form: str | None
+    nonzero: int | None = None
+    total: int | None = None
+    largest: int | None = None
+    depth: int | None = None
+    evidence: str | None = None
+    reason: str | None = None
+
+    def json(self) -> dict:
+        return asdict(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Tradeoff:
+    """Parameters against bits per parameter.
+
+    Attributes:
+        dataset: Counts of the data: sequences, contexts, labels, length, vocabulary.
+        smallest: The smallest possible limit of each form.
+        rows: One network per form and limit.
+        plain: The network without a limit.
+        information: The bits that the worst labelling needs.
+    """
+
+    dataset: dict
+    smallest: dict[str, int]
+    rows: tuple[Row, ...]
+    plain: Row
+    information: float
+
+    def json(self) -> dict:
+        sizes = {x: y for x, y in self.plain.json().items() if x not in ("bits", "form", "reason")}
+        return {
+            "method": METHOD,
+            "dataset": dict(self.dataset),
+            "smallest": dict(self.smallest),
+            "rows": [row.json() for row in self.rows],
+            "plain": {"method": PLAIN, **sizes},
+            "information": self.information,
+        }
+
+    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
+        """Title, names of the columns, and one row per limit."""
+        title = f"{METHOD}: {self.information:,.0f} bits of information"
+        rows = []
+        for row in (*self.rows, self.plain):
+            name = (row.bits, row.form) if row.bits else ("no limit", PLAIN)
+            sizes = (row.nonzero, row.total, row.largest, row.depth)
+            rows.append((*name, *sizes, row.reason or row.evidence))
+        return title, COLUMNS, rows
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self.table())
 
 
 def tradeoff(
-    dataset: Dataset,
+    data: Dataset,
+    bits: Iterable[int] | None = None,
+    form: str = "small",
     *,
-    forms: Sequence[str] = ("small",),
-    bits: Sequence[int] | None = None,
-    report: Report = lambda sentence: None,
+    watch: Watch = SILENT,
     **options: object,
-) -> dict:
-    """The rows, the network without a limit, and the bits that the worst labelling needs.
+) -> Tradeoff:
+    """Build limited-bits under several limits, beside the network without one.
 
-    bits     limits (default: from the smallest possible on)
-    options  as in compile
+    Args:
+        data: What is memorised.
+        bits: Limits on the bits of a parameter; by default, from the smallest possible one on.
+        form: "small" (ours), "faithful" (the paper's) or "both".
+        watch: Told of each network before it is built.
+        **options: As in `compile`: positions, on_conflict, seed, ...
+
+    Returns:
+        One row per form and limit; a limit that is too small has the reason instead of a size.
+
+    Example:
+        >>> from byheart import from_rows
+        >>> found = tradeoff(from_rows([(["a"], "x"), (["b"], "y")]), bits=[8, 16])
+        >>> [row.evidence for row in found.rows]
+        ['proved', 'proved']
     """
+    if form not in FORMS:
+        raise ByheartError(f"form must be one of {', '.join(FORMS)}, not {form!r}.")
+    forms = FORMS[form]
+    for name in forms:
+        find(METHOD, name)
 
     def build(**more: object) -> Model:
-        return compile(dataset, **options, **more)  # type: ignore[arg-type]
+        return compile(data, **options, **more)  # type: ignore[arg-type]
 
-    for form in forms:
-        find(METHOD, form)
+    def smallest(name: str) -> int:
+        """The smallest limit, which the refusal of a limit of 1 bit holds."""
+        try:
+            build(method=METHOD, form=name, bits=1)
+        except AssumptionError as error:
+            if error.smallest is None:
+                raise
+            return error.smallest
+        return 1
+
+    def sized(row: Row, model: Model) -> Row:
+        assert model.verification is not None
+        return replace(
+            row,
+            nonzero=model.parameters.nonzero,
+            total=model.bits.total,
+            largest=model.bits.largest,
+            depth=model.network.depth,
+            evidence=model.verification.evidence,
+        )
+
     plain = build(method=PLAIN)
-    smallest = {form: _smallest(build, form) for form in forms}
-    limits = sorted(set(bits)) if bits else steps(min(smallest.values(), default=1))
-    return {
-        "method": METHOD,
-        "dataset": {key: x for key, x in plain.about["data"].items() if key != "sha256"},
-        "smallest": smallest,
-        "rows": list(_rows(build, forms, limits, report)),
-        "plain": {"method": PLAIN, **_size(plain)},
-        "information": plain.about["bits"]["information"],
-    }
+    least = {name: smallest(name) for name in forms}
+    limits = sorted(set(bits or ())) or steps(min(least.values()))
+    rows = []
+    for name in forms:
+        for limit in limits:
+            watch.note(f"{name}, {limit} bits")
+            row = Row(limit, name)
+            try:
+                rows.append(sized(row, build(method=METHOD, form=name, bits=limit)))
+            except AssumptionError as error:
+                rows.append(replace(row, reason=str(error)))
+    counts = {key: x for key, x in plain.about["data"].items() if key != "sha256"}
+    needed = plain.about["bits"]["information"]
+    return Tradeoff(counts, least, tuple(rows), sized(Row(None, None), plain), needed)
 
 
 def steps(smallest: int) -> list[int]:
@@ -58,53 +173,3 @@ def steps(smallest: int) -> list[int]:
     most = max(MOST, 2 * smallest)
     ratio = (most / smallest) ** (1 / (STEPS - 1))
     return sorted({round(smallest * ratio**i) for i in range(STEPS)})
-
-
-def _smallest(build: Callable[..., Model], form: str) -> int:
-    """The smallest limit, as the refusal of a limit of 1 bit names it."""
-    try:
-        build(method=METHOD, form=form, bits=1)
-    except AssumptionError as error:
-        named = re.search(r"(?:smallest|least)\D*(\d+)", str(error))
-        if named is None:
-            raise
-        return int(named[1])
-    return 1
-
-
-def _rows(
-    build: Callable[..., Model], forms: Sequence[str], limits: Sequence[int], report: Report
-) -> Iterator[dict]:
-    for form in forms:
-        for limit in limits:
-            report(f"{form}, {limit} bits")
-            yield {"bits": limit, "form": form, **_row(build, form, limit)}
-
-
-def _row(build: Callable[..., Model], form: str, limit: int) -> dict:
-    """The network's size or, where the limit is refused, the reason."""
-    try:
-        model = build(method=METHOD, form=form, bits=limit)
-    except AssumptionError as error:
-        return dict.fromkeys((*SIZE, "evidence")) | {"reason": str(error)}
-    return {**_size(model), "reason": None}
-
-
-SIZE = ("nonzero", "total", "largest", "depth")
-
-
-def _size(model: Model) -> dict:
-    parameters, bits = model.about["parameters"], model.about["bits"]
-    sizes = (parameters["nonzero"], bits["total"], bits["largest"], model.network.depth)
-    evidence = model.about["verification"].evidence
-    return {**dict(zip(SIZE, sizes, strict=True)), "evidence": evidence}
-
-
-def limits_of(text: str) -> list[int]:
-    """The numbers of a list like 16,24,32."""
-    words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"[0-9]{1,9}", word) and int(word) for word in words):
-        raise ByheartError(
-            f"--bits is a list of positive whole numbers like 16,24,32, not {text!r}."
-        )
-    return sorted({int(word) for word in words})

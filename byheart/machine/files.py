@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and only where nothing is lost."""
 
 import os
 from collections.abc import Iterator
@@ -22,3 +22,11 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
         raise ByheartError(f"{path} cannot be written: {error.strerror or error}.") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def refuse_existing(path: Path, force: bool) -> None:
+    """ByheartError if the output would replace something, or if its directory does not exist."""
+    if not path.parent.is_dir():
+        raise ByheartError(f"{path.parent} is not a directory; create it first.")
+    if (path.exists() or path.is_symlink()) and not force:
+        raise ByheartError(f"{path} exists; give another name, or force=True to replace it.")

@@ -23,7 +23,7 @@ PAIRS = [(f"k{i}", f"k{i + 1}") for i in range(20)]
 ORDERED = [(x, y) for a, b in PAIRS for x, y in (([a, b, "z"], "u"), ([b, a, "z"], "v"))]
 MIXED = [([f"k{i % 5}"], f"v{(i * i + i // 5) % 6}") for i in range(40)]
 ROW = {"paper", "item", "kind", "direction", "quantity", "value", "applies", "reason"}
-KEYS = {"dataset", "architecture", "rows", "verdict", "definitions", "tables", "output"}
+KEYS = {"dataset", "architecture", "rows", "verdict", "definitions", "tables", "picture"}
 
 
 def written(path, rows):
@@ -71,7 +71,7 @@ def test_how_small_can_it_be(capsys, labels):
     assert value(answer, "madden2024", "Theorem 5", "parameters (distributions)") == 60 * 66 + 70
     assert value(answer, "dana2024", "Corollary 1", "parameters (labels)") == 724
     assert value(answer, "kajitsuka2025", "Remarks 4.4 and 4.6", "bits") == 120
-    assert answer["architecture"] is answer["verdict"] is answer["output"] is None
+    assert answer["architecture"] is answer["verdict"] is answer["picture"] is None
     assert {row["kind"] for row in answer["rows"]} == {"theorem", "rate", "rule_of_thumb", "open"}
 
 

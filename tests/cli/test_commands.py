@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-import byheart
+from byheart.cli.generate import written
 from byheart.cli.output import spaced
-from byheart.commands import checker, data, models
-from byheart.commands.models import recall
+from byheart.cli.stats import counted
+from byheart.commands import checker, models
+from byheart.commands.questions import from_file, from_line, from_words
+from byheart.commands.recall import ask, recall
 from byheart.errors import AssumptionError, ByheartError, DisagreementError
-from byheart.models.questions import from_file, from_line, from_words
-from byheart.models.recall import ask
+from byheart.models import folder
 from byheart.theory.kajitsuka2025.sizes import bit_extraction_parameters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +73,7 @@ def counting(home):
 def points(home):
     """A model of vectors, made by generate."""
     path = home / "points.npz"
-    data.generate("random", path, sequences=30, seed=1)
+    written("random", path, sequences=30, seed=1)
     models.compile(path, home / "points.model")
     return home / "points.model", path
 
@@ -103,7 +104,7 @@ def test_force_replaces_a_model_and_nothing_else(capitals, home):
     target = home / "forced.model"
     models.compile(capitals[1], target)
     models.compile(capitals[1], target, force=True, seed=3)
-    assert byheart.open(target).about["search"]["seed"] == 3
+    assert folder.open(target).about["search"]["seed"] == 3
     (home / "letters").mkdir()
     (home / "letters" / "letter.txt").write_text("dear fox")
     with pytest.raises(ByheartError, match="no model folder"):
@@ -162,7 +163,7 @@ def test_label_lists_and_empty_sequences(tmp_path):
 
 
 def test_compile_names_a_folder_that_is_missing(capitals, tmp_path):
-    with pytest.raises(ByheartError, match="no folder"):
+    with pytest.raises(ByheartError, match="not a directory"):
         models.compile(capitals[1], tmp_path / "no" / "m")
 
 
@@ -259,7 +260,7 @@ def test_stored_options_are_not_trusted(story, tmp_path):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     config = json.loads((tmp_path / "config.json").read_text())
     config["loading"]["tokenizer"] = 3
-    model = byheart.open(story[0])
+    model = folder.open(story[0])
     model.about["loading"].update(config["loading"])
     with pytest.raises(ByheartError, match="tokenizer"):
         ask(model, [["The"]])
@@ -272,7 +273,7 @@ def test_a_wheel_holds_the_book_and_the_checker(tmp_path):
     )
     assert built.returncode == 0
     names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
-    for name in ("byheart/demo/book.txt", "byheart_checker/check.py", "byheart/cli/app.py"):
+    for name in ("byheart/data/book.txt", "byheart_checker/check.py", "byheart/cli/app.py"):
         assert name in names
 
 
@@ -301,7 +302,7 @@ def test_a_word_outside_the_vocabulary_is_not_known(capitals):
 
 
 def test_arguments_are_split_unless_they_are_tokens(capitals):
-    model = byheart.open(capitals[0])
+    model = folder.open(capitals[0])
     assert from_words(model, ["capital of", "italy"]) == ["capital", "of", "italy"]
     assert from_words(model, ["river", "of", "new york"]) == ["river", "of", "new york"]
     assert from_line(model, '["river", "of", "new york"]') == ["river", "of", "new york"]
@@ -309,7 +310,7 @@ def test_arguments_are_split_unless_they_are_tokens(capitals):
 
 
 def test_text_is_cut_as_the_data_was(story):
-    model = byheart.open(story[0])
+    model = folder.open(story[0])
     assert from_line(model, "small, and the") == ["small", ",", "and", "the"]
     assert ask(model, [from_line(model, "word was small, and the")])[0]["label"] == "fox"
 
@@ -322,13 +323,13 @@ def test_steps_recite_until_nothing_follows(story):
 
 
 def test_steps_of_numbers(counting):
-    model = byheart.open(counting[0])
+    model = folder.open(counting[0])
     assert [a["label"] for a in ask(model, [[-2]], steps=4)] == [-1]  # two tokens are too long
     assert ask(model, [from_words(model, ["-2"])])[0]["label"] == -1
 
 
 def test_vectors_are_lists(points):
-    model = byheart.open(points[0])
+    model = folder.open(points[0])
     expected = [[1, 2], [3, 4]]
     assert from_line(model, "[1, 2] [3, 4]") == expected
     assert from_line(model, "[[1, 2], [3, 4]]") == expected
@@ -357,7 +358,7 @@ def test_bad_questions_are_refused(capitals, tmp_path, text, match):
     file = tmp_path / "questions.jsonl"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(ByheartError, match=match):
-        from_file(byheart.open(capitals[0]), file)
+        from_file(folder.open(capitals[0]), file)
 
 
 @pytest.mark.parametrize(
@@ -376,13 +377,13 @@ def test_recall_refuses(capitals, question, options, match):
 
 @pytest.mark.parametrize("words", [["x"], ["nan"], ["inf"], ["9" * 30], ["[true]"], ["1", "2"]])
 def test_what_is_no_number_is_refused(counting, words):
-    model = byheart.open(counting[0])
+    model = folder.open(counting[0])
     with pytest.raises(ByheartError):
         ask(model, [from_words(model, words)])
 
 
 def test_steps_need_labels_that_are_tokens(points):
-    model = byheart.open(points[0])
+    model = folder.open(points[0])
     with pytest.raises(ByheartError, match="labels that are tokens"):
         ask(model, [[[1, 2]]], steps=2)
 
@@ -392,13 +393,13 @@ def test_steps_need_labels_that_are_tokens(points):
 
 def test_generate_and_stats(tmp_path):
     path = tmp_path / "d.jsonl"
-    answer = data.generate("random", path, sequences=50, labels=3, skew="zipf")
+    answer = written("random", path, sequences=50, labels=3, skew="zipf")
     assert (answer["sequences"], answer["options"]["skew"]) == (50, "zipf")
-    found = data.stats(path)
+    found = counted(path, {})
     assert found["sequences"] == 50 and found["conflicts"]["multisets"] == 0
     with pytest.raises(ByheartError, match="exists"):
-        data.generate("random", path)
-    assert data.generate("random", path, sequences=9, force=True)["sequences"] == 9
+        written("random", path)
+    assert written("random", path, sequences=9, force=True)["sequences"] == 9
 
 
 @pytest.mark.parametrize(
@@ -413,7 +414,7 @@ def test_generate_and_stats(tmp_path):
 )
 def test_generate_refuses_and_writes_nothing(tmp_path, kind, name, options):
     with pytest.raises(ByheartError):
-        data.generate(kind, tmp_path / name, **options)
+        written(kind, tmp_path / name, **options)
     assert list(tmp_path.iterdir()) == []
 
 

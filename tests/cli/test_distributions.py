@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import byheart
-from byheart.cli import main, prompt
-from byheart.cli.distributions import fit_rows, verdict
-from byheart.cli.reading import BUILDING
+from byheart.cli import main, recall
+from byheart.cli.options import BUILDING
+from byheart.cli.output import fit_rows, verdict
 from byheart.commands import models as commands
 from byheart.commands.answer import fitted
 from byheart.commands.demo import BOOK
@@ -196,7 +195,8 @@ def test_an_infinite_divergence_is_null():
 
 def test_a_refuted_model_says_how_many_hold():
     found = {"checked": 10, "correct": 7, "evidence": "refuted"}
-    said = verdict({"verified": found, "failures": ["x"], "dataset": {"contexts": 10}}).plain
+    answer = {"verified": found, "failures": ["x"], "dataset": {"contexts": 10}, "gap": 1e-9}
+    said = verdict(answer).plain
     assert said == "refuted  7 of 10 contexts within the gap"
 
 
@@ -295,16 +295,16 @@ def test_recall_shows_several_candidates_on_one_line(run, fox):
 def test_on_a_terminal_one_candidate_has_its_chance_too(monkeypatch):
     answer = {"label": "kept", "known": None, "probabilities": [["kept", 0.9999999]]}
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    assert prompt._likely(answer) == "kept 100.0%"
-    assert prompt._likely({**answer, "probabilities": None}) == "kept"
+    assert recall.likely(answer) == "kept 100.0%"
+    assert recall.likely({**answer, "probabilities": None}) == "kept"
 
 
 def test_many_candidates_are_cut():
     chances = [[f"w{i}", 0.05] for i in range(20)]
-    shown = prompt._likely({"label": "w0", "known": None, "probabilities": chances})
+    shown = recall.likely({"label": "w0", "known": None, "probabilities": chances})
     assert shown.startswith("w0 5.0%  w1 5.0%") and shown.endswith("w7 5.0%  ...")
     rest = [["a", 0.9995], ["b", 0.0005]]
-    shown = prompt._likely({"label": "a", "known": None, "probabilities": rest})
+    shown = recall.likely({"label": "a", "known": None, "probabilities": rest})
     assert shown == "a"
 
 
@@ -338,7 +338,7 @@ def test_a_person_s_questions(run, fox, monkeypatch, capsys):
     lines = iter(["The", "The fox kept a word", ""])
     monkeypatch.setattr("builtins.input", lambda _: next(lines, None) or _end())
     model = _opened(fox[0])
-    prompt._converse(model, prompt.Asking(None, False, False, 0), None)
+    recall.converse(model, recall.Asking(None, False, False, 0), None)
     output = capsys.readouterr().out
     assert "knows what follows 13 contexts of at most 4 tokens (words)" in output
     assert "fox 66.7%  owl 33.3%" in output and "the model reads 1 to 4 tokens" in output
@@ -349,8 +349,9 @@ def _end():
 
 
 def _opened(path):
+    from byheart.models import folder
 
-    return byheart.open(path)
+    return folder.open(path)
 
 
 def test_trace_shows_the_way(run, fox):

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from byheart.cli import main
-from byheart.commands.encoder import dimensions_of, encoder
+from byheart.cli.encoder import curve
 from byheart.data.load import from_rows, write_jsonl
-from byheart.errors import ByheartError
 
 ASSOCIATIONS = [([f"k{i}", f"k{i % 3}"], f"v{i % 4}") for i in range(9)]
 MIXED = [([f"k{i % 5}"], f"v{(i * i + i // 5) % 6}") for i in range(40)]
@@ -43,28 +42,28 @@ def test_json_is_one_object(capsys, mixed):
     data = answer["dataset"]
     assert (data["name"], data["sequences"], data["contexts"]) == ("mixed.jsonl", 40, 5)
     assert (data["vocabulary"], data["length"], data["associations"]) == (11, 1, False)
-    assert answer["output"] is None and answer["gap"] == 1e-9 and answer["entropy"] > 0.6
+    assert answer["picture"] is None and answer["gap"] == 1e-9 and answer["entropy"] > 0.6
     assert [row["exact"] for row in answer["rows"]] == [False, False, True]  # 5 distributions
     assert answer["rows"][-1]["divergence"] <= 1e-9 < answer["rows"][0]["divergence"]
 
 
-def test_associations_are_exact_from_dimension_2_on(associations):
-    answer = encoder(associations, dimensions="2,3,4")
+def test_associations_are_exact_from_dimension_2_on():
+    answer = curve(from_rows(ASSOCIATIONS), [2, 3, 4])
     assert [row["encoder"] for row in answer["rows"]] == ["circle", "sphere", "exact"]
     assert all(row["exact"] and row["largest"] <= 1e-9 for row in answer["rows"])
     assert answer["dataset"]["associations"] and answer["entropy"] == 0
     assert answer["dataset"]["distributions"] == 4 and answer["vanishing"] == 2
 
 
-def test_without_dimensions_it_ends_where_nothing_is_lost(mixed):
-    answer = encoder(mixed, gap=1e-6)
+def test_without_dimensions_it_ends_where_nothing_is_lost():
+    answer = curve(from_rows(MIXED), gap=1e-6)
     assert answer["rows"][0]["dimension"] == 2 and answer["rows"][-1]["exact"]
     assert answer["rows"][-1]["largest"] <= 1e-6
 
 
-def test_one_seed_one_answer(mixed):
+def test_one_seed_one_answer():
     def values(seed):
-        return [row["tried"] for row in encoder(mixed, dimensions="2", seed=seed)["rows"]]
+        return [row["tried"] for row in curve(from_rows(MIXED), [2], seed=seed)["rows"]]
 
     assert values(3) == values(3) != values(4)
 
@@ -80,23 +79,18 @@ def test_text_says_what_is_a_bound(capsys, mixed, associations):
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
 @pytest.mark.parametrize("kind", ["mixed", "associations"])
-def test_pictures(request, tmp_path, ending, kind):
+@pytest.mark.parametrize("flag", ["-o", "--output", "--plot"])
+def test_pictures(request, capsys, tmp_path, ending, kind, flag):
     pytest.importorskip("matplotlib")
     data, path = request.getfixturevalue(kind), tmp_path / f"picture.{ending}"
-    answer = encoder(data, dimensions="1,2,5", output=path)
+    given = ("encoder", data, "--dimensions", "1,2,5", flag, path)
+    code, output, _ = run(capsys, *given, "--json")
     content = path.read_bytes()
-    assert answer["output"] == str(path) and len(content) > 1000
-    with pytest.raises(ByheartError, match="exists"):
-        encoder(data, dimensions="1", output=path)
-    encoder(data, dimensions="1,2,5", output=path, force=True)
+    assert (code, json.loads(output)["picture"]) == (0, str(path)) and len(content) > 1000
+    code, _, errors = run(capsys, *given)
+    assert code == 2 and "exists; give another name, or --force to replace it" in errors
+    assert run(capsys, *given, "--force")[0] == 0
     assert path.read_bytes() == content
-
-
-def test_dimensions_are_read():
-    assert dimensions_of("10, 2,5,2") == [2, 5, 10]
-    for wrong in ("", "2,,5", "0", "-3", "1.5", "x", "9" * 40, "2;5"):
-        with pytest.raises(ByheartError, match="whole numbers"):
-            dimensions_of(wrong)
 
 
 @pytest.mark.parametrize(

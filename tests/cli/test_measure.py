@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from byheart.cli import main
-from byheart.cli.measure import measured
+from byheart.cli.measure import view
 from byheart.commands.training import Workers, check_memory, rows_of
 from byheart.data.load import load
 from byheart.errors import ByheartError
@@ -195,7 +195,7 @@ def test_no_line_begins_with_a_unit(ask, engine, criterion):
     _, answer, _ = ask(*options, "--json")
     for width in range(20, 140):
         screen = Console(width=width, file=io.StringIO(), highlight=False)
-        screen.print(measured(answer))
+        screen.print(view(answer))
         lines = screen.file.getvalue().split("\n")
         assert not [line for line in lines if line.strip().startswith(("%", "nats"))]
         assert max(map(len, lines)) <= width
@@ -290,7 +290,7 @@ def test_a_picture(ask, engine, tmp_path):
 
 
 def test_the_legend_says_what_is_censored(ask, engine):
-    from byheart.figures.measure import draw
+    from byheart.cli.measure_picture import draw
 
     def words(figure):
         return [text.get_text() for text in figure.legends[0].get_texts()]
@@ -323,7 +323,7 @@ def bars(figure):
 
 
 def test_a_bar_ends_in_a_triangle_where_a_seed_reached_nothing(ask, unlucky):
-    from byheart.figures.measure import draw
+    from byheart.cli.measure_picture import draw
 
     unlucky.needs = (4, 8, 99)
     options = ("--axis", "sequences=15,20", "--axis", "width=4-16+4", "--seeds", "3", "--find")
@@ -348,7 +348,7 @@ def test_a_bar_ends_in_a_triangle_where_a_seed_reached_nothing(ask, unlucky):
 
 def test_trainings_that_blew_up_are_drawn(ask, engine, tmp_path):
     """At 4 all of them, at 8 two of three, at 16 one, at 32 two, beside one that memorises."""
-    from byheart.figures.measure import draw
+    from byheart.cli.measure_picture import draw
 
     engine.threshold = 30
     options = ("--axis", "width=4,8,16,32", "--seeds", "3", "--json")

@@ -1,23 +1,32 @@
 """compare: predicted counts are built counts, refusals are compile's, and the table is in order."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from byheart.cli import main
-from byheart.commands.compare import compare as command
-from byheart.commands.compare import counts_of
-from byheart.commands.facts import dataset_facts
-from byheart.compiler.comparing import Choice, Row, beginning, bound_rows, compare, named, ordered
-from byheart.compiler.compiling import compile, prepare, with_positions
+from byheart.cli.compare import ROOM, spread
+from byheart.compiler.comparing import (
+    Choice,
+    Comparison,
+    Row,
+    Step,
+    all_rows,
+    beginning,
+    bound_rows,
+    compare,
+    named,
+    ordered,
+)
+from byheart.compiler.compiling import compile, orders, prepare
 from byheart.constructions import ALL
+from byheart.constructions.base import Options
 from byheart.data.generate import multisets, random, tokens
-from byheart.data.load import from_rows
+from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
-from byheart.figures.compare import ROOM, spread
 from byheart.theory import Data, Question
+from byheart.theory.facts import data_facts
 
 KEYS = {
     "name", "kind", "direction", "parameters", "bits", "depth", "evidence", "seconds", "applies",
@@ -62,8 +71,8 @@ def data_for(construction, seed):
 def test_predicted_counts_are_the_built_ones(name, seed):
     construction = by_name[name]
     dataset = data_for(construction, seed)
-    made = with_positions(replace(construction, seed=seed), dataset)
-    found = made.predict(*prepare(made, dataset, "refuse"))
+    options = Options(positions=orders(construction, dataset, None), seed=seed)
+    found = construction.predict(*prepare(construction, dataset, options, "refuse"), options)
     model = compile(dataset, method=construction.name, form=construction.form, seed=seed)
     counts = model.about["parameters"]
     assert found.parameters == counts["counted"] + counts["outside"]
@@ -72,8 +81,9 @@ def test_predicted_counts_are_the_built_ones(name, seed):
 
 def test_positions_are_predicted_too():
     dataset = words(5)
-    construction = replace(by_name["bit-extraction"], positions=True)
-    found = construction.predict(*prepare(construction, dataset, "refuse"))
+    options = Options(positions=True)
+    construction = by_name["bit-extraction"]
+    found = construction.predict(*prepare(construction, dataset, options, "refuse"), options)
     model = compile(dataset, method="bit-extraction", positions=True)
     assert found.parameters == model.about["parameters"]["nonzero"]
     assert (found.parameters, found.depth) != (0, 0) and found.depth == model.network.depth
@@ -83,22 +93,22 @@ def test_what_is_named_is_predicted():
     """Neurons and heads that are named leave nothing to search for."""
     dataset = words(1)
     for name, options in (
-        ("one-layer-narrow", {"neurons": 9}),
-        ("attention-only-argmax", {"heads": 3}),
+        ("one-layer-narrow", Options(neurons=9)),
+        ("attention-only-argmax", Options(heads=3)),
     ):
         construction = by_name[name]
-        ready = prepare(construction, dataset, "refuse")
-        assert construction.predict(*ready) is None
-        assert replace(construction, **options).predict(*ready).parameters > 0
+        ready = prepare(construction, dataset, options, "refuse")
+        assert construction.predict(*ready, Options()) is None
+        assert construction.predict(*ready, options).parameters > 0
 
 
 @pytest.mark.parametrize("name", sorted(SEARCHED))
 def test_the_others_say_so(name):
     construction = by_name[name]
     dataset = data_for(construction, 0)
-    rows = {row.name: row for row in compare(dataset, Question(Data()))}
+    rows = {row.name: row for row in all_rows(dataset, Question(Data()))}
     assert rows[name].applies and rows[name].parameters is None
-    assert "--build" in rows[name].reason
+    assert "build=True" in rows[name].reason
 
 
 def refusal(dataset, construction):
@@ -124,7 +134,7 @@ REFUSED = {
 def test_what_does_not_apply_has_the_sentence_of_compile(name):
     """Without building anything; and what applies is not refused by compile."""
     dataset = REFUSED[name]
-    rows = {row.name: row for row in compare(dataset, Question(Data()))}
+    rows = {row.name: row for row in all_rows(dataset, Question(Data()))}
     assert set(rows) >= set(by_name)
     for title, construction in by_name.items():
         row, reason = rows[title], refusal(dataset, construction)
@@ -135,7 +145,7 @@ def test_what_does_not_apply_has_the_sentence_of_compile(name):
 
 
 def test_conflicts_can_be_settled_where_labels_are_stored():
-    rows = compare(REFUSED["conflict"], Question(Data()), Choice(on_conflict="majority"))
+    rows = all_rows(REFUSED["conflict"], Question(Data()), Choice(on_conflict="majority"))
     found = {row.name: row for row in rows}
     assert found["bit-extraction"].applies and found["one-layer"].applies
 
@@ -153,7 +163,7 @@ def test_order_is_from_small_to_large():
 
 
 def test_bounds_are_those_of_the_data():
-    facts = dataset_facts(words(0))
+    facts = data_facts(words(0))
     rows = bound_rows(Question(facts))
     names = [row.name for row in rows]
     assert len(set(names)) == len(names) > 10
@@ -163,7 +173,7 @@ def test_bounds_are_those_of_the_data():
     (bits,) = [row for row in rows if row.bits is not None]
     assert bits.parameters is None
     needed = next(row for row in rows if row.name.startswith("madden2024, Lemma 1"))
-    built = next(row for row in compare(words(0), Question(facts)) if row.name == "one-layer")
+    built = next(row for row in all_rows(words(0), Question(facts)) if row.name == "one-layer")
     assert needed.parameters <= built.parameters
 
 
@@ -198,18 +208,41 @@ def test_the_command(file, capsys):
     assert "Does not apply" in shown and "hash-fold-retrieve" in shown
 
 
-def test_sweeps_and_pictures(file, tmp_path):
+def test_sweeps_and_pictures(file, tmp_path, capsys):
     picture = tmp_path / "p.svg"
-    answer = command(file, sweep="4, 2,6", plot=picture)
+    assert main(["compare", str(file), "--sweep", "4, 2,6", "--plot", str(picture), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
     assert [step["dataset"]["sequences"] for step in answer["sweep"]] == [2, 4, 6]
     assert answer["rows"] == answer["sweep"][-1]["rows"]
     assert answer["dataset"]["name"] == "d.jsonl" and "bit-extraction" in picture.read_text()
-    assert command(file, plot=tmp_path / "q.png")["picture"].endswith("q.png")
+    assert main(["compare", str(file), "--plot", str(tmp_path / "q.png"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["picture"].endswith("q.png")
+
+
+def test_a_result_is_json_text_and_html(file):
+    found = compare(load(file), sweep=[6, 2])
+    assert isinstance(found, Comparison) and [len(step.rows) for step in found.steps]
+    assert found.json()["rows"] == found.json()["sweep"][-1]["rows"]
+    assert list(found.json()) == ["dataset", "built", "rows", "sweep"]
+    assert compare(load(file)).json()["sweep"] == [] and "one-layer" in repr(found)
+    evil = Comparison(False, (Step(found.dataset, (Row("<b>", "bound", "at_most", 3),)),), False)
+    assert "&lt;b&gt;" in evil._repr_html_() and "<b>" not in evil._repr_html_()
+    for wrong in ([0], [7]):
+        with pytest.raises(ByheartError, match=f"the data has 6 sequences, not {wrong[0]}"):
+            compare(load(file), sweep=wrong)
+
+
+def test_reasons_are_translated_at_the_border(file, capsys):
+    assert main(["compare", str(file), "--json"]) == 0
+    shown = capsys.readouterr().out
+    assert "--build measures it" in shown and "build=True" not in shown
+    assert main(["compare", str(file)]) == 0
+    assert "build=True" not in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_what_is_built_is_measured(file):
-    rows = command(file, build=True)["rows"]
+    rows = [row.json() for row in compare(load(file), build=True).rows]
     built = [row for row in rows if row["kind"] == "construction" and row["applies"]]
     assert len(built) >= 15
     for row in built:
@@ -221,8 +254,8 @@ def test_one_row_that_is_built(file, monkeypatch):
     monkeypatch.setattr(
         "byheart.compiler.comparing.ALL", (by_name["one-layer"], by_name["bit-extraction"])
     )
-    rows = {row["name"]: row for row in command(file, build=True)["rows"]}
-    plain = {row["name"]: row for row in command(file)["rows"]}
+    rows = {row.name: row.json() for row in compare(load(file), build=True).rows}
+    plain = {row.name: row.json() for row in compare(load(file)).rows}
     for name in ("one-layer", "bit-extraction"):
         assert rows[name]["evidence"] == "proved" and rows[name]["reason"] is None
         for key in ("parameters", "depth"):
@@ -236,7 +269,7 @@ def test_one_row_that_is_built(file, monkeypatch):
         (["--sweep", "1,x"], "list of positive whole numbers"),
         (["--sweep", "0"], "list of positive whole numbers"),
         (["--sweep", "7"], "the data has 6 sequences, not 7"),
-        (["--on-conflict", "guess"], "--on-conflict is one of"),
+        (["--on-conflict", "guess"], "on_conflict must be one of"),
         (["--plot", "p.doc"], "p.doc"),
     ],
 )
@@ -244,10 +277,6 @@ def test_refusals(file, options, reason, capsys):
     assert main(["compare", str(file), *options]) == 2
     shown = capsys.readouterr()
     assert reason in shown.err and shown.out == ""
-
-
-def test_counts_of():
-    assert counts_of(" 30,4,30 ") == [4, 30]
 
 
 def test_names_have_room():
@@ -262,7 +291,7 @@ def test_what_section_6_of_dana2024_compares_with():
     """Mahdavi et al.: (T_0 - 1) / (d_h - 1) heads; a linear memory reads single tokens."""
     rows = [(["a", "b"], "x"), (["b", "a"], "y"), (["a", "a"], "x"), (["b", "b"], "y")]
     dataset = from_rows(rows)
-    found = {row.name: row for row in compare(dataset, Question(data=dataset_facts(dataset)))}
+    found = {row.name: row for row in all_rows(dataset, Question(data=data_facts(dataset)))}
     named = {name.partition(":")[0]: row for name, row in found.items()}
     mahdavi = named["mahdavi2024, Theorem 1 (dana2024, section 6)"]
     d, heads = 10, 1  # ceil(3 / 9)
@@ -271,5 +300,5 @@ def test_what_section_6_of_dana2024_compares_with():
     memory = named["cabannes2024 (dana2024, section 6)"]
     assert not memory.applies and "S = 1" in memory.reason
     both = from_rows([*rows, (["a", "b"], "y")])
-    found = compare(both, Question(data=dataset_facts(both)))
+    found = all_rows(both, Question(data=data_facts(both)))
     assert not any(row.applies for row in found if "section 6" in row.name)

@@ -1,16 +1,15 @@
-"""tradeoff: parameters against bits a parameter."""
+"""tradeoff: parameters against bits per parameter."""
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 
 import pytest
 
 from byheart.cli import main
-from byheart.commands.tradeoff import tradeoff as command
-from byheart.compiler.trading import limits_of, steps, tradeoff
+from byheart.cli.options import whole_numbers
+from byheart.compiler.trading import Tradeoff, steps, tradeoff
 from byheart.constructions import ALL
-from byheart.constructions.base import option
 from byheart.constructions.hash_fold_retrieve import HashFoldRetrieve
 from byheart.data.load import from_rows, write_jsonl
 from byheart.errors import AssumptionError, ByheartError
@@ -19,23 +18,22 @@ ROWS = [([i % 5, i % 7, i], i % 3) for i in range(30)]
 COMPILE = sys.modules["byheart.compiler.compiling"]
 
 
-@dataclass(frozen=True)
 class Small(HashFoldRetrieve):
     """Stands in for limited-bits: it keeps to no limit, but refuses one below `least`."""
 
     name = "limited-bits"
     form = "small"
+    takes = HashFoldRetrieve.takes | {"bits"}
     least = 20
-    bits: int | None = option(None, "Stands in.")
 
     @property
     def header(self):
         return HashFoldRetrieve().header
 
-    def build(self, dataset, contexts, report):
-        if self.bits < self.least:
-            raise AssumptionError(f"A3 fails: this needs at least {self.least} bits")
-        return super().build(dataset, contexts, report)
+    def build(self, dataset, contexts, options, report):
+        if options.bits < self.least:
+            raise AssumptionError(f"A3 fails: use bits={self.least}.", smallest=self.least)
+        return super().build(dataset, contexts, replace(options, bits=None), report)
 
 
 class Faithful(Small):
@@ -47,7 +45,6 @@ class Faithful(Small):
 def stand_ins(monkeypatch):
     others = tuple(c for c in ALL if c.name != "limited-bits")
     monkeypatch.setattr(COMPILE, "ALL", (*others, Small(), Faithful()))
-    monkeypatch.setattr("byheart.constructions.ALL", (*others, Small(), Faithful()))
 
 
 @pytest.fixture
@@ -62,21 +59,22 @@ def test_steps_go_from_the_smallest_to_64():
     assert steps(100)[0] == 100 and steps(100)[-1] == 200
 
 
-def test_limits_are_read():
-    assert limits_of("32, 16,24") == [16, 24, 32]
-    for wrong in ("", "16,,24", "0", "-3", "1.5", "x", "9" * 40):
-        with pytest.raises(ByheartError, match="whole numbers"):
-            limits_of(wrong)
+def test_lists_of_numbers_are_read():
+    assert whole_numbers("32, 16,24,32", "--bits", "16,24") == [16, 24, 32]
+    assert whole_numbers(None, "--bits", "16,24") is None
+    for wrong in ("", "16,,24", "0", "-3", "1.5", "x", "9" * 40, "2;5"):
+        with pytest.raises(ByheartError, match="--bits is a list of positive whole numbers"):
+            whole_numbers(wrong, "--bits", "16,24")
 
 
-def test_a_row_a_form_and_limit(stand_ins):
-    answer = tradeoff(from_rows(ROWS), forms=("small", "faithful"), bits=[16, 32, 64])
+def test_one_row_per_form_and_limit(stand_ins):
+    answer = tradeoff(from_rows(ROWS), [16, 32, 64], "both").json()
     rows = {(row["form"], row["bits"]): row for row in answer["rows"]}
     assert list(rows) == [(form, b) for form in ("small", "faithful") for b in (16, 32, 64)]
     assert answer["smallest"] == {"small": 20, "faithful": 40}
     for form, bits in (("small", 16), ("faithful", 16), ("faithful", 32)):
         row = rows[form, bits]
-        assert "at least" in row["reason"] and row["nonzero"] is None and row["evidence"] is None
+        assert "A3 fails" in row["reason"] and row["nonzero"] is None and row["evidence"] is None
     for form, bits in (("small", 32), ("faithful", 64)):
         assert rows[form, bits]["nonzero"] == answer["plain"]["nonzero"] > 0
         assert rows[form, bits]["reason"] is None and rows[form, bits]["evidence"] == "proved"
@@ -84,9 +82,31 @@ def test_a_row_a_form_and_limit(stand_ins):
 
 
 def test_without_limits_it_begins_at_the_smallest(stand_ins):
-    answer = tradeoff(from_rows(ROWS))
-    assert [row["bits"] for row in answer["rows"]] == steps(20)
-    assert all(row["reason"] is None for row in answer["rows"])
+    found = tradeoff(from_rows(ROWS))
+    assert [row.bits for row in found.rows] == steps(20)
+    assert all(row.reason is None for row in found.rows)
+
+
+def test_a_result_is_shown_in_a_terminal_and_in_a_notebook(stand_ins):
+    found = tradeoff(from_rows(ROWS), [16, 32])
+    assert isinstance(found, Tradeoff) and len(repr(found).splitlines()) == 5
+    assert "no limit" in repr(found) and "A3 fails" in repr(found)
+    shown = replace(found, rows=(replace(found.rows[0], reason="<b>"),))._repr_html_()
+    assert shown.startswith("<table>") and "&lt;b&gt;" in shown and "<b>" not in shown
+
+
+def test_a_refusal_without_a_smallest_limit_is_raised(stand_ins, monkeypatch):
+    def build(*_):
+        raise AssumptionError("A3 fails: the least is 20.")
+
+    monkeypatch.setattr(Small, "build", build)
+    with pytest.raises(AssumptionError, match="the least is 20"):
+        tradeoff(from_rows(ROWS))
+
+
+def test_a_form_that_does_not_exist():
+    with pytest.raises(ByheartError, match="form must be one of small, faithful, both"):
+        tradeoff(from_rows(ROWS), form="large")
 
 
 def test_other_refusals_are_not_rows(stand_ins):
@@ -97,7 +117,7 @@ def test_other_refusals_are_not_rows(stand_ins):
 @pytest.mark.parametrize("construction", [c for c in ALL if c.name == "limited-bits"])
 def test_limits_are_kept(construction):
     """The real construction: no parameter is longer than its limit, fewer bits are refused."""
-    answer = tradeoff(from_rows(ROWS), forms=(construction.form,), bits=[2, 40, 64])
+    answer = tradeoff(from_rows(ROWS), [2, 40, 64], construction.form).json()
     refused, *built = answer["rows"]
     least = answer["smallest"][construction.form]
     assert least > 2 and str(least) in refused["reason"]
@@ -121,20 +141,23 @@ def test_json_is_one_object(stand_ins, capsys, data):
     assert answer["dataset"]["name"] == "data.jsonl" and answer["picture"] is None
 
 
-def test_text_has_a_row_a_limit(stand_ins, capsys, data):
+def test_text_has_one_row_per_limit(stand_ins, capsys, data):
     code, output, _ = run(capsys, "tradeoff", data, "--bits", "16,32", "--form", "both")
-    assert code == 0 and "no limit" in output and "faithful" in output and "A3" in output
+    assert code == 0 and "no limit" in output and "faithful" in output
+    assert "A3 fails: use --bits 20." in " ".join(output.split())  # not bits=20
 
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
 @pytest.mark.parametrize("bits", ["16,32,64", "1,2"])  # also if nothing could be built
-def test_pictures(stand_ins, data, tmp_path, ending, bits):
+def test_pictures(stand_ins, capsys, data, tmp_path, ending, bits):
     pytest.importorskip("matplotlib")
     path = tmp_path / f"picture.{ending}"
-    answer = command(data, bits=bits, form="both", output=path)
+    given = ("tradeoff", data, "--bits", bits, "--form", "both", "-o", path)
+    code, output, _ = run(capsys, *given, "--json")
     content = path.read_bytes()
-    assert answer["picture"] == str(path) and len(content) > 1000
-    command(data, bits=bits, form="both", output=path, force=True)
+    assert (code, json.loads(output)["picture"]) == (0, str(path)) and len(content) > 1000
+    assert run(capsys, *given)[0] == 2
+    assert run(capsys, *given, "--force")[0] == 0
     assert path.read_bytes() == content
 
 
@@ -143,7 +166,7 @@ def test_pictures(stand_ins, data, tmp_path, ending, bits):
     [
         (("-o", "picture.jpg"), ".svg or .png"),
         (("--bits", "many"), "whole numbers"),
-        (("--form", "other"), "--form"),
+        (("--form", "other"), "form must be one of"),
     ],
 )
 def test_refusals(stand_ins, capsys, data, options, said):

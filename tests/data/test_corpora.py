@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from byheart.commands import data
+from byheart.cli.generate import written
+from byheart.cli.stats import counted
 from byheart.data.corpora import CORPORA, prefix_tree, save, zipf
 from byheart.data.statistics import corpus_statistics
 from byheart.errors import ByheartError
@@ -60,8 +61,8 @@ def test_written_and_counted(tmp_path, kind, vocabulary):
     wanted = corpus_statistics(made)
     for name in ("d.bin", "d.txt"):
         path = tmp_path / name
-        about = data.generate(kind, path, sequences=300, vocabulary=vocabulary)
-        found = data.stats(path, loading=about["loading"])
+        about = written(kind, path, sequences=300, vocabulary=vocabulary)
+        found = counted(path, about["loading"])
         assert (about["sequences"], about["length"], about["options"]["seed"]) == (300, 10, 0)
         assert (about["vocabulary"], about["labels"]) == (found["vocabulary"], found["labels"])
         for key in wanted.keys() - {"separation"}:  # a word is its number
@@ -97,7 +98,7 @@ def test_bad_options(options, reason):
 )
 def test_generate_refuses_and_writes_nothing(tmp_path, kind, name, options, reason):
     with pytest.raises(ByheartError, match=reason):
-        data.generate(kind, tmp_path / name, sequences=5, **options)
+        written(kind, tmp_path / name, sequences=5, **options)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.cli import main
-from byheart.commands import data
+from byheart.cli.generate import written
 from byheart.data.contexts import contexts
 from byheart.data.generate import save
 from byheart.data.load import from_rows, load
@@ -130,5 +130,5 @@ def test_the_command(tmp_path, capsys):
 )
 def test_refusals(options, reason, tmp_path):
     with pytest.raises(ByheartError, match=reason):
-        data.generate("adversarial", tmp_path / "a.jsonl", **options)
+        written("adversarial", tmp_path / "a.jsonl", **options)
     assert list(tmp_path.iterdir()) == []

@@ -77,7 +77,8 @@ def build(
         least = least_bits(prepared, options, bits + 1)
         raise AssumptionError(
             f"A3 fails: parameters of {bits} bits are too short for this data; "
-            f"with seed={options.seed} this construction needs at least {least} bits"
+            f"with seed={options.seed} this construction needs at least {least} bits.",
+            smallest=least,
         )
     found += alternatives(prepared, dataset, contexts, options, report, bits)
     short = [x for x in found if x is not None and x.network.counts()[1]["largest"] <= bits]

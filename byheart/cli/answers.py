@@ -1,16 +1,18 @@
-"""The keys that compile, verify and demo answer with."""
+"""The JSON keys that compile, verify and demo answer with."""
 
 from collections.abc import Mapping, Sequence
 
+from ..errors import ByheartError
 from ..models.model import Model
 from ..models.verification import Verification
 
 DATASET = ("sequences", "contexts", "labels", "length", "vocabulary")
 BITS = ("total", "fixed", "encoded", "largest", "information")
 PARAMETERS = ("nonzero", "dense", "counted", "outside")
+NOT_CHECKED = {"checked": 0, "correct": 0, "evidence": None}
 
 
-def answer(
+def model_answer(
     model: Model,
     verified: Verification | None,
     seconds: Mapping,
@@ -18,7 +20,7 @@ def answer(
 ) -> dict:
     """The sizes of a model, and the evidence that it keeps its claim."""
     about = model.about
-    found = {
+    return {
         "method": about["method"],
         "form": about.get("form"),
         "dataset": {key: about["data"].get(key) for key in DATASET},
@@ -32,8 +34,13 @@ def answer(
         "conflicts": dict(about.get("conflicts") or {}),
         "notes": list(about.get("notes") or ()),
         "failures": list(failures),
+        **model.claim.facts(verified),
     }
-    return found | model.claim.facts(verified)
 
 
-NOT_CHECKED = {"checked": 0, "correct": 0, "evidence": None}
+def check_prove_limit(seconds: float) -> None:
+    """ByheartError if proving cannot be limited to this time; nan is not a limit."""
+    if not seconds >= 0:
+        raise ByheartError(
+            f"--prove-limit must be a number of seconds of at least 0, not {seconds}."
+        )

@@ -1,0 +1,136 @@
+"""compile: a dataset becomes a model folder."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from ..compiler.compiling import compile
+from ..data.dataset import Dataset
+from ..data.load import load
+from ..machine.watch import SILENT, Watch
+from ..models.folder.swap import check_place
+from ..models.model import Model
+from ..models.source import resolved
+from ..models.verification import PROVE_LIMIT
+from .answers import check_prove_limit, model_answer
+from .options import (
+    Command,
+    Data,
+    Force,
+    Form,
+    Json,
+    Loading,
+    MethodOptions,
+    OnConflict,
+    ProveLimit,
+    Seed,
+    building,
+    reading,
+    value_of,
+)
+from .output import finish, kept, number, rows, size_rows, stores_distributions, timed, verdict
+from .progress import watching
+
+
+def command_for(arguments: Sequence[str]) -> Command:
+    """The command; its help lists the options of the method that the arguments name."""
+    return building(command, value_of("--method", arguments))
+
+
+@reading
+def command(
+    data: Data,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The model folder to write.")],
+    loading: Loading,
+    options: MethodOptions,
+    method: Annotated[str | None, typer.Option(help="See byheart methods.")] = None,
+    form: Form = None,
+    on_conflict: OnConflict = "refuse",
+    sample: Annotated[
+        int | None, typer.Option(metavar="K", help="Verify only K random sequences: no proof.")
+    ] = None,
+    prove_limit: ProveLimit = PROVE_LIMIT,
+    seed: Seed = 0,
+    force: Force = False,
+    write_data: Annotated[
+        bool, typer.Option("--write-data", help="Put data.jsonl beside the weights.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Dataset to model folder, verified before it is written.
+
+    Each method has options of its own: `byheart methods NAME`, or this help with --method NAME.
+    """
+    check_prove_limit(prove_limit)
+    with watching() as watch:
+        answer = compiled(
+            data,
+            output,
+            loading=loading,
+            force=force,
+            write_data=write_data,
+            watch=watch,
+            method=method,
+            form=form,
+            on_conflict=on_conflict,
+            sample=sample,
+            prove_limit=prove_limit,
+            seed=seed,
+            **options,
+        )
+    finish(answer, json, view)
+    if not json:
+        kept(output)
+
+
+def compiled(
+    data: Path,
+    output: Path,
+    *,
+    loading: Loading | None = None,
+    force: bool = False,
+    write_data: bool = False,
+    watch: Watch = SILENT,
+    **options: Any,
+) -> dict:
+    """The answer of the command, once the folder is written; options as in byheart.compile."""
+    check_place(output, force)
+    started = time.perf_counter()
+    watch.stage("loading")
+    dataset = load(data, **(loading or {}))
+    loaded = time.perf_counter() - started
+    model = build(dataset, watch, **options)
+    watch.stage("writing")
+    model.save(output, force=force, data=resolved(model, dataset) if write_data else None)
+    return built_answer(model, loaded)
+
+
+def build(dataset: Dataset, watch: Watch, **options: Any) -> Model:
+    """byheart.compile, watched."""
+    watch.stage("building", len(dataset))
+    return compile(dataset, watch=watch, **options)
+
+
+def built_answer(model: Model, loaded: float) -> dict:
+    return model_answer(model, model.verification, {"load": loaded, **model.about["seconds"]})
+
+
+def view(answer: dict) -> Group:
+    """Size, what --on-conflict changed, how long the search was, and the evidence."""
+    notes, settled = answer["notes"], answer["conflicts"]
+    words = {"relabelled": "labels changed to the majority's", "dropped": "sequences left out"}
+    changed = [("conflicts", number(settled[key]), words[key]) for key in words if settled.get(key)]
+    remark, remarks = "hashes", []
+    if stores_distributions(answer):
+        remark, remarks = "draws or solutions", [Text(note, style="dim") for note in notes]
+    elif notes:
+        noun = "fallback" if len(notes) == 1 else "fallbacks"
+        remark = f"hashes; {number(len(notes))} {noun}, listed by --json"
+    tried = ("tried", number(answer["search"].get("tries")), remark)
+    sizes = rows([*size_rows(answer), *changed, tried])
+    return Group(sizes, *remarks, Text(), verdict(answer), timed(answer))

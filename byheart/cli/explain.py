@@ -1,0 +1,213 @@
+"""explain: the network of a method for a dataset, stage by stage."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from .. import pictures
+from ..compiler.explaining import explain
+from ..constructions import ALL, find
+from ..data.load import load
+from ..machine.watch import SILENT, Watch
+from ..models.verification import PROVE_LIMIT
+from .answers import check_prove_limit
+from .compile import build
+from .explain_picture import draw
+from .options import (
+    Command,
+    Data,
+    Force,
+    Form,
+    Json,
+    Loading,
+    MethodOptions,
+    OnConflict,
+    PictureOutput,
+    ProveLimit,
+    Seed,
+    building,
+    reading,
+)
+from .output import (
+    STYLES,
+    codes,
+    columns,
+    drawn,
+    finish,
+    number,
+    pictured,
+    sentences,
+    stores_distributions,
+)
+from .progress import watching
+
+
+def command_for(arguments: Sequence[str]) -> Command:
+    """The command; its help lists the options of the method that the arguments name."""
+    names = {construction.name for construction in ALL}
+    return building(command, next((word for word in arguments if word in names), None))
+
+
+@reading
+def command(
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="See byheart methods.")],
+    data: Data,
+    loading: Loading,
+    options: MethodOptions,
+    form: Form = None,
+    on_conflict: OnConflict = "refuse",
+    prove_limit: ProveLimit = PROVE_LIMIT,
+    seed: Seed = 0,
+    plot: PictureOutput = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """The network of a method for a dataset: its stages and the cost of each.
+
+    The options of each method are those of compile: `byheart methods NAME` lists them.
+    """
+    check_prove_limit(prove_limit)
+    with watching() as watch:
+        answer = explained(
+            method,
+            data,
+            loading=loading,
+            plot=plot,
+            force=force,
+            watch=watch,
+            form=form,
+            on_conflict=on_conflict,
+            prove_limit=prove_limit,
+            seed=seed,
+            **options,
+        )
+    finish(answer, json, view)
+
+
+def explained(
+    method: str,
+    data: Path,
+    *,
+    loading: Loading | None = None,
+    plot: Path | None = None,
+    force: bool = False,
+    watch: Watch = SILENT,
+    form: str | None = None,
+    **options: Any,
+) -> dict:
+    """Build and verify the network as compile does, and take it apart; options as there."""
+    find(method, form)
+    picture = pictures.checked(plot, force)
+    watch.stage("loading")
+    model = build(load(data, **(loading or {})), watch, method=method, form=form, **options)
+    assert model.verification is not None
+    answer = explain(model).json()
+    answer["dataset"]["name"] = data.name
+    answer["verified"] = model.verification.json()
+    return pictured(answer, draw, picture, watch)
+
+
+def view(answer: dict) -> Group:
+    """The stages with their cost, what each does, what goes in and out, and the theorem."""
+    data, found, stages = answer["dataset"], answer["verified"], answer["stages"]
+    stores = stores_distributions(answer)
+    form = f" --form {answer['form']}" if answer.get("form") else ""
+    title = (
+        f"{answer['method']}{form} on {data['name']}: {number(data['sequences'])} sequences, "
+        f"{number(data['contexts'])} contexts, {number(data['labels'])} labels"
+    )
+    reads, gives = ends_of_decoder(answer) if stores else ends_of_network(answer)
+    keys = ("depth", "nonzero", "dense", "bits")
+    costs = columns()
+    costs.add_column("stage", style="cyan", no_wrap=True)
+    for name in ("layers", *keys, "share"):
+        costs.add_column(name, justify="right", no_wrap=True)
+    for stage in stages:
+        runs = stage["layers"]
+        layers = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+        if len(runs) > 2:  # too many to name
+            layers = f"{runs[0][0]}-{runs[-1][1]}, in {len(runs)} runs"
+        sizes = [number(stage[key]) for key in keys]
+        costs.add_row(stage["stage"], layers, *sizes, f"{stage['share']:.1%}")
+    costs.add_row("all", "", *(number(answer["totals"][key]) for key in keys), "", style="bold")
+    what = "contexts within the gap" if stores else "labels"
+    checked = (
+        f"{found['evidence']}  {number(found['correct'])} of {number(found['checked'])} {what}"
+    )
+    header = ("statement", "assumptions", "guarantee", "departures")
+    return Group(
+        Text(title, style="bold"),
+        Text(f"in   {reads}\nout  {gives}", style="dim"),
+        Text(),
+        costs,
+        Text(),
+        Text(counted_of_decoder(answer) if stores else counted_of_network(answer)),
+        Text(checked, style=STYLES.get(found["evidence"], "")),
+        Text(),
+        sentences((stage["stage"], stage["does"]) for stage in stages),
+        Text(),
+        Text(f"{answer['paper']}, {answer['item']}", style="bold"),
+        sentences((key, codes(answer[key])) for key in header),
+        *drawn(answer),
+    )
+
+
+def ends_of_network(answer: dict) -> tuple[str, str]:
+    """What goes into a network that stores labels, and what comes out."""
+    reads, gives = answer["input"], answer["output"]
+    size = f"{reads['dimension']} coordinate" + ("s" if reads["dimension"] > 1 else "")
+    parts = [f"{number(reads['columns'])} columns of {size}"]
+    if reads["positions"]:
+        parts.append("with their positions")
+    fill = "not filled up" if reads["padding"] is None else f"filled up with {reads['padding']}"
+    parts.append(f"shorter sequences {fill}")
+    if reads["extra"] is not None:
+        parts.append(f"an extra token {reads['extra']} in front")
+    pairs = sum(stage["connections"] or 0 for stage in answer["stages"])
+    if pairs:
+        parts.append(f"{number(pairs)} connections")
+    where = "every token's column" if gives["every"] else "the last column"
+    if any(stage["kind"] == "sum" for stage in answer["stages"]):
+        where = "the sum"
+    unknown = ', or "unknown"' if gives["unknown"] else ""
+    return ", ".join(parts), f"one of {number(gives['labels'])} labels from {where}{unknown}"
+
+
+def ends_of_decoder(answer: dict) -> tuple[str, str]:
+    """The same for a decoder, which stores distributions."""
+    reads = answer["input"]
+    kind = {"string": "words", "number": "integers"}[reads["tokens"]]
+    labels = number(answer["output"]["labels"])
+    return (
+        f"1 to {number(reads['length'])} tokens ({kind}), order counts",
+        f"the probability of each of {labels} tokens to come next",
+    )
+
+
+def counted_of_network(answer: dict) -> str:
+    totals = answer["totals"]
+    first = "the embedding" if answer["stages"][0]["kind"] == "embedding" else "E_in"
+    return (
+        f"the theorem counts {number(totals['counted'])} of the nonzero parameters; "
+        f"{number(totals['outside'])} are outside: {first} and E_out"
+    )
+
+
+def counted_of_decoder(answer: dict) -> str:
+    """The parameters that the paper counts, and how far they are from the fewest (eq. (3))."""
+    shape = answer["shape"]
+    names = {"omega": "vocabulary", "T": "length", "d": "dimension"}
+    names |= {"m": "neurons"} if shape["neurons"] else {}
+    if shape["heads"]:
+        names |= {"m_0": "heads", "d_0": "value_dimension", "d_1": "key_dimension"}
+    sizes = ", ".join(f"{letter} = {number(shape[name])}" for letter, name in names.items())
+    counted = f"parameters: {answer['formula']} = {number(answer['totals']['dense'])}"
+    ratio = (
+        f"\nratio (3): {number(answer['ratio'])} times (omega - 1) m, the fewest with which a "
+        "model can give m contexts any distributions"
+    )
+    return f"{counted}\nwith {sizes}" + (ratio if answer["ratio"] is not None else "")

@@ -1,0 +1,158 @@
+"""The pipeline: columns from top to bottom, and beside each stage a bar for its parameters."""
+
+import re
+from typing import TYPE_CHECKING
+
+from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = {"input": GREY, "tokens": BLUE, "meeting": ORANGE, "after": GREEN, "output": GREY}
+HEAD, FOOT, LEFT = 1.25, 0.5, 0.35  # inches
+ROW, BOX = 0.56, 0.3  # a stage, and its box
+COLUMN, SPACE = 1.06, 0.16  # a column's box, and what is between two
+GAP, LONGEST = 0.55, 3.2  # before the bars, and the longest of them
+LETTER, SENTENCE = 0.074, 4.9  # a letter beside a bar, and room for what a stage does
+DOTS = "$\\cdots$"
+
+
+def draw(answer: dict) -> "Figure":
+    """The network of an `explain` answer."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    stages, reads, decoder = answer["stages"], answer["input"], "formula" in answer
+    length = reads["length"]
+    shown = [*range(1, length + 1)] if length <= 3 else [1, None, length]  # dots for many
+    names = [DOTS if i is None else f"$x_{{{i}}}$" for i in shown]
+    if reads["extra"] is not None:
+        names.insert(0, "extra")
+    most = max(1, *(stage["nonzero"] for stage in stages))
+    lengths = [LONGEST * stage["nonzero"] / most for stage in stages]
+    sizes = [size(stage) for stage in stages]
+    widest = max(x + LETTER * len(words) for x, words in zip(lengths, sizes, strict=True))
+    bars = LEFT + max(3, len(names)) * (COLUMN + SPACE) + GAP - SPACE
+    width = bars + max(SENTENCE, widest + LEFT)
+    height = HEAD + ROW * (len(stages) + 1) + FOOT
+    figure = Figure(figsize=(width, height))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)
+    axes.axis("off")
+    title(axes, answer, "next tokens" if decoder else "labels")
+    y = HEAD + ROW / 2
+    flow = Flow(axes, names, answer)
+    for x, name in zip(flow.columns, names, strict=True):
+        axes.text(x, y, name, ha="center", va="center", size=10.5, color=INK)
+    axes.text(bars, y, "nonzero parameters", size=9, va="center", color=PALE)
+    for stage, long, words in zip(stages, lengths, sizes, strict=True):
+        y += ROW
+        flow.step(stage, y)
+        colour = COLOURS[stage["part"]]
+        axes.add_patch(Rectangle((bars, y - 0.17), long, 0.17, fc=colour, ec="none"))
+        beside = bars + long + (0.08 if long else 0)
+        axes.text(beside, y - 0.085, words, size=8.5, va="center", color=INK)
+        axes.text(bars, y + 0.1, stage["does"], size=7.8, va="center", color=PALE)
+    axes.plot([LEFT, width - LEFT], [y + ROW / 2 + 0.05] * 2, color=FAINT, lw=0.8)
+    axes.text(LEFT, y + ROW, outside(answer, decoder), size=8.5, va="center", color=PALE)
+    return figure
+
+
+def title(axes: "Axes", answer: dict, noun: str) -> None:
+    data, totals = answer["dataset"], answer["totals"]
+    form = f" ({answer['form']})" if answer["form"] else ""
+    name = data["name"] if len(data["name"]) <= 40 else f"{data['name'][:37]}..."
+    lines = (
+        f"{name}: {data['sequences']:,} sequences of up to {data['length']:,} tokens, "
+        f"{data['labels']:,} {noun}",
+        f"{totals['nonzero']:,} nonzero parameters, {totals['bits']:,} bits, "
+        f"depth {totals['depth']:,}, width {totals['width']:,}",
+    )
+    words = f"{answer['method']}{form}"
+    axes.text(LEFT, 0.42, words, size=17, weight="bold", va="center", color=INK)
+    for place, line in enumerate(lines):
+        line = line.replace("$", r"\$")
+        axes.text(LEFT, 0.76 + 0.24 * place, line, size=10.5, va="center", color=PALE)
+
+
+class Flow:
+    """The columns while the drawing goes down: {centre: whether it stands for many}."""
+
+    def __init__(self, axes: "Axes", names: list[str], answer: dict) -> None:
+        self.axes, self.answer = axes, answer
+        places = range(len(names))
+        centres = [LEFT + COLUMN / 2 + place * (COLUMN + SPACE) for place in places]
+        self.columns = {x: name == DOTS for x, name in zip(centres, names, strict=True)}
+
+    def step(self, stage: dict, y: float) -> None:
+        """One stage: a box on each column, or one on all of them."""
+        start, end = y - ROW + BOX / 2 + 0.02, y - BOX / 2 - 0.02
+        style = {"arrowstyle": "-|>,head_width=0.16,head_length=0.28", "color": PALE, "lw": 1}
+        style |= {"shrinkA": 0, "shrinkB": 0}
+        for x, many in self.columns.items():
+            if not many:
+                self.axes.annotate("", (x, end), (x, start), arrowprops=style)
+        colour = COLOURS[stage["part"]]
+        if stage["part"] == "meeting":
+            first, last, pairs = min(self.columns), max(self.columns), stage["connections"]
+            name = stage["stage"] + (f": {pairs:,} connections" if pairs else "")
+            self.box((first + last) / 2, last - first + COLUMN, y, name, colour)
+            meeting = [other for other in self.answer["stages"] if other["part"] == "meeting"]
+            if stage is meeting[-1]:
+                self.leave(stage, y)
+            return
+        for x, many in self.columns.items():
+            if many:
+                self.axes.text(x, y, DOTS, size=14, ha="center", va="center", color=colour)
+            else:
+                self.box(x, COLUMN, y, stage["stage"], colour)
+
+    def box(self, x: float, width: float, y: float, name: str, colour: str) -> None:
+        from matplotlib.patches import FancyBboxPatch
+
+        corner, style = (x - width / 2, y - BOX / 2), "round,pad=0,rounding_size=0.06"
+        patch = FancyBboxPatch(corner, width, BOX, boxstyle=style, fc=colour, ec="none")
+        self.axes.add_patch(patch)
+        self.axes.text(x, y, name, ha="center", va="center", size=9, color="white")
+
+    def leave(self, stage: dict, y: float) -> None:
+        """The columns that remain after the last meeting, and why there are no others."""
+        first, last = min(self.columns), max(self.columns)
+        if stage["kind"] == "sum":
+            self.columns = {(first + last) / 2: False}
+        elif not self.answer["output"]["every"]:
+            self.columns = {last: False}
+            if first < last:
+                x, words = (first + last - COLUMN - SPACE) / 2, "the last column\nhas the answer"
+                style = {"ha": "center", "va": "center", "style": "italic"}
+                self.axes.text(x, y + ROW, words, size=8.5, color=PALE, **style)
+        elif self.answer["input"]["extra"] is not None:
+            del self.columns[first]
+
+
+def size(stage: dict) -> str:
+    """Parameters, their share, how many layers, and that other stages come in between."""
+    share = "<0.1%" if 0 < stage["share"] < 0.001 else f"{stage['share']:.1%}"
+    count, pieces = stage["depth"], len(stage["layers"])
+    layers = f", {count:,} layers" if count > 1 else ""
+    if count > 1 and pieces > 1:
+        layers += f" in {pieces:,} pieces"
+    return f"{stage['nonzero']:,}  ({share}{layers})"
+
+
+def outside(answer: dict, decoder: bool) -> str:
+    """What the theorem counts, and which theorem."""
+    totals = answer["totals"]
+    item = re.split("[:;]", answer["item"])[0].rstrip(".")
+    if decoder:
+        ratio = f", {answer['ratio']:.4g} times the fewest (3)" if answer["ratio"] else ""
+        counted = f"The theorem counts zeros too: {totals['dense']:,} parameters{ratio}."
+    else:
+        first = "the embedding" if answer["stages"][0]["kind"] == "embedding" else "E_in"
+        counted = (
+            f"The theorem counts {totals['counted']:,} of them; {totals['outside']:,} are outside: "
+            f"{first} and E_out."
+        )
+    return f"{counted}  {answer['paper']}, {item}."

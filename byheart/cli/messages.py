@@ -1,0 +1,49 @@
+"""Messages of the library, which speak Python, in the words of the command line."""
+
+import re
+import shlex
+
+OPTIONS = frozenset(
+    """
+    activation address all architecture attention axis bits branching build checker criterion data
+    dataset dimension dimensions documents draw dtype effective encoder engine epsilon exponent file
+    find force form gap head_dimension heads input jobs json label labels layers length loss method
+    minimise neurons on_conflict output parameters plot positions protocol prove_limit quick
+    reject_unknown rows sample save seed seeds separation separator sequences set skew skip steps
+    sweep table tight tokenizer trace train unit version vocabulary width window with write_data
+    """.split()
+)  # of all commands; a test compares them
+RENAMED = {"axes": "axis", "models": "with", "picture": "plot", "sizes": "set"}
+KEYWORD = re.compile(
+    r"""(?<![\w.'"/=-])([a-z][a-z_]*)=(?:(True|False)\b|'([^']+)'|"([^"]+)"|(\.\.\.)"""
+    r"""|(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w,-]?\w))"""
+)
+FLAG = re.compile(r"(?<!\S)--[a-z]")
+
+
+def flags(message: str) -> str:
+    """The message with options as flags; one that names a flag already is left as it is.
+
+    >>> flags("Two labels for one context; use positions=True or on_conflict='majority'.")
+    'Two labels for one context; use --positions or --on-conflict majority.'
+    >>> flags("Use bits=40 or more, or leave out length=....")
+    'Use --bits 40 or more, or leave out --length.'
+    """
+
+    def flag(found: re.Match[str]) -> str:
+        name, truth, quoted, also, _, number = found.groups()
+        name = RENAMED.get(name, name)
+        if name not in OPTIONS:
+            return found[0]
+        dashed, value = name.replace("_", "-"), quoted or also or number
+        if truth == "False":
+            return f"--no-{dashed}"
+        return f"--{dashed} {shlex.quote(value)}" if value else f"--{dashed}"
+
+    return message if FLAG.search(message) else KEYWORD.sub(flag, message)
+
+
+def translate(rows: list[dict]) -> None:
+    """Put the reasons of rows into the words of the command line."""
+    for row in rows:
+        row["reason"] = row["reason"] and flags(row["reason"])

@@ -1,0 +1,203 @@
+"""Options that several commands take, each written once."""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
+
+from ..constructions import ALL
+from ..constructions.base import Construction
+from ..errors import ByheartError
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+Data = Annotated[Path, typer.Argument(metavar="DATA", help=".jsonl .txt .csv .tsv .npz .bin")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A model folder.")]
+Form = Annotated[
+    str | None, typer.Option(help="Form of the method: small (ours) or faithful (the paper's).")
+]
+Positions = Annotated[
+    bool | None,
+    typer.Option("--positions/--no-positions", help="Order counts (default: for text)."),
+]
+OnConflict = Annotated[
+    str, typer.Option(help="Two labels for one context: refuse, majority or drop.")
+]
+ProveLimit = Annotated[
+    float,
+    typer.Option(metavar="SECONDS", help="Distributions: prove if that takes less time."),
+]
+_drawn: dict[str, Any] = {"metavar": "FILE", "help": "Draw a picture: .svg or .png."}
+Picture = Annotated[Path | None, typer.Option("--plot", **_drawn)]
+PictureOutput = Annotated[Path | None, typer.Option("--plot", "-o", "--output", **_drawn)]
+
+Loading = dict[str, Any]  # what byheart.load takes beside the path
+MethodOptions = dict[str, Any]  # options of a method, those that were given
+Sizes = dict[str, Any]  # sizes of an architecture
+Command = Callable[..., None]
+
+
+def _option(
+    panel: str,
+    kind: Any,
+    name: str,
+    help: str,
+    default: object = None,
+    metavar: str | None = None,
+    hidden: bool = False,
+) -> inspect.Parameter:
+    flag = f"--{name}/--no-{name}" if kind in (bool, bool | None) else f"--{name}"
+    return inspect.Parameter(
+        name.replace("-", "_"),
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=default,
+        annotation=Annotated[
+            kind,
+            typer.Option(flag, help=help, metavar=metavar, rich_help_panel=panel, hidden=hidden),
+        ],
+    )
+
+
+_reads = functools.partial(_option, "How the file is read")
+LOADING = (
+    _reads(list[str] | None, "input", "Tables: a column of words; repeatable."),
+    _reads(str | None, "label", "Tables: the column of labels."),
+    _reads(str, "unit", "Text: word or char.", "word"),
+    _reads(Path | None, "tokenizer", "Text: a tokenizer.json."),
+    _reads(str, "documents", "Text: auto, separator, blank, line or whole.", "auto"),
+    _reads(int | None, "length", "Truncate documents to N tokens.", metavar="N"),
+    _reads(
+        str | None,
+        "window",
+        "See the last N tokens only; auto: as few as leave no conflict.",
+        metavar="N",
+    ),
+    _reads(str, "dtype", ".bin: uint16 or uint32.", "uint16"),
+    _reads(int | None, "separator", ".bin: the id that ends a document."),
+)
+
+_sizes = functools.partial(_option, "Architecture (--length is its longest context as well)")
+SIZES = (
+    _sizes(int | None, "vocabulary", "Size of the vocabulary.", metavar="N"),
+    _sizes(int | None, "dimension", "Dimension of embedded tokens.", metavar="D"),
+    _sizes(int | None, "heads", "Heads per layer [1].", metavar="H"),
+    _sizes(
+        int | None, "head-dimension", "Dimension of queries, keys and values [D / H].", metavar="D"
+    ),
+    _sizes(int | None, "layers", "Layers [1].", metavar="L"),
+    _sizes(int | None, "width", "Neurons per layer [4 D]; 0: none.", metavar="M"),
+    _sizes(str | None, "attention", "softmax (default), hard or uniform."),
+    _sizes(str | None, "activation", "relu (default), gelu, tanh, ..."),
+    _sizes(int | None, "parameters", "Parameters, if you have counted them.", metavar="K"),
+    _sizes(int | None, "bits", "Bits per parameter [32].", metavar="B"),
+)
+
+
+def sizing(command: Command) -> Command:
+    """The command with the sizes of an architecture in the place of its parameter `sizes`."""
+
+    def filled(given: dict[str, Any]) -> dict[str, Any]:
+        apart = {name: given.pop(name) for name in ("parameters", "bits")}
+        return {**apart, "sizes": given}
+
+    return _spread(command, "sizes", SIZES, filled)
+
+
+def reading(command: Command) -> Command:
+    """The command with the options of a file in the place of its parameter `loading`."""
+
+    def filled(given: dict[str, Any]) -> Loading:
+        return {**given, "input": tuple(given["input"] or ())}
+
+    return _spread(command, "loading", LOADING, filled)
+
+
+def building(command: Command, method: str | None = None) -> Command:
+    """The command with the options of all methods in the place of its parameter `options`.
+
+    Those of the method that is named are in its help, the others are accepted and refused by
+    `compile`, which says which methods take them.
+    """
+    own = {name for c in ALL if c.name == method for name in c.options()}
+    options: dict[str, inspect.Parameter] = {}
+    for construction in sorted(ALL, key=lambda c: c.name != method):
+        for name, field in construction.options().items():
+            option = field.metadata["option"]
+            choices = f" {', '.join(option.choices)}." if option.choices else ""
+            options.setdefault(
+                name,
+                _option(
+                    f"Options of {method}",
+                    type_of(construction, name) | None,
+                    name.replace("_", "-"),
+                    option.help + choices,
+                    metavar=option.metavar,
+                    hidden=name not in own,
+                ),
+            )
+
+    def given(values: dict[str, Any]) -> MethodOptions:
+        return {name: value for name, value in values.items() if value is not None}
+
+    return _spread(command, "options", tuple(options.values()), given)
+
+
+def type_of(construction: Construction, option: str) -> type:
+    """bool, int, float or str."""
+    hint = get_type_hints(type(construction))[option]
+    return next(kind for kind in (get_args(hint) or (hint,)) if kind is not type(None))
+
+
+def value_of(flag: str, arguments: Sequence[str]) -> str | None:
+    """The value of a flag among the arguments of a command line that is not parsed yet."""
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if word == flag:
+            return following
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None
+
+
+def _spread(
+    command: Command,
+    place: str,
+    options: tuple[inspect.Parameter, ...],
+    filled: Callable[[dict[str, Any]], dict[str, Any]],
+) -> Command:
+    """The command with these options in the place of one parameter, which gets them.
+
+    typer reads a command's options from its signature, so they are written into it.
+    """
+    own = inspect.signature(command, eval_str=True)
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        group = {option.name: given.pop(option.name) for option in options}
+        command(**given, **{place: filled(group)})
+
+    parameters: list[inspect.Parameter] = []
+    for parameter in own.parameters.values():
+        parameters += options if parameter.name == place else (parameter,)
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def whole_numbers(text: str | None, option: str, example: str) -> list[int] | None:
+    """The numbers of a list such as 16,24,32, increasing; None if nothing was given.
+
+    >>> whole_numbers("32, 16,24,16", "--bits", "16,24,32")
+    [16, 24, 32]
+    """
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,9}", word) and int(word) for word in words):
+        raise ByheartError(
+            f"{option} is a list of positive whole numbers such as {example}, not {text!r}."
+        )
+    return sorted({int(word) for word in words})

@@ -1,0 +1,167 @@
+"""recall: questions from the command line, a file, a pipe or a person."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import ByheartError
+from ..machine.watch import SILENT, Watch
+from ..models.folder.read import open as open_folder
+from ..models.model import Model
+from ..models.questions import from_file, from_line, from_words
+from ..models.recall import Choose, ask, drawing
+from ..models.source import stored
+from .messages import flags
+from .options import Directory, Json
+from .output import print_json, spaced
+from .progress import watching
+
+SETTINGS = {"ignore_unknown_options": True}  # a token may begin with a dash
+CANDIDATES, LEAST = 8, 0.001  # tokens shown with their probabilities, and the least of these
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How questions are asked: continuing for some steps, with a trace, by drawing."""
+
+    steps: int | None = None
+    trace: bool = False
+    draw: bool = False
+    seed: int = 0
+
+
+def command(
+    directory: Directory,
+    tokens: Annotated[
+        list[str] | None, typer.Argument(metavar="[TOKENS]...", help="One question.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help='.jsonl, lines like {"input": ["a"]}.')
+    ] = None,
+    steps: Annotated[int | None, typer.Option(metavar="K", help="Continue for K tokens.")] = None,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Draw from the distribution, not the likeliest token.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of --draw.")] = 0,
+    trace: Annotated[bool, typer.Option("--trace", help="Show how it is answered.")] = False,
+    json: Json = False,
+) -> None:
+    """Ask a model. Without tokens, each line of standard input is a question."""
+    asking = Asking(steps, trace, draw, seed)
+    for word in tokens or ():
+        if word.startswith("--") and len(word) > 2:
+            raise ByheartError(f"recall has no option {word}; ask about such a token with --file.")
+    if tokens or file is not None:
+        with watching() as watch:
+            found = recalled(directory, tokens or [], asking, file, watch)
+        show(found, asking, json)
+        return
+    model = open_folder(directory)
+    choose = drawing(model, seed) if draw else None
+    if json:  # a program gets all answers at once
+        lines = sys.stdin.read().splitlines()
+        show(answers(model, lines, asking, choose), asking, json)
+    elif sys.stdin.isatty():
+        converse(model, asking, choose)
+    else:
+        for line in sys.stdin:
+            show(answers(model, [line], asking, choose), asking, json)
+            sys.stdout.flush()
+
+
+def recalled(
+    directory: Path,
+    tokens: Sequence[str],
+    asking: Asking,
+    file: Path | None = None,
+    watch: Watch = SILENT,
+) -> list[dict]:
+    """The answers to one question, or to all of a file."""
+    watch.stage("opening")
+    model = open_folder(directory)
+    if file is not None and tokens:
+        raise ByheartError("give either tokens or --file, not both.")
+    choose = drawing(model, asking.seed) if asking.draw else None
+    questions = from_file(model, file) if file is not None else [from_words(model, tokens)]
+    watch.stage("asking")
+    return ask(model, questions, steps=asking.steps, trace=asking.trace, choose=choose)
+
+
+def answers(model: Model, lines: list[str], asking: Asking, choose: Choose | None) -> list[dict]:
+    questions = [from_line(model, line) for line in lines if line.strip()]
+    return ask(model, questions, steps=asking.steps, trace=asking.trace, choose=choose)
+
+
+def converse(model: Model, asking: Asking, choose: Choose | None) -> None:
+    """A prompt until the end of input; an unreadable question is answered with the reason."""
+    reads = {"string": "words", "number": "numbers", "vector": "vectors, as [1, 2] [3, 4]"}
+    about = model.about.get("data") or {}
+    known = f"{about.get('sequences')} sequences"
+    if not model.claim.conflicts:  # it stores distributions
+        known = f"what follows {about.get('contexts')} contexts"
+    other = "To any other input it may answer anything."
+    if model.claim.unknown is not None:
+        other = "It says unknown to most other inputs."
+    if "window" in stored(model):
+        other += " Give it a beginning, or as many words as that."
+    print(f"This model knows {known} of at most {model.length} tokens ({reads[model.kind]}).")
+    print(f"{other} An empty line asks nothing; Ctrl-D ends.")
+    while True:
+        try:
+            line = input("> ")
+        except (EOFError, KeyboardInterrupt):
+            print()
+            return
+        try:
+            show(answers(model, [line], asking, choose), asking, json=False)
+        except ByheartError as error:
+            print(flags(str(error)))
+
+
+def show(answers: list[dict], asking: Asking, json: bool) -> None:
+    """The answers for a program, or for a person: one per line, or one running text."""
+    if json:
+        kept = [{key: x for key, x in one.items() if key != "lines"} for one in answers]
+        print_json({"answers": kept})
+        return
+    for answer in answers:
+        for line in answer.get("lines", ()):
+            print(line)
+    if asking.steps is None:
+        for answer in answers:
+            print(label(answer) if asking.draw else likely(answer))
+    elif answers:
+        print(continuation(answers))
+
+
+def label(answer: dict) -> str:
+    if isinstance(answer["label"], list):
+        return " ".join("(no label)" if x is None else str(x) for x in answer["label"])
+    if answer["label"] is not None:
+        return str(answer["label"])
+    return "(unknown)" if answer["known"] is False else "(no label)"
+
+
+def likely(answer: dict) -> str:
+    """The label; of a distribution its likeliest tokens, if there are several or people watch."""
+    likelihoods = answer["probabilities"] or ()
+    shown = [(token, share) for token, share in likelihoods if share >= LEAST][:CANDIDATES]
+    if not shown or (len(shown) == 1 and not sys.stdout.isatty()):
+        return label(answer)
+    more = "  ..." if len(likelihoods) > len(shown) else ""
+    return "  ".join(f"{token} {share:.1%}" for token, share in shown) + more
+
+
+def continuation(answers: list[dict]) -> str:
+    """The labels as running text; characters without spaces between them."""
+    tokens = [answer["label"] for answer in answers if answer["label"] is not None]
+    if not tokens:
+        return label(answers[0])
+    if not all(isinstance(token, str) for token in tokens):
+        return " ".join(map(str, tokens))
+    letters = all(len(token) == 1 for token in [*answers[0]["input"], *tokens])
+    return "".join(tokens) if letters else spaced(tokens)

@@ -1,0 +1,59 @@
+"""stats: what a dataset asks of a model."""
+
+from pathlib import Path
+
+from rich.console import Group
+from rich.text import Text
+
+from ..data.load import is_corpus, load, load_documents
+from ..data.statistics import corpus_statistics, statistics
+from ..machine.watch import SILENT, Watch
+from .options import Data, Json, Loading, reading
+from .output import finish, number, rows
+from .progress import watching
+
+
+@reading
+def command(data: Data, loading: Loading, json: Json = False) -> None:
+    """What a dataset asks of a model: contexts, conflicts, entropy, separation.
+
+    Documents (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine.
+    """
+    with watching() as watch:
+        answer = counted(data, loading, watch)
+    finish(answer, json, view)
+
+
+def counted(data: Path, loading: Loading, watch: Watch = SILENT) -> dict:
+    """The statistics of a file; documents are counted without writing their contexts out."""
+    watch.stage("loading")
+    if is_corpus(data):
+        documents = load_documents(data, **loading)
+        watch.stage("counting")
+        return corpus_statistics(documents)
+    dataset = load(data, **loading)
+    watch.stage("counting")
+    return statistics(dataset)
+
+
+def view(answer: dict) -> Group:
+    conflicts, entropy, apart = answer["conflicts"], answer["entropy"], answer["separation"]
+    both = f"contexts with two labels; {number(conflicts['multisets'])} if order does not count"
+    each = f"nats; {number(entropy['per_token'])} per prediction"
+    lines = [
+        ("sequences", number(answer["sequences"]), f"{number(answer['tokens'])} tokens"),
+        ("contexts", number(answer["contexts"]), "ordered"),
+        ("multisets", number(answer["multisets"]), "contexts if order does not count"),
+        ("vocabulary", number(answer["vocabulary"]), ""),
+        ("labels", number(answer["labels"]), ""),
+        ("conflicts", number(conflicts["contexts"]), both),
+        ("best accuracy", f"{answer['best_accuracy']:.2%}", "with one label per context"),
+        ("entropy", number(entropy["total"]), each),
+    ]
+    if apart["radius"] is not None:
+        lines.append(("radius", number(apart["radius"]), "largest norm of a token"))
+        lines.append(("distance", number(apart["distance"]), "between the two nearest tokens"))
+    if answer["skipped"]:
+        lines.append(("skipped", number(answer["skipped"]), "documents under two tokens"))
+    curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in answer["t_epsilon"])
+    return Group(rows(lines), Text(f"T_epsilon      {curve}"))

@@ -1,0 +1,33 @@
+"""Results as tables: aligned text for a terminal, HTML for a notebook."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+def number(value: object) -> str:
+    """A count with commas, a measure with four digits, a dash for what is not known.
+
+    >>> [number(x) for x in (1234567, 1.23456, None, "x")]
+    ['1,234,567', '1.235', '-', 'x']
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "-" if value is None else str(value)
+    return f"{value:,}" if isinstance(value, int) or abs(value) >= 10_000 else f"{value:.4g}"
+
+
+def text_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The title, and the columns below their names."""
+    lines = [head, *([number(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+    return "\n".join([title, *padded])
+
+
+def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The same as HTML; whatever the cells hold, it is shown as text."""
+
+    def line(tag: str, cells: Iterable[str]) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    body = "".join(line("td", map(number, row)) for row in rows)
+    return f"<table><caption>{escape(title)}</caption>{line('th', head)}{body}</table>"
