@@ -11,7 +11,7 @@ from .explain import checked_picture
 from .facts import data_facts, model_facts
 
 if TYPE_CHECKING:
-    from ..theory import Model, Question
+    from ..theory import ArchitectureFacts, Question
 
 
 def bounds(
@@ -47,16 +47,16 @@ def bounds(
     question = Question(data, model, bits)
     answer = {
         "dataset": None if data is None else _told(question, "data", Path(str(dataset)).name),
-        "architecture": None if model is None else _told(question, "model", architecture),
+        "architecture": None if model is None else _told(question, "architecture", architecture),
         "rows": [row.json() for row in answers(question)],
-        "effective": _effective(question.model, watch) if effective else None,
+        "effective": _effective(question.architecture, watch) if effective else None,
         "verdict": None if data is None or model is None else verdict(question),
         "definitions": {"memory capacity": DEFINITION_1},
     }
     return {**answer, **_extras(question, table, picture, answer, watch)}
 
 
-def _effective(model: "Model | None", watch: Watch) -> dict:
+def _effective(model: "ArchitectureFacts | None", watch: Watch) -> dict:
     from .effective import effective
 
     watch.stage("measuring")
@@ -109,7 +109,7 @@ def verdict(question: "Question") -> dict:
     """Bits needed and held, their ratios, and whether the data fits."""
     from ..theory.information import ALLENZHU_2024, MORRIS_2025, bits_needed, bits_of
 
-    data, model = question.data, question.model
+    data, model = question.data, question.architecture
     assert data is not None and model is not None
     needed = bits_needed(data.contexts or 1, data.labels or 1)
     k, bits = model.parameters or 0, model.bits or 0
@@ -143,7 +143,7 @@ def _too_small(question: "Question") -> str | None:
     """Why the model cannot read the data, or not give it any distributions."""
     from ..theory.madden2024.capacity import lemma_1_parameters
 
-    data, model = question.data, question.model
+    data, model = question.data, question.architecture
     assert data is not None and model is not None
     for name in ("length", "vocabulary"):
         wanted, there = getattr(data, name), getattr(model, name)

@@ -6,7 +6,7 @@ from ..errors import AssumptionError, ByheartError
 
 if TYPE_CHECKING:
     from ..softmax.decoder import Shape
-    from ..theory import Model
+    from ..theory import ArchitectureFacts
 
 MODELS = {
     "madden2024": "madden2024, eq. (2), with learnt positions and no bias at the output",
@@ -14,7 +14,7 @@ MODELS = {
 }
 
 
-def effective(model: "Model | None", seed: int = 0) -> dict:
+def effective(model: "ArchitectureFacts | None", seed: int = 0) -> dict:
     """The generic Jacobian rank of an architecture, observed, and the capacity that it allows."""
     from ..theory.effective import effective_rank
 
@@ -24,7 +24,7 @@ def effective(model: "Model | None", seed: int = 0) -> dict:
     return {"model": MODELS[str(model.family)], **found._asdict(), "evidence": "observed"}
 
 
-def decoder_shape(model: "Model") -> "Shape":
+def decoder_shape(model: "ArchitectureFacts") -> "Shape":
     """The sizes of a decoder of one layer; AssumptionError if the architecture is none."""
     from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
 

@@ -10,14 +10,16 @@ from ..machine.watch import SILENT, Watch
 if TYPE_CHECKING:
     from ..data.dataset import Dataset
     from ..data.documents import Documents
-    from ..theory import Data, Model
+    from ..theory import ArchitectureFacts, DataFacts
 
 BITS = 32
 BLOCK = 1 << 22  # tokens
 MAY_BE_ZERO = ("heads", "width")
 
 
-def data_facts(path: str | Path, loading: Mapping | None = None, watch: Watch = SILENT) -> "Data":
+def data_facts(
+    path: str | Path, loading: Mapping | None = None, watch: Watch = SILENT
+) -> "DataFacts":
     """The facts of a file, counted as `byheart stats` counts them."""
     from ..data.load import is_corpus, load, load_documents
     from ..data.statistics import corpus_statistics
@@ -32,20 +34,20 @@ def data_facts(path: str | Path, loading: Mapping | None = None, watch: Watch = 
     return dataset_facts(dataset)
 
 
-def dataset_facts(dataset: "Dataset") -> "Data":
+def dataset_facts(dataset: "Dataset") -> "DataFacts":
     """The facts of a dataset that was read."""
     from ..data.statistics import statistics
 
     return _facts(statistics(dataset), **_of_dataset(dataset))
 
 
-def _facts(counted: dict, **others: int | bool | None) -> "Data":
+def _facts(counted: dict, **others: int | bool | None) -> "DataFacts":
     """What `stats` counts, and what it does not."""
-    from ..theory import Data
+    from ..theory import DataFacts
 
     same = ("sequences", "contexts", "multisets", "labels", "vocabulary")
     both = counted["vocabulary"] + counted["labels"]
-    return Data(
+    return DataFacts(
         **{name: counted[name] for name in same},
         **{"union": both, **others},
         radius=counted["separation"]["radius"],
@@ -100,26 +102,26 @@ def longest_context(documents: "Documents") -> int:
 def model_facts(
     architecture: str | None,
     sizes: Mapping[str, int | str],
-    data: "Data | None" = None,
+    data: "DataFacts | None" = None,
     parameters: int | None = None,
     bits: int | None = None,
-) -> "Model | None":
+) -> "ArchitectureFacts | None":
     """The facts of a preset, or of a decoder of these sizes; None if nothing is said of one."""
     from ..architectures import preset
-    from ..theory import Model
+    from ..theory import ArchitectureFacts
 
     _check({**sizes, "parameters": parameters, "bits": bits})
     if architecture is None and parameters is not None:
-        return Model(parameters=parameters, bits=bits or BITS, **sizes)  # type: ignore[arg-type]
+        return ArchitectureFacts(parameters=parameters, bits=bits or BITS, **sizes)  # type: ignore[arg-type]
     if architecture is None and not sizes:
         return None
     name = architecture or "decoder"
     found = preset(name, {**_lent(name, data), **sizes})
     count = found.parameters if parameters is None else parameters
-    return Model(parameters=count, bits=bits or BITS, **found.sizes)  # type: ignore[arg-type]
+    return ArchitectureFacts(parameters=count, bits=bits or BITS, **found.sizes)  # type: ignore[arg-type]
 
 
-def _lent(name: str, data: "Data | None") -> dict[str, int]:
+def _lent(name: str, data: "DataFacts | None") -> dict[str, int]:
     """Vocabulary and length of the data, for a model of which they are not said."""
     from ..architectures import PRESETS
 

@@ -5,9 +5,9 @@ from .dana2024 import items as dana2024
 from .item import Bound, Item
 from .kajitsuka2025 import items as kajitsuka2025
 from .madden2024 import items as madden2024
-from .question import Data, Model, Question
+from .question import ArchitectureFacts, DataFacts, Question
 
-__all__ = ["ALL", "Bound", "Data", "Item", "Model", "Question", "answers"]
+__all__ = ["ALL", "ArchitectureFacts", "Bound", "DataFacts", "Item", "Question", "answers"]
 
 ALL: tuple[Item, ...] = (
     *madden2024.ITEMS,

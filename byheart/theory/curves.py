@@ -8,7 +8,7 @@ from .dana2024 import items as dana2024
 from .item import Item
 from .kajitsuka2025 import items as kajitsuka2025
 from .madden2024 import items as madden2024
-from .question import Data, Question
+from .question import DataFacts, Question
 
 PLOTTED: tuple[Item, ...] = (
     madden2024.THEOREM_5_DATA,
@@ -22,7 +22,7 @@ PLOTTED: tuple[Item, ...] = (
 STEPS = 4  # points a power of ten
 
 
-def of_size(data: Data, contexts: int) -> Data:
+def of_size(data: DataFacts, contexts: int) -> DataFacts:
     """The data as it would be with so many contexts."""
     return replace(data, sequences=contexts, contexts=contexts, multisets=contexts)
 
@@ -36,7 +36,7 @@ def curves(question: Question) -> list[dict]:
 
 
 def _curve(item: Item, question: Question) -> dict:
-    data = question.data or Data()
+    data = question.data or DataFacts()
     points = [
         (N, row.value)
         for N in numbers(data.contexts or 1000)

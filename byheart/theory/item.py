@@ -56,7 +56,7 @@ class Assumption(NamedTuple):
 class Item:
     """One numbered statement.
 
-    about    whose facts it reads: "data", "model" or "both"
+    about    whose facts it reads: "data", "architecture" or "both"
     formula  as the paper has it
     value    a function of facts, by their names; of a rate it is what stands in O(...)
     assumes  what must hold beside A1 and A2, which the functions check themselves

@@ -12,7 +12,7 @@ Facts = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Data:
+class DataFacts:
     """Facts of a dataset.
 
     sequences  how many
@@ -58,7 +58,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Model:
+class ArchitectureFacts:
     """Facts of an architecture.
 
     family          whose model it is: madden2024, dana2024, dana2024-mlp, kajitsuka2025, or decoder
@@ -99,18 +99,18 @@ class Model:
 class Question:
     """A dataset, an architecture, or both; and the bits of a parameter where there is no model."""
 
-    data: Data | None = None
-    model: Model | None = None
+    data: DataFacts | None = None
+    architecture: ArchitectureFacts | None = None
     bits: int | None = None
 
     def asks(self, about: str) -> bool:
-        """Whether there is what an item is about: "data", "model" or "both"."""
-        there = {"data": self.data is not None, "model": self.model is not None}
+        """Whether there is what an item is about: "data", "architecture" or "both"."""
+        there = {"data": self.data is not None, "architecture": self.architecture is not None}
         return all(there.values()) if about == "both" else there[about]
 
     def facts(self, about: str) -> Facts:
         """Facts by name; where both have one, that of the architecture unless it is about data."""
         data = {} if self.data is None else self.data.facts
-        model = {"bits": self.bits} if self.model is None else self.model.facts
+        model = {"bits": self.bits} if self.architecture is None else self.architecture.facts
         first, second = (data, model) if about == "data" else (model, data)
         return {**second, **{name: fact for name, fact in first.items() if fact is not None}}

@@ -41,8 +41,8 @@ BAUM = Item(
     "One hidden layer of threshold units, inputs in general position.", 1,
 )  # fmt: skip
 BAUM_CAPACITY = Item(
-    "baum1988", "as cited by madden2024", "model", "rate", "at_least", "points", "≈ k", None, (),
-    "Two layers of threshold units, labels ±1.",
+    "baum1988", "as cited by madden2024", "architecture", "rate", "at_least", "points", "≈ k",
+    remark="Two layers of threshold units, labels ±1.",
 )  # fmt: skip
 HUANG_BABRI = Item(
     "huang1998", "as cited by madden2024", "data", "theorem", "at_most", "neurons", "N",
@@ -64,8 +64,8 @@ SIEGEL = Item(
     lambda contexts: contexts, (VERY_NEAR,), "Where points are exponentially near.", 1,
 )  # fmt: skip
 YUN_MEMORY = Item(
-    "yun2019", "as cited by madden2024", "model", "rate", "at_least", "points", "≈ k", None, (),
-    "ReLU networks, labels ±1.",
+    "yun2019", "as cited by madden2024", "architecture", "rate", "at_least", "points", "≈ k",
+    remark="ReLU networks, labels ±1.",
 )  # fmt: skip
 YUN_UNIVERSAL = Item(
     "yun2019", "as cited by kajitsuka2025", "data", "rate", "at_most", LABELS,
@@ -119,8 +119,8 @@ MAHDAVI = Item(
     "One layer, linearly independent inputs, d > n.", 1,
 )  # fmt: skip
 MAHDAVI_MODEL = Item(
-    "mahdavi2024", "Theorem 1", "model", "theorem", "at_least", "contexts", "H (d_h - 1) + 1",
-    lambda heads, head_dimension: mahdavi_memory(heads, head_dimension),
+    "mahdavi2024", "Theorem 1", "architecture", "theorem", "at_least", "contexts",
+    "H (d_h - 1) + 1", lambda heads, head_dimension: mahdavi_memory(heads, head_dimension),
     (ATTENTION_ONLY, PATTERNS), "One label a context, queries of rank d_h.",
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ RULE = "rule_of_thumb"
 MEASURED = "Measured on trained models; proves nothing."
 
 ALLENZHU = Item(
-    "allenzhu2024", "2 bits a parameter", "model", RULE, "at_most", "bits", "2 k",
+    "allenzhu2024", "2 bits a parameter", "architecture", RULE, "at_most", "bits", "2 k",
     lambda parameters: bits_of(parameters, ALLENZHU_2024), (), MEASURED,
 )  # fmt: skip
 ALLENZHU_DATA = Item(
@@ -17,7 +17,7 @@ ALLENZHU_DATA = Item(
     MEASURED, 1,
 )  # fmt: skip
 MORRIS = Item(
-    "morris2025", "3.6 bits a parameter", "model", RULE, "at_most", "bits", "3.6 k",
+    "morris2025", "3.6 bits a parameter", "architecture", RULE, "at_most", "bits", "3.6 k",
     lambda parameters: bits_of(parameters, MORRIS_2025), (), MEASURED,
 )  # fmt: skip
 MORRIS_DATA = Item(

@@ -317,7 +317,7 @@ def test_what_is_built_is_not_larger(tmp_path, method, form, item, rows):
 def test_the_numbers_of_the_page():
     """docs/bounds.md says what the commands say now."""
     page = (ROOT / "docs" / "bounds.md").read_text()
-    book, loading = ROOT / "byheart" / "demo" / "book.txt", {"documents": "whole", "window": "auto"}
+    book, loading = ROOT / "byheart" / "data" / "book.txt", {"documents": "whole", "window": "auto"}
     alone = bounds(book, loading=loading, bits=128)
     sizes = {"vocabulary": 1000, "dimension": 32, "heads": 4, "layers": 2}
     sizes |= {"attention": "hard", "activation": "relu", "length": 10}

@@ -8,7 +8,7 @@ from byheart.cli import main
 from byheart.commands.effective import decoder_shape
 from byheart.errors import ByheartError
 from byheart.softmax.decoder import ATTENTION, Shape
-from byheart.theory import Model
+from byheart.theory import ArchitectureFacts
 from byheart.theory.effective import effective_rank
 
 SIZES = ["--vocabulary", "3", "--length", "4", "--dimension", "2"]
@@ -63,7 +63,7 @@ def test_an_architecture_is_needed(tmp_path, capsys):
 
 def test_sizes_that_are_not_known():
     with pytest.raises(ByheartError, match="needs the sizes"):
-        decoder_shape(Model(family="madden2024", parameters=50))
+        decoder_shape(ArchitectureFacts(family="madden2024", parameters=50))
     known = {"vocabulary": 3, "length": 4, "dimension": 2, "heads": 1, "head_dimension": 2}
     with pytest.raises(ByheartError, match="relu, which is not analytic"):
-        decoder_shape(Model(family="madden2024", **known, width=4, activation="relu"))
+        decoder_shape(ArchitectureFacts(family="madden2024", **known, width=4, activation="relu"))

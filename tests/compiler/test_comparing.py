@@ -17,7 +17,7 @@ from byheart.data.generate import multisets, random, tokens
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
 from byheart.figures.compare import ROOM, spread
-from byheart.theory import Data, Question
+from byheart.theory import DataFacts, Question
 
 KEYS = {
     "name", "kind", "direction", "parameters", "bits", "depth", "evidence", "seconds", "applies",
@@ -97,7 +97,7 @@ def test_what_is_named_is_predicted():
 def test_the_others_say_so(name):
     construction = by_name[name]
     dataset = data_for(construction, 0)
-    rows = {row.name: row for row in compare(dataset, Question(Data()))}
+    rows = {row.name: row for row in compare(dataset, Question(DataFacts()))}
     assert rows[name].applies and rows[name].parameters is None
     assert "--build" in rows[name].reason
 
@@ -125,7 +125,7 @@ REFUSED = {
 def test_what_does_not_apply_has_the_sentence_of_compile(name):
     """Without building anything; and what applies is not refused by compile."""
     dataset = REFUSED[name]
-    rows = {row.name: row for row in compare(dataset, Question(Data()))}
+    rows = {row.name: row for row in compare(dataset, Question(DataFacts()))}
     assert set(rows) >= set(by_name)
     for title, construction in by_name.items():
         row, reason = rows[title], refusal(dataset, construction)
@@ -136,7 +136,7 @@ def test_what_does_not_apply_has_the_sentence_of_compile(name):
 
 
 def test_conflicts_can_be_settled_where_labels_are_stored():
-    rows = compare(REFUSED["conflict"], Question(Data()), Choice(on_conflict="majority"))
+    rows = compare(REFUSED["conflict"], Question(DataFacts()), Choice(on_conflict="majority"))
     found = {row.name: row for row in rows}
     assert found["bit-extraction"].applies and found["one-layer"].applies
 

@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import byheart.theory
-from byheart.theory import ALL, Data, Item, Model, Question, answers, related, rules_of_thumb
+from byheart.theory import (
+    ALL,
+    ArchitectureFacts,
+    DataFacts,
+    Item,
+    Question,
+    answers,
+    related,
+    rules_of_thumb,
+)
 from byheart.theory.dana2024 import items as dana2024
 from byheart.theory.item import DIRECTIONS, KINDS, Bound
 from byheart.theory.kajitsuka2025 import items as kajitsuka2025
@@ -33,7 +42,7 @@ def sized(N, **others):
     """Data of N contexts, separated, with a vocabulary that does not limit it."""
     facts = {"labels": 4, "length": 8, "vocabulary": N, "union": N, "dimension": 1}
     facts |= {"radius": 1e3, "distance": 1.0, "entropy": 0.0, "conflicts": 0, "mixed": 0}
-    return Data(
+    return DataFacts(
         **{**facts, "sequences": N, "contexts": N, "multisets": N, "every": False, **others}
     )
 
@@ -54,7 +63,7 @@ def test_the_list_is_what_the_files_have():
 @pytest.mark.parametrize("item", ALL, ids=named)
 def test_words(item):
     assert item.kind in KINDS and item.direction in DIRECTIONS
-    assert item.about in ("data", "model", "both") and item.formula and item.quantity
+    assert item.about in ("data", "architecture", "both") and item.formula and item.quantity
     assert item.kind != "rule_of_thumb" or item in rules_of_thumb.ITEMS
     assert item.remark.endswith(".") or item is dana2024.THEOREM_3
     assert item.value is not None or item.kind in ("rate", "open") or item.item == "Proposition 1"
@@ -91,7 +100,7 @@ def facts(kind, **words):
 
 
 anything = st.none() | facts(
-    Data,
+    DataFacts,
     radius=st.none() | st.floats(0, 1e9),
     distance=st.none() | st.floats(0, 10),
     entropy=st.none() | st.floats(0, 1e9),
@@ -99,7 +108,7 @@ anything = st.none() | facts(
     length=st.none() | st.integers(0, 300),
 )
 any_model = st.none() | facts(
-    Model,
+    ArchitectureFacts,
     family=st.sampled_from([None, "madden2024", "dana2024", "kajitsuka2025", "decoder"]),
     attention=st.sampled_from([None, *ATTENTIONS]),
     activation=st.sampled_from([None, *ACTIVATIONS]),
@@ -124,7 +133,7 @@ def test_every_question_has_an_answer(data, model):
 
 
 def test_nothing_known_is_said():
-    rows = answers(Question(Data(), Model()))
+    rows = answers(Question(DataFacts(), ArchitectureFacts()))
     assert all(row.value is None for row in rows)
     assert sum(row.reason.startswith("not known: ") for row in rows) > 25
 
@@ -175,8 +184,10 @@ def test_a_model_holds_no_less_than_is_proved(vocabulary, length, dimension, wid
     from byheart.architectures import madden2024 as preset
 
     found = preset(vocabulary, length, dimension, width)
-    model = Model(parameters=found.parameters, bits=32, **found.sizes)
-    rows = [x for x in answers(Question(model=model)) if x.quantity == "contexts" and x.value]
+    model = ArchitectureFacts(parameters=found.parameters, bits=32, **found.sizes)
+    rows = [
+        x for x in answers(Question(architecture=model)) if x.quantity == "contexts" and x.value
+    ]
     least = max(row.value for row in rows if row.direction == "at_least")
     most = min(row.value for row in rows if row.direction == "at_most" and row.item == "Lemma 1")
     assert least == width <= most
@@ -187,7 +198,9 @@ def test_a_model_holds_no_less_than_is_proved(vocabulary, length, dimension, wid
 
 def slope(item, data):
     """Of the logarithms between 10^6 and 10^12."""
-    first, last = (item.growth(Question(data(N), Model(bits=None))) for N in (10**6, 10**12))
+    first, last = (
+        item.growth(Question(data(N), ArchitectureFacts(bits=None))) for N in (10**6, 10**12)
+    )
     return math.log10(last / first) / 6
 
 
@@ -218,7 +231,7 @@ def test_limited_bits(epsilon):
     values = []
     for N in (10**6, 10**12):
         bits = round(200 * math.log2(N) * (N / 10**6) ** epsilon)
-        row = kajitsuka2025.THEOREM_F_1.answer(Question(sized(N), Model(bits=bits)))
+        row = kajitsuka2025.THEOREM_F_1.answer(Question(sized(N), ArchitectureFacts(bits=bits)))
         values.append(row.value)
     assert math.log10(values[1] / values[0]) / 6 == pytest.approx(1 - epsilon, abs=0.05)
 
@@ -249,9 +262,9 @@ def test_a_bad_architecture_is_told_which_assumption_fails(item, changed, said):
     blocks = item.paper == "kajitsuka2025"
     family = {"madden2024": "madden2024", "kajitsuka2025": "decoder"}.get(item.paper, "dana2024")
     words = ("hard", "relu") if blocks else ("softmax", "tanh")
-    good = Model(family, 5000, 50, 12, 20, 4, 10, 1, 30, *words, 32)
-    assert item.answer(Question(model=good)).applies
-    row = item.answer(Question(model=replace(good, **changed)))
+    good = ArchitectureFacts(family, 5000, 50, 12, 20, 4, 10, 1, 30, *words, 32)
+    assert item.answer(Question(architecture=good)).applies
+    row = item.answer(Question(architecture=replace(good, **changed)))
     assert not row.applies and row.value is None
     assert re.search(said, row.reason), row.reason
 
@@ -278,7 +291,7 @@ def test_data_that_breaks_an_assumption(item, changed, said):
 
 def test_theorem_2_is_said_to_be_vacuous():
     def row(dimension, vocabulary, **changed):
-        model = Model("dana2024", vocabulary=vocabulary, dimension=dimension)
+        model = ArchitectureFacts("dana2024", vocabulary=vocabulary, dimension=dimension)
         return dana2024.THEOREM_2.answer(Question(sized(100, **changed), model))
 
     assert "A4 fails" in row(100, 1000).reason and "128 log" in row(100, 1000).reason
@@ -297,7 +310,7 @@ def test_positions_where_order_matters():
 
 
 def test_open_and_rates_have_no_number():
-    rows = answers(Question(sized(1000), Model()))
+    rows = answers(Question(sized(1000), ArchitectureFacts()))
     assert {row.kind for row in rows if row.value is None and row.applies} <= {
         *("rate", "open", "theorem"),
     }

@@ -101,7 +101,7 @@ PROPOSITION_3 = Item(
     "Enough for one label a context: the circle.",
 )  # fmt: skip
 THEOREM_1 = Item(
-    PAPER, "Theorem 1", "model", "theorem", "at_least", "contexts", "H d_h + d", theorem_1,
+    PAPER, "Theorem 1", "architecture", "theorem", "at_least", "contexts", "H d_h + d", theorem_1,
     (ATTENTION_ONLY, RANK), IF_RANK,
 )  # fmt: skip
 THEOREM_1_DATA = Item(

@@ -87,7 +87,7 @@ UNIFORM = Item(
     "paper.", 0.5,
 )  # fmt: skip
 THEOREM_4_2_MODEL = Item(
-    PAPER, "Theorem 4.2", "model", "theorem", "at_most", "sequences of one repeated token",
+    PAPER, "Theorem 4.2", "architecture", "theorem", "at_most", "sequences of one repeated token",
     "O(W^2)", theorem_4_2_sequences, (RELU, BLOCKS),
     "That can have any two labels.",
 )  # fmt: skip
@@ -100,7 +100,7 @@ THEOREM_4_3 = Item(
     (RELU, HARD), f"{WORST} of these contexts; full matrices, hard attention.", 0.5,
 )  # fmt: skip
 THEOREM_4_3_MODEL = Item(
-    PAPER, "Theorem 4.3", "model", "theorem", "at_most", "labelled tokens", "O(W^2 log W)",
+    PAPER, "Theorem 4.3", "architecture", "theorem", "at_most", "labelled tokens", "O(W^2 log W)",
     theorem_4_3_labels, (RELU, HARD, BLOCKS), "Eq. (90) solved for these sizes.",
 )  # fmt: skip
 REMARK_4_4 = Item(
@@ -112,11 +112,11 @@ REMARK_4_4_PARAMETERS = Item(
     parameters_of_bits, (), "The worst labels, in parameters of so many bits.",
 )  # fmt: skip
 REMARK_4_4_MODEL = Item(
-    PAPER, "Remarks 4.4 and 4.6", "model", "theorem", "at_most", "bits", "W x bits",
+    PAPER, "Remarks 4.4 and 4.6", "architecture", "theorem", "at_most", "bits", "W x bits",
     bits_held, (), "The number of its states.",
 )  # fmt: skip
 REMARK_4_4_CONTEXTS = Item(
-    PAPER, "Remarks 4.4 and 4.6", "model", "theorem", "at_most", "contexts",
+    PAPER, "Remarks 4.4 and 4.6", "architecture", "theorem", "at_most", "contexts",
     "W x bits / log2 C", contexts_held, (), "That can have any token as label.",
 )  # fmt: skip
 FOOTNOTE_2 = Item(
