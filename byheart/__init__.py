@@ -1,5 +1,7 @@
 """byheart compiles a dataset into a transformer that provably knows it by heart."""
 
+from .architectures.bounding import Bounds as Bounds
+from .architectures.bounding import bounds as bounds
 from .compiler.compiling import compile as compile
 from .data.dataset import Dataset as Dataset
 from .data.load import from_rows as from_rows

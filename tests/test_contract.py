@@ -449,6 +449,7 @@ def test_heavy_libraries_have_their_place():
             "lab": TRAINS,
             "pictures.py": {"matplotlib"},
             "figures": {"matplotlib"},
+            "cli": {"matplotlib"},
             "reproduce": {"matplotlib", "datasets"},
         }
         learners = PACKAGE / "lab" / "learners"

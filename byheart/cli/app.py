@@ -392,15 +392,12 @@ def bounds(
 
     Every theorem as a row: for a dataset, for an architecture (a preset or sizes), or for both.
     """
-    from ..commands import bounds as command
-    from .bounds import bounded
+    from .bounds import run
 
-    with watching(json) as watch:
-        answer = command.bounds(
-            dataset, architecture=architecture, loading=loading, table=table, plot=plot,
-            effective=effective, force=force, watch=watch, **sizes,
-        )  # fmt: skip
-    finish(answer, json, bounded)
+    run(
+        dataset, architecture=architecture, loading=loading, table=table, effective=effective,
+        plot=plot, force=force, json=json, **sizes,
+    )  # fmt: skip
 
 
 @app.command()

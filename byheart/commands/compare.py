@@ -78,10 +78,10 @@ def _step(dataset: "Dataset", count: int, choice: "Choice", models: "Models", wa
     """The rows of the first `count` sequences."""
     from ..compiler.comparing import beginning, compare
     from ..theory import Question
-    from .facts import dataset_facts
+    from ..theory.facts import data_facts
 
     part = dataset if count == len(dataset) else beginning(dataset, count)
-    facts = dataset_facts(part)
+    facts = data_facts(part)
     watch.stage("comparing")
     others = [row(name, model, part) for name, model in models.items()]
     rows = compare(part, Question(facts), choice, watch.note, others)

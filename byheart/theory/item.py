@@ -10,7 +10,7 @@ from .question import Facts, Question
 from .sizes import check
 
 KINDS = ("theorem", "rate", "rule_of_thumb", "open")
-DIRECTIONS = ("at_least", "at_most")
+SIGNS = {"at_least": "≥", "at_most": "≤"}
 MAY_BE_ZERO = {"conflicts", "every", "heads", "mixed", "near", "padded", "parameters", "width"}
 Value = int | float | None
 NAMES = {

@@ -5,11 +5,10 @@ import json
 import pytest
 
 from byheart.cli import main
-from byheart.commands.effective import decoder_shape
 from byheart.errors import ByheartError
 from byheart.softmax.decoder import ATTENTION, Shape
 from byheart.theory import ArchitectureFacts
-from byheart.theory.effective import effective_rank
+from byheart.theory.effective import decoder_shape, effective_rank
 
 SIZES = ["--vocabulary", "3", "--length", "4", "--dimension", "2"]
 ONE_LAYER = ["--architecture", "madden2024", *SIZES, "--width", "4"]

@@ -8,7 +8,6 @@ import pytest
 from byheart.cli import main
 from byheart.commands.compare import compare as command
 from byheart.commands.compare import counts_of
-from byheart.commands.facts import dataset_facts
 from byheart.compiler.comparing import Choice, Row, beginning, bound_rows, compare, named, ordered
 from byheart.compiler.compiling import compile, orders, prepare
 from byheart.constructions import ALL
@@ -18,6 +17,7 @@ from byheart.data.load import from_rows
 from byheart.errors import ByheartError
 from byheart.figures.compare import ROOM, spread
 from byheart.theory import DataFacts, Question
+from byheart.theory.facts import data_facts
 
 KEYS = {
     "name", "kind", "direction", "parameters", "bits", "depth", "evidence", "seconds", "applies",
@@ -154,7 +154,7 @@ def test_order_is_from_small_to_large():
 
 
 def test_bounds_are_those_of_the_data():
-    facts = dataset_facts(words(0))
+    facts = data_facts(words(0))
     rows = bound_rows(Question(facts))
     names = [row.name for row in rows]
     assert len(set(names)) == len(names) > 10
@@ -263,7 +263,7 @@ def test_what_section_6_of_dana2024_compares_with():
     """Mahdavi et al.: (T_0 - 1) / (d_h - 1) heads; a linear memory reads single tokens."""
     rows = [(["a", "b"], "x"), (["b", "a"], "y"), (["a", "a"], "x"), (["b", "b"], "y")]
     dataset = from_rows(rows)
-    found = {row.name: row for row in compare(dataset, Question(data=dataset_facts(dataset)))}
+    found = {row.name: row for row in compare(dataset, Question(data=data_facts(dataset)))}
     named = {name.partition(":")[0]: row for name, row in found.items()}
     mahdavi = named["mahdavi2024, Theorem 1 (dana2024, section 6)"]
     d, heads = 10, 1  # ceil(3 / 9)
@@ -272,5 +272,5 @@ def test_what_section_6_of_dana2024_compares_with():
     memory = named["cabannes2024 (dana2024, section 6)"]
     assert not memory.applies and "S = 1" in memory.reason
     both = from_rows([*rows, (["a", "b"], "y")])
-    found = compare(both, Question(data=dataset_facts(both)))
+    found = compare(both, Question(data=data_facts(both)))
     assert not any(row.applies for row in found if "section 6" in row.name)

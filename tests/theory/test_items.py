@@ -22,7 +22,7 @@ from byheart.theory import (
     rules_of_thumb,
 )
 from byheart.theory.dana2024 import items as dana2024
-from byheart.theory.item import DIRECTIONS, KINDS, Bound
+from byheart.theory.item import KINDS, SIGNS, Bound
 from byheart.theory.kajitsuka2025 import items as kajitsuka2025
 from byheart.theory.kajitsuka2025.items import LABELS
 from byheart.theory.madden2024 import items as madden2024
@@ -62,7 +62,7 @@ def test_the_list_is_what_the_files_have():
 
 @pytest.mark.parametrize("item", ALL, ids=named)
 def test_words(item):
-    assert item.kind in KINDS and item.direction in DIRECTIONS
+    assert item.kind in KINDS and item.direction in SIGNS
     assert item.about in ("data", "architecture", "both") and item.formula and item.quantity
     assert item.kind != "rule_of_thumb" or item in rules_of_thumb.ITEMS
     assert item.remark.endswith(".") or item is dana2024.THEOREM_3
