@@ -1,7 +1,7 @@
 """An item of a paper, and the row that answers a question with it."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -130,3 +130,8 @@ def _called(function: Callable, facts: Facts) -> Value:
 
 def _worded(name: str) -> str:
     return NAMES.get(name, name.replace("_", " "))
+
+
+def listed(module: Mapping[str, object]) -> tuple[Item, ...]:
+    """The items of a module, in the order in which they stand there."""
+    return tuple(x for x in module.values() if isinstance(x, Item))

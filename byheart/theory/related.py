@@ -7,7 +7,7 @@ is a rate.
 import math
 
 from .dana2024.associations import mahdavi_memory
-from .item import Assumption, Item
+from .item import Assumption, Item, listed
 from .kajitsuka2025.items import EVERY_TOKEN, LABELS, RELU
 from .kajitsuka2025.sign_patterns import goldberg_jerrum
 
@@ -124,24 +124,4 @@ MAHDAVI_MODEL = Item(
     (ATTENTION_ONLY, PATTERNS), "One label a context, queries of rank d_h.",
 )  # fmt: skip
 
-ITEMS = (
-    NILSSON,
-    BAUM,
-    BAUM_CAPACITY,
-    HUANG_BABRI,
-    GOLDBERG_JERRUM,
-    SONTAG,
-    SIEGEL,
-    YUN_MEMORY,
-    YUN_UNIVERSAL,
-    BUBECK,
-    PARK,
-    VARDI,
-    KIM,
-    KIM_ADAPTED,
-    HUBEN,
-    CABANNES,
-    KAJITSUKA_2024,
-    MAHDAVI,
-    MAHDAVI_MODEL,
-)
+ITEMS = listed(globals())

@@ -1,7 +1,7 @@
 """The rows of rules of thumb: measured on trained models, no theorems."""
 
 from .information import ALLENZHU_2024, MORRIS_2025, bits_of, parameters_for
-from .item import Item
+from .item import Item, listed
 from .kajitsuka2025.items import LABELS
 
 RULE = "rule_of_thumb"
@@ -26,4 +26,4 @@ MORRIS_DATA = Item(
     MEASURED, 1,
 )  # fmt: skip
 
-ITEMS = (ALLENZHU, ALLENZHU_DATA, MORRIS, MORRIS_DATA)
+ITEMS = listed(globals())

@@ -1,7 +1,7 @@
 """The rows of dana2024."""
 
 from ...errors import AssumptionError
-from ..item import Assumption, Item
+from ..item import Assumption, Item, listed
 from ..kajitsuka2025.items import CONSISTENT, LABELS, NEXT_TOKEN
 from ..madden2024.items import DISTRIBUTIONS
 from ..sizes import check
@@ -132,15 +132,4 @@ THEOREM_3 = Item(
     "d_KL(π, M(N, S, d)) + O(ε log(1 / ε))",
 )  # fmt: skip
 
-ITEMS = (
-    PROPOSITION_1,
-    PROPOSITION_2,
-    PROPOSITION_3,
-    THEOREM_1,
-    THEOREM_1_DATA,
-    COROLLARY_1,
-    HEADS,
-    COROLLARY_2,
-    THEOREM_2,
-    THEOREM_3,
-)
+ITEMS = listed(globals())

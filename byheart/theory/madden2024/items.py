@@ -1,6 +1,6 @@
 """The rows of madden2024."""
 
-from ..item import Assumption, Item
+from ..item import Assumption, Item, listed
 from ..question import ANALYTIC
 from .capacity import (
     lemma_1,
@@ -85,15 +85,4 @@ RATIO = Item(
     "Lemma 1 over Theorem 5.",
 )  # fmt: skip
 
-ITEMS = (
-    LEMMA_1,
-    LEMMA_1_DATA,
-    LEMMA_2,
-    THEOREM_1,
-    THEOREM_1_DATA,
-    THEOREM_5,
-    THEOREM_5_DATA,
-    THEOREM_7_DATA,
-    EMPIRICAL,
-    RATIO,
-)
+ITEMS = listed(globals())
