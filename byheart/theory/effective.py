@@ -27,9 +27,9 @@ import numpy as np
 
 from ..errors import AssumptionError, ByheartError
 from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
+from .assumptions import check
 from .jacobian import jacobian
 from .question import ArchitectureFacts
-from .sizes import check
 
 MOST = 2000  # parameters
 POINTS = 3

@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import AssumptionError
-from ..sizes import check, check_heads
+from ..assumptions import check, check_heads
 from .near_tables import theorem_2 as theorem_2
 
 

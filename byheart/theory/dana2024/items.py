@@ -1,10 +1,10 @@
 """The rows of dana2024."""
 
 from ...errors import AssumptionError
+from ..assumptions import check
 from ..item import Assumption, Item, listed
 from ..kajitsuka2025.items import CONSISTENT, LABELS, NEXT_TOKEN
 from ..madden2024.items import DISTRIBUTIONS
-from ..sizes import check
 from .capacity import (
     corollary_2,
     heads_needed,

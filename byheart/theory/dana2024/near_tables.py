@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ...errors import AssumptionError
-from ..sizes import check
+from ..assumptions import check
 
 
 class NearLookUp(NamedTuple):

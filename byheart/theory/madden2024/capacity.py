@@ -29,7 +29,7 @@ Notation     k parameters, omega vocabulary, n contexts, n' interpolated ones, T
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..sizes import check
+from ..assumptions import check
 
 DEFINITION_1 = (
     "The memory capacity is the largest n such that the model gives any n distinct contexts any "
