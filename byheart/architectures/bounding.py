@@ -54,7 +54,7 @@ class Verdict:
 
 @dataclass(frozen=True, repr=False)
 class Bounds:
-    """What the theorems say about a dataset, an architecture, or both.
+    """The statements of the theorems about a dataset, an architecture, or both.
 
     dataset       its facts; None if there is no dataset
     architecture  its facts; None if there is no architecture

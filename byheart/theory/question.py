@@ -31,7 +31,7 @@ class DataFacts:
     mixed      multisets with two labels
     every      whether every token has a label
     padded     whether contexts have different lengths: a reserved token fills them up
-    near       what Theorem 2 of dana2024 reads of each context
+    near       facts of each context for Theorem 2 of dana2024
     """
 
     name: str | None = field(default=None, kw_only=True)

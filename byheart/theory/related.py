@@ -12,11 +12,10 @@ from .kajitsuka2025.items import EVERY_TOKEN, LABELS, RELU
 from .kajitsuka2025.sign_patterns import goldberg_jerrum
 
 TWO_LABELS = Assumption(lambda labels: labels == 2, "there are {labels} labels, not two.")
-SEPARATED = Assumption(lambda distance: distance > 0, "no two tokens are a distance apart.")
+SEPARATED = Assumption(lambda distance: distance > 0, "two tokens coincide: the distance is 0.")
 NOT_SEPARATED = Assumption(
     lambda distance: not distance > 0,
-    "the tokens are {distance:g} apart, so that sub-linear is possible; for separated data it is "
-    "no limit.",
+    "the tokens are {distance:g} apart; for separated data fewer, sub-linear in N, are possible.",
 )
 VERY_NEAR = Assumption(
     lambda distance, radius, contexts: not distance > radius * 0.5 ** min(contexts, 1000),
@@ -121,7 +120,7 @@ MAHDAVI = Item(
 MAHDAVI_MODEL = Item(
     "mahdavi2024", "Theorem 1", "architecture", "theorem", "at_least", "contexts",
     "H (d_h - 1) + 1", lambda heads, head_dimension: mahdavi_memory(heads, head_dimension),
-    (ATTENTION_ONLY, PATTERNS), "One label a context, queries of rank d_h.",
+    (ATTENTION_ONLY, PATTERNS), "One label per context, queries of rank d_h.",
 )  # fmt: skip
 
 ITEMS = listed(globals())

@@ -47,11 +47,11 @@ def run(capsys, *arguments):
 
 
 def bounds(*arguments, **options):
-    """The answer of the function in Python, which is that of the command but for the picture."""
+    """The answer in Python: that of the command, except for the picture."""
     return byheart.bounds(*arguments, **options).json()
 
 
-def told(capsys, *arguments):
+def answered(capsys, *arguments):
     return json.loads(run(capsys, "bounds", *arguments, "--json")[1])
 
 
@@ -89,7 +89,7 @@ def test_how_much_can_it_hold(capsys):
     answer = json.loads(output)
     assert (code, errors) == (0, "") and answer["architecture"]["parameters"] == 124_439_808
     assert value(answer, "madden2024", "Lemma 1", "contexts") == 124_439_808 // 50_256
-    assert value(answer, "allenzhu2024", "2 bits a parameter", "bits") == 2 * 124_439_808
+    assert value(answer, "allenzhu2024", "2 bits per parameter", "bits") == 2 * 124_439_808
     assert (
         answer["dataset"] is None and "any n distinct" in answer["definitions"]["memory capacity"]
     )
@@ -223,7 +223,7 @@ def test_text_and_length(capsys, tmp_path):
     """A length cuts documents, and is the longest context of a model that has none of its own."""
     text = tmp_path / "x.txt"
     text.write_text("a b c d e f\n\na c b\n\nb\n".replace("\\\n", "\n"))
-    answer = told(capsys, "--dataset", text, "--dimension", 4, "--length", 4)
+    answer = answered(capsys, "--dataset", text, "--dimension", 4, "--length", 4)
     assert answer["dataset"]["length"] == 3 and answer["architecture"]["length"] == 4
     assert bounds(text)["dataset"]["length"] == 5
     window = bounds(text, loading={"window": 2})
@@ -342,7 +342,7 @@ def test_the_numbers_of_the_page():
         (alone, "kajitsuka2025", "Theorem 4.1", "parameters (labels)"),
         (alone, "kajitsuka2025", "Theorem F.1", "parameters of limited bits (labels)"),
         (alone, "kajitsuka2025", "Remarks 4.4 and 4.6", "parameters of limited bits (labels)"),
-        (alone, "allenzhu2024", "2 bits a parameter", "parameters (labels)"),
+        (alone, "allenzhu2024", "2 bits per parameter", "parameters (labels)"),
         (decoder, "madden2024", "Lemma 1", "contexts"),
         (decoder, "kajitsuka2025", "Theorem 4.3", "labelled tokens"),
     ):

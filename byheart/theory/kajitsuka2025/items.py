@@ -173,7 +173,7 @@ THEOREM_E_1 = Item(
 THEOREM_F_1 = Item(
     PAPER, "Theorem F.1", "data", "theorem", "at_most", LIMITED, "Õ(N^(1 - ε))",
     theorem_f_1_size, (NEXT_TOKEN, CONSISTENT),
-    "Nonzero ones of at most so many bits each, with the keys of the proof.",
+    "Nonzero ones of at most this many bits each, with the keys of the proof.",
 )  # fmt: skip
 THEOREM_4_2 = Item(
     PAPER, "Theorem 4.2", "data", "theorem", "at_least", LABELS, "Ω(sqrt(N))",
@@ -213,7 +213,7 @@ REMARK_4_4 = Item(
 )  # fmt: skip
 REMARK_4_4_PARAMETERS = Item(
     PAPER, "Remarks 4.4 and 4.6", "data", "theorem", "at_least", LIMITED, "N log2 C / bits",
-    parameters_of_bits, (), "The worst labels, in parameters of so many bits.",
+    parameters_of_bits, (), "The worst labels, in parameters of this many bits.",
 )  # fmt: skip
 REMARK_4_4_MODEL = Item(
     PAPER, "Remarks 4.4 and 4.6", "architecture", "theorem", "at_most", "bits", "W x bits",
@@ -226,7 +226,7 @@ REMARK_4_4_CONTEXTS = Item(
 FOOTNOTE_2 = Item(
     PAPER, "Footnote 2", "data", "rate", "at_most", LABELS, "O(sqrt(N log(nN)))",
     lambda contexts, length: math.sqrt(contexts * math.log(length * contexts)), (NEXT_TOKEN,),
-    "Said without a proof.", 0.5,
+    "Stated without a proof.", 0.5,
 )  # fmt: skip
 OPEN_PROBLEM = Item(
     PAPER, "Open problem", "data", "open", "at_least", LABELS, "Ω(sqrt(nN))?", None, (),

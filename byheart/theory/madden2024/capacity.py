@@ -53,7 +53,7 @@ class Adversarial(NamedTuple):
 
 
 def lemma_1(parameters: int, outputs: int) -> int:
-    """The contexts for which all distributions can be reached are at most so many.
+    """The most contexts for which all distributions can be reached.
 
     >>> lemma_1(parameters=100, outputs=5)
     25
@@ -63,7 +63,7 @@ def lemma_1(parameters: int, outputs: int) -> int:
 
 
 def lemma_1_parameters(contexts: int, outputs: int) -> int:
-    """The fewest parameters of a model that reaches all distributions of so many contexts."""
+    """The fewest parameters of a model that reaches all distributions of these contexts."""
     _check(outputs, contexts=(contexts, 1))
     return contexts * (outputs - 1)
 
@@ -127,7 +127,7 @@ def parameters(
 
 
 def theorem_5_parameters(contexts: int, union: int, length: int) -> int:
-    """Enough for any distributions of so many contexts: m = n, d = 1, one head (G2).
+    """Enough for any distributions of these contexts: m = n, d = 1, one head (G2).
 
     The paper has one vocabulary for what is read and what follows: the union of both.
     """
@@ -135,7 +135,7 @@ def theorem_5_parameters(contexts: int, union: int, length: int) -> int:
 
 
 def theorem_7_parameters(contexts: int, union: int, length: int) -> int:
-    """The same with a weighted sum of tokens, of T weights, in the place of attention."""
+    """The same with a weighted sum of tokens, of T weights, in place of attention."""
     _check(union, contexts=(contexts, 1), length=(length, 1))
     return contexts * (union + 2) + union + length
 

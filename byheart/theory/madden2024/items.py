@@ -72,12 +72,12 @@ THEOREM_5_DATA = Item(
 THEOREM_7_DATA = Item(
     PAPER, "Theorem 7", "data", "theorem", "at_most", DISTRIBUTIONS, "O(ω n)",
     theorem_7_parameters, (),
-    "Enough with a weighted sum of tokens in the place of attention.", 1,
+    "Enough with a weighted sum of tokens in place of attention.", 1,
 )  # fmt: skip
 EMPIRICAL = Item(
     PAPER, "Lemma 2 applied to Theorem 5", "architecture", "theorem", "at_least", "contexts",
     "Ω(k / (ω - 1))", lambda width: width, (ONE_LAYER, SOFTMAX, NO_POLYNOMIAL),
-    "The infimum of the loss is the entropy, for all data of so many contexts.",
+    "The infimum of the loss is the entropy, for all data of this many contexts.",
 )  # fmt: skip
 RATIO = Item(
     PAPER, "eq. (3)", "architecture", "theorem", "at_most", "upper / lower bound",
