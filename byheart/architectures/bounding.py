@@ -21,6 +21,7 @@ from ..theory.tables import TABLES, filled
 from . import PRESETS, preset
 
 BITS = 32
+LARGEST = 10**60  # what is computed of sizes are floats, too
 MAY_BE_ZERO = ("heads", "width")
 CHOICES = {"attention": ATTENTIONS, "activation": ACTIVATIONS}
 FITS = {
@@ -215,6 +216,8 @@ def architecture_facts(
         if size not in CHOICES and value is not None:
             if not isinstance(value, int) or value < least:
                 raise ByheartError(f"{size} must be an integer of {least} or more, not {value!r}.")
+            if value > LARGEST:
+                raise ByheartError(f"{size} must be at most 10^60; no model is larger.")
     if name is None and parameters is not None:
         unknown = sizes.keys() - ArchitectureFacts.__dataclass_fields__.keys()
         if unknown:

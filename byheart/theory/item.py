@@ -1,6 +1,7 @@
 """An item of a paper, and the row that answers a question with it."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
@@ -109,9 +110,14 @@ class Item:
             names = set(inspect.signature(self.value).parameters) - MAY_BE_ZERO
             sizes = {_worded(name): facts.get(name) for name in sorted(names)}
             check(**{name: (size, 1) for name, size in sizes.items() if isinstance(size, int)})
-            return _called(self.value, facts), None
+            value = _called(self.value, facts)
         except AssumptionError as error:
             return None, str(error)
+        except OverflowError:
+            return None, "the facts are too large for floating point."
+        if isinstance(value, float) and not math.isfinite(value):
+            return None, "it says nothing: the bound is infinite."
+        return value, None
 
 
 def _unknown(function: Callable, facts: Facts) -> list[str]:

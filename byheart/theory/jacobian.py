@@ -42,11 +42,12 @@ def gradients(shape: Shape, tensors: Tensors, context: list[int]) -> dict[str, A
     heads = []
     if attends:
         x = x + tensors["positions.weight"][:t]
+        sizes = (shape.key_dimension, shape.key_dimension, shape.value_dimension)
         query, key, value = (
-            tensors[f"attention.{name}.weight"].reshape(shape.heads, -1, shape.dimension)
-            for name in ("query", "key", "value")
+            tensors[f"attention.{name}.weight"].reshape(shape.heads, size, shape.dimension)
+            for name, size in zip(("query", "key", "value"), sizes, strict=True)
         )
-        out = tensors["attention.out.weight"].reshape(shape.dimension, shape.heads, -1)
+        out = tensors["attention.out.weight"].reshape(shape.dimension, shape.heads, sizes[2])
         heads = [_Head(query[r], key[r], value[r], out[:, r], x) for r in range(shape.heads)]
         h = sum((head.output for head in heads), x[-1] * shape.skip)
     else:

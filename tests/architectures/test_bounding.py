@@ -76,6 +76,7 @@ def test_what_is_shown(data, tmp_path):
         ({"dimension": "4"}, "dimension must be an integer of 1 or more, not '4'"),
         ({"dimension": 0}, "dimension must be an integer of 1 or more, not 0"),
         ({"parameters": 2.5}, "parameters must be an integer"),
+        ({"parameters": 10**400}, "parameters must be at most 10.60"),
         ({"heads": -1}, "heads must be an integer of 0 or more, not -1"),
         ({"attention": "sharp"}, "attention must be one of softmax, hard, uniform, not 'sharp'"),
         ({"table": True, "effective": True}, "effective=True is about an architecture"),

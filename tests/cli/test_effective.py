@@ -13,6 +13,7 @@ from byheart.theory.effective import decoder_shape, effective_rank
 SIZES = ["--vocabulary", "3", "--length", "4", "--dimension", "2"]
 ONE_LAYER = ["--architecture", "madden2024", *SIZES, "--width", "4"]
 ATTENTION_ONLY = [*SIZES, "--layers", "1", "--width", "0", "--heads", "2", "--head-dimension", "1"]
+NO_HEADS = [*SIZES, "--layers", "1", "--width", "0", "--heads", "0"]
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,7 @@ ATTENTION_ONLY = [*SIZES, "--layers", "1", "--width", "0", "--heads", "2", "--he
     [
         (ONE_LAYER, Shape(3, 4, 2, ATTENTION, 1, 2, 2, False, 4, "gelu")),
         (ATTENTION_ONLY, Shape(3, 4, 2, ATTENTION, 2, 1, 1, True, 0, "none")),
+        (NO_HEADS, Shape(3, 4, 2, ATTENTION, 0, 2, 2, True, 0, "none")),
     ],
 )
 def test_the_rank_of_the_decoder(options, shape, capsys):

@@ -22,6 +22,7 @@ from byheart.theory import (
     rules_of_thumb,
 )
 from byheart.theory.dana2024 import items as dana2024
+from byheart.theory.dana2024.near_tables import NearLookUp
 from byheart.theory.item import KINDS, SIGNS, Bound
 from byheart.theory.kajitsuka2025 import items as kajitsuka2025
 from byheart.theory.kajitsuka2025.items import LABELS
@@ -331,3 +332,19 @@ def test_tokens_that_coincide_have_no_size(distance):
     else:
         assert all("distance of 0" in row.reason for row in sizes if row.item != "Theorem F.1")
         assert not any(row.applies for row in sizes)
+
+
+@pytest.mark.parametrize("huge", [10**60, 10**400])
+def test_facts_beyond_the_floats(huge):
+    """A number or a reason, never an error."""
+    rows = answers(Question(sized(huge), ArchitectureFacts("decoder", huge, huge, 8, 4, bits=8)))
+    assert all(row.value is not None or row.reason.endswith(".") for row in rows)
+    assert any("too large" in row.reason for row in rows) == (huge > 10**300)
+
+
+def test_a_bound_that_is_infinite_says_nothing():
+    """q > 0 with entropy 0: the encoder of Theorem 2 would need infinite logits."""
+    data = sized(100, conflicts=1, near=(NearLookUp(1.0, 0.5, 0.0),))
+    model = ArchitectureFacts("dana2024", vocabulary=1000, dimension=900)
+    row = dana2024.THEOREM_2.answer(Question(data, model))
+    assert row.value is None and not row.applies and "infinite" in row.reason
