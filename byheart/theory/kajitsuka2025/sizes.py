@@ -55,6 +55,10 @@ class Size:
         return Size(*many, self.width if count else 0)
 
 
+ATTENTION = Size(2, 6, 1, 3)
+PROJECT = Size(4, 4, 1, 1)  # of contexts: three weights and a bias
+
+
 def bit_extraction_parameters(
     sequences: int,
     length: int,
@@ -96,11 +100,9 @@ def bit_extraction_size(
     tokens = N if marked is None else marked
     sums = largest_value(N, N).bit_length()
     first = lookup_size(tokens, token_key_bits(n * N, d, r, separation), sums, 1, 1, carried=1)
-    attention = Size(2, 6, 1, 3)
-    project = Size(4, 4, 1, 1)
     key_bits = context_key_bits(N, n, d, r, separation)
     second = lookup_size(N, key_bits, labels.bit_length(), before=1)
-    return first + attention + project + second
+    return first + ATTENTION + PROJECT + second
 
 
 def deep_sets_size(
@@ -117,18 +119,14 @@ def deep_sets_size(
     tokens = N if marked is None else marked
     sums = largest_value(N, N).bit_length()
     phi = lookup_size(tokens, token_key_bits(N * M, d, r, separation), sums, before=1)
-    addition = Size(0, 0, 1, 1)
-    project = Size(2, 2, 1, 1)
     rho = lookup_size(N, sum_key_bits(N, M), labels.bit_length(), before=1)
-    return phi + addition + project + rho
+    return phi + Size(0, 0, 1, 1) + Size(2, 2, 1, 1) + rho  # the sum, and its projection
 
 
 def embedding_size(sequences: int, length: int, vocabulary: int, labels: int) -> Size:
     """The size of Theorem E.1 without the embedding matrix."""
-    attention = Size(2, 6, 1, 3)
-    project = Size(4, 4, 1, 1)
     key_bits = embedded_key_bits(sequences, length, vocabulary)
-    return attention + project + lookup_size(sequences, key_bits, labels.bit_length(), before=1)
+    return ATTENTION + PROJECT + lookup_size(sequences, key_bits, labels.bit_length(), before=1)
 
 
 def limited_bits_size(
@@ -144,9 +142,7 @@ def limited_bits_size(
     """
     first, second = (split_lookup_size(*table, bits) for table in (tokens, contexts))
     lanes = Size(2, 9, 1, 3)  # eq. (50)
-    attention = Size(2, 6, 1, 3)
-    project = Size(projected, 4, 1, 1)
-    return first + lanes + attention + project + second
+    return first + lanes + ATTENTION + Size(projected, 4, 1, 1) + second
 
 
 def largest_value(sequences: int, marked: int) -> int:
