@@ -131,11 +131,14 @@ class Minors:
             with ctx.workprec(bits):
                 if bits not in self.tables:
                     right = [ball(y) for y in self.b]
-                    rows = [[self.function(ball(x) * y) for y in right] for x in self.a]
-                    self.tables[bits] = rows
+                    psi = [[self.function(ball(x) * y) for y in right] for x in self.a]
+                    self.tables[bits] = psi
+                rows: Sequence[int] = range(size)
+                places = columns[:size]
                 for i in range(1 + TRIES * larger):
-                    rows = range(size) if not i else self.draw.sample(range(len(self.a)), size)
-                    places = columns[:size] if not i else self.draw.sample(columns, size)
+                    if i:
+                        rows = self.draw.sample(range(len(self.a)), size)
+                        places = self.draw.sample(columns, size)
                     minor = [[self.tables[bits][r][c] for c in places] for r in rows]
                     if arb_mat(minor).det() != 0:
                         return True
