@@ -22,7 +22,7 @@ def jacobian(shape: Shape, tensors: Tensors, contexts: list[tuple[int, ...]]) ->
 
     Parameters are in the order of Shape.tensors, each tensor row by row.
     """
-    rows = [gradients(shape, tensors, list(context)) for context in contexts]
+    rows = [_gradients(shape, tensors, list(context)) for context in contexts]
     parts = [
         np.concatenate([row[name].reshape(shape.vocabulary - 1, -1) for row in rows])
         for name in shape.tensors
@@ -30,7 +30,7 @@ def jacobian(shape: Shape, tensors: Tensors, contexts: list[tuple[int, ...]]) ->
     return np.concatenate(parts, axis=1)
 
 
-def gradients(shape: Shape, tensors: Tensors, context: list[int]) -> dict[str, Array]:
+def _gradients(shape: Shape, tensors: Tensors, context: list[int]) -> dict[str, Array]:
     """By each tensor, [omega - 1, *its shape], for one context: forward to h, backward from V.
 
     Head r has m = sum_s p_s x_s, p the softmax of the scores (Q l)^T (K x_s), and adds O V m. By
