@@ -29,6 +29,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .architectures.bounding import Bounds as Bounds
+    from .architectures.bounding import bounds as bounds
     from .compiler.comparing import compare as compare
     from .compiler.compiling import compile as compile
     from .compiler.explaining import explain as explain
@@ -50,11 +52,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 HOMES = {  # each public name with its module, which is imported when the name is first used
     "AssumptionError": "errors",
+    "Bounds": "architectures.bounding",
     "ByheartError": "errors",
     "Dataset": "data.dataset",
     "DisagreementError": "errors",
     "Model": "models.model",
     "Verification": "models.verification",
+    "bounds": "architectures.bounding",
     "compare": "compiler.comparing",
     "compile": "compiler.compiling",
     "context_ids": "models.context_ids",

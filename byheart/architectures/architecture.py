@@ -18,7 +18,7 @@ class Preset:
     formula    what it computes
     tensors    what is learnt, with shapes
     fixed      what is not learnt and not counted, with shapes
-    sizes      facts for bounds, by the names that byheart.bounds.Model has
+    sizes      facts for bounds, by the names that byheart.theory.ArchitectureFacts has
     """
 
     name: str

@@ -1,33 +1,44 @@
-"""bounds: how small a model can be, how much it can hold, and whether it fits."""
+"""byheart bounds: the command, its terminal view and its picture."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..commands.bounds import bounds
+from .. import pictures
+from ..architectures import PRESETS
+from ..architectures.bounding import FITS, bounds
+from ..data.load import applicable
+from ..errors import ByheartError
+from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
+from ..theory.curves import curves
+from ..theory.item import SIGNS
 from .options import Force, Json, Loading, Picture, Sizes, reading, sizing
 from .output import finish, number, rows
 from .progress import watching
 
-SIGNS = {"at_least": "≥", "at_most": "≤"}
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 PARTS = (
     ("Theorems", ("theorem",)),
     ("Rules of thumb: measured, not proved", ("rule_of_thumb",)),
-    ("Rates, without a number, and what is open", ("rate", "open")),
+    ("Rates, without a number, and open problems", ("rate", "open")),
 )
-FITS = {
-    "yes": ("fits", "bold green"),
-    "likely": ("likely to fit", "bold green"),
-    "between": ("on the edge", "bold yellow"),
-    "unlikely": ("unlikely to fit", "bold yellow"),
-    "no": ("does not fit", "bold red"),
-}
+STYLES = {"yes": "green", "likely": "green", "between": "yellow", "unlikely": "yellow", "no": "red"}
+HELD = (
+    ("by theorem", "theorem"),
+    ("2 bits each", "allenzhu2024"),
+    ("3.6 bits each", "morris2025"),
+)
 CAPACITY = "that can have any distributions: the rank over omega - 1"
-UNCLEAR = "the singular values have no gap, so nothing is said of the capacity"
+UNCLEAR = "the singular values have no gap, so the capacity is not known"
+SIZES = ("layers", "dimension", "heads", "width", "vocabulary", "length", "attention")
+COLOURS = {"madden2024": BLUE, "dana2024": GREEN, "kajitsuka2025": ORANGE, "allenzhu2024": GREY}
+LINES = {"at_least": (0, (4, 2)), "at_most": "solid"}
 
 
 @reading
@@ -54,31 +65,93 @@ def command(
     """How small a model can be, how much it can hold, whether a dataset fits.
 
     Every theorem as a row: for a dataset, for an architecture (a preset or sizes), or for both.
+    --length truncates documents, and is a size of an architecture that has none of its own.
     """
+    picture = pictures.checked(plot, force)
+    if dataset is None and picture is not None:
+        raise ByheartError("--plot needs --dataset: it marks the size of the data.")
+    given = {name: size for name, size in sizes["sizes"].items() if size is not None}
+    options, length = dict(loading), loading.get("length")
+    sized = architecture in PRESETS or (architecture is None and (given or dataset is None))
+    if length is not None and sized:
+        given["length"] = length
+        if dataset is not None and "length" not in applicable(dataset, options):
+            options["length"] = None
     with watching() as watch:
-        answer = bounds(
+        found = bounds(
             dataset,
-            architecture=architecture,
-            loading=loading,
+            architecture,
+            parameters=sizes["parameters"],
+            bits=sizes["bits"],
             table=table,
-            plot=plot,
             effective=effective,
-            force=force,
+            loading=options,
             watch=watch,
-            **sizes,
+            **given,
         )
-    finish(answer, json, bounded)
+        answer = {**found.json(), "picture": None if picture is None else str(picture)}
+        if picture is not None and found.dataset is not None:
+            watch.stage("drawing")
+            pictures.write(draw, {**answer, "curves": curves(found.dataset)}, picture)
+    finish(answer, json, view)
 
 
-def bounded(answer: dict) -> Group:
-    """Tables if asked for; else what was asked, the rows, the verdict."""
+def view(answer: dict) -> Group:
+    """The tables if there are any; else the facts, the rows and the verdict."""
     drawn = [Text(f"\ndrawn in {answer['picture']}")] if answer["picture"] else []
     if answer["tables"]:
-        return Group(*(part for table in answer["tables"] for part in _tabled(table)), *drawn)
-    asked = [*_dataset(answer["dataset"]), *_architecture(answer["architecture"])]
-    parts = [part for title, kinds in PARTS for part in _part(answer["rows"], title, kinds)]
-    measured = _effective(answer["effective"])
-    return Group(*asked, *parts, *measured, *_left(answer["rows"]), *_closing(answer), *drawn)
+        return Group(*(part for table in answer["tables"] for part in _table(table)), *drawn)
+    data, model = answer["dataset"], answer["architecture"]
+    parts: list[RenderableType] = []
+    if data is not None:
+        about = (
+            f"{number(data['contexts'])} contexts of up to {number(data['length'])} tokens out of "
+            f"{number(data['vocabulary'])}, {number(data['labels'])} labels"
+        )
+        parts.append(Text(f"{data['name']}: {about}", style="bold"))
+    if model is not None:
+        name = model["name"] or model["family"] or "a model"
+        about = f"{number(model['parameters'])} parameters of {model['bits']} bits"
+        sizes = [f"{size} {number(model[size])}" for size in SIZES if model[size] is not None]
+        parts.append(Text(f"{name}: {about}", style="bold"))
+        parts += [Text(", ".join(sizes), style="dim")] if sizes else []
+    for title, kinds in PARTS:
+        parts += _part(title, [x for x in answer["rows"] if x["kind"] in kinds and x["applies"]])
+    parts += _effective(answer["effective"])
+    left = [row for row in answer["rows"] if not row["applies"]]
+    if left:
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim")
+        for row in left:
+            table.add_row(f"{row['paper']}, {row['item']}: {row['reason']}")
+        parts += [Text(), Text("Does not apply", style="bold"), table]
+    if answer["verdict"] is not None:
+        parts += [Text(), *_verdict(answer["verdict"])]
+    elif model is not None:
+        parts += [Text(), Text(answer["definitions"]["memory capacity"], style="dim")]
+    return Group(*parts, *drawn)
+
+
+def _part(title: str, found: list[dict]) -> list[RenderableType]:
+    """Rows by quantity: the largest that is needed first, then the least that is enough."""
+
+    def order(row: dict) -> tuple:
+        value, needed = row["value"], row["direction"] == "at_least"
+        return value is None, not needed, 0 if value is None else -value if needed else value
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column()
+    for quantity in dict.fromkeys(row["quantity"] for row in found):
+        table.add_row("", Text(quantity))
+        for row in sorted((x for x in found if x["quantity"] == quantity), key=order):
+            value = row["value"]
+            if isinstance(value, float) and value >= 1000:
+                value = round(value)
+            shown = "-" if value is None else f"{SIGNS[row['direction']]} {number(value)}"
+            about = f"{row['paper']}, {row['item']}. {row['reason']}"
+            table.add_row(Text(shown, style="" if value is None else "cyan"), Text(about, "dim"))
+    return [Text(), Text(title, style="bold"), table] if found else []
 
 
 def _effective(found: dict | None) -> list[RenderableType]:
@@ -95,120 +168,67 @@ def _effective(found: dict | None) -> list[RenderableType]:
         f"observed: singular values above {found['tolerance']:g} of the largest count; the "
         f"smallest of these is {found['kept']:.1g}, the next {found['dropped']:.1g}"
     )
-    told = [cut] if capacity is not None else [cut, UNCLEAR]
+    remarks = [cut] if capacity is not None else [cut, UNCLEAR]
     title = Text("Effective parameters: measured, not proved", style="bold")
-    return [Text(), title, rows(shown), *(Text(line, style="dim") for line in told)]
+    return [Text(), title, rows(shown), *(Text(line, style="dim") for line in remarks)]
 
 
-def _dataset(data: dict | None) -> list[RenderableType]:
-    if data is None:
-        return []
-    about = (
-        f"{number(data['contexts'])} contexts of up to {number(data['length'])} tokens out of "
-        f"{number(data['vocabulary'])}, {number(data['labels'])} labels"
-    )
-    return [Text(f"{data['name']}: {about}", style="bold")]
+def _verdict(found: dict) -> list[RenderableType]:
+    line = Text(FITS[found["fits"]], style=f"bold {STYLES[found['fits']]}")
+    line.append(f": {found['reason']}", "not bold default")
+    shown = [("bits needed", number(round(found["needed"])), "by the worst labels")]
+    for name, key in HELD:
+        ratio = found["ratio"][key]
+        about = "" if ratio is None else f"needed / held = {ratio:.3g}"
+        shown.append((f"held, {name}", number(round(found["held"][key])), about))
+    return [rows(shown), line]
 
 
-def _architecture(model: dict | None) -> list[RenderableType]:
-    if model is None:
-        return []
-    shown = ("layers", "dimension", "heads", "width", "vocabulary", "length", "attention")
-    sizes = ", ".join(f"{name} {number(model[name])}" for name in shown if model[name] is not None)
-    about = f"{number(model['parameters'])} parameters of {model['bits']} bits"
-    named = f"{model['name'] or model['family'] or 'a model'}: {about}"
-    return [Text(named, style="bold"), *([Text(sizes, style="dim")] if sizes else [])]
-
-
-def _part(found: list[dict], title: str, kinds: tuple[str, ...]) -> list[RenderableType]:
-    """The rows of some kinds that apply, by what they are about."""
-    shown = [row for row in found if row["kind"] in kinds and row["applies"]]
-    table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column()
-    for quantity in dict.fromkeys(row["quantity"] for row in shown):
-        table.add_row("", Text(quantity))
-        for row in sorted((x for x in shown if x["quantity"] == quantity), key=_order):
-            table.add_row(_value(row), _about(row))
-    return [Text(), Text(title, style="bold"), table] if shown else []
-
-
-def _order(row: dict) -> tuple:
-    """The largest that is needed, then the least that is enough."""
-    value = row["value"]
-    needed = row["direction"] == "at_least"
-    return value is None, not needed, 0 if value is None else -value if needed else value
-
-
-def _value(row: dict) -> Text:
-    value = row["value"]
-    if value is None:
-        return Text("-")
-    shown = number(round(value) if isinstance(value, float) and value >= 1000 else value)
-    return Text(f"{SIGNS[row['direction']]} {shown}", style="cyan")
-
-
-def _about(row: dict) -> Text:
-    return Text(f"{row['paper']}, {row['item']}. {row['reason']}", style="dim")
-
-
-def _left(found: list[dict]) -> list[RenderableType]:
-    """What does not apply, and why."""
-    left = [row for row in found if not row["applies"]]
-    if not left:
-        return []
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim")
-    for row in left:
-        table.add_row(f"{row['paper']}, {row['item']}: {row['reason']}")
-    return [Text(), Text("Does not apply", style="bold"), table]
-
-
-def _closing(answer: dict) -> list[RenderableType]:
-    """The verdict, or what memory capacity means."""
-    found = answer["verdict"]
-    if found is None:
-        words = answer["definitions"]["memory capacity"]
-        return [Text(), Text(words, style="dim")] if answer["architecture"] else []
-    word, style = FITS[found["fits"]]
-    line = Text(word, style=style).append(f": {found['reason']}", "not bold default")
-    held = found["held"]
-    table = rows(
-        [
-            ("bits needed", number(round(found["needed"])), "by the worst labels"),
-            *(
-                (f"held, {name}", number(round(held[key])), _ratio(found["ratio"][key]))
-                for name, key in HELD
-            ),
-        ]
-    )
-    return [Text(), table, line]
-
-
-HELD = (
-    ("by theorem", "theorem"),
-    ("2 bits each", "allenzhu2024"),
-    ("3.6 bits each", "morris2025"),
-)
-
-
-def _ratio(ratio: float | None) -> str:
-    return "" if ratio is None else f"needed / held = {ratio:.3g}"
-
-
-def _tabled(table: dict) -> list[RenderableType]:
+def _table(table: dict) -> list[RenderableType]:
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for i, column in enumerate(table["columns"]):
         shown.add_column(column, no_wrap=i < 2)
     for row in table["rows"]:
-        shown.add_row(*map(_cell, row))
+        cells = []
+        for cell in row:
+            if not isinstance(cell, dict):
+                cells.append(Text(cell or "-"))
+                continue
+            value, item = cell["value"], cell["item"]
+            item = "" if " of " in item or " by " in item else f"\n{item}"
+            value = "" if value is None else f"\n= {number(value)}"
+            cells.append(Text(cell["formula"]).append(value, "cyan").append(item, "dim"))
+        shown.add_row(*cells)
     return [Text(table["title"], style="bold"), shown, Text()]
 
 
-def _cell(cell: str | dict | None) -> Text:
-    if not isinstance(cell, dict):
-        return Text(cell or "-")
-    value = cell["value"]
-    said = "" if value is None else f"\n= {number(value)}"
-    item = "" if " of " in cell["item"] or " by " in cell["item"] else f"\n{cell['item']}"
-    return Text(cell["formula"]).append(said, "cyan").append(item, "dim")
+def draw(answer: dict) -> "Figure":
+    """Parameters against contexts, on logarithmic axes: solid is enough, dashed is needed."""
+    data, model = answer["dataset"], answer["architecture"]
+    figure, axes = pictures.canvas(7.6, 5.6)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for curve in answer["curves"]:
+        x, y = zip(*curve["points"], strict=True)
+        about = "rule of thumb" if curve["kind"] == "rule_of_thumb" else curve["quantity"]
+        about = f"{curve['paper']}, {curve['item']} {about.replace('parameters ', '')}"
+        axes.plot(
+            x,
+            y,
+            color=COLOURS.get(curve["paper"], INK),
+            linewidth=1.6,
+            linestyle=LINES[curve["direction"]],
+            label=f"{SIGNS[curve['direction']]} {about}",
+        )
+    own = data["contexts"]
+    axes.axvline(own, color=INK, linewidth=1, linestyle=":", label=f"the data: {own:,} contexts")
+    if model is not None:
+        count = model["parameters"]
+        axes.axhline(count, color=PALE, linewidth=1, label=f"the model: {count:,} parameters")
+    title = f"{data['name']}: {data['labels']:,} labels, {data['vocabulary']:,} tokens"
+    pictures.entitle(axes, title)
+    axes.set_xlabel("contexts N", color=INK)
+    axes.set_ylabel("parameters", color=INK)
+    quiet(axes)
+    pictures.legend(figure, 2, 8.5)
+    return figure

@@ -1,6 +1,5 @@
 """How sizes grow with the number of contexts, all else as in the data."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from . import rules_of_thumb
@@ -8,7 +7,7 @@ from .dana2024 import items as dana2024
 from .item import Item
 from .kajitsuka2025 import items as kajitsuka2025
 from .madden2024 import items as madden2024
-from .question import Data, Question
+from .question import DataFacts, Question
 
 PLOTTED: tuple[Item, ...] = (
     madden2024.THEOREM_5_DATA,
@@ -19,46 +18,28 @@ PLOTTED: tuple[Item, ...] = (
     rules_of_thumb.ALLENZHU_DATA,
     kajitsuka2025.UNIFORM,
 )
-STEPS = 4  # points a power of ten
+STEPS = 4  # points per power of ten
 
 
-def of_size(data: Data, contexts: int) -> Data:
-    """The data as it would be with so many contexts."""
-    return replace(data, sequences=contexts, contexts=contexts, multisets=contexts)
-
-
-def curves(question: Question) -> list[dict]:
-    """A curve for each item that applies: parameters at each number of contexts.
-
-    Of any model, not of the one that is asked about.
-    """
-    return [curve for item in PLOTTED if (curve := _curve(item, question))["points"]]
-
-
-def _curve(item: Item, question: Question) -> dict:
-    data = question.data or Data()
-    points = [
-        (N, row.value)
-        for N in numbers(data.contexts or 1000)
-        if (row := item.answer(Question(of_size(data, N)))).value is not None
-    ]
-    return {
-        "paper": item.paper,
-        "item": item.item,
-        "kind": item.kind,
-        "direction": item.direction,
-        "quantity": item.quantity,
-        "points": points,
-    }
+def curves(data: DataFacts) -> list[dict]:
+    """One curve per item that applies: parameters of any model at each number of contexts."""
+    found = []
+    for item in PLOTTED:
+        points = []
+        for N in numbers(data.contexts or 1000):
+            sized = replace(data, sequences=N, contexts=N, multisets=N)
+            value = item.answer(Question(sized)).value
+            points += [] if value is None else [(N, value)]
+        names = ("paper", "item", "kind", "direction", "quantity")
+        if points:
+            found.append({**{name: getattr(item, name) for name in names}, "points": points})
+    return found
 
 
 def numbers(own: int) -> list[int]:
     """From 100 to a million, or a thousand times the data's, evenly on a logarithmic axis."""
-    return sorted({own, *_spread(100, max(10**6, 1000 * own))})
-
-
-def _spread(first: int, last: int) -> Iterator[int]:
-    step = 0
-    while (N := round(first * 10 ** (step / STEPS))) <= last:
-        yield N
+    found, step, last = {own}, 0, max(10**6, 1000 * own)
+    while (N := round(100 * 10 ** (step / STEPS))) <= last:
+        found.add(N)
         step += 1
+    return sorted(found)

@@ -1,27 +1,64 @@
 """The facts of a dataset that bounds read, counted as `byheart stats` counts them."""
 
+import numpy as np
+
 from ..data.dataset import Dataset
-from ..data.statistics import statistics
-from .question import Data
+from ..data.documents import Documents
+from ..data.statistics import corpus_statistics, statistics
+from .question import DataFacts
+
+BLOCK = 1 << 22  # tokens
 
 
-def data_facts(data: Dataset) -> Data:
-    """A label that is also a token counts once in `union`; a vector is not a label."""
-    counted = statistics(data)
-    union = counted["vocabulary"] + counted["labels"]
-    if data.kind != "vector":
-        tokens = data.tokens if data.kind == "string" else data.vectors[:, 0].tolist()
-        union = len({*tokens, *data.label_names})
-    return Data(
+def data_facts(data: Dataset | Documents, name: str | None = None) -> DataFacts:
+    """The facts of data that was read.
+
+    A label that is also a token counts once in `union`; a vector is not a label. In documents any
+    token may be the next one.
+    """
+    if isinstance(data, Documents):
+        counted, longest = corpus_statistics(data), longest_context(data)
+        union, dimension, every, padded = distinct_tokens(data), 1, False, longest > 1
+    else:
+        counted, longest = statistics(data), data.length
+        dimension, every = data.vectors.shape[1], data.every
+        padded = len(set(data.lengths.tolist())) > 1
+        union = counted["vocabulary"] + counted["labels"]
+        if data.kind != "vector":
+            tokens = data.tokens if data.kind == "string" else data.vectors[:, 0].tolist()
+            union = len({*tokens, *data.label_names})
+    return DataFacts(
+        name=name,
         **{x: counted[x] for x in ("sequences", "contexts", "multisets", "labels", "vocabulary")},
-        length=data.length,
+        length=longest,
         union=union,
-        dimension=data.vectors.shape[1],
+        dimension=dimension,
         radius=counted["separation"]["radius"],
         distance=counted["separation"]["distance"],
         entropy=counted["entropy"]["total"],
         conflicts=counted["conflicts"]["contexts"],
         mixed=counted["conflicts"]["multisets"],
-        every=data.every,
-        padded=len(set(data.lengths.tolist())) > 1,
+        every=every,
+        padded=padded,
     )
+
+
+def distinct_tokens(documents: Documents) -> int:
+    """The number of distinct tokens, without the separator of documents."""
+    ids = documents.ids
+    seen = np.zeros(int(ids.max()) + 1, np.bool_)
+    for start in range(0, len(ids), BLOCK):
+        seen[ids[start : start + BLOCK]] = True
+    if documents.separator is not None and documents.separator < len(seen):
+        seen[documents.separator] = False
+    return int(seen.sum())
+
+
+def longest_context(documents: Documents) -> int:
+    """Tokens before the last one of the longest document, as far as a window reaches."""
+    ids = documents.ids
+    none = np.zeros(0, np.int64)
+    ends = none if documents.separator is None else np.flatnonzero(ids == documents.separator)
+    lengths = np.diff(np.concatenate(([-1], ends, [len(ids)]))) - 1
+    longest = min(int(lengths.max()), documents.length or len(ids)) - 1
+    return max(1, min(longest, documents.window or longest))

@@ -1,20 +1,20 @@
-"""Bits: what labels need, what parameters hold, and two rules of thumb that are no theorems.
+"""Bits that labels need and that parameters hold, and two rules of thumb, which are not theorems.
 
-Paper        kajitsuka2025, Remarks 4.4 and 4.6. The rules are from allenzhu2024 (about 2 bits a
-             parameter of a trained language model) and morris2025 (about 3.6).
+Paper        kajitsuka2025, Remarks 4.4 and 4.6. The rules are from allenzhu2024 (about 2 bits
+             per parameter of a trained language model) and morris2025 (about 3.6).
 Statement    n contexts have C^n labellings: some of them take n log2 C bits. A model of k
              parameters of b bits has 2^(k b) states.
 Assumptions  A1  Sizes are at least 1.
-Guarantee    G1  The limits hold for every way of storing and for every architecture, but for the
-                 worst labels: data that has a pattern may take less.
+Guarantee    G1  The limits hold for every way of storing and for every architecture, for the worst
+                 labels: data that has a pattern may take less.
              G2  Rules of thumb were measured on trained models. They prove nothing.
 Departures   D1  The remarks have two labels and N or nN of them; here there are C, for n contexts.
-Notation     n contexts, C labels, k parameters, b bits of one.
+Notation     n contexts, C labels, k parameters, b bits per parameter.
 """
 
 import math
 
-from .sizes import check
+from .assumptions import check
 
 ALLENZHU_2024 = 2.0
 MORRIS_2025 = 3.6
@@ -43,17 +43,17 @@ def contexts_held(parameters: int, bits: int, outputs: int) -> int:
 
 
 def parameters_of_bits(contexts: int, labels: int, bits: int) -> int:
-    """The fewest parameters of so many bits that have as many states as there are labellings."""
+    """The fewest parameters of `bits` bits that have as many states as there are labellings."""
     check(bits=(bits, 1))
     return math.ceil(bits_needed(contexts, labels) / bits)
 
 
 def parameters_for(contexts: int, labels: int, rate: float) -> int:
-    """The parameters that hold these bits at so many bits each."""
+    """The parameters that hold these bits at `rate` bits each."""
     return math.ceil(bits_needed(contexts, labels) / rate)
 
 
 def bits_of(parameters: int, rate: float) -> float:
-    """The bits of so many parameters at so many bits each."""
+    """The bits of parameters at `rate` bits each."""
     check(parameters=(parameters, 0))
     return parameters * rate

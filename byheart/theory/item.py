@@ -1,34 +1,38 @@
 """An item of a paper, and the row that answers a question with it."""
 
 import inspect
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from ..errors import AssumptionError
+from .assumptions import check
 from .question import Facts, Question
-from .sizes import check
 
 KINDS = ("theorem", "rate", "rule_of_thumb", "open")
-DIRECTIONS = ("at_least", "at_most")
+SIGNS = {"at_least": "≥", "at_most": "≤"}
 MAY_BE_ZERO = {"conflicts", "every", "heads", "mixed", "near", "padded", "parameters", "width"}
 Value = int | float | None
 NAMES = {
-    "union": "vocabulary", "mixed": "labels of multisets", "outputs": "vocabulary",
-    "near": "distribution of each context", "conflicts": "labels of each context",
-}  # fmt: skip
+    "union": "vocabulary",
+    "outputs": "vocabulary",
+    "mixed": "labels of multisets",
+    "near": "distribution of each context",
+    "conflicts": "labels of each context",
+}
 
 
 @dataclass(frozen=True)
 class Bound:
     """A row.
 
-    paper, item  where it stands
+    paper, item  its source
     kind         theorem, rate, rule_of_thumb or open
     direction    at_least or at_most
-    quantity     of what
+    quantity     what is bounded
     value        None where only a rate is known, or no number at all
-    applies      whether the assumptions hold, as far as the facts tell
+    applies      whether the assumptions hold, as far as the facts show
     reason       which assumption fails or which fact is missing; else what the value is about
     """
 
@@ -56,10 +60,10 @@ class Assumption(NamedTuple):
 class Item:
     """One numbered statement.
 
-    about    whose facts it reads: "data", "model" or "both"
+    about    whose facts it reads: "data", "architecture" or "both"
     formula  as the paper has it
     value    a function of facts, by their names; of a rate it is what stands in O(...)
-    assumes  what must hold beside A1 and A2, which the functions check themselves
+    assumes  assumptions beside A1 and A2, which the functions check themselves
     remark   one sentence for the case that it applies
     order    the power of N that it grows with, up to logarithms
     """
@@ -77,51 +81,49 @@ class Item:
     order: float | None = None
 
     def answer(self, question: Question) -> Bound:
-        """The row; what cannot be answered says why."""
-        facts = question.facts(self.about)
-        found, reason = self._found(facts)
+        """The row; one without an answer has the reason."""
+        found, reason = self._found(question.facts(self.about))
+        if reason is None and self.kind == "rate":
+            remark = f"Only a rate: {self.formula}. {self.remark}".rstrip()
+        else:
+            remark = reason or self.remark
         value = None if self.kind in ("rate", "open") else found
         fixed = self.paper, self.item, self.kind, self.direction, self.quantity
-        return Bound(*fixed, value, reason is None, reason or self._said())
+        return Bound(*fixed, value, reason is None, remark)
 
     def growth(self, question: Question) -> Value:
-        """The value, and of a rate what stands in O(...)."""
+        """The value; of a rate, what stands in O(...)."""
         return self._found(question.facts(self.about))[0]
 
     def _found(self, facts: Facts) -> tuple[Value, str | None]:
-        """The value, or why there is none. A rate is one without numbers, too."""
+        """The value, or why there is none. A rate needs no numbers."""
         try:
             for assumption in self.assumes:
                 if not _unknown(assumption.holds, facts) and not _called(assumption.holds, facts):
                     return None, assumption.otherwise.format_map(facts)
-            missing = [] if self.value is None else _unknown(self.value, facts)
-            if missing and self.kind != "rate":
-                return None, f"not known: {', '.join(dict.fromkeys(map(_worded, missing)))}."
-            if self.value is None or missing:
+            if self.value is None:
                 return None, None
-            check(**_sizes(self.value, facts))
-            return _called(self.value, facts), None
+            missing = [_worded(name) for name in _unknown(self.value, facts)]
+            if missing:
+                unknown = f"not known: {', '.join(dict.fromkeys(missing))}."
+                return None, None if self.kind == "rate" else unknown
+            names = set(inspect.signature(self.value).parameters) - MAY_BE_ZERO
+            sizes = {_worded(name): facts.get(name) for name in sorted(names)}
+            check(**{name: (size, 1) for name, size in sizes.items() if isinstance(size, int)})
+            value = _called(self.value, facts)
         except AssumptionError as error:
             return None, str(error)
-
-    def _said(self) -> str:
-        if self.kind != "rate":
-            return self.remark
-        said = f"Only a rate: {self.formula}."
-        return f"{said} {self.remark}" if self.remark else said
+        except OverflowError:
+            return None, "the facts are too large for floating point."
+        if isinstance(value, float) and not math.isfinite(value):
+            return None, "it says nothing: the bound is infinite."
+        return value, None
 
 
 def _unknown(function: Callable, facts: Facts) -> list[str]:
-    """The facts that it needs and that are not there."""
+    """The facts that it needs and that are not known."""
     needed = inspect.signature(function).parameters.values()
     return [x.name for x in needed if x.default is x.empty and facts.get(x.name) is None]
-
-
-def _sizes(function: Callable, facts: Facts) -> dict[str, tuple[int, int]]:
-    """A1: the sizes that it reads, none of which may be 0."""
-    names = set(inspect.signature(function).parameters) - MAY_BE_ZERO
-    found = {_worded(name): facts.get(name) for name in sorted(names)}
-    return {name: (size, 1) for name, size in found.items() if isinstance(size, int)}
 
 
 def _called(function: Callable, facts: Facts) -> Value:
@@ -130,3 +132,8 @@ def _called(function: Callable, facts: Facts) -> Value:
 
 def _worded(name: str) -> str:
     return NAMES.get(name, name.replace("_", " "))
+
+
+def listed(module: Mapping[str, object]) -> tuple[Item, ...]:
+    """The items of a module, in the order in which they stand there."""
+    return tuple(x for x in module.values() if isinstance(x, Item))

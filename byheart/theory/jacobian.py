@@ -2,11 +2,11 @@
 
 Written by hand and not by differences, which would hide small singular values. Letters are those of
 madden2024: omega vocabulary, d dimension, x_s a token's vector with its position, l the last of
-them, h = h_2 what the neurons read, psi their activation, V the output matrix.
+them, h = h_2 the input of the neurons, psi their activation, V the output matrix.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,6 @@ from ..softmax.decoder import ATTENTION, Shape
 
 Array = NDArray[np.float64]
 Tensors = Mapping[str, Array]
-Part = tuple[str, tuple, Array]  # a tensor's name, a place in it, and derivatives by it
-Spread = Callable[[Array], Iterator[Part]]  # from the derivative by h, [omega - 1, d]
 
 
 def jacobian(shape: Shape, tensors: Tensors, contexts: list[tuple[int, ...]]) -> Array:
@@ -33,126 +31,91 @@ def jacobian(shape: Shape, tensors: Tensors, contexts: list[tuple[int, ...]]) ->
 
 
 def _gradients(shape: Shape, tensors: Tensors, context: list[int]) -> dict[str, Array]:
-    """By each tensor, [omega - 1, *its shape], for one context."""
-    if shape.mixing == ATTENTION:
-        h, spread = _attention(shape, tensors, context)
-    else:
-        h, spread = _token_sum(tensors, context)
-    towards, found = _head(shape, tensors, h)
-    for name, place, part in spread(towards):
-        whole = found.setdefault(name, np.zeros((len(towards), *tensors[name].shape)))
-        whole[(slice(None), *place)] += part
-    return found
+    """By each tensor, [omega - 1, *its shape], for one context: forward to h, backward from V.
 
-
-def _head(shape: Shape, tensors: Tensors, h: Array) -> tuple[Array, dict[str, Array]]:
-    """The derivative by h, [omega - 1, d], and by the tensors behind h."""
-    output = tensors["output.weight"]
-    differences = output[:-1] - output[-1]
-    if not shape.neurons:
-        return differences, {"output.weight": _outputs(h, len(output))}
-    value, slope = FUNCTIONS[shape.activation](
-        tensors["hidden.weight"] @ h + tensors["hidden.bias"]
-    )
-    inner = differences * slope  # by the arguments of the neurons
-    found = {
-        "output.weight": _outputs(value, len(output)),
-        "hidden.bias": inner,
-        "hidden.weight": inner[:, :, None] * h,
-    }
-    return inner @ tensors["hidden.weight"], found
-
-
-def _outputs(read: Array, omega: int) -> Array:
-    """Logit j less the last one depends on rows j and omega of the output matrix."""
-    result = np.zeros((omega - 1, omega, len(read)))
-    result[np.arange(omega - 1), np.arange(omega - 1)] = read
-    result[:, -1] = -read
-    return result
-
-
-def _token_sum(tensors: Tensors, context: list[int]) -> tuple[Array, Spread]:
-    weights, vectors = tensors["token_sum.weight"], tensors["embedding.weight"][context]
-
-    def spread(towards: Array) -> Iterator[Part]:
-        yield "token_sum.weight", (), np.zeros((len(towards), len(weights)))  # unused places, too
-        for s, token in enumerate(context):
-            yield "token_sum.weight", (s,), towards @ vectors[s]
-            yield "embedding.weight", (token,), weights[s] * towards
-
-    return weights[: len(context)] @ vectors, spread
-
-
-def _attention(shape: Shape, tensors: Tensors, context: list[int]) -> tuple[Array, Spread]:
-    """h, and how its derivative spreads to the tensors before it.
-
-    A head hears m = sum_s p_s x_s, p the softmax of the scores (Q l)^T (K x_s), and adds O V m. By
+    Head r has m = sum_s p_s x_s, p the softmax of the scores (Q l)^T (K x_s), and adds O V m. By
     score s, m has the derivative p_s (x_s - m).
     """
-    x = tensors["embedding.weight"][context] + tensors["positions.weight"][: len(context)]
-    query, key, value = (
-        tensors[f"attention.{name}.weight"].reshape(shape.heads, -1, shape.dimension)
-        for name in ("query", "key", "value")
-    )
-    out = tensors["attention.out.weight"].reshape(shape.dimension, shape.heads, -1)
-    heads = [_Head(query[r], key[r], value[r], out[:, r], x) for r in range(shape.heads)]
-    h = sum((head.heard for head in heads), x[-1] * shape.skip)
+    free, t = shape.vocabulary - 1, len(context)
+    found = {name: np.zeros((free, *sizes)) for name, sizes in shape.tensors.items()}
+    x, attends = tensors["embedding.weight"][context], shape.mixing == ATTENTION
+    heads = []
+    if attends:
+        x = x + tensors["positions.weight"][:t]
+        sizes = (shape.key_dimension, shape.key_dimension, shape.value_dimension)
+        query, key, value = (
+            tensors[f"attention.{name}.weight"].reshape(shape.heads, size, shape.dimension)
+            for name, size in zip(("query", "key", "value"), sizes, strict=True)
+        )
+        out = tensors["attention.out.weight"].reshape(shape.dimension, shape.heads, sizes[2])
+        heads = [_Head(query[r], key[r], value[r], out[:, r], x) for r in range(shape.heads)]
+        h = sum((head.output for head in heads), x[-1] * shape.skip)
+    else:
+        h = tensors["token_sum.weight"][:t] @ x
 
-    def spread(towards: Array) -> Iterator[Part]:
-        by_tokens = np.zeros((len(towards), *x.shape))
+    output = tensors["output.weight"]
+    read, towards = h, output[:-1] - output[-1]  # towards: by what the output reads, then by h
+    if shape.neurons:
+        hidden = tensors["hidden.weight"]
+        read, slope = FUNCTIONS[shape.activation](hidden @ h + tensors["hidden.bias"])
+        inner = towards * slope  # by the arguments of the neurons
+        found |= {"hidden.bias": inner, "hidden.weight": inner[:, :, None] * h}
+        towards = inner @ hidden
+    found["output.weight"][np.arange(free), np.arange(free)] = read
+    found["output.weight"][:, -1] = -read
+
+    if attends:
+        by_tokens = np.zeros((free, *x.shape))
         by_tokens[:, -1] += towards * shape.skip
         for r, head in enumerate(heads):
             by_tokens += head.by_tokens(towards)
-            yield from _named(head.by_maps(towards), r)
+            *maps, by_out = head.by_maps(towards)
+            for name, by_map in zip(("query", "key", "value"), maps, strict=True):
+                size = by_map.shape[1]
+                found[f"attention.{name}.weight"][:, r * size : (r + 1) * size] += by_map
+            found["attention.out.weight"][:, :, r * size : (r + 1) * size] += by_out
         for s, token in enumerate(context):
-            yield "positions.weight", (s,), by_tokens[:, s]
-            yield "embedding.weight", (token,), by_tokens[:, s]
-
-    return h, spread
-
-
-def _named(parts: tuple[Array, Array, Array, Array], r: int) -> Iterator[Part]:
-    """The parts of head r in the tensors of all heads."""
-    for name, part in zip(("query", "key", "value"), parts[:3], strict=True):
-        rows = part.shape[1]
-        yield f"attention.{name}.weight", (slice(r * rows, (r + 1) * rows),), part
-    columns = parts[3].shape[2]
-    place = slice(None), slice(r * columns, (r + 1) * columns)
-    yield "attention.out.weight", place, parts[3]
+            found["positions.weight"][:, s] += by_tokens[:, s]
+            found["embedding.weight"][:, token] += by_tokens[:, s]
+    else:
+        for s, token in enumerate(context):
+            found["token_sum.weight"][:, s] += towards @ x[s]
+            found["embedding.weight"][:, token] += tensors["token_sum.weight"][s] * towards
+    return found
 
 
 class _Head:
     """One head at one context: Q, K, V, O, and the tokens x, [t, d]."""
 
-    def __init__(self, query: Array, key: Array, value: Array, out: Array, x: Array) -> None:
-        self.query, self.key, self.value, self.out, self.x = query, key, value, out, x
-        self.asked, self.keys = query @ x[-1], x @ key.T
-        scores = self.keys @ self.asked
+    def __init__(self, Q: Array, K: Array, V: Array, O: Array, x: Array) -> None:  # noqa: E741
+        self.Q, self.K, self.V, self.O, self.x = Q, K, V, O, x
+        self.query, self.keys = Q @ x[-1], x @ K.T
+        scores = self.keys @ self.query
         weights = np.exp(scores - scores.max())
         self.weights = weights / weights.sum()
         self.mean = self.weights @ x
-        self.heard = out @ (value @ self.mean)
+        self.output = O @ (V @ self.mean)
 
     def _by_scores(self, towards: Array) -> Array:
         """[omega - 1, t]."""
-        return (towards @ self.out @ self.value) @ (self.weights * (self.x - self.mean).T)
+        return (towards @ self.O @ self.V) @ (self.weights * (self.x - self.mean).T)
 
     def by_maps(self, towards: Array) -> tuple[Array, Array, Array, Array]:
         """By Q, K, V and O."""
         scores = self._by_scores(towards)
         return (
             (scores @ self.keys)[:, :, None] * self.x[-1],
-            self.asked[:, None] * (scores @ self.x)[:, None, :],
-            (towards @ self.out)[:, :, None] * self.mean,
-            towards[:, :, None] * (self.value @ self.mean),
+            self.query[:, None] * (scores @ self.x)[:, None, :],
+            (towards @ self.O)[:, :, None] * self.mean,
+            towards[:, :, None] * (self.V @ self.mean),
         )
 
     def by_tokens(self, towards: Array) -> Array:
-        """By each x_s, [omega - 1, t, d]: as heard, as a key, and the last one as a query."""
-        scores, through = self._by_scores(towards), towards @ self.out @ self.value
+        """By each x_s, [omega - 1, t, d]: as a value, as a key, and the last one as a query."""
+        scores, through = self._by_scores(towards), towards @ self.O @ self.V
         result = self.weights[:, None] * through[:, None, :]
-        result += scores[:, :, None] * (self.asked @ self.key)
-        result[:, -1] += scores @ self.keys @ self.query
+        result += scores[:, :, None] * (self.query @ self.K)
+        result[:, -1] += scores @ self.keys @ self.Q
         return result
 
 

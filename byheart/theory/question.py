@@ -1,6 +1,6 @@
-"""What is asked: facts of a dataset, facts of an architecture, or both. None is not known."""
+"""A question: facts of a dataset, of an architecture, or of both. None means not known."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 
 from .dana2024.near_tables import NearLookUp
 
@@ -12,27 +12,29 @@ Facts = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Data:
+class DataFacts:
     """Facts of a dataset.
 
-    sequences  how many
-    contexts   distinct ordered ones: what is to be told apart
+    name       by which the user knows it
+    sequences  their number
+    contexts   distinct ordered ones: those that a model must distinguish
     multisets  contexts if order does not count: multiset of tokens and last token
-    labels     different ones
+    labels     distinct ones
     length     of the longest context
     vocabulary distinct tokens of contexts
     union      distinct tokens and labels together
-    dimension  coordinates of a token; a word is a number, of 1
-    radius     of a ball around 0 that has all tokens
+    dimension  coordinates of a token; a word is a number, of dimension 1
+    radius     of a ball around 0 that contains all tokens
     distance   between the two nearest tokens
-    entropy    of what follows, in nats, summed over all predictions
+    entropy    of the next token, in nats, summed over all predictions
     conflicts  contexts with two labels
     mixed      multisets with two labels
     every      whether every token has a label
     padded     whether contexts have different lengths: a reserved token fills them up
-    near       what Theorem 2 of dana2024 reads of each context
+    near       facts of each context for Theorem 2 of dana2024
     """
 
+    name: str | None = field(default=None, kw_only=True)
     sequences: int | None = None
     contexts: int | None = None
     multisets: int | None = None
@@ -52,28 +54,33 @@ class Data:
 
     @property
     def facts(self) -> Facts:
-        """The fields by name. What follows a context is one of the labels."""
-        known = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**known, "outputs": self.labels}
+        """The facts by name. The next token is one of the labels."""
+        known = {**vars(self), "outputs": self.labels}
+        return {fact: value for fact, value in known.items() if fact != "name"}
+
+    def json(self) -> dict:
+        return {fact: value for fact, value in vars(self).items() if fact != "near"}
 
 
 @dataclass(frozen=True)
-class Model:
+class ArchitectureFacts:
     """Facts of an architecture.
 
+    name            by which the user knows it
     family          whose model it is: madden2024, dana2024, dana2024-mlp, kajitsuka2025, or decoder
     parameters      that are learnt
     vocabulary      tokens that it reads
-    outputs         of which it gives a distribution; None: the vocabulary
+    outputs         over which it gives a distribution; None: the vocabulary
     length          of its longest context
     dimension       of embedded tokens
-    heads           a layer, of head_dimension each
-    layers, width   how many, and neurons of one
+    heads           per layer, of head_dimension each
+    layers, width   their number, and neurons per layer
     attention       one of ATTENTIONS
     activation      one of ACTIVATIONS
-    bits            of a parameter
+    bits            per parameter
     """
 
+    name: str | None = field(default=None, kw_only=True)
     family: str | None = None
     parameters: int | None = None
     vocabulary: int | None = None
@@ -90,27 +97,30 @@ class Model:
 
     @property
     def facts(self) -> Facts:
-        """The fields by name."""
-        outputs = self.vocabulary if self.outputs is None else self.outputs
-        return {**asdict(self), "outputs": outputs}
+        """The facts by name."""
+        known = {**vars(self), "outputs": self.vocabulary if self.outputs is None else self.outputs}
+        return {fact: value for fact, value in known.items() if fact != "name"}
+
+    def json(self) -> dict:
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
 class Question:
-    """A dataset, an architecture, or both; and the bits of a parameter where there is no model."""
+    """A dataset, an architecture, or both; and bits per parameter where there is no model."""
 
-    data: Data | None = None
-    model: Model | None = None
+    data: DataFacts | None = None
+    architecture: ArchitectureFacts | None = None
     bits: int | None = None
 
     def asks(self, about: str) -> bool:
-        """Whether there is what an item is about: "data", "model" or "both"."""
-        there = {"data": self.data is not None, "model": self.model is not None}
-        return all(there.values()) if about == "both" else there[about]
+        """Whether the question has what an item is about: "data", "architecture" or "both"."""
+        known = {"data": self.data is not None, "architecture": self.architecture is not None}
+        return all(known.values()) if about == "both" else known[about]
 
     def facts(self, about: str) -> Facts:
         """Facts by name; where both have one, that of the architecture unless it is about data."""
         data = {} if self.data is None else self.data.facts
-        model = {"bits": self.bits} if self.model is None else self.model.facts
+        model = {"bits": self.bits} if self.architecture is None else self.architecture.facts
         first, second = (data, model) if about == "data" else (model, data)
         return {**second, **{name: fact for name, fact in first.items() if fact is not None}}

@@ -7,16 +7,15 @@ is a rate.
 import math
 
 from .dana2024.associations import mahdavi_memory
-from .item import Assumption, Item
+from .item import Assumption, Item, listed
 from .kajitsuka2025.items import EVERY_TOKEN, LABELS, RELU
 from .kajitsuka2025.sign_patterns import goldberg_jerrum
 
 TWO_LABELS = Assumption(lambda labels: labels == 2, "there are {labels} labels, not two.")
-SEPARATED = Assumption(lambda distance: distance > 0, "no two tokens are a distance apart.")
+SEPARATED = Assumption(lambda distance: distance > 0, "two tokens coincide: the distance is 0.")
 NOT_SEPARATED = Assumption(
     lambda distance: not distance > 0,
-    "the tokens are {distance:g} apart, so that sub-linear is possible; for separated data it is "
-    "no limit.",
+    "the tokens are {distance:g} apart; for separated data fewer, sub-linear in N, are possible.",
 )
 VERY_NEAR = Assumption(
     lambda distance, radius, contexts: not distance > radius * 0.5 ** min(contexts, 1000),
@@ -41,8 +40,8 @@ BAUM = Item(
     "One hidden layer of threshold units, inputs in general position.", 1,
 )  # fmt: skip
 BAUM_CAPACITY = Item(
-    "baum1988", "as cited by madden2024", "model", "rate", "at_least", "points", "≈ k", None, (),
-    "Two layers of threshold units, labels ±1.",
+    "baum1988", "as cited by madden2024", "architecture", "rate", "at_least", "points", "≈ k",
+    remark="Two layers of threshold units, labels ±1.",
 )  # fmt: skip
 HUANG_BABRI = Item(
     "huang1998", "as cited by madden2024", "data", "theorem", "at_most", "neurons", "N",
@@ -64,8 +63,8 @@ SIEGEL = Item(
     lambda contexts: contexts, (VERY_NEAR,), "Where points are exponentially near.", 1,
 )  # fmt: skip
 YUN_MEMORY = Item(
-    "yun2019", "as cited by madden2024", "model", "rate", "at_least", "points", "≈ k", None, (),
-    "ReLU networks, labels ±1.",
+    "yun2019", "as cited by madden2024", "architecture", "rate", "at_least", "points", "≈ k",
+    remark="ReLU networks, labels ±1.",
 )  # fmt: skip
 YUN_UNIVERSAL = Item(
     "yun2019", "as cited by kajitsuka2025", "data", "rate", "at_most", LABELS,
@@ -119,29 +118,9 @@ MAHDAVI = Item(
     "One layer, linearly independent inputs, d > n.", 1,
 )  # fmt: skip
 MAHDAVI_MODEL = Item(
-    "mahdavi2024", "Theorem 1", "model", "theorem", "at_least", "contexts", "H (d_h - 1) + 1",
-    lambda heads, head_dimension: mahdavi_memory(heads, head_dimension),
-    (ATTENTION_ONLY, PATTERNS), "One label a context, queries of rank d_h.",
+    "mahdavi2024", "Theorem 1", "architecture", "theorem", "at_least", "contexts",
+    "H (d_h - 1) + 1", lambda heads, head_dimension: mahdavi_memory(heads, head_dimension),
+    (ATTENTION_ONLY, PATTERNS), "One label per context, queries of rank d_h.",
 )  # fmt: skip
 
-ITEMS = (
-    NILSSON,
-    BAUM,
-    BAUM_CAPACITY,
-    HUANG_BABRI,
-    GOLDBERG_JERRUM,
-    SONTAG,
-    SIEGEL,
-    YUN_MEMORY,
-    YUN_UNIVERSAL,
-    BUBECK,
-    PARK,
-    VARDI,
-    KIM,
-    KIM_ADAPTED,
-    HUBEN,
-    CABANNES,
-    KAJITSUKA_2024,
-    MAHDAVI,
-    MAHDAVI_MODEL,
-)
+ITEMS = listed(globals())

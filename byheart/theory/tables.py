@@ -50,13 +50,13 @@ TABLES = (KAJITSUKA_2025, MADDEN_2024)
 
 
 def filled(table: Table, question: Question) -> dict:
-    """The table with a value beside every formula that has one for what is asked."""
-    rows = [[_cell(cell, question) for cell in row] for row in table.rows]
+    """The table with a value beside every formula that has one for this question."""
+
+    def cell(content: str | Item | None) -> str | dict | None:
+        if not isinstance(content, Item):
+            return content
+        value = content.answer(question).value if question.asks(content.about) else None
+        return {"item": content.item, "formula": content.formula, "value": value}
+
+    rows = [[cell(content) for content in row] for row in table.rows]
     return {"title": table.title, "columns": list(table.columns), "rows": rows}
-
-
-def _cell(cell: str | Item | None, question: Question) -> str | dict | None:
-    if not isinstance(cell, Item):
-        return cell
-    value = cell.answer(question).value if question.asks(cell.about) else None
-    return {"item": cell.item, "formula": cell.formula, "value": value}

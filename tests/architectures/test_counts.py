@@ -16,7 +16,7 @@ from byheart.architectures import (
 )
 from byheart.errors import ByheartError
 from byheart.softmax.decoder import ATTENTION, Shape
-from byheart.theory import Model
+from byheart.theory import ArchitectureFacts
 from byheart.theory.dana2024.capacity import parameters
 
 sizes = st.integers(1, 40)
@@ -144,7 +144,7 @@ def test_sizes_are_facts_of_bounds(name):
         found = preset(name, given)
     else:
         found = preset(name, {})
-    model = Model(parameters=found.parameters, bits=16, **found.sizes)
+    model = ArchitectureFacts(parameters=found.parameters, bits=16, **found.sizes)
     assert all(fact is not None for fact in model.facts.values())
 
 

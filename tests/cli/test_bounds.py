@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import byheart
 from byheart.cli import main
-from byheart.commands.bounds import bounds
-from byheart.commands.facts import data_facts, distinct_tokens, longest_context
 from byheart.compiler.compiling import compile
 from byheart.data.documents import Documents
-from byheart.data.load import from_rows, write_jsonl
+from byheart.data.load import from_rows, load, write_jsonl
 from byheart.data.statistics import statistics
+from byheart.theory.facts import data_facts, distinct_tokens, longest_context
 
 ROOT = Path(__file__).parents[2]
 LABELS = [([f"k{i}", f"k{i % 7}"], f"v{i % 4}") for i in range(60)]
@@ -44,6 +44,15 @@ def mixed(tmp_path):
 def run(capsys, *arguments):
     code = main([str(x) for x in arguments])
     return code, *capsys.readouterr()
+
+
+def bounds(*arguments, **options):
+    """The answer in Python: that of the command, except for the picture."""
+    return byheart.bounds(*arguments, **options).json()
+
+
+def answered(capsys, *arguments):
+    return json.loads(run(capsys, "bounds", *arguments, "--json")[1])
 
 
 def value(answer, paper, item, quantity):
@@ -80,7 +89,7 @@ def test_how_much_can_it_hold(capsys):
     answer = json.loads(output)
     assert (code, errors) == (0, "") and answer["architecture"]["parameters"] == 124_439_808
     assert value(answer, "madden2024", "Lemma 1", "contexts") == 124_439_808 // 50_256
-    assert value(answer, "allenzhu2024", "2 bits a parameter", "bits") == 2 * 124_439_808
+    assert value(answer, "allenzhu2024", "2 bits per parameter", "bits") == 2 * 124_439_808
     assert (
         answer["dataset"] is None and "any n distinct" in answer["definitions"]["memory capacity"]
     )
@@ -97,7 +106,7 @@ def test_sizes_make_a_decoder(capsys):
 
 
 def test_parameters_that_were_counted():
-    answer = bounds(parameters=10_000, sizes={"vocabulary": 11})
+    answer = bounds(parameters=10_000, vocabulary=11)
     assert value(answer, "madden2024", "Lemma 1", "contexts") == 1000
     assert value(answer, "madden2024", "Theorem 5", "contexts") is None
 
@@ -118,18 +127,17 @@ def test_bits_without_an_architecture(labels):
 @pytest.mark.parametrize(
     ("given", "fits"),
     [
-        ({"architecture": "madden2024", "sizes": {"width": 60}}, "yes"),
-        ({"architecture": "dana2024", "sizes": {"dimension": 2, "heads": 29, "head_dimension": 2}},
-         "likely"),
+        ({"architecture": "madden2024", "width": 60}, "yes"),
+        ({"architecture": "dana2024", "dimension": 2, "heads": 29, "head_dimension": 2}, "likely"),
         ({"architecture": "gpt2"}, "likely"),
         ({"parameters": 60}, "likely"),
         ({"parameters": 59}, "between"),
         ({"parameters": 33}, "unlikely"),
         ({"parameters": 3}, "no"),
-        ({"parameters": 1000, "sizes": {"vocabulary": 10}}, "no"),
-        ({"parameters": 1000, "sizes": {"length": 1}}, "no"),
+        ({"parameters": 1000, "vocabulary": 10}, "no"),
+        ({"parameters": 1000, "length": 1}, "no"),
     ],
-)  # fmt: skip
+)
 def test_does_it_fit(labels, given, fits):
     """120 bits are needed: 60 parameters of 2 bits, 34 of 3.6, 4 of 32."""
     found = bounds(labels, **given)["verdict"]
@@ -142,11 +150,11 @@ def test_does_it_fit(labels, given, fits):
 def test_distributions_take_more_than_labels(mixed):
     """5 contexts with several of 6 labels: 25 parameters by Lemma 1."""
     fits = [bounds(mixed, parameters=k)["verdict"] for k in (24, 25)]
-    assert fits[0]["fits"] == "no" and "they take 25" in fits[0]["reason"]
+    assert fits[0]["fits"] == "no" and "takes 25" in fits[0]["reason"]
     assert fits[1]["fits"] == "likely"
     wide = {"dimension": 2, "heads": 20, "head_dimension": 2}
-    assert bounds(mixed, architecture="dana2024", sizes=wide)["verdict"]["fits"] == "likely"
-    assert bounds(mixed, architecture="madden2024", sizes={"width": 5})["verdict"]["fits"] == "yes"
+    assert bounds(mixed, "dana2024", **wide)["verdict"]["fits"] == "likely"
+    assert bounds(mixed, "madden2024", width=5)["verdict"]["fits"] == "yes"
 
 
 # --- what a person sees
@@ -187,17 +195,17 @@ def test_a_picture(capsys, labels, tmp_path):
 
 
 def test_facts_of_a_dataset(labels):
-    facts, counted = data_facts(labels), statistics(from_rows(LABELS))
+    facts, counted = data_facts(load(labels)), statistics(from_rows(LABELS))
     for name in ("sequences", "contexts", "multisets", "labels", "vocabulary"):
         assert getattr(facts, name) == counted[name]
     assert facts.distance == 1 and facts.dimension == 1 and facts.every is False
 
 
-def test_a_label_that_is_a_token_counts_once(tmp_path):
+def test_a_label_that_is_a_token_counts_once():
     rows = [(["a", "b"], "c"), (["b", "c"], "a"), (["c", "a"], "d")]
-    assert data_facts(written(tmp_path / "x.jsonl", rows)).union == 4
+    assert data_facts(from_rows(rows)).union == 4
     numbers = [([1, 2], 3), ([2, 3], 1), ([3, 1], 9)]
-    assert data_facts(written(tmp_path / "y.jsonl", numbers)).union == 4
+    assert data_facts(from_rows(numbers)).union == 4
 
 
 def test_contexts_of_different_lengths_take_one_more_token(tmp_path):
@@ -211,11 +219,11 @@ def test_contexts_of_different_lengths_take_one_more_token(tmp_path):
     assert sizes == [2 * (2 + 2 * 5 + 8), 2 * (2 + 2 * 6 + 8)]
 
 
-def test_text_and_length(tmp_path):
+def test_text_and_length(capsys, tmp_path):
     """A length cuts documents, and is the longest context of a model that has none of its own."""
     text = tmp_path / "x.txt"
     text.write_text("a b c d e f\n\na c b\n\nb\n".replace("\\\n", "\n"))
-    answer = bounds(text, sizes={"dimension": 4}, loading={"length": 4})
+    answer = answered(capsys, "--dataset", text, "--dimension", 4, "--length", 4)
     assert answer["dataset"]["length"] == 3 and answer["architecture"]["length"] == 4
     assert bounds(text)["dataset"]["length"] == 5
     window = bounds(text, loading={"window": 2})
@@ -240,15 +248,18 @@ def test_documents():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "give --dataset FILE"),
+        ((), "give a dataset"),
         (("--architecture", "gpt9"), "no architecture 'gpt9'"),
         (("--architecture", "gpt2", "--dimension", "4"), "gpt2 takes no --dimension"),
         (("--dimension", "4"), "decoder needs --vocabulary, --length"),
-        (("--dimension", "0", "--vocabulary", "5", "--length", "2"), "--dimension is at least 1"),
-        (("--heads", "-1"), "--heads is at least 0"),
-        (("--attention", "sharp"), "--attention is one of softmax, hard, uniform"),
-        (("--activation", "cube"), "--activation is one of"),
-        (("--bits", "0", "--architecture", "gpt2"), "--bits is at least 1"),
+        (
+            ("--dimension", "0", "--vocabulary", "5", "--length", "2"),
+            "dimension must be an integer of 1",
+        ),
+        (("--heads", "-1"), "heads must be an integer of 0 or more"),
+        (("--attention", "sharp"), "attention must be one of softmax, hard, uniform"),
+        (("--activation", "cube"), "activation must be one of"),
+        (("--bits", "0", "--architecture", "gpt2"), "bits must be an integer of 1 or more"),
         (("--architecture", "gpt2", "--plot", "x.svg"), "--plot needs --dataset"),
         (("--architecture", "gpt2", "--plot", "x.pdf"), "must end in .svg or .png"),
         (("--dataset", "nowhere.jsonl"), "does not exist"),
@@ -269,7 +280,7 @@ def test_refusals(capsys, monkeypatch, tmp_path, arguments, said):
     ],
 )
 def test_an_impossible_architecture_is_told_why(sizes, item, said):
-    answer = bounds(sizes={"vocabulary": 9, "length": 3, "dimension": 8, "heads": 2, **sizes})
+    answer = bounds(**{"vocabulary": 9, "length": 3, "dimension": 8, "heads": 2, **sizes})
     assert any(said in row["reason"] and row["item"] == item for row in answer["rows"])
 
 
@@ -317,12 +328,12 @@ def test_what_is_built_is_not_larger(tmp_path, method, form, item, rows):
 def test_the_numbers_of_the_page():
     """docs/bounds.md says what the commands say now."""
     page = (ROOT / "docs" / "bounds.md").read_text()
-    book, loading = ROOT / "byheart" / "demo" / "book.txt", {"documents": "whole", "window": "auto"}
+    book, loading = ROOT / "byheart" / "data" / "book.txt", {"documents": "whole", "window": "auto"}
     alone = bounds(book, loading=loading, bits=128)
     sizes = {"vocabulary": 1000, "dimension": 32, "heads": 4, "layers": 2}
     sizes |= {"attention": "hard", "activation": "relu", "length": 10}
-    decoder = bounds(sizes=sizes, bits=16)
-    both = bounds(book, loading=loading, architecture="madden2024", sizes={"width": 1200})
+    decoder = bounds(**sizes, bits=16)
+    both = bounds(book, "madden2024", loading=loading, width=1200)
     for answer, paper, item, quantity in (
         (alone, "madden2024", "Lemma 1", "parameters (distributions)"),
         (alone, "madden2024", "Theorem 5", "parameters (distributions)"),
@@ -331,7 +342,7 @@ def test_the_numbers_of_the_page():
         (alone, "kajitsuka2025", "Theorem 4.1", "parameters (labels)"),
         (alone, "kajitsuka2025", "Theorem F.1", "parameters of limited bits (labels)"),
         (alone, "kajitsuka2025", "Remarks 4.4 and 4.6", "parameters of limited bits (labels)"),
-        (alone, "allenzhu2024", "2 bits a parameter", "parameters (labels)"),
+        (alone, "allenzhu2024", "2 bits per parameter", "parameters (labels)"),
         (decoder, "madden2024", "Lemma 1", "contexts"),
         (decoder, "kajitsuka2025", "Theorem 4.3", "labelled tokens"),
     ):

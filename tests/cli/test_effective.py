@@ -5,15 +5,15 @@ import json
 import pytest
 
 from byheart.cli import main
-from byheart.commands.effective import decoder_shape
 from byheart.errors import ByheartError
 from byheart.softmax.decoder import ATTENTION, Shape
-from byheart.theory import Model
-from byheart.theory.effective import effective_rank
+from byheart.theory import ArchitectureFacts
+from byheart.theory.effective import decoder_shape, effective_rank
 
 SIZES = ["--vocabulary", "3", "--length", "4", "--dimension", "2"]
 ONE_LAYER = ["--architecture", "madden2024", *SIZES, "--width", "4"]
 ATTENTION_ONLY = [*SIZES, "--layers", "1", "--width", "0", "--heads", "2", "--head-dimension", "1"]
+NO_HEADS = [*SIZES, "--layers", "1", "--width", "0", "--heads", "0"]
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,7 @@ ATTENTION_ONLY = [*SIZES, "--layers", "1", "--width", "0", "--heads", "2", "--he
     [
         (ONE_LAYER, Shape(3, 4, 2, ATTENTION, 1, 2, 2, False, 4, "gelu")),
         (ATTENTION_ONLY, Shape(3, 4, 2, ATTENTION, 2, 1, 1, True, 0, "none")),
+        (NO_HEADS, Shape(3, 4, 2, ATTENTION, 0, 2, 2, True, 0, "none")),
     ],
 )
 def test_the_rank_of_the_decoder(options, shape, capsys):
@@ -63,7 +64,7 @@ def test_an_architecture_is_needed(tmp_path, capsys):
 
 def test_sizes_that_are_not_known():
     with pytest.raises(ByheartError, match="needs the sizes"):
-        decoder_shape(Model(family="madden2024", parameters=50))
+        decoder_shape(ArchitectureFacts(family="madden2024", parameters=50))
     known = {"vocabulary": 3, "length": 4, "dimension": 2, "heads": 1, "head_dimension": 2}
     with pytest.raises(ByheartError, match="relu, which is not analytic"):
-        decoder_shape(Model(family="madden2024", **known, width=4, activation="relu"))
+        decoder_shape(ArchitectureFacts(family="madden2024", **known, width=4, activation="relu"))

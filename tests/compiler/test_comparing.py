@@ -25,7 +25,7 @@ from byheart.constructions.base import Options
 from byheart.data.generate import multisets, random, tokens
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
-from byheart.theory import Data, Question
+from byheart.theory import DataFacts, Question
 from byheart.theory.facts import data_facts
 
 KEYS = {
@@ -106,7 +106,7 @@ def test_what_is_named_is_predicted():
 def test_the_others_say_so(name):
     construction = by_name[name]
     dataset = data_for(construction, 0)
-    rows = {row.name: row for row in all_rows(dataset, Question(Data()))}
+    rows = {row.name: row for row in all_rows(dataset, Question(DataFacts()))}
     assert rows[name].applies and rows[name].parameters is None
     assert "build=True" in rows[name].reason
 
@@ -134,7 +134,7 @@ REFUSED = {
 def test_what_does_not_apply_has_the_sentence_of_compile(name):
     """Without building anything; and what applies is not refused by compile."""
     dataset = REFUSED[name]
-    rows = {row.name: row for row in all_rows(dataset, Question(Data()))}
+    rows = {row.name: row for row in all_rows(dataset, Question(DataFacts()))}
     assert set(rows) >= set(by_name)
     for title, construction in by_name.items():
         row, reason = rows[title], refusal(dataset, construction)
@@ -145,7 +145,7 @@ def test_what_does_not_apply_has_the_sentence_of_compile(name):
 
 
 def test_conflicts_can_be_settled_where_labels_are_stored():
-    rows = all_rows(REFUSED["conflict"], Question(Data()), Choice(on_conflict="majority"))
+    rows = all_rows(REFUSED["conflict"], Question(DataFacts()), Choice(on_conflict="majority"))
     found = {row.name: row for row in rows}
     assert found["bit-extraction"].applies and found["one-layer"].applies
 

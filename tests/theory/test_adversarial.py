@@ -118,11 +118,11 @@ def test_the_command(tmp_path, capsys):
 @pytest.mark.parametrize(
     "options, reason",
     [
-        ({"vocabulary": 1}, "vocabulary is an integer of 2 or more"),
-        ({"dimension": 0}, "dimension is an integer of 1 or more"),
-        ({"heads": 0}, "heads is"),
-        ({"head_dimension": 0}, "head-dimension is"),
-        ({"neurons": 0}, "neurons is"),
+        ({"vocabulary": 1}, "vocabulary must be an integer of 2 or more"),
+        ({"dimension": 0}, "dimension must be an integer of 1 or more"),
+        ({"heads": 0}, "heads must"),
+        ({"head_dimension": 0}, "head_dimension must"),
+        ({"neurons": 0}, "neurons must"),
         ({"neurons": 10**9}, "20,000,000 rows"),
         ({"length": 3}, "takes no --length; it takes .*--head-dimension"),
         ({"sequences": 3}, "takes no --sequences"),

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.theory.kajitsuka2025.lemma_sizes import Widths
 from byheart.theory.kajitsuka2025.sizes import (
     Size,
+    Widths,
     bit_extraction_parameters,
     bit_extraction_size,
     context_key_bits,

@@ -18,8 +18,7 @@ from byheart.errors import AssumptionError, ByheartError
 from byheart.theory.madden2024.balls import FUNCTIONS, attended, ball, clusters
 from byheart.theory.madden2024.checks import theorem_2, theorem_3, theorem_4, theorem_6
 from byheart.theory.madden2024.exponentials import same, separated
-from byheart.theory.madden2024.kruskal import PRIME
-from byheart.theory.madden2024.minors import SYMMETRY
+from byheart.theory.madden2024.kruskal import PRIME, SYMMETRY
 
 some = settings(max_examples=40, deadline=None)
 seeds = st.integers(0, 10**9)
@@ -353,7 +352,7 @@ def test_contexts_must_be_distinct_and_known(theorem):
     for contexts in ([(0,), (0,)], [(2,)], [()], [(0, 0, 0)]):
         with pytest.raises(AssumptionError, match="A2"):
             theorem([1, 2], [1, 3], contexts)
-    with pytest.raises(AssumptionError, match="name fewer"):
+    with pytest.raises(AssumptionError, match="give fewer"):
         theorem(range(1, 100), range(1, 100))
 
 

@@ -1,8 +1,8 @@
-"""What other models need for the same associations: the rows of dana2024, section 6.
+"""Parameters of other models for the same associations: the rows of dana2024, section 6.
 
 Paper        dana2024, section 6, which compares itself with mahdavi2024 (Theorem 1), kim2023
              (Theorem 4.1), huben2023 and cabannes2024. Those papers are cited from there.
-Statement    T_0 associations of contexts of S tokens out of N take so many parameters.
+Statement    T_0 associations of contexts of S tokens out of N take these parameters.
 Assumptions  A1  Sizes are at least 1, and the vocabulary has two tokens or more.
              A2  Each row has its own, in words; one that fails for these sizes is named in `fails`.
 Guarantee    G1  Where `exact` is true the count is that of the tensors, else it is what stands in
@@ -10,8 +10,8 @@ Guarantee    G1  Where `exact` is true the count is that of the tensors, else it
                  sizes.
 Departures   D1  The heads of mahdavi2024 are counted in the model of eq. (2), as in the figures of
                  dana2024.
-             D2  The row of huben2023 is that of exact memorisation, one head a neuron and one
-                 neuron an association.
+             D2  The row of huben2023 is that of exact memorisation, one head per neuron and one
+                 neuron per association.
 Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T_0 contexts.
 """
 
@@ -19,12 +19,12 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..sizes import check, check_heads
+from ..assumptions import check, check_heads
 from .capacity import heads_needed, parameters
 
 
 class Task(NamedTuple):
-    """What is memorised, and the sizes that the user has chosen."""
+    """The associations, and the sizes that the user has chosen."""
 
     contexts: int
     vocabulary: int
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
     name         of the method, for a table
     reference    paper and item
-    assumptions  what it needs, in words, and whether these sizes allow it
+    assumptions  in words, and whether these sizes satisfy them
     formula      the count, as the paper has it
     parameters   its value; None if no size does it
     exact        False if it is an order of growth, with the constant 1
@@ -61,7 +61,8 @@ class Row(NamedTuple):
 
 def rows(task: Task) -> tuple[Row, ...]:
     """All of them, the paper's own theorem first."""
-    _check(task)
+    check(contexts=(task.contexts, 1), vocabulary=(task.vocabulary, 2), length=(task.length, 1))
+    check_heads(0, task.head_dimension, task.dimension)
     return tuple(row(task) for row in ROWS)
 
 
@@ -139,7 +140,7 @@ def neurons_as_heads(task: Task) -> Row:
 def linear_memory(task: Task) -> Row:
     """d associations in the d^2 learnable numbers of W, between fixed random vectors: d = T_0.
 
-    This is H = 0 of Theorem 1, but that the embeddings are not learnt. It reads single tokens.
+    This is H = 0 of Theorem 1, except that the embeddings are not learnt. It reads single tokens.
     """
     return Row(
         "linear associative memory",
@@ -157,8 +158,3 @@ ROWS: tuple[Callable[[Task], Row], ...] = (
     neurons_as_heads,
     linear_memory,
 )
-
-
-def _check(task: Task) -> None:
-    check(contexts=(task.contexts, 1), vocabulary=(task.vocabulary, 2), length=(task.length, 1))
-    check_heads(0, task.head_dimension, task.dimension)

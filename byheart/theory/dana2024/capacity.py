@@ -1,4 +1,4 @@
-"""What a transformer of one attention layer can memorise, and how large it is.
+"""The capacity and the size of a transformer of one attention layer.
 
 Paper        dana2024, Propositions 1 to 3, Theorems 1 to 3, Corollaries 1 and 2, eq. (2), (4), (6).
 Statement    One layer of H heads of dimension d_h and a skip connection memorises H d_h + d
@@ -24,8 +24,8 @@ Departures   D1  A head has the rank min(d_h, d). Appendix B has d = 2, d_h = 5 
                  proved, the contexts memorised or the most frequent label.
              D5  H is the Shannon entropy, in [0, log N]. Eq. (6) and Theorem 2 have its negative,
                  the appendix both.
-             D6  Theorem 2 needs C < 1/2, which is not said. Its term with d_TV is superfluous: see
-                 theorem_2. Its "simpler bound" does not follow and is left out.
+             D6  Theorem 2 needs C < 1/2, which is not stated. Its term with d_TV is superfluous:
+                 see theorem_2. Its "simpler bound" does not follow and is left out.
              D7  The constant of Theorem 1 lacks the norm of I - 1 Pi^T of eq. (14). That is below
                  sqrt(2), and sqrt(1 + ||V11^-1||^2) can be ||V11^-1||: see theorem_1_approximate.
 Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T contexts, W
@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import AssumptionError
-from ..sizes import check, check_heads
+from ..assumptions import check, check_heads
 from .near_tables import theorem_2 as theorem_2
 
 
@@ -55,7 +55,7 @@ class Relation(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """Shares of contexts whose likeliest token is right.
+    """Shares of contexts whose likeliest token is correct.
 
     proved   whatever the labels are
     average  over labels that are drawn uniformly, independently for each context
@@ -150,15 +150,15 @@ def corollary_1(heads: int, head_dimension: int) -> int:
 
 
 def accuracy(memorised: int, contexts: int, vocabulary: int) -> Accuracy:
-    """The transform phi of section 4.2 of so many associations memorised of all contexts, and D4.
+    """The transform phi of section 4.2 for the associations memorised out of all contexts, and D4.
 
-    Proved: the contexts that are memorised, or a constant answer, which is right for the most
+    Proved: the contexts that are memorised, or a constant answer, which is correct for the most
     frequent label: at least one context in N.
     """
     check(contexts=(contexts, 1), memorised=(memorised, 0), vocabulary=(vocabulary, 2))
-    known, chance = min(memorised, contexts), -(-contexts // vocabulary)
+    known, constant = min(memorised, contexts), -(-contexts // vocabulary)
     share = 1 / vocabulary + (1 - 1 / vocabulary) * known / contexts
-    return Accuracy(max(known, chance) / contexts, share)
+    return Accuracy(max(known, constant) / contexts, share)
 
 
 def corollary_2(
@@ -177,7 +177,7 @@ def theorem_1_approximate(features: ArrayLike, kept: int, epsilon: float, norm: 
     (eq. (14)). The columns of W (W_O F - E) are those of W E [F1^+ F2; -I], at most c ||W E||_2.
     """
     if not 0 <= epsilon <= 1 or not norm >= 0:
-        raise AssumptionError("epsilon must be a probability, and the norm not negative")
+        raise AssumptionError("epsilon must be a probability, and the norm must not be negative.")
     return math.sqrt(2) * interpolation_constant(features, kept) * epsilon * norm
 
 
@@ -190,10 +190,12 @@ def interpolation_constant(features: ArrayLike, kept: int) -> float:
     """
     matrix = np.asarray(features, np.float64)
     if matrix.ndim != 2 or not 0 < kept <= matrix.shape[1]:
-        raise AssumptionError(f"features are [rows, contexts], and {kept} of the contexts are kept")
+        raise AssumptionError(
+            "features must be [rows, contexts], and kept must be from 1 to the number of contexts."
+        )
     first, rest = matrix[:, :kept], matrix[:, kept:]
     if np.linalg.matrix_rank(first) < kept:
-        raise AssumptionError(f"A5 fails: {kept} contexts have features of a lower rank")
+        raise AssumptionError(f"A5 fails: {kept} contexts have features of a lower rank.")
     found = np.linalg.lstsq(first, rest, rcond=None)[0]
     return math.hypot(1, float(np.linalg.norm(found, 2)) if rest.size else 0.0)
 

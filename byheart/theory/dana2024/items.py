@@ -1,10 +1,10 @@
 """The rows of dana2024."""
 
 from ...errors import AssumptionError
-from ..item import Assumption, Item
+from ..assumptions import check
+from ..item import Assumption, Item, listed
 from ..kajitsuka2025.items import CONSISTENT, LABELS, NEXT_TOKEN
 from ..madden2024.items import DISTRIBUTIONS
-from ..sizes import check
 from .capacity import (
     corollary_2,
     heads_needed,
@@ -93,15 +93,15 @@ PROPOSITION_1 = Item(
 PROPOSITION_2 = Item(
     PAPER, "Proposition 2", "data", "theorem", "at_least", "dimensions", "N - 1",
     lambda union: proposition_2(union), (),
-    "For any distributions; with so many, every model's encoder can have them.",
+    "For any distributions; with this many, every model's encoder can have them.",
 )  # fmt: skip
 PROPOSITION_3 = Item(
     PAPER, "Proposition 3", "data", "theorem", "at_most", "dimensions", "2",
     circle_dimension, (CONSISTENT,),
-    "Enough for one label a context: the circle.",
+    "Enough for one label per context: the circle.",
 )  # fmt: skip
 THEOREM_1 = Item(
-    PAPER, "Theorem 1", "model", "theorem", "at_least", "contexts", "H d_h + d", theorem_1,
+    PAPER, "Theorem 1", "architecture", "theorem", "at_least", "contexts", "H d_h + d", theorem_1,
     (ATTENTION_ONLY, RANK), IF_RANK,
 )  # fmt: skip
 THEOREM_1_DATA = Item(
@@ -112,14 +112,14 @@ THEOREM_1_DATA = Item(
 COROLLARY_1 = Item(
     PAPER, "Corollary 1", "data", "theorem", "at_most", LABELS,
     "2 (S + 2 N + 4 (T_0 - 2))", corollary_1_size, (NEXT_TOKEN, CONSISTENT, LONG),
-    f"One label a context, d = d_h = 2. {IF_RANK}", 1,
+    f"One label per context, d = d_h = 2. {IF_RANK}", 1,
 )  # fmt: skip
 HEADS = Item(
     PAPER, "Theorem 1", "both", "theorem", "at_most", "heads", "(T_0 - d) / d_h",
     heads_needed, (ATTENTION_ONLY,), f"For these contexts. {IF_RANK}",
 )  # fmt: skip
 COROLLARY_2 = Item(
-    PAPER, "Corollary 2", "both", "theorem", "at_least", "share of contexts right",
+    PAPER, "Corollary 2", "both", "theorem", "at_least", "share of contexts correct",
     "φ(H d_h + d)", proved_accuracy, (ATTENTION_ONLY, CONSISTENT, RANK), IF_RANK,
 )  # fmt: skip
 THEOREM_2 = Item(
@@ -132,15 +132,4 @@ THEOREM_3 = Item(
     "d_KL(π, M(N, S, d)) + O(ε log(1 / ε))",
 )  # fmt: skip
 
-ITEMS = (
-    PROPOSITION_1,
-    PROPOSITION_2,
-    PROPOSITION_3,
-    THEOREM_1,
-    THEOREM_1_DATA,
-    COROLLARY_1,
-    HEADS,
-    COROLLARY_2,
-    THEOREM_2,
-    THEOREM_3,
-)
+ITEMS = listed(globals())

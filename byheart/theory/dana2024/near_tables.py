@@ -2,7 +2,7 @@
 
 The encoder is E(t) = lambda(t) W_g(t), for vectors W_i that are nearly orthogonal, with lambda such
 that log sum over j of exp(lambda (W_j - W_g) W_g) is the entropy h of the target, eq. (6). Its
-divergence is then lambda times the sum over t of pi(t) (W_g - W_t) W_g. dana2024.py has the
+divergence is then lambda times the sum over t of pi(t) (W_g - W_t) W_g. capacity.py has the
 assumptions and departures.
 """
 
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ...errors import AssumptionError
-from ..sizes import check
+from ..assumptions import check
 
 
 class NearLookUp(NamedTuple):
-    """What Theorem 2 reads of a context.
+    """The facts of a context that Theorem 2 needs.
 
     weight    probability of the context
     error     q, the probability of the tokens other than g
@@ -83,7 +83,7 @@ def look_up_bound(
 
 
 def near_look_up(probabilities: Sequence[float], token: int, weight: float = 1.0) -> NearLookUp:
-    """What Theorem 2 reads of a distribution whose look-up table says `token`."""
+    """The facts of a distribution whose look-up table has `token`."""
     others = [p for i, p in enumerate(probabilities) if i != token]
     q = math.fsum(others)
     h = -math.fsum(p * math.log(p) for p in probabilities if p)
@@ -94,7 +94,7 @@ def near_look_up(probabilities: Sequence[float], token: int, weight: float = 1.0
 def _look_up(vocabulary: int, q: float, h: float) -> float:
     """q log((N - 1) / (e^h - 1)), and 0 for a certain token: there lambda may be anything."""
     if not 0 <= q <= 1 or not 0 <= h <= math.log(vocabulary) * (1 + 1e-12):
-        raise AssumptionError("errors must be probabilities and entropies from 0 to log N (D5)")
+        raise AssumptionError("errors must be probabilities, and entropies from 0 to log N (D5).")
     if q == 0:
         return 0.0
     return q * max(0.0, math.log((vocabulary - 1) / math.expm1(h))) if h else math.inf

@@ -1,4 +1,4 @@
-"""How much rank the features of attention can have, whatever the weights are.
+"""Limits of the rank of the features of attention, whatever the weights are.
 
 Paper        dana2024, Lemma 2 and the proof of Theorem 1.
 Statement    The features [A^1; ...; A^H] of T contexts have the rank min(T, H d), and d more with
@@ -6,7 +6,7 @@ Statement    The features [A^1; ...; A^H] of T contexts have the rank min(T, H d
 Assumptions  A1  Sizes are at least 1; contexts are distinct and have the same length S.
              A2  d_h <= d.
 Guarantee    G1  The limits are proved for all weights, and for any attention pattern, softmax or
-                 not, but where this is said. They are not always reached: measure the rank.
+                 not, except where stated. They are not always reached: measure the rank.
 Departures   D1  Lemma 2 is false beyond these limits: for S = 1, and for d > N + S - 1 - c if there
                  are enough heads and contexts. Its proof wants N X(t), of rank S at most, to have a
                  nonzero determinant, and takes "in no hyperplane" for d more rows instead of one.
@@ -42,13 +42,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ...errors import AssumptionError
-from ..sizes import check, check_heads
+from ..assumptions import check, check_heads
 
 Context = Sequence[int]
 
 
 class Tokens(NamedTuple):
-    """What contexts of one length are made of, as far as ranks go.
+    """The numbers of contexts of one length that limit ranks.
 
     contexts    T
     length      S
@@ -67,7 +67,7 @@ class Tokens(NamedTuple):
 def rank_limit(
     contexts: Iterable[Context], heads: int, head_dimension: int, dimension: int, skip: bool = True
 ) -> int:
-    """What the rank of the features of these contexts cannot exceed, all limits taken together.
+    """The least of all limits of the rank of the features of these contexts.
 
     >>> rank_limit([(0, 2), (1, 2)], heads=0, head_dimension=1, dimension=2)  # both end in 2
     1
@@ -84,28 +84,31 @@ def rank_limit(
 def tokens_limit(
     tokens: Tokens, heads: int, head_dimension: int, dimension: int, skip: bool = True
 ) -> int:
-    """The same for contexts of which only the numbers are known.
+    """The limit for contexts of which only the numbers are known.
 
     >>> tokens_limit(Tokens(1000, 3, 10, 10), 10, 12, 12, skip=False)
     111
     >>> tokens_limit(Tokens(1000, 3, 10, 10), 10, 12, 12)
     120
     """
-    _check_tokens(tokens)
+    S, d, N, N_last = tokens.length, dimension, tokens.distinct, tokens.last
+    check(contexts=(tokens.contexts, 1), length=(S, 1), distinct_tokens=(N, 1))
+    check(last_tokens=(N_last, 1), components=(tokens.components, 1))
+    if N_last > N or tokens.components > min(N, S):
+        raise AssumptionError("A1 fails: there are more last tokens or components than tokens.")
     check_heads(heads, head_dimension, dimension)
-    S, d, N_last = tokens.length, dimension, tokens.last
     if not heads:
         return min(tokens.contexts, d, N_last) if skip else 0
     if S == 1:
-        return min(tokens.contexts, heads * head_dimension + skip * d, d, tokens.distinct)
+        return min(tokens.contexts, heads * head_dimension + skip * d, d, N)
     one = N_last == 1
-    structure = heads * (tokens.distinct + S - tokens.components - 1 - one) + 1
+    structure = heads * (N + S - tokens.components - 1 - one) + 1
     added = (min(d, N_last), min(d, N_last - 1)) if skip else (0, 0)
     return min(tokens.contexts, heads * head_dimension + added[0], structure + added[1])
 
 
 def repeated_tokens_limit(contexts: int, repeated: int, dimension: int) -> int:
-    """The rank's limit without positions, if so many contexts repeat a single token.
+    """The limit of the rank without positions, if some contexts repeat a single token.
 
     Attention on a constant sequence is its token's vector, in every head and in the skip
     connection: these contexts have the rank d together.
@@ -125,26 +128,9 @@ def tokens(contexts: Iterable[Context]) -> Tokens:
         raise AssumptionError("A1 fails: contexts must have one length, of at least 1.")
     S = lengths.pop()
     met: list[set[int]] = [{context[s] for context in found} for s in range(S)]
+    components: list[set[int]] = []  # tokens of each; positions with a common token are joined
+    for new in met:
+        apart = [old for old in components if not old & new]
+        components = [*apart, new.union(*(old for old in components if old & new))]
     distinct, last = set().union(*met), {context[-1] for context in found}
-    return Tokens(len(found), S, len(distinct), len(last), len(_merged(met)))
-
-
-def _merged(sets: Iterable[set[int]]) -> list[set[int]]:
-    """Unions of sets that have elements in common: the tokens of each component."""
-    merged: list[set[int]] = []
-    for new in sets:
-        apart = [old for old in merged if not old & new]
-        merged = [*apart, new.union(*(old for old in merged if old & new))]
-    return merged
-
-
-def _check_tokens(tokens: Tokens) -> None:
-    check(
-        contexts=(tokens.contexts, 1),
-        length=(tokens.length, 1),
-        distinct_tokens=(tokens.distinct, 1),
-        last_tokens=(tokens.last, 1),
-        components=(tokens.components, 1),
-    )
-    if tokens.last > tokens.distinct or tokens.components > min(tokens.distinct, tokens.length):
-        raise AssumptionError("A1 fails: there are more last tokens or components than tokens.")
+    return Tokens(len(found), S, len(distinct), len(last), len(components))

@@ -1,22 +1,32 @@
-"""The rows of kajitsuka2025.
+"""The rows of kajitsuka2025, for data and models of which only facts are known.
 
-Upper bounds are sizes of the paper's own construction, counted layer by layer, E_in and E_out not
-counted (Remark 4.3). How large the network of hash-fold-retrieve is depends on the search for a
-plan; it is not a row here.
+Upper bounds are sizes of the paper's own construction, counted layer by layer, without E_in and
+E_out (Remark 4.3). Theorem 4.1 wants r >= 1 and delta <= 1; larger distances are as good. Where
+multisets do not determine the labels, each token also has its position as a coordinate. The size of
+hash-fold-retrieve depends on the search for a plan; it is not a row here.
 """
 
 import math
 
+from ...errors import AssumptionError
 from ..information import bits_held, bits_needed, contexts_held, parameters_of_bits
-from ..item import Assumption, Item
-from .sign_patterns import theorem_4_2, theorem_4_3, uniform_attention
-from .sizes_of_data import (
-    theorem_4_1_size,
-    theorem_4_2_sequences,
-    theorem_4_3_labels,
-    theorem_d_1_size,
-    theorem_e_1_size,
-    theorem_f_1_size,
+from ..item import Assumption, Item, listed
+from .sign_patterns import (
+    Blocks,
+    theorem_4_2,
+    theorem_4_2_points,
+    theorem_4_3,
+    theorem_4_3_tokens,
+    uniform_attention,
+)
+from .sizes import (
+    bit_extraction_size,
+    context_key_bits,
+    deep_sets_size,
+    embedding_size,
+    largest_value,
+    limited_bits_size,
+    token_key_bits,
 )
 
 PAPER = "kajitsuka2025"
@@ -44,6 +54,100 @@ BLOCKS = Assumption(
     lambda family: family in (PAPER, "decoder"), "the model is not made of the blocks of eq. (4)."
 )
 WORST = "For any two labels"
+Points = tuple[int, int, int, float, float]
+
+
+def _separated(radius: float, distance: float) -> tuple[float, float]:
+    """r and delta of the theorems, which take no tokens that coincide."""
+    if not distance > 0:
+        raise AssumptionError("A1 fails: two tokens are a distance of 0 apart; merge them.")
+    return max(1.0, radius), min(1.0, distance)
+
+
+def _points(
+    contexts: int,
+    multisets: int,
+    mixed: int,
+    length: int,
+    dimension: int,
+    radius: float,
+    distance: float,
+) -> Points:
+    """N, n, d, r and delta; with positions as a coordinate if multisets are not enough."""
+    r, delta = _separated(radius, distance)
+    if not mixed:
+        return multisets, length, dimension, r, delta
+    return contexts, length, dimension + 1, math.hypot(r, length), delta
+
+
+def theorem_4_1_size(
+    contexts: int,
+    multisets: int,
+    mixed: int,
+    length: int,
+    dimension: int,
+    radius: float,
+    distance: float,
+    labels: int,
+) -> int:
+    """With a coordinate for the position where order matters."""
+    N, n, d, r, delta = _points(contexts, multisets, mixed, length, dimension, radius, distance)
+    return bit_extraction_size(N, n, d, labels, r, delta).parameters
+
+
+def theorem_d_1_size(
+    multisets: int, length: int, dimension: int, radius: float, distance: float, labels: int
+) -> int:
+    r, delta = _separated(radius, distance)
+    return deep_sets_size(multisets, length, dimension, labels, r, delta).parameters
+
+
+def theorem_e_1_size(multisets: int, length: int, vocabulary: int, labels: int) -> int:
+    return embedding_size(multisets, length, vocabulary, labels).parameters
+
+
+def theorem_f_1_size(
+    contexts: int,
+    multisets: int,
+    mixed: int,
+    length: int,
+    dimension: int,
+    radius: float,
+    distance: float,
+    labels: int,
+    bits: int,
+) -> int:
+    """With the keys of Theorem 4.1; those that a search finds are shorter."""
+    N, n, d, r, delta = _points(contexts, multisets, mixed, length, dimension, radius, distance)
+    tokens = N, token_key_bits(n * N, d, r, delta), largest_value(N, N).bit_length()
+    ids = N, context_key_bits(N, n, d, r, delta), labels.bit_length()
+    least = max(*tokens[1:], *ids[1:]) + 3
+    if bits < least:
+        raise AssumptionError(f"the keys of the proof take {least} bits per parameter, not {bits}.")
+    return limited_bits_size(bits, tokens, ids).parameters
+
+
+def theorem_4_2_sequences(
+    parameters: int, layers: int | None = None, width: int | None = None
+) -> int:
+    """A model of known sizes has layers x width units."""
+    units = None if layers is None or width is None else layers * width
+    return theorem_4_2_points(parameters, units)
+
+
+def theorem_4_3_labels(
+    dimension: int,
+    heads: int,
+    head_dimension: int,
+    width: int,
+    layers: int,
+    vocabulary: int,
+    length: int,
+) -> int:
+    """The embedding of tokens and positions is E_in of one-hot vectors."""
+    inputs = vocabulary + length
+    sizes = Blocks(dimension, heads, head_dimension, width, layers, inputs)
+    return theorem_4_3_tokens(sizes, length)
 
 
 THEOREM_4_1 = Item(
@@ -69,7 +173,7 @@ THEOREM_E_1 = Item(
 THEOREM_F_1 = Item(
     PAPER, "Theorem F.1", "data", "theorem", "at_most", LIMITED, "Õ(N^(1 - ε))",
     theorem_f_1_size, (NEXT_TOKEN, CONSISTENT),
-    "Nonzero ones of at most so many bits each, with the keys of the proof.",
+    "Nonzero ones of at most this many bits each, with the keys of the proof.",
 )  # fmt: skip
 THEOREM_4_2 = Item(
     PAPER, "Theorem 4.2", "data", "theorem", "at_least", LABELS, "Ω(sqrt(N))",
@@ -87,7 +191,7 @@ UNIFORM = Item(
     "paper.", 0.5,
 )  # fmt: skip
 THEOREM_4_2_MODEL = Item(
-    PAPER, "Theorem 4.2", "model", "theorem", "at_most", "sequences of one repeated token",
+    PAPER, "Theorem 4.2", "architecture", "theorem", "at_most", "sequences of one repeated token",
     "O(W^2)", theorem_4_2_sequences, (RELU, BLOCKS),
     "That can have any two labels.",
 )  # fmt: skip
@@ -100,7 +204,7 @@ THEOREM_4_3 = Item(
     (RELU, HARD), f"{WORST} of these contexts; full matrices, hard attention.", 0.5,
 )  # fmt: skip
 THEOREM_4_3_MODEL = Item(
-    PAPER, "Theorem 4.3", "model", "theorem", "at_most", "labelled tokens", "O(W^2 log W)",
+    PAPER, "Theorem 4.3", "architecture", "theorem", "at_most", "labelled tokens", "O(W^2 log W)",
     theorem_4_3_labels, (RELU, HARD, BLOCKS), "Eq. (90) solved for these sizes.",
 )  # fmt: skip
 REMARK_4_4 = Item(
@@ -109,41 +213,24 @@ REMARK_4_4 = Item(
 )  # fmt: skip
 REMARK_4_4_PARAMETERS = Item(
     PAPER, "Remarks 4.4 and 4.6", "data", "theorem", "at_least", LIMITED, "N log2 C / bits",
-    parameters_of_bits, (), "The worst labels, in parameters of so many bits.",
+    parameters_of_bits, (), "The worst labels, in parameters of this many bits.",
 )  # fmt: skip
 REMARK_4_4_MODEL = Item(
-    PAPER, "Remarks 4.4 and 4.6", "model", "theorem", "at_most", "bits", "W x bits",
+    PAPER, "Remarks 4.4 and 4.6", "architecture", "theorem", "at_most", "bits", "W x bits",
     bits_held, (), "The number of its states.",
 )  # fmt: skip
 REMARK_4_4_CONTEXTS = Item(
-    PAPER, "Remarks 4.4 and 4.6", "model", "theorem", "at_most", "contexts",
+    PAPER, "Remarks 4.4 and 4.6", "architecture", "theorem", "at_most", "contexts",
     "W x bits / log2 C", contexts_held, (), "That can have any token as label.",
 )  # fmt: skip
 FOOTNOTE_2 = Item(
     PAPER, "Footnote 2", "data", "rate", "at_most", LABELS, "O(sqrt(N log(nN)))",
     lambda contexts, length: math.sqrt(contexts * math.log(length * contexts)), (NEXT_TOKEN,),
-    "Said without a proof.", 0.5,
+    "Stated without a proof.", 0.5,
 )  # fmt: skip
 OPEN_PROBLEM = Item(
     PAPER, "Open problem", "data", "open", "at_least", LABELS, "Ω(sqrt(nN))?", None, (),
     "Nobody knows whether softmax attention needs sqrt(nN) where every token has a label.",
 )  # fmt: skip
 
-ITEMS = (
-    THEOREM_4_1,
-    COROLLARY_4_1,
-    THEOREM_D_1,
-    THEOREM_E_1,
-    THEOREM_F_1,
-    THEOREM_4_2,
-    UNIFORM,
-    THEOREM_4_2_MODEL,
-    THEOREM_4_3,
-    THEOREM_4_3_MODEL,
-    REMARK_4_4,
-    REMARK_4_4_PARAMETERS,
-    REMARK_4_4_MODEL,
-    REMARK_4_4_CONTEXTS,
-    FOOTNOTE_2,
-    OPEN_PROBLEM,
-)
+ITEMS = listed(globals())

@@ -1,9 +1,9 @@
-"""How few parameters can tell N inputs apart in every way: lower bounds by counting sign patterns.
+"""The fewest parameters that give N inputs any labels: lower bounds by counting sign patterns.
 
 Paper        kajitsuka2025, Theorems 4.2 (B.2) and 4.3 (B.3), Lemma B.4, eq. (90) to (96). Lemma B.4
              is from goldberg1995.
-Statement    A ReLU network of W parameters has so few sign patterns on N inputs that W is at least
-             of the order of sqrt(N) if it can give them any labels.
+Statement    A ReLU network of W parameters that can give N inputs any labels has at least the order
+             of sqrt(N) parameters: fewer have too few sign patterns.
 Assumptions  A1  Sizes are at least 1.
              A2  ReLU; attention is hard or uniform, or all tokens of a sequence are the same
                  (Theorem 4.2: softmax is then uniform).
@@ -53,7 +53,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..sizes import check
+from ..assumptions import check
 
 ROUNDING = 1 + 1e-12  # of a few operations in doubles: limits are never too large
 LOG_8E = 3 + math.log2(math.e)
@@ -107,7 +107,7 @@ def uniform_attention(contexts: int, vocabulary: int) -> int:
 
 
 def theorem_4_2_points(parameters: int, units: int | None = None) -> int:
-    """The most sequences of one repeated token that so many parameters of eq. (4) can shatter.
+    """The most sequences of one repeated token that W parameters of eq. (4) can shatter.
 
     With fewer hidden units than these parameters allow there are fewer.
     """
@@ -120,7 +120,7 @@ def theorem_4_2_points(parameters: int, units: int | None = None) -> int:
 def theorem_4_3(sequences: int, length: int, labels: int | None = None) -> int:
     """The fewest parameters of eq. (4) with hard attention, whatever their sizes.
 
-    For any labels of so many tokens of N sequences; by default of all n N.
+    For any labels of this many tokens of N sequences; by default of all n N.
 
     >>> [theorem_4_3(10**k, 10) for k in (2, 4, 6)]
     [19, 175, 1578]
@@ -141,7 +141,7 @@ def eq_90(blocks: Blocks, sequences: int, length: int) -> float:
 
     If there are as many parameters as labelled tokens, Lemma B.4 does not apply (D1): infinite.
     """
-    _check_blocks(blocks)
+    check(**{name: (size, int(name != "heads")) for name, size in blocks._asdict().items()})
     check(sequences=(sequences, 1), length=(length, 1))
     m, H, s, q, L, d = blocks
     W, nN = blocks.parameters, length * sequences
@@ -189,8 +189,3 @@ def _least(holds: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
-
-
-def _check_blocks(blocks: Blocks) -> None:
-    check(**{name: (size, 1) for name, size in blocks._asdict().items() if name != "heads"})
-    check(heads=(blocks.heads, 0))

@@ -8,7 +8,7 @@ Assumptions  A1  Sizes of a decoder of one layer (eq. (2)), and two tokens at le
 Guarantee    G1  n' = floor(k / (omega - 1)) + 1 contexts of T tokens, and their prefixes: no more
                  contexts than the theorem allows.
              G2  Every token follows each of the n' contexts.
-Departures   D1  k contains T, which is the fixed point (bounds/madden2024.py).
+Departures   D1  k contains T, which is the fixed point (capacity.py).
              D2  The theorem needs targets outside the closure of what the model reaches. That set
                  has measure 0, so that random targets are outside with probability 1; counts only
                  come near to them. Nothing is proved of one dataset.
@@ -16,7 +16,6 @@ Notation     k parameters, omega vocabulary, n' contexts of the full length, T l
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...data.dataset import Dataset, Ints
 from ...data.numbering import number
@@ -48,14 +47,17 @@ def adversarial(
     neurons: int = 4,
     seed: int = 0,
 ) -> Dataset:
-    """The contexts of Theorem 1 and how often each token follows, for a decoder of these sizes.
+    """The contexts of Theorem 1 and the counts of their next tokens, for a decoder of these sizes.
 
     The contexts are the first n' words of T letters, in alphabetical order.
     """
     head = dimension if head_dimension is None else head_dimension
     sizes = {"vocabulary": vocabulary, "dimension": dimension, "heads": heads}
     sizes |= {"head_dimension": head, "neurons": neurons}
-    _check(seed, **sizes)
+    for name, value in {**sizes, "seed": seed}.items():  # A1
+        least = {"vocabulary": 2, "seed": 0}.get(name, 1)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ByheartError(f"{name} must be an integer of {least} or more, not {value!r}.")
     _, found = theorem(**sizes)
     if found.contexts * vocabulary > MOST:
         raise ByheartError(
@@ -69,20 +71,14 @@ def adversarial(
     return _dataset(words, counts)
 
 
-def _check(seed: int, **sizes: int) -> None:
-    """A1."""
-    for name, value in {**sizes, "seed": seed}.items():
-        least = {"vocabulary": 2, "seed": 0}.get(name, 1)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            said = name.replace("_", "-")
-            raise ByheartError(f"{said} is an integer of {least} or more, not {value!r}.")
-
-
 def _dataset(words: Ints, counts: Ints) -> Dataset:
-    """A row for every prefix and token that follows it, the shortest prefixes first."""
+    """One row per prefix and next token, the shortest prefixes first; words are sorted."""
     inputs, labels, totals = [], [], []
     for size in range(1, words.shape[1]):
-        first, group = _prefixes(words[:, : size + 1])
+        prefixes = words[:, : size + 1]
+        new = np.ones(len(words), bool)
+        new[1:] = (prefixes[1:] != prefixes[:-1]).any(axis=1)
+        first, group = np.flatnonzero(new), np.cumsum(new) - 1
         inputs.append(words[first, :size])
         labels.append(words[first, size])
         totals.append(np.bincount(group, counts.sum(axis=1)).astype(np.int64))
@@ -99,10 +95,3 @@ def _dataset(words: Ints, counts: Ints) -> Dataset:
         label_names=tuple(range(counts.shape[1])),
         counts=np.concatenate(totals),
     )
-
-
-def _prefixes(words: Ints) -> tuple[NDArray, Ints]:
-    """The first word with each beginning, and the beginning of each word; words are sorted."""
-    new = np.ones(len(words), bool)
-    new[1:] = (words[1:] != words[:-1]).any(axis=1)
-    return np.flatnonzero(new), np.cumsum(new) - 1

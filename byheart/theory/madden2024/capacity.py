@@ -29,7 +29,7 @@ Notation     k parameters, omega vocabulary, n contexts, n' interpolated ones, T
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..sizes import check
+from ..assumptions import check
 
 DEFINITION_1 = (
     "The memory capacity is the largest n such that the model gives any n distinct contexts any "
@@ -53,18 +53,18 @@ class Adversarial(NamedTuple):
 
 
 def lemma_1(parameters: int, outputs: int) -> int:
-    """The contexts for which all distributions can be reached are at most so many.
+    """The most contexts for which all distributions can be reached.
 
     >>> lemma_1(parameters=100, outputs=5)
     25
     """
-    _check(outputs, parameters=(parameters, 0))
+    check(vocabulary=(outputs, 2), parameters=(parameters, 0))
     return parameters // (outputs - 1)
 
 
 def lemma_1_parameters(contexts: int, outputs: int) -> int:
-    """The fewest parameters of a model that reaches all distributions of so many contexts."""
-    _check(outputs, contexts=(contexts, 1))
+    """The fewest parameters of a model that reaches all distributions of these contexts."""
+    check(vocabulary=(outputs, 2), contexts=(contexts, 1))
     return contexts * (outputs - 1)
 
 
@@ -84,7 +84,7 @@ def theorem_1(parameters: int, outputs: int) -> Adversarial:
 
 def theorem_1_limit(parameters: int, outputs: int) -> int:
     """floor((2 + 1 / (omega - 1)) k / (omega - 1)) + 1, exactly."""
-    _check(outputs, parameters=(parameters, 0))
+    check(vocabulary=(outputs, 2), parameters=(parameters, 0))
     return (2 * outputs - 1) * parameters // (outputs - 1) ** 2 + 1
 
 
@@ -93,7 +93,7 @@ def theorem_1_parameters(contexts: int, outputs: int) -> int:
 
     The least k with theorem_1_limit(k) > n, which grows with k.
     """
-    _check(outputs, contexts=(contexts, 1))
+    check(vocabulary=(outputs, 2), contexts=(contexts, 1))
     return -(-contexts * (outputs - 1) ** 2 // (2 * outputs - 1))
 
 
@@ -120,14 +120,16 @@ def parameters(
     >>> parameters(vocabulary=10, length=4, dimension=3, heads=2, head_dimension=1, width=20)
     346
     """
-    _check(vocabulary, length=(length, 1), dimension=(dimension, 1), width=(width, 1))
+    check(
+        vocabulary=(vocabulary, 2), length=(length, 1), dimension=(dimension, 1), width=(width, 1)
+    )
     check(heads=(heads, 1), head_dimension=(head_dimension, 1))
     omega, T, d, m = vocabulary, length, dimension, width
     return omega * m + m * (d + 1) + 4 * heads * head_dimension * d + (omega + T) * d
 
 
 def theorem_5_parameters(contexts: int, union: int, length: int) -> int:
-    """Enough for any distributions of so many contexts: m = n, d = 1, one head (G2).
+    """Enough for any distributions of these contexts: m = n, d = 1, one head (G2).
 
     The paper has one vocabulary for what is read and what follows: the union of both.
     """
@@ -135,16 +137,12 @@ def theorem_5_parameters(contexts: int, union: int, length: int) -> int:
 
 
 def theorem_7_parameters(contexts: int, union: int, length: int) -> int:
-    """The same with a weighted sum of tokens, of T weights, in the place of attention."""
-    _check(union, contexts=(contexts, 1), length=(length, 1))
+    """The same with a weighted sum of tokens, of T weights, in place of attention."""
+    check(vocabulary=(union, 2), contexts=(contexts, 1), length=(length, 1))
     return contexts * (union + 2) + union + length
 
 
 def ratio(parameters: int, outputs: int, width: int) -> float:
     """Lemma 1 over Theorem 5, k / ((omega - 1) m): eq. (3) if k is that of eq. (2)."""
-    _check(outputs, parameters=(parameters, 0), width=(width, 1))
+    check(vocabulary=(outputs, 2), parameters=(parameters, 0), width=(width, 1))
     return parameters / ((outputs - 1) * width)
-
-
-def _check(outputs: int, **sizes: tuple[int, int]) -> None:
-    check(vocabulary=(outputs, 2), **sizes)

@@ -1,4 +1,7 @@
-"""Theorems 2, 3, 4 and 6 of madden2024, checked for what a user gives.
+"""Theorems 2, 3, 4 and 6 of madden2024, checked for given vectors and contexts.
+
+In exact arithmetic or rigorous balls, never in floats. One function per theorem: whether its
+conclusion holds, and on what evidence.
 
 Paper        madden2024, Theorems 2, 3, 4 and 6.
 Statement    psi(a b^T) has as much rank and Kruskal rank as its size and psi allow, for generic a;
@@ -24,6 +27,7 @@ Notation     psi activation, a in R^m, b in R^n, K support of psi; z token value
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -31,15 +35,36 @@ from itertools import product
 from flint import fmpq_mat, nmod_mat
 
 from ...errors import AssumptionError, ByheartError
-from ..check import Check
 from .balls import FUNCTIONS, Real, exact
 from .exponentials import separated
-from .kruskal import PRIME, Powers, kruskal
-from .minors import Minors, always_dependent, spanning
+from .kruskal import PRIME, Minors, Powers, always_dependent, kruskal, spanning
 
 Context = tuple[int, ...]
 DECIDED = 60  # rows or columns up to which ranks are computed over the rationals
 CONTEXTS = 100_000
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a theorem's conclusion holds.
+
+    evidence      "proved": by exact arithmetic or rigorous balls; "sampled": for a sample of the
+                  columns; "refuted": it is false, exactly; None: the precision did not decide
+    detail        one sentence
+    rank          of the matrix, if known
+    kruskal_rank  the largest r such that any r columns are linearly independent, if known
+    pair          two contexts with equal values, or one whose value is zero
+    """
+
+    evidence: str | None
+    detail: str
+    rank: int | None = None
+    kruskal_rank: int | None = None
+    pair: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return self.evidence in ("proved", "sampled")
 
 
 def theorem_2(
@@ -54,9 +79,9 @@ def theorem_2(
     left, right = _vectors(a, b)
     terms = {k: c for k, c in zip(psi, exact(psi.values()), strict=True) if c}
     if not terms or min(psi) < 0:
-        raise AssumptionError("psi must be a polynomial that is not zero")
+        raise AssumptionError("psi must be a polynomial that is not zero.")
     if not all(x.denominator % PRIME for x in (*left, *right, *terms.values())):
-        raise AssumptionError(f"{PRIME} must divide no denominator")
+        raise AssumptionError(f"{PRIME} must not divide any denominator.")
     powers = Powers(terms, left, right)
     wanted = min(len(a), len(b), len(powers.support))
     rank = powers.modular().rank()
@@ -65,7 +90,10 @@ def theorem_2(
             return Check(None, f"the rank modulo {PRIME} is {rank}, and over Q at least that")
         rank = powers.exact().rank()
     if rank < wanted:
-        return Check("refuted", _too_low(rank, wanted, powers), rank)
+        # by Cauchy-Binet the rank for generic a is min(m, rank of [b_j^k])
+        generic = min(len(a), powers.vandermonde().rank())
+        why = f"for no a is it above {generic}" if generic < wanted else "this a is not generic"
+        return Check("refuted", f"the rank is {rank}, not {wanted}: {why}", rank)
     if wanted == len(b):  # all columns are independent
         return _ranks(rank, rank, wanted, True)
     found, complete = kruskal(len(b), wanted, _Independent(powers), seed)
@@ -90,13 +118,6 @@ class _Independent:
         return self.powers.exact().tolist()
 
 
-def _too_low(rank: int, wanted: int, powers: Powers) -> str:
-    """Why: by Cauchy-Binet the rank for generic a is min(m, rank of [b_j^k])."""
-    generic = min(len(powers.a), powers.vandermonde().rank())
-    why = f"for no a is it above {generic}" if generic < wanted else "this a is not generic"
-    return f"the rank is {rank}, not {wanted}: {why}"
-
-
 def _ranks(rank: int, found: int, wanted: int, complete: bool) -> Check:
     if found < wanted:
         known = found if complete else None
@@ -114,7 +135,7 @@ def theorem_3(activation: str, a: Sequence[Real], b: Sequence[Real], seed: int =
     "refuted": some columns are dependent whatever a is (D2).
     """
     if activation not in FUNCTIONS:
-        raise ByheartError(f"activation is one of {', '.join(FUNCTIONS)}, not {activation!r}")
+        raise ByheartError(f"activation must be one of {', '.join(FUNCTIONS)}, not {activation!r}.")
     a, b = _vectors(a, b)
     wanted = min(len(a), len(b))
     minors = Minors(activation, a, b, seed)
@@ -139,7 +160,7 @@ def theorem_4(
     """Whether attention with d = 1 gives distinct numbers, none zero, to these contexts.
 
     Default: to all contexts of 1 to len(u) tokens. f(z, u, alpha) = <x, softmax(x x_t)> with
-    x = z[alpha] + u[1 : t]. Balls tell values apart; where they do not, the argument of the paper
+    x = z[alpha] + u[1 : t]. Balls separate values; where they do not, the argument of the paper
     decides whether two values are equal (see exponentials.py). So it is proved or refuted.
     """
     z, u = exact(z), exact(u)
@@ -178,16 +199,16 @@ def _contexts(
     """The contexts given, if A2 holds, or all of them."""
     count = sum(len(z) ** t for t in range(1, len(u) + 1)) if contexts is None else len(contexts)
     if count > CONTEXTS:
-        raise AssumptionError(f"there are more than {CONTEXTS:,} contexts: name fewer")
+        raise AssumptionError(f"there are more than {CONTEXTS:,} contexts; give fewer.")
     if contexts is None:
         return [c for t in range(1, len(u) + 1) for c in product(range(len(z)), repeat=t)]
     found = [tuple(context) for context in contexts]
     if len(set(found)) < len(found):
-        raise AssumptionError("A2 fails: a context occurs twice; name each once")
+        raise AssumptionError("A2 fails: a context occurs twice; give each once.")
     for context in found:
         if not 1 <= len(context) <= len(u) or not all(0 <= g < len(z) for g in context):
             raise AssumptionError(
-                f"A2 fails: {context} is not 1 to {len(u)} tokens from 0 to {len(z) - 1}"
+                f"A2 fails: {context} is not 1 to {len(u)} tokens from 0 to {len(z) - 1}."
             )
     return found
 
@@ -195,7 +216,7 @@ def _contexts(
 def _vectors(a: Sequence[Real], b: Sequence[Real]) -> tuple[list[Fraction], list[Fraction]]:
     left, right = exact(a), exact(b)
     if not left or not right:
-        raise AssumptionError("a and b must have an entry each")
+        raise AssumptionError("a and b must have at least one entry each.")
     if 0 in right or len(set(right)) < len(right):
-        raise AssumptionError("A1 fails: the entries of b must be distinct and not zero")
+        raise AssumptionError("A1 fails: the entries of b must be distinct and not zero.")
     return left, right

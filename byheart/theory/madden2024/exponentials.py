@@ -23,8 +23,8 @@ BITS = 128, 512, 2048  # of the balls
 def separated(rows: Sequence[Values]) -> tuple[int, ...] | None:
     """None if the values of attention are distinct and not zero; else a place or two where not.
 
-    Balls of more and more bits tell most values apart. What they leave together is compared: the
-    neighbours at once, as equal values are soon among them, and in the end all pairs.
+    Balls of more and more bits separate most values. Those that they do not are compared: first
+    the neighbours, as equal values are soon among them, and in the end all pairs.
     """
     groups = [list(range(len(rows)))]
     for bits in BITS:

@@ -1,6 +1,6 @@
 """The rows of madden2024."""
 
-from ..item import Assumption, Item
+from ..item import Assumption, Item, listed
 from ..question import ANALYTIC
 from .capacity import (
     lemma_1,
@@ -36,7 +36,7 @@ NO_POLYNOMIAL = Assumption(
 )
 
 LEMMA_1 = Item(
-    PAPER, "Lemma 1", "model", "theorem", "at_most", "contexts", "k / (ω - 1)", lemma_1,
+    PAPER, "Lemma 1", "architecture", "theorem", "at_most", "contexts", "k / (ω - 1)", lemma_1,
     remark="Memory capacity: contexts that can have any distributions.",
 )  # fmt: skip
 LEMMA_1_DATA = Item(
@@ -49,7 +49,7 @@ LEMMA_2 = Item(
     remark="Cross-entropy, summed over all predictions; no model has less.",
 )  # fmt: skip
 THEOREM_1 = Item(
-    PAPER, "Theorem 1", "model", "theorem", "at_most", "contexts",
+    PAPER, "Theorem 1", "architecture", "theorem", "at_most", "contexts",
     "(2 + 1 / (ω - 1)) k / (ω - 1) + 1",
     lambda parameters, outputs: theorem_1(parameters, outputs).limit, (DEFINABLE, LONG_ENOUGH),
     "Some data counted from documents, with no more contexts, is not memorised.",
@@ -60,7 +60,7 @@ THEOREM_1_DATA = Item(
     "Fewer fail on some data of no more contexts, counted from documents.", 1,
 )  # fmt: skip
 THEOREM_5 = Item(
-    PAPER, "Theorem 5", "model", "theorem", "at_least", "contexts", "Ω(k / (ω - 1))",
+    PAPER, "Theorem 5", "architecture", "theorem", "at_least", "contexts", "Ω(k / (ω - 1))",
     lambda width: width, (ONE_LAYER, SOFTMAX, NO_POLYNOMIAL),
     "Memory capacity: as many as neurons.",
 )  # fmt: skip
@@ -72,28 +72,17 @@ THEOREM_5_DATA = Item(
 THEOREM_7_DATA = Item(
     PAPER, "Theorem 7", "data", "theorem", "at_most", DISTRIBUTIONS, "O(ω n)",
     theorem_7_parameters, (),
-    "Enough with a weighted sum of tokens in the place of attention.", 1,
+    "Enough with a weighted sum of tokens in place of attention.", 1,
 )  # fmt: skip
 EMPIRICAL = Item(
-    PAPER, "Lemma 2 applied to Theorem 5", "model", "theorem", "at_least", "contexts",
+    PAPER, "Lemma 2 applied to Theorem 5", "architecture", "theorem", "at_least", "contexts",
     "Ω(k / (ω - 1))", lambda width: width, (ONE_LAYER, SOFTMAX, NO_POLYNOMIAL),
-    "The infimum of the loss is the entropy, for all data of so many contexts.",
+    "The infimum of the loss is the entropy, for all data of this many contexts.",
 )  # fmt: skip
 RATIO = Item(
-    PAPER, "eq. (3)", "model", "theorem", "at_most", "upper / lower bound",
+    PAPER, "eq. (3)", "architecture", "theorem", "at_most", "upper / lower bound",
     "1 + (d + 2) / (ω - 1) + ...", ratio, (ONE_LAYER, SOFTMAX, NO_POLYNOMIAL),
     "Lemma 1 over Theorem 5.",
 )  # fmt: skip
 
-ITEMS = (
-    LEMMA_1,
-    LEMMA_1_DATA,
-    LEMMA_2,
-    THEOREM_1,
-    THEOREM_1_DATA,
-    THEOREM_5,
-    THEOREM_5_DATA,
-    THEOREM_7_DATA,
-    EMPIRICAL,
-    RATIO,
-)
+ITEMS = listed(globals())

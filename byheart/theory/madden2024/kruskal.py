@@ -1,16 +1,21 @@
-"""Exact ranks of psi(a b^T) for a polynomial psi, and Kruskal ranks of any matrix of columns."""
+"""Ranks of psi(a b^T): exact for a polynomial psi, by minors in balls for others; Kruskal ranks."""
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from flint import fmpq, fmpq_mat, nmod, nmod_mat
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat, nmod, nmod_mat
+
+from .balls import FUNCTIONS, ball
 
 PRIME = 2**61 - 1
-SUBSETS = 20_000  # sets of columns that are all looked at; of more, a sample
+SUBSETS = 20_000  # sets of columns that are all tried; of more, a sample
 SAMPLE = 200
+TRIES = 20  # minors computed to find one that is not zero
+# by activation, the columns -b beside b that the others do not span (see spanning)
+SYMMETRY = {"tanh": 0, "arctan": 0, "erf": 0, "cos": 0, "logistic": 1, "gelu": 1}
 
 
 class Powers:
@@ -71,18 +76,70 @@ def kruskal(
 ) -> tuple[int, bool]:
     """The largest r <= most such that any r columns are independent, and if all sets were tried.
 
-    If the columns are too many to try every set, no dependent set of a sample was found.
+    If there are too many sets, no dependent one was found in a sample.
     """
     for size in range(most, 0, -1):
-        sets, complete = _subsets(columns, size, seed)
+        complete = math.comb(columns, size) <= SUBSETS
+        sets: Iterable[tuple[int, ...]] = combinations(range(columns), size)
+        if not complete:
+            draw = random.Random(seed)
+            sets = (tuple(draw.sample(range(columns), size)) for _ in range(SAMPLE))
         if all(independent(chosen) for chosen in sets):
             return size, complete
     return 0, True
 
 
-def _subsets(columns: int, size: int, seed: int) -> tuple[Iterator[tuple[int, ...]], bool]:
-    """All sets of so many columns, or a sample of them; and whether that is all."""
-    if math.comb(columns, size) <= SUBSETS:
-        return combinations(range(columns), size), True
-    draw = random.Random(seed)
-    return (tuple(draw.sample(range(columns), size)) for _ in range(SAMPLE)), False
+def spanning(activation: str, b: Sequence[Fraction]) -> list[int]:
+    """Columns of psi(a b^T) that span all others, for every a.
+
+    Of a pair b, -b one column is the other up to its sign (tanh, arctan, erf, cos), or up to its
+    sign and a multiple of a column that is the same for all pairs: of ones for logistic, as
+    psi(x) + psi(-x) = 1, and a for GELU, as psi(x) - psi(-x) = x. There the first pair spans it.
+    """
+    mirrored = [j for j, y in enumerate(b) if -y in b[:j]] if activation in SYMMETRY else []
+    dropped = set(mirrored[SYMMETRY.get(activation, 0) :])
+    return [j for j in range(len(b)) if j not in dropped]
+
+
+def always_dependent(activation: str, b: Sequence[Fraction]) -> int | None:
+    """How many columns, at least, are dependent for every a: those of a pair, or of two pairs."""
+    if len(spanning(activation, b)) == len(b):
+        return None
+    return 2 + 2 * SYMMETRY[activation]
+
+
+class Minors:
+    """The minors of psi(a b^T), in balls of 16 bits per row or column and 100 more, or of more."""
+
+    def __init__(
+        self, activation: str, a: Sequence[Fraction], b: Sequence[Fraction], seed: int
+    ) -> None:
+        self.function, self.a, self.b = FUNCTIONS[activation], a, b
+        self.draw = random.Random(seed)
+        bits = 16 * min(len(a), len(b)) + 100
+        self.precisions = bits, 2 * bits, 4 * bits
+        self.tables: dict[int, list[list[arb]]] = {}
+
+    def nonzero(self, columns: Sequence[int]) -> bool:
+        """Whether some minor of these columns, as large as can be, is proved not to be zero.
+
+        First that of the first rows and columns, then others at random.
+        """
+        size = min(len(self.a), len(columns))
+        larger = size < len(self.a) or size < len(columns)
+        for bits in self.precisions:
+            with ctx.workprec(bits):
+                if bits not in self.tables:
+                    right = [ball(y) for y in self.b]
+                    psi = [[self.function(ball(x) * y) for y in right] for x in self.a]
+                    self.tables[bits] = psi
+                rows: Sequence[int] = range(size)
+                places = columns[:size]
+                for i in range(1 + TRIES * larger):
+                    if i:
+                        rows = self.draw.sample(range(len(self.a)), size)
+                        places = self.draw.sample(columns, size)
+                    minor = [[self.tables[bits][r][c] for c in places] for r in rows]
+                    if arb_mat(minor).det() != 0:
+                        return True
+        return False
