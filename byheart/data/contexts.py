@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AssumptionError, ByheartError
+from .arrays import blocks, number, offsets, places, take
 from .dataset import Dataset, Ints
-from .numbering import number
-from .ragged import blocks, offsets, places, take
 
 Hashes = NDArray[np.uint64]
 SHOWN = 8

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
+from .arrays import number, number_rows, offsets, take
 from .contexts import Contexts, contexts, occurring
 from .dataset import Dataset, Ints
-from .numbering import number, number_rows
-from .ragged import offsets, take
 from .readers import jsonl
 from .readers import npz as archive
 

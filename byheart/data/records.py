@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import ByheartError
 from . import values
+from .arrays import number_rows, offsets
 from .dataset import Dataset, Ints, beyond_float
-from .numbering import number_rows
-from .ragged import offsets
 from .values import Fault
 
 Row = tuple  # (input, label, count) as JSON would give them

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
+from .arrays import offsets, take
 from .contexts import Contexts, tally
 from .dataset import Dataset, Ints
-from .ragged import offsets, take
 
 Floats = NDArray[np.float64]
 Word = str | int

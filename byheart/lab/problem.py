@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.arrays import take
 from ..data.contexts import contexts, tally
 from ..data.dataset import Dataset
-from ..data.ragged import take
 from ..data.targets import Targets, targets
 from ..errors import ByheartError
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..data.arrays import offsets
 from ..data.contexts import contexts
 from ..data.dataset import Dataset
-from ..data.ragged import offsets
 from ..data.targets import Floats, Targets, Word, over
 from ..errors import ByheartError
 from ..softmax.decoder import Decoder

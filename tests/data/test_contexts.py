@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.data import arrays
 from byheart.data import contexts as module
-from byheart.data import ragged
 from byheart.data.contexts import contexts, resolve, subset, tally
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
@@ -72,7 +72,7 @@ def test_groups_like_a_dictionary(positions, last, table):
 
 @pytest.mark.parametrize(("positions", "last"), VIEWS)
 def test_groups_in_small_blocks(monkeypatch, positions, last):
-    monkeypatch.setattr(ragged, "BLOCK", 3)
+    monkeypatch.setattr(arrays, "BLOCK", 3)
     rng = np.random.default_rng(0)
     table = [
         (list("abc"[i] for i in rng.integers(0, 3, rng.integers(1, 7))), 0, 1) for _ in range(300)

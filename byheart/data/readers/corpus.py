@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from ...errors import ByheartError
 from ...machine.memory import require
+from ..arrays import number, offsets, take
 from ..dataset import Dataset, Ints
 from ..documents import Documents
-from ..numbering import number
-from ..ragged import offsets, take
 from . import text
 from .window import Corpus, smallest_window
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...errors import ByheartError
 from ...machine.files import replacing
+from ..arrays import number, number_rows
 from ..dataset import Dataset
-from ..numbering import number, number_rows
 from ..values import Fault, finite
 
 DAMAGED = (

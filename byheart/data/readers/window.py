@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arrays import number
 from ..dataset import Ints
-from ..numbering import number
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..arrays import number, number_rows
 from ..contexts import Contexts, Tally, contexts, tally
 from ..dataset import Dataset, Ints
-from ..numbering import number, number_rows
 from .summary import Histogram, Summary
 
 
