@@ -1,6 +1,5 @@
 """compare: every construction and bound for a dataset, side by side."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,21 +65,18 @@ def compare(
 
 def counts_of(text: str) -> list[int]:
     """The numbers of a list like 100,1000, increasing."""
-    words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"[0-9]{1,12}", word) and int(word) for word in words):
-        raise ByheartError(
-            f"--sweep is a list of positive whole numbers like 100,1000, not {text!r}."
-        )
-    return sorted({int(word) for word in words})
+    from ..data.values import integer_list
+
+    return integer_list(text, "sweep", "100,1000")
 
 
 def _step(dataset: "Dataset", count: int, choice: "Choice", models: "Models", watch: Watch) -> dict:
     """The rows of the first `count` sequences."""
-    from ..compiler.comparing import beginning, compare
+    from ..compiler.comparing import compare
     from ..theory import Question
     from .facts import dataset_facts
 
-    part = dataset if count == len(dataset) else beginning(dataset, count)
+    part = dataset if count == len(dataset) else dataset.prefix(count)
     facts = dataset_facts(part)
     watch.stage("comparing")
     others = [row(name, model, part) for name, model in models.items()]

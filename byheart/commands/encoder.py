@@ -1,6 +1,5 @@
 """encoder: how near to the data any model of dimension d can come."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,12 +53,9 @@ def encoder(
 
 def dimensions_of(text: str) -> list[int]:
     """The numbers of a list like 2,5,10."""
-    words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"[0-9]{1,9}", word) and int(word) for word in words):
-        raise ByheartError(
-            f"--dimensions is a list of positive whole numbers like 2,5,10, not {text!r}."
-        )
-    return sorted({int(word) for word in words})
+    from ..data.values import integer_list
+
+    return integer_list(text, "dimensions", "2,5,10")
 
 
 def _check_gap(gap: float) -> None:
@@ -74,14 +70,14 @@ def _check_gap(gap: float) -> None:
 def _targets(dataset: "Dataset") -> "Targets":
     """What follows each ordered context; refused where nothing does."""
     from ..data.contexts import contexts
-    from ..data.targets import has_vocabulary, targets
+    from ..data.targets import targets
 
     if dataset.every:
         raise AssumptionError(
             "an encoder gives a sequence one distribution, and in this data every token has a "
             "label; use data with a label a sequence"
         )
-    if not has_vocabulary(dataset):
+    if not dataset.has_vocabulary:
         raise AssumptionError(
             "an encoder reads words or integers, and this data has tokens that are neither; "
             "number them"

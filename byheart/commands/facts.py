@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ..theory import Data, Model
 
 BITS = 32
-BLOCK = 1 << 22  # tokens
 MAY_BE_ZERO = ("heads", "width")
 
 
@@ -68,21 +67,10 @@ def _of_dataset(dataset: "Dataset") -> dict:
 
 def _of_documents(documents: "Documents") -> dict:
     """Any token of a document may follow."""
+    from ..data.documents import distinct_tokens
+
     found = {"length": longest_context(documents), "union": distinct_tokens(documents)}
     return {**found, "dimension": 1, "every": False, "padded": found["length"] > 1}
-
-
-def distinct_tokens(documents: "Documents") -> int:
-    """Without the mark that ends a document."""
-    import numpy as np
-
-    ids = documents.ids
-    seen = np.zeros(int(ids.max()) + 1, np.bool_)
-    for start in range(0, len(ids), BLOCK):
-        seen[ids[start : start + BLOCK]] = True
-    if documents.separator is not None and documents.separator < len(seen):
-        seen[documents.separator] = False
-    return int(seen.sum())
 
 
 def longest_context(documents: "Documents") -> int:

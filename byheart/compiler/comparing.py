@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 
 from ..constructions import ALL
 from ..constructions.base import Construction, Options, Report
-from ..data.contexts import occurring
 from ..data.dataset import Dataset
 from ..errors import ByheartError
 from ..theory import Question, answers
@@ -173,18 +172,3 @@ def _association(found: Association, conflicts: bool) -> Row:
     if not found.exact:
         return replace(row, reason=f"only an order: {found.formula}.")
     return replace(row, parameters=found.parameters, reason=f"{found.formula}.")
-
-
-def beginning(dataset: Dataset, count: int) -> Dataset:
-    """The first so many sequences, with the tokens and labels that occur in them."""
-    end = int(dataset.starts[count])
-    labels = end if dataset.every else count
-    return occurring(
-        replace(
-            dataset,
-            ids=dataset.ids[:end],
-            starts=dataset.starts[: count + 1],
-            labels=dataset.labels[:labels],
-            counts=dataset.counts[:count],
-        )
-    )

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..constructions.base import Report
 from ..data.dataset import Dataset
-from ..errors import AssumptionError, ByheartError
+from ..data.values import integer_list
+from ..errors import AssumptionError
 from ..models.model import Model
 from .compiling import compile, find
 
@@ -103,9 +104,4 @@ def _size(model: Model) -> dict:
 
 def limits_of(text: str) -> list[int]:
     """The numbers of a list like 16,24,32."""
-    words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"[0-9]{1,9}", word) and int(word) for word in words):
-        raise ByheartError(
-            f"--bits is a list of positive whole numbers like 16,24,32, not {text!r}."
-        )
-    return sorted({int(word) for word in words})
+    return integer_list(text, "bits", "16,24,32")

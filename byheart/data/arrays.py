@@ -1,4 +1,4 @@
-"""Arrays of integers: values numbered in sorted order, and sequences of different lengths."""
+"""Arrays: values numbered in sorted order, and sequences of different lengths in one array."""
 
 from collections.abc import Iterator
 
@@ -20,10 +20,10 @@ def number(values: NDArray) -> tuple[NDArray, Ints]:
         low, high = int(values.min()), int(values.max())
         if high - low < 4 * len(values) + 1024:
             shifted = values.astype(np.int64) - low
-            occurs = np.zeros(high - low + 1, bool)
-            occurs[shifted] = True
-            distinct = (np.flatnonzero(occurs) + low).astype(values.dtype)
-            return distinct, (np.cumsum(occurs, dtype=np.int64) - 1)[shifted]
+            marks = np.zeros(high - low + 1, bool)
+            marks[shifted] = True
+            distinct = (np.flatnonzero(marks) + low).astype(values.dtype)
+            return distinct, (np.cumsum(marks, dtype=np.int64) - 1)[shifted]
     distinct, places = np.unique(values, return_inverse=True)
     return distinct, places.astype(np.int64, copy=False)
 
@@ -48,6 +48,21 @@ def number_rows(rows: NDArray) -> tuple[NDArray, Ints]:
     member = np.empty(int(numbers.max(initial=-1)) + 1, np.int64)
     member[numbers] = np.arange(len(rows))
     return rows[member], numbers
+
+
+def occurs(values: NDArray) -> NDArray[np.bool_]:
+    """Which of the numbers 0, 1, ..., values.max() are among the values, at least one."""
+    result = np.zeros(int(values.max()) + 1, np.bool_)
+    rows = max(1, BLOCK // max(1, values[0].size))
+    for start in range(0, len(values), rows):
+        result[values[start : start + rows]] = True
+    return result
+
+
+def beyond_float(integers: Ints) -> bool:
+    """Whether some integer is not an IEEE double (2^63 - 1 rounds up to 2^63, hence the clip)."""
+    rounded = np.minimum(integers.astype(np.float64), 2.0**63 - 1024)
+    return bool((rounded.astype(np.int64) != integers).any())
 
 
 def offsets(lengths: NDArray) -> Ints:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data.contexts import occurring, subset
 from ..data.dataset import Dataset
 from ..data.targets import Divergences, Targets
 from ..errors import ByheartError
@@ -103,7 +102,7 @@ def verify(
     if sample is not None and sample < whole:
         random = np.random.default_rng(seed)
         kept = np.sort(random.choice(whole, sample, replace=False))
-        dataset = occurring(subset(dataset, kept))  # only their tokens need to be evaluated
+        dataset = dataset.subset(kept).occurring()  # only their tokens need to be evaluated
     if dataset.every != model.network.every:
         raise ByheartError(_unlike(model.network.every))
     if model.network.input.padding is not None and not dataset.lengths.all():

@@ -11,9 +11,9 @@ import pytest
 
 from byheart.cli import main
 from byheart.commands.bounds import bounds
-from byheart.commands.facts import data_facts, distinct_tokens, longest_context
+from byheart.commands.facts import data_facts, longest_context
 from byheart.compiler.compiling import compile
-from byheart.data.documents import Documents
+from byheart.data.documents import Documents, distinct_tokens
 from byheart.data.load import from_rows, write_jsonl
 from byheart.data.statistics import statistics
 

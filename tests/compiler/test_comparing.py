@@ -9,7 +9,7 @@ from byheart.cli import main
 from byheart.commands.compare import compare as command
 from byheart.commands.compare import counts_of
 from byheart.commands.facts import dataset_facts
-from byheart.compiler.comparing import Choice, Row, beginning, bound_rows, compare, named, ordered
+from byheart.compiler.comparing import Choice, Row, bound_rows, compare, named, ordered
 from byheart.compiler.compiling import compile, orders, prepare
 from byheart.constructions import ALL
 from byheart.constructions.base import Options
@@ -171,7 +171,7 @@ def test_bounds_are_those_of_the_data():
 @pytest.mark.parametrize("dataset", [words(3), tokens(9, length=2, labels=2)])
 def test_beginnings_are_datasets_of_their_own(dataset):
     for count in (1, 4, len(dataset)):
-        part = beginning(dataset, count)
+        part = dataset.prefix(count)
         rows = []
         for i in range(count):
             names = [dataset.label(k) for k in np.flatnonzero(dataset.owner == i)]

@@ -71,13 +71,13 @@ def test_written_and_counted(tmp_path, kind, vocabulary):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"sequences": 0}, "sequences is an integer of 1 or more, not 0"),
-        ({"length": 1}, "length is an integer of 2 or more, not 1"),
-        ({"vocabulary": 1}, "vocabulary is an integer of 2 or more, not 1"),
-        ({"exponent": -1.0}, "exponent is a number of 0 or more, not -1.0"),
-        ({"exponent": float("nan")}, "exponent is a number of 0 or more, not nan"),
-        ({"branching": 0}, "branching is an integer of 1 or more, not 0"),
-        ({"seed": -1}, "seed is an integer of 0 or more"),
+        ({"sequences": 0}, "sequences must be an integer of 1 or more, not 0"),
+        ({"length": 1}, "length must be an integer of 2 or more, not 1"),
+        ({"vocabulary": 1}, "vocabulary must be an integer of 2 or more, not 1"),
+        ({"exponent": -1.0}, "exponent must be a number of 0 or more, not -1.0"),
+        ({"exponent": float("nan")}, "exponent must be a number of 0 or more, not nan"),
+        ({"branching": 0}, "branching must be an integer of 1 or more, not 0"),
+        ({"seed": -1}, "seed must be an integer of 0 or more"),
     ],
 )
 def test_bad_options(options, reason):

@@ -93,13 +93,13 @@ def test_vocabulary_and_skew():
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"sequences": 0}, "sequences is an integer of 1 or more, not 0"),
-        ({"sequences": 5, "length": 0}, "length is an integer of 1 or more"),
-        ({"sequences": 5, "dimension": 1.5}, "dimension is an integer of 1 or more"),
-        ({"sequences": 5, "labels": True}, "labels is an integer of 1 or more"),
-        ({"sequences": 5, "vocabulary": -1}, "vocabulary is an integer of 1 or more"),
-        ({"sequences": 5, "seed": -1}, "seed is an integer of 0 or more"),
-        ({"sequences": 5, "skew": "flat"}, "skew is one of uniform, zipf, geometric"),
+        ({"sequences": 0}, "sequences must be an integer of 1 or more, not 0"),
+        ({"sequences": 5, "length": 0}, "length must be an integer of 1 or more"),
+        ({"sequences": 5, "dimension": 1.5}, "dimension must be an integer of 1 or more"),
+        ({"sequences": 5, "labels": True}, "labels must be an integer of 1 or more"),
+        ({"sequences": 5, "vocabulary": -1}, "vocabulary must be an integer of 1 or more"),
+        ({"sequences": 5, "seed": -1}, "seed must be an integer of 0 or more"),
+        ({"sequences": 5, "skew": "flat"}, "skew must be one of uniform, zipf, geometric"),
     ],
 )
 def test_bad_sizes(options, reason):

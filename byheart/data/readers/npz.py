@@ -1,4 +1,4 @@
-"""NumPy archives: `inputs` [N, n] or [N, n, d] and `labels` [N], or [N, n]: one a token."""
+"""NumPy archives: `inputs` [N, n] or [N, n, d] and `labels` [N], or [N, n]: one per token."""
 
 import struct
 import zipfile
@@ -33,11 +33,17 @@ DAMAGED = (
 
 def read(path: Path) -> Dataset:
     """The sequences of a .npz file; [N, n] holds numbers and [N, n, d] vectors."""
-    arrays = _arrays(path)
-    labels = arrays["labels"]
+    inputs, labels = _arrays(path)
     try:
-        inputs = _values(arrays["inputs"])
-        _check_labels(labels, inputs)
+        inputs = _values(inputs)
+        if labels.shape not in (inputs.shape[:1], inputs.shape[:2]):
+            raise Fault(
+                f'"labels" has the shape {labels.shape} and "inputs" {inputs.shape}; '
+                "give one label per sequence or one per token"
+            )
+        if labels.dtype.kind not in "iu":
+            raise Fault(f'"labels" holds {labels.dtype}; give integers, or use .jsonl')
+        _check_range(labels, "labels")
     except Fault as fault:
         raise ByheartError(f"{path}: {fault}.") from None
     tokens, ids = number_rows(inputs.reshape(inputs.shape[0] * inputs.shape[1], -1))
@@ -54,15 +60,18 @@ def read(path: Path) -> Dataset:
     )
 
 
-def _arrays(path: Path) -> dict[str, NDArray]:
+def _arrays(path: Path) -> tuple[NDArray, NDArray]:
+    """Inputs and labels as they are stored; the file may be damaged in any way."""
     if not zipfile.is_zipfile(path):
-        raise ByheartError(f"{path} is no .npz file, or is cut short; write it with numpy.savez.")
+        raise ByheartError(
+            f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
+        )
     try:
         with np.load(path, allow_pickle=False) as archive:
             for name in ("inputs", "labels"):
                 if name not in archive.files:
                     raise ByheartError(f'{path} has no array "{name}"; it has {archive.files}.')
-            return {name: archive[name] for name in ("inputs", "labels")}
+            return archive["inputs"], archive["labels"]
     except ByheartError:
         raise
     except DAMAGED as error:
@@ -96,30 +105,8 @@ def _check_range(integers: NDArray, name: str) -> None:
         raise Fault(f'"{name}" row {row} holds an integer beyond signed 64 bits; use .jsonl')
 
 
-def _check_labels(labels: NDArray, inputs: NDArray) -> None:
-    if labels.shape not in (inputs.shape[:1], inputs.shape[:2]):
-        raise Fault(
-            f'"labels" has the shape {labels.shape} and "inputs" {inputs.shape}; '
-            "give one label a sequence or one a token"
-        )
-    if labels.dtype.kind not in "iu":
-        raise Fault(f'"labels" holds {labels.dtype}; give integers, or use .jsonl')
-    _check_range(labels, "labels")
-
-
 def write(dataset: Dataset, path: str | Path) -> None:
     """Write the .npz file; reading it back gives the same sha256."""
-    _check_writable(dataset, path)
-    vectors = np.asarray(dataset.tokens)
-    inputs = vectors[dataset.ids].reshape(len(dataset), dataset.length, -1)
-    inputs = inputs[:, :, 0] if dataset.kind == "number" else inputs
-    labels = np.array(dataset.label_names, np.int64)[dataset.labels]
-    labels = labels.reshape(inputs.shape[:2]) if dataset.every else labels
-    with replacing(path) as file:
-        np.savez(file, inputs=inputs, labels=labels)
-
-
-def _check_writable(dataset: Dataset, path: str | Path) -> None:
     reasons = {
         "string tokens": dataset.kind == "string",
         "string labels": isinstance(dataset.label_names[0], str),
@@ -129,3 +116,10 @@ def _check_writable(dataset: Dataset, path: str | Path) -> None:
     for reason, holds in reasons.items():
         if holds:
             raise ByheartError(f"{path}: an .npz file cannot hold {reason}; use .jsonl.")
+    vectors = np.asarray(dataset.tokens)
+    inputs = vectors[dataset.ids].reshape(len(dataset), dataset.length, -1)
+    inputs = inputs[:, :, 0] if dataset.kind == "number" else inputs
+    labels = np.array(dataset.label_names, np.int64)[dataset.labels]
+    labels = labels.reshape(inputs.shape[:2]) if dataset.every else labels
+    with replacing(path) as file:
+        np.savez(file, inputs=inputs, labels=labels)

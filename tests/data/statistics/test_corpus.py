@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from byheart.cli import main
 from byheart.data.corpora import prefix_tree, zipf
 from byheart.data.documents import Documents
-from byheart.data.readers.corpus import _predictions
+from byheart.data.readers.corpus import predictions
 from byheart.data.statistics import corpus, corpus_statistics, multisets, ordered, statistics
 from byheart.errors import ByheartError
 from byheart.machine import memory
@@ -28,7 +28,7 @@ def flat(rows, dtype=np.uint16, separator=0):
 def same(documents):
     """Both paths on the same documents."""
     answer = corpus_statistics(documents)
-    assert answer == statistics(_predictions(documents))
+    assert answer == statistics(predictions(documents))
     assert set(answer) == KEYS
     return answer
 
@@ -90,7 +90,7 @@ def test_large_groups_and_many_buckets():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ordered, "BATCH", 100)
         patch.setattr(multisets, "BUCKET", 100)
-        assert corpus_statistics(made) == statistics(_predictions(made))
+        assert corpus_statistics(made) == statistics(predictions(made))
 
 
 def test_long_documents():
@@ -141,8 +141,8 @@ def written(tmp_path, numbers):
         ([0, 0], [], "holds no document of two tokens or more"),
         ([], [], "is empty"),
         ([5, 5, 5, 0, 5, 5], [], "holds one token again and again"),
-        ([1, 2, 3], ["--length", "1"], "--length is an integer of 2 or more, not 1"),
-        ([1, 2, 3], ["--length", "0"], "--length is an integer of 2 or more, not 0"),
+        ([1, 2, 3], ["--length", "1"], "length must be an integer of 2 or more, not 1"),
+        ([1, 2, 3], ["--length", "0"], "length must be an integer of 2 or more, not 0"),
     ],
 )
 def test_what_asks_nothing_is_refused(tmp_path, capsys, numbers, options, reason):
