@@ -4,6 +4,8 @@ from .compiler.compiling import compile as compile
 from .data.dataset import Dataset as Dataset
 from .data.load import from_rows as from_rows
 from .data.load import load as load
+from .data.statistics import Statistics as Statistics
+from .data.statistics import stats as stats
 from .errors import AssumptionError as AssumptionError
 from .errors import ByheartError as ByheartError
 from .errors import DisagreementError as DisagreementError

@@ -109,18 +109,10 @@ def _corpus(kind: str, output: Path, used: Mapping, watch: Watch) -> dict:
 
 
 def stats(data: str | Path, *, loading: Mapping | None = None, watch: Watch = SILENT) -> dict:
-    """What the data asks of a model; documents are counted without writing their contexts out."""
-    from ..data.load import is_corpus, load, load_documents
-    from ..data.statistics import corpus_statistics, statistics
+    """The statistics of a file; documents are counted without writing their contexts out."""
+    from ..data import statistics
 
-    watch.stage("loading")
-    if is_corpus(data):
-        documents = load_documents(data, **(loading or {}))
-        watch.stage("counting")
-        return corpus_statistics(documents)
-    dataset = load(data, **(loading or {}))
-    watch.stage("counting")
-    return statistics(dataset)
+    return statistics.stats(data, watch=watch, **(loading or {})).json()
 
 
 def refuse_existing(path: Path, force: bool) -> None:

@@ -19,13 +19,13 @@ MAY_BE_ZERO = ("heads", "width")
 def data_facts(path: str | Path, loading: Mapping | None = None, watch: Watch = SILENT) -> "Data":
     """The facts of a file, counted as `byheart stats` counts them."""
     from ..data.load import is_corpus, load, load_documents
-    from ..data.statistics import corpus_statistics
+    from ..data.statistics import stats
 
     watch.stage("loading")
     if is_corpus(path):
         documents = load_documents(path, **(loading or {}))
         watch.stage("counting")
-        return _facts(corpus_statistics(documents), **_of_documents(documents))
+        return _facts(stats(documents).json(), **_of_documents(documents))
     dataset = load(path, **(loading or {}))
     watch.stage("counting")
     return dataset_facts(dataset)
@@ -33,9 +33,9 @@ def data_facts(path: str | Path, loading: Mapping | None = None, watch: Watch = 
 
 def dataset_facts(dataset: "Dataset") -> "Data":
     """The facts of a dataset that was read."""
-    from ..data.statistics import statistics
+    from ..data.statistics import stats
 
-    return _facts(statistics(dataset), **_of_dataset(dataset))
+    return _facts(stats(dataset).json(), **_of_dataset(dataset))
 
 
 def _facts(counted: dict, **others: int | bool | None) -> "Data":

@@ -15,7 +15,7 @@ from byheart.commands.facts import data_facts, longest_context
 from byheart.compiler.compiling import compile
 from byheart.data.documents import Documents, distinct_tokens
 from byheart.data.load import from_rows, write_jsonl
-from byheart.data.statistics import statistics
+from byheart.data.statistics import stats
 
 ROOT = Path(__file__).parents[2]
 LABELS = [([f"k{i}", f"k{i % 7}"], f"v{i % 4}") for i in range(60)]
@@ -187,7 +187,7 @@ def test_a_picture(capsys, labels, tmp_path):
 
 
 def test_facts_of_a_dataset(labels):
-    facts, counted = data_facts(labels), statistics(from_rows(LABELS))
+    facts, counted = data_facts(labels), stats(from_rows(LABELS)).json()
     for name in ("sequences", "contexts", "multisets", "labels", "vocabulary"):
         assert getattr(facts, name) == counted[name]
     assert facts.distance == 1 and facts.dimension == 1 and facts.every is False

@@ -5,7 +5,7 @@ import pytest
 
 from byheart.commands import data
 from byheart.data.corpora import CORPORA, prefix_tree, save, zipf
-from byheart.data.statistics import corpus_statistics
+from byheart.data.statistics import stats
 from byheart.errors import ByheartError
 
 
@@ -43,7 +43,7 @@ def test_a_beginning_has_few_tokens_that_follow():
 
 
 def test_most_predictions_are_of_contexts_seen_before():
-    tree, plain = (corpus_statistics(make(100_000)) for make in (prefix_tree, zipf))
+    tree, plain = (stats(make(100_000)).json() for make in (prefix_tree, zipf))
     assert tree["contexts"] < 0.2 * tree["sequences"]
     assert plain["contexts"] > 0.8 * plain["sequences"]
 
@@ -57,7 +57,7 @@ def test_ids_are_as_wide_as_the_vocabulary_asks():
 @pytest.mark.parametrize("vocabulary", [50, 70_000])
 def test_written_and_counted(tmp_path, kind, vocabulary):
     made = CORPORA[kind](300, vocabulary=vocabulary)
-    wanted = corpus_statistics(made)
+    wanted = stats(made).json()
     for name in ("d.bin", "d.txt"):
         path = tmp_path / name
         about = data.generate(kind, path, sequences=300, vocabulary=vocabulary)

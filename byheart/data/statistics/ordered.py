@@ -1,4 +1,4 @@
-"""Ordered contexts of a corpus: batches that suit the cache, a thread a core."""
+"""Ordered contexts of a corpus: batches that suit the cache, one thread per core."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from .pairs import Pairs, empty, merged, with_room
 from .refine import LAST, STRETCH, SUMS, Room, Rows
 
 BATCH = 1 << 17  # rows
-Batch = tuple[int, int, int]  # members from here to there, which share so many tokens
+Batch = tuple[int, int, int]  # members [begin, end), and how many tokens they share
 Members = NDArray[np.uint32]
 
 
@@ -31,15 +31,15 @@ def ordered(rows: Rows, vocabulary: int, pairs: Pairs) -> tuple[Ints, Pairs]:
     threads = min(os.cpu_count() or 1, len(batches)) or 1
     with ThreadPoolExecutor(threads) as pool:
         shares = [batches[i::threads] for i in range(threads)]
-        for more, found in pool.map(lambda mine: _counted(rows, order, mine, vocabulary), shares):
-            sums, pairs = sums + more, merged(pairs, found)
+        for more, other in pool.map(lambda mine: _counted(rows, order, mine, vocabulary), shares):
+            sums, pairs = sums + more, merged(pairs, other)
     return sums, pairs
 
 
 def _without_large(
     rows: Rows, order: Members, largest: int, vocabulary: int, pairs: Pairs
 ) -> tuple[list[Batch], Ints, Pairs]:
-    """Batches of what is left after large groups were split, and what that has counted."""
+    """Batches of the groups that are left after large ones were split; sums and pairs so far."""
     room = _room(rows, largest if largest > BATCH else 0, vocabulary)
     batches: list[Batch] = []
     todo = [(0, len(order), 1)]
@@ -71,7 +71,7 @@ def _counted(
 
 
 def _room(rows: Rows, size: int, vocabulary: int) -> Room:
-    """Room for so many members; near is for one batch."""
+    """Arrays for `size` members; near is for one batch."""
     return Room(
         members=np.empty(size + 1, np.uint32),
         tokens=np.empty(size, rows.ids.dtype),

@@ -2,7 +2,7 @@
 
 A key is n << 32 | m: a context seen n times that was followed m times by one of its labels; m = 0
 stands for the context itself. Entropy, best accuracy and T_epsilon depend on nothing else, and the
-different keys are few however large the corpus is: n contexts of different counts have at least
+distinct keys are few however large the corpus is: n contexts of different counts have at least
 n^2 / 2 predictions.
 """
 
@@ -21,7 +21,7 @@ inlined = njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ig
 
 
 class Pairs(NamedTuple):
-    """A table with open addressing; 0 is no key. used[0] is the number of keys."""
+    """A table with open addressing; 0 is an empty slot. used[0] is the number of keys."""
 
     keys: Ints
     times: Ints
@@ -81,6 +81,6 @@ def _copy(pairs, larger):
 
 def counted(pairs: Pairs) -> tuple[NDArray, NDArray, NDArray]:
     """(n, m, how many times) of all pairs."""
-    there = np.flatnonzero(pairs.keys)
-    keys = pairs.keys[there]
-    return keys >> 32, keys & 0xFFFFFFFF, pairs.times[there]
+    filled = np.flatnonzero(pairs.keys)
+    keys = pairs.keys[filled]
+    return keys >> 32, keys & 0xFFFFFFFF, pairs.times[filled]
