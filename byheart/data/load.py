@@ -63,6 +63,25 @@ class LoadingOption:
     least: int | None = None
     metavar: str | None = None
 
+    def checked(self, value: Any, least: int | None) -> Any:
+        """The value, an integer if it is digits from a command line; ByheartError if it is wrong.
+
+        least is that of this option, or another for a kind of file.
+        """
+        if value in (*self.choices, self.default) or not self.choices and least is None:
+            return value
+        if least is None:
+            choices = ", ".join(self.choices)
+            raise ByheartError(f"{self.name} must be one of {choices}, not {value!r}.")
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            other = "".join(f" or {word!r}" for word in self.choices)
+            raise ByheartError(
+                f"{self.name} must be an integer of {least} or more{other}, not {value!r}."
+            )
+        return value
+
 
 LOADING: tuple[LoadingOption, ...] = (
     LoadingOption(
@@ -114,7 +133,7 @@ LOADING: tuple[LoadingOption, ...] = (
         accepts=(int,),
         files=(*CORPORA, *TABLES),
         help="Truncate documents to N tokens.",
-        least=1,  # 2 for a corpus, where a single token predicts nothing
+        least=1,  # 2 for documents
         metavar="N",
     ),
     LoadingOption(
@@ -233,39 +252,21 @@ def _read(path: str | Path, given: dict[str, Any], readers: Mapping[str, Callabl
             raise ByheartError(f"{path} does not exist; check the path.")
         if path.stat().st_size == 0:
             raise ByheartError(f"{path} is empty; give at least one sequence.")
-        options = _checked(path, extension, given)
-        return readers[extension](path, **options)
+        names = OPTIONS[extension]
+        for option in LOADING:
+            if option.name not in names and given[option.name] != option.default:
+                takes = ", ".join(f"{name}=..." for name in names) or "no options"
+                raise ByheartError(
+                    f"{path}: {option.name}=... does not apply here; such a file takes {takes}."
+                )
+        # A single token of a document predicts nothing.
+        least = {"length": 2} if extension in CORPORA else {}
+        options = {
+            option.name: option.checked(given[option.name], least.get(option.name, option.least))
+            for option in LOADING
+        }
+        if options["tokenizer"] is not None and options["unit"] != "word":
+            raise ByheartError("tokenizer=... and unit=... exclude each other; give one of them.")
+        return readers[extension](path, **{name: options[name] for name in names})
     except OSError as error:
         raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-def _checked(path: Path, extension: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The options that a file of this kind takes, as its reader takes them."""
-    names = OPTIONS[extension]
-    for option in LOADING:
-        if option.name not in names and given[option.name] != option.default:
-            takes = ", ".join(f"{name}=..." for name in names) or "no options"
-            raise ByheartError(
-                f"{path}: {option.name}=... does not apply here; such a file takes {takes}."
-            )
-    options = {}
-    for option in LOADING:
-        value, least = given[option.name], option.least
-        if value in (*option.choices, option.default):
-            pass
-        elif least is None and option.choices:
-            choices = ", ".join(option.choices)
-            raise ByheartError(f"{option.name} must be one of {choices}, not {value!r}.")
-        elif least is not None:
-            if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
-                value = int(value)  # from a command line
-            least = 2 if option.name == "length" and extension in CORPORA else least
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                other = "".join(f" or {word!r}" for word in option.choices)
-                raise ByheartError(
-                    f"{option.name} must be an integer of {least} or more{other}, not {value!r}."
-                )
-        options[option.name] = value
-    if given["tokenizer"] is not None and given["unit"] != "word":
-        raise ByheartError("tokenizer=... and unit=... exclude each other; give one of them.")
-    return {name: options[name] for name in names}

@@ -65,20 +65,15 @@ def write(dataset: Dataset, path: str | Path) -> None:
     with replacing(path) as file:
         for start in range(0, len(dataset), LINES):
             stop = min(start + LINES, len(dataset))
-            file.write("".join(_lines(dataset, tokens, labels, start, stop)).encode("ascii"))
-
-
-def _lines(
-    dataset: Dataset, tokens: list[str], labels: list[str], start: int, stop: int
-) -> Iterator[str]:
-    begin = dataset.starts[start]
-    words = [tokens[i] for i in dataset.ids[begin : dataset.starts[stop]].tolist()]
-    places = (dataset.starts[start : stop + 1] - begin).tolist()
-    counts = dataset.counts[start:stop].tolist()
-    first, last = (begin, dataset.starts[stop]) if dataset.every else (start, stop)
-    names = [labels[i] for i in dataset.labels[first:last].tolist()]
-    for row, count in enumerate(counts):
-        own = slice(places[row], places[row + 1])
-        label = f"[{', '.join(names[own])}]" if dataset.every else names[row]
-        line = ", ".join(words[own])
-        yield f'{{"input": [{line}], "label": {label}, "count": {count}}}\n'
+            begin, end = dataset.starts[start], dataset.starts[stop]
+            words = [tokens[i] for i in dataset.ids[begin:end].tolist()]
+            places = (dataset.starts[start : stop + 1] - begin).tolist()
+            first, last = (begin, end) if dataset.every else (start, stop)
+            names = [labels[i] for i in dataset.labels[first:last].tolist()]
+            lines = []
+            for row, count in enumerate(dataset.counts[start:stop].tolist()):
+                own = slice(places[row], places[row + 1])
+                label = f"[{', '.join(names[own])}]" if dataset.every else names[row]
+                line = ", ".join(words[own])
+                lines.append(f'{{"input": [{line}], "label": {label}, "count": {count}}}\n')
+            file.write("".join(lines).encode("ascii"))

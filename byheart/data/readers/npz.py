@@ -35,7 +35,20 @@ def read(path: Path) -> Dataset:
     """The sequences of a .npz file; [N, n] holds numbers and [N, n, d] vectors."""
     inputs, labels = _arrays(path)
     try:
-        inputs = _values(inputs)
+        if inputs.ndim not in (2, 3):
+            raise Fault(f'"inputs" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
+        if 0 in inputs.shape:
+            raise Fault(f'"inputs" has the shape {inputs.shape}, which holds no token; give some')
+        if inputs.dtype.kind in "iu":
+            _check_range(inputs, "inputs")
+            inputs = inputs.astype(np.int64, copy=False)
+        elif inputs.dtype.kind == "f" and inputs.dtype.itemsize <= 8:
+            bad = np.argwhere(~np.isfinite(inputs))
+            if len(bad):
+                raise Fault(f'"inputs" row {bad[0][0]} holds infinity or NaN; leave such rows out')
+            inputs = finite(inputs.astype(np.float64, copy=False))
+        else:
+            raise Fault(f'"inputs" holds {inputs.dtype}; give integers or float64, or use .jsonl')
         if labels.shape not in (inputs.shape[:1], inputs.shape[:2]):
             raise Fault(
                 f'"labels" has the shape {labels.shape} and "inputs" {inputs.shape}; '
@@ -80,23 +93,6 @@ def _arrays(path: Path) -> tuple[NDArray, NDArray]:
             f"{path} cannot be read ({reason.rstrip('.')}); "
             "write plain arrays of numbers with numpy.savez."
         ) from None
-
-
-def _values(inputs: NDArray) -> NDArray:
-    """The inputs as int64 or float64."""
-    if inputs.ndim not in (2, 3):
-        raise Fault(f'"inputs" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
-    if 0 in inputs.shape:
-        raise Fault(f'"inputs" has the shape {inputs.shape}, which holds no token; give some')
-    if inputs.dtype.kind in "iu":
-        _check_range(inputs, "inputs")
-        return inputs.astype(np.int64, copy=False)
-    if inputs.dtype.kind != "f" or inputs.dtype.itemsize > 8:
-        raise Fault(f'"inputs" holds {inputs.dtype}; give integers or float64, or use .jsonl')
-    bad = np.argwhere(~np.isfinite(inputs))
-    if len(bad):
-        raise Fault(f'"inputs" row {bad[0][0]} holds infinity or NaN; leave such rows out')
-    return finite(inputs.astype(np.float64, copy=False))
 
 
 def _check_range(integers: NDArray, name: str) -> None:

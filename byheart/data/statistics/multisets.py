@@ -86,8 +86,7 @@ def _one_length(rows: Rows, sums: Hashes, alive: int, depth: int, vocabulary: in
     def count(mine: list[tuple[int, int]]) -> Ints:
         work, totals = _room(room, largest, vocabulary), np.zeros(2, np.int64)
         for first, stop in mine:
-            _send(rows, sums, alive, depth, bits, first, stop, ends, work)
-            _enter_all(rows, depth, first, stop, ends, work, totals)
+            _count_buckets(rows, sums, alive, depth, bits, first, stop, ends, work, totals)
         return totals
 
     with ThreadPoolExecutor(threads) as pool:
@@ -176,8 +175,11 @@ def _range(sizes, first, room):
 
 
 @compiled
-def _send(rows, sums, alive, depth, bits, first, stop, ends, work):
-    """Write the keys and names of rows to their buckets; `ends` holds their begins, then ends."""
+def _count_buckets(rows, sums, alive, depth, bits, first, stop, ends, work, totals):
+    """Write keys and names of rows to their buckets, and count these.
+
+    `ends` holds the places where buckets begin, then where they end.
+    """
     for row in range(alive):
         if rows.apart[row] <= depth + 1:
             key = _key(rows, sums, row, depth)
@@ -186,10 +188,6 @@ def _send(rows, sums, alive, depth, bits, first, stop, ends, work):
                 place = ends[bucket]
                 work.keys[place], work.names[place] = key, row
                 ends[bucket] = place + 1
-
-
-@compiled
-def _enter_all(rows, depth, first, stop, ends, work, totals):
     begin = 0
     for bucket in range(first, stop):
         _enter(rows, depth, begin, ends[bucket], work, totals)
@@ -202,34 +200,26 @@ def _enter(rows, depth, begin, end, work, totals):
     size = 1
     while size < 2 * (end - begin):
         size *= 2
-    table, names = work.table, work.names
+    keys, names, table, starts = work.keys, work.names, work.table, rows.starts
     table[:size] = 0
     for i in range(begin, end):
-        slot = _find(rows, depth, i, size - 1, work)
+        slot = np.int64(keys[i]) & (size - 1)
+        while table[slot]:  # until the context is found, or the free place where it belongs
+            other = np.int64(table[slot] & ENTRY) - 1
+            if keys[other] == keys[i] and (
+                depth <= 2
+                or _equal(rows.ids, starts[names[other]], starts[names[i]], depth, work.counts)
+            ):
+                break
+            slot = (slot + 1) & (size - 1)
         if table[slot] == 0:
             table[slot] = i + 1
             totals[0] += 1
         elif table[slot] < CONFLICT:
-            one, other = rows.starts[names[table[slot] - 1]], rows.starts[names[i]]
-            if rows.ids[one + depth] != rows.ids[other + depth]:
+            first = starts[names[table[slot] - 1]]
+            if rows.ids[first + depth] != rows.ids[starts[names[i]] + depth]:
                 table[slot] |= CONFLICT
                 totals[1] += 1
-
-
-@inlined
-def _find(rows, depth, i, mask, work):
-    """Where the context of row i is in the table, or the free place where it belongs."""
-    keys, names, table, starts = work.keys, work.names, work.table, rows.starts
-    slot = np.int64(keys[i]) & mask
-    while table[slot]:
-        other = np.int64(table[slot] & ENTRY) - 1
-        if keys[other] == keys[i] and (
-            depth <= 2
-            or _equal(rows.ids, starts[names[other]], starts[names[i]], depth, work.counts)
-        ):
-            break
-        slot = (slot + 1) & mask
-    return slot
 
 
 @inlined

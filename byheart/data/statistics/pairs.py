@@ -33,20 +33,13 @@ def empty(size: int = 1 << 12) -> Pairs:
 
 
 @inlined
-def _slot(keys, key):
-    """Where the key is, or the free place where it belongs."""
-    mask = len(keys) - 1
-    slot = (key * 0x9E3779B97F4A7C15 >> 20) & mask
-    while keys[slot] != 0 and keys[slot] != key:
-        slot = (slot + 1) & mask
-    return slot
-
-
-@inlined
 def add(pairs, seen, with_label, more):
     """Count a pair `more` times."""
     key = seen << 32 | with_label
-    slot = _slot(pairs.keys, key)
+    mask = len(pairs.keys) - 1
+    slot = (key * 0x9E3779B97F4A7C15 >> 20) & mask
+    while pairs.keys[slot] != 0 and pairs.keys[slot] != key:
+        slot = (slot + 1) & mask
     if pairs.keys[slot] == 0:
         pairs.keys[slot] = key
         pairs.used[0] += 1

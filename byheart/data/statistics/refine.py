@@ -106,13 +106,21 @@ def refine(rows, batch, alive, depth, room, pairs):
     Returns (members left, depth reached): some are left if `pairs` has no room for one more level,
     which adds at most a key for each member.
     """
-    offset = STRETCH
+    ids, near, offset = rows.ids, room.near, STRETCH
     while alive and depth <= rows.most and 2 * (pairs.used[0] + alive) <= len(pairs.keys):
-        if offset == STRETCH:
-            _come_near(rows, batch, alive, depth, room)
+        if offset == STRETCH:  # copy the next tokens; beyond the end there are separators
+            for i in range(alive):
+                member = room.members[i] & NUMBER
+                to, at = member * STRETCH, rows.starts[batch[member] & NUMBER] + depth
+                if at + STRETCH <= len(ids):
+                    for j in range(STRETCH):
+                        near[to + j] = ids[at + j]
+                else:
+                    for j in range(STRETCH):
+                        near[to + j] = ids[at + j] if at + j < len(ids) else rows.separator
             offset = 0
         for i in range(alive):
-            room.tokens[i] = room.near[(room.members[i] & NUMBER) * STRETCH + offset]
+            room.tokens[i] = near[(room.members[i] & NUMBER) * STRETCH + offset]
         alive = _level(rows, batch, alive, depth, room, pairs)
         offset += 1
         depth += 1
@@ -137,21 +145,6 @@ def split(rows, batch, depth, room, pairs):
     for i in range(kept):
         batch[i] = room.names[i]
     return kept
-
-
-@inlined
-def _come_near(rows, batch, alive, depth, room):
-    """Copy the next tokens of the remaining rows; beyond the end there are separators."""
-    ids, near = rows.ids, room.near
-    for i in range(alive):
-        member = room.members[i] & NUMBER
-        to, at = member * STRETCH, rows.starts[batch[member] & NUMBER] + depth
-        if at + STRETCH <= len(ids):
-            for j in range(STRETCH):
-                near[to + j] = ids[at + j]
-        else:
-            for j in range(STRETCH):
-                near[to + j] = ids[at + j] if at + j < len(ids) else rows.separator
 
 
 @inlined
