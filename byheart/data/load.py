@@ -50,7 +50,7 @@ class LoadingOption:
     default  stands for not giving it
     choices  the words that it can be; beside integers, if it has a least one
     least    the smallest integer that it can be
-    metavar  what a value is called in help
+    metavar  the name of a value in help
     """
 
     name: str

@@ -122,7 +122,7 @@ def test_force_replaces_a_model_and_nothing_else(capitals, home):
         ({"sample": 0}, "sample"),
         ({"minimise": "time"}, "minimise"),
         ({"reject_unknown": 99}, "bits"),
-        ({"on_conflict": "guess"}, "on-conflict"),
+        ({"on_conflict": "guess"}, "on_conflict"),
         ({"loading": {"window": 3}}, "does not apply"),
     ],
 )

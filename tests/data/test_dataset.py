@@ -56,8 +56,12 @@ def test_a_dataset_is_a_sequence_of_pairs(rows):
             data[outside]
 
 
-@given(rows=rows, start=st.integers(-10, 10), stop=st.integers(-10, 10), step=st.sampled_from(
-    [None, 1, 2, -1]))  # fmt: skip
+@given(
+    rows=rows,
+    start=st.integers(-10, 10),
+    stop=st.integers(-10, 10),
+    step=st.sampled_from([None, 1, 2, -1]),
+)
 def test_a_slice_is_the_dataset_of_its_rows(rows, start, stop, step):
     kept = rows[start:stop:step]
     part = Dataset.from_rows(rows)[start:stop:step]
@@ -157,7 +161,9 @@ def test_real_splits():
     datasets = pytest.importorskip("datasets")
     split = datasets.Dataset.from_dict({"text": ["the cat", "the dog"], "y": [1, 2]})
     assert list(Dataset.from_dataset(split, "text", "y")) == [
-        (["the", "cat"], 1), (["the", "dog"], 2)]  # fmt: skip
+        (["the", "cat"], 1),
+        (["the", "dog"], 2),
+    ]
 
 
 def test_the_table_of_options_is_the_signature_of_load():

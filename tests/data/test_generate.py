@@ -83,8 +83,10 @@ def test_traps_are_there():
 def test_vocabulary_and_skew():
     data = random(5000, vocabulary=3, dimension=2)
     assert len(data.tokens) <= 3
-    shares = [np.bincount(random(20_000, labels=4, skew=s).labels) / 20_000
-              for s in ("uniform", "zipf", "geometric")]  # fmt: skip
+    shares = [
+        np.bincount(random(20_000, labels=4, skew=s).labels) / 20_000
+        for s in ("uniform", "zipf", "geometric")
+    ]
     expected = ([1 / 4] * 4, [12 / 25, 6 / 25, 4 / 25, 3 / 25], [8 / 15, 4 / 15, 2 / 15, 1 / 15])
     for share, chances in zip(shares, expected, strict=True):
         assert share.tolist() == pytest.approx(chances, abs=0.03)

@@ -54,8 +54,11 @@ def archive(tmp_path, **arrays):
 
 
 def test_jsonl_by_hand(tmp_path):
-    path = written(tmp_path, "d.jsonl", '{"input": ["b", "a"], "label": "x"}\n\n'
-                   '{"input": ["c"], "label": "w", "count": 3}\r\n')  # fmt: skip
+    path = written(
+        tmp_path,
+        "d.jsonl",
+        '{"input": ["b", "a"], "label": "x"}\n\n{"input": ["c"], "label": "w", "count": 3}\r\n',
+    )
     data = load(path)
     assert (data.kind, data.tokens, data.label_names) == ("string", ("a", "b", "c"), ("w", "x"))
     assert (data.ids.tolist(), data.starts.tolist()) == ([1, 0, 2], [0, 2, 3])
@@ -65,7 +68,12 @@ def test_jsonl_by_hand(tmp_path):
 def test_strings_sort_by_code_point():
     # U+1F600 comes before U+FF61 in UTF-16 but after it by code point.
     assert from_rows([(["\U0001f600", "\uff61", "a", "B", ""], 0)]).tokens == (
-        "", "B", "a", "\uff61", "\U0001f600")  # fmt: skip
+        "",
+        "B",
+        "a",
+        "\uff61",
+        "\U0001f600",
+    )
 
 
 def test_strings_that_differ_only_in_a_trailing_nul_stay_apart():
@@ -198,9 +206,13 @@ def test_half_a_character_in_a_label_list_is_named(tmp_path):
 
 
 def test_label_lists_by_hand(tmp_path):
-    path = written(tmp_path, "d.jsonl", '{"input": ["b", "a"], "label": ["y", "x"]}\n'
-                   '{"input": [], "label": [], "count": 2}\n'
-                   '{"input": ["b"], "label": ["x"]}\n')  # fmt: skip
+    path = written(
+        tmp_path,
+        "d.jsonl",
+        '{"input": ["b", "a"], "label": ["y", "x"]}\n'
+        '{"input": [], "label": [], "count": 2}\n'
+        '{"input": ["b"], "label": ["x"]}\n',
+    )
     data = load(path)
     assert data.every and len(data) == 3
     assert (data.ids.tolist(), data.starts.tolist()) == ([1, 0, 1], [0, 2, 2, 3])
@@ -211,8 +223,11 @@ def test_label_lists_by_hand(tmp_path):
 
 
 def test_empty_inputs_by_hand(tmp_path):
-    path = written(tmp_path, "d.jsonl", '{"input": [], "label": 1}\n'
-                   '{"input": [2.5], "label": 0}\n{"input": [], "label": 1}\n')  # fmt: skip
+    path = written(
+        tmp_path,
+        "d.jsonl",
+        '{"input": [], "label": 1}\n{"input": [2.5], "label": 0}\n{"input": [], "label": 1}\n',
+    )
     data = load(path)
     assert (data.kind, data.ids.tolist(), data.starts.tolist()) == ("number", [0], [0, 0, 1, 1])
     assert (data.labels.tolist(), data.every) == ([1, 0, 1], False)
@@ -288,9 +303,16 @@ labels = st.one_of(st.just(st.text(max_size=3)), st.just(st.integers(-(2**63), 2
 def tables(draw):
     """Rows of one kind of token and one kind of label."""
     size = draw(st.integers(1, 3))
-    token = draw(st.sampled_from([
-        st.text(max_size=3), numbers, st.integers(-(2**63), 2**63 - 1),
-        st.lists(numbers, min_size=size, max_size=size)]))  # fmt: skip
+    token = draw(
+        st.sampled_from(
+            [
+                st.text(max_size=3),
+                numbers,
+                st.integers(-(2**63), 2**63 - 1),
+                st.lists(numbers, min_size=size, max_size=size),
+            ]
+        )
+    )
     label, every = draw(labels), draw(st.booleans())
     found = []
     for tokens in draw(st.lists(st.lists(token, max_size=5), min_size=1, max_size=8).filter(any)):
@@ -419,7 +441,10 @@ def test_length_and_window_by_hand(tmp_path):
     path = written(tmp_path, "d.txt", "a b c d e")
     assert contexts_of(load(path, length=3)) == [(["a"], "b"), (["a", "b"], "c")]
     assert contexts_of(load(path, window=2, length=4)) == [
-        (["a"], "b"), (["a", "b"], "c"), (["b", "c"], "d")]  # fmt: skip
+        (["a"], "b"),
+        (["a", "b"], "c"),
+        (["b", "c"], "d"),
+    ]
     assert load(path, window="2").loading["window"] == 2
 
 
@@ -544,8 +569,10 @@ def test_real_tokenizer(tmp_path):
 def test_csv_by_hand(tmp_path):
     path = written(tmp_path, "d.csv", 'y,one,two\n1,"a, b",c d\n\n0,"say ""x""\nnow",z\n')
     data = load(path, input=["two", "one"], label="y")
-    assert contexts_of(data) == [(["c", "d", "a", ",", "b"], "1"),
-                                 (["z", "say", '"', "x", '"', "now"], "0")]  # fmt: skip
+    assert contexts_of(data) == [
+        (["c", "d", "a", ",", "b"], "1"),
+        (["z", "say", '"', "x", '"', "now"], "0"),
+    ]
     assert load(path, **data.loading).sha256() == data.sha256()
     cut = load(path, input="one", label="y", length=2)
     assert contexts_of(cut) == [(["a", ","], "1"), (["say", '"'], "0")]
@@ -555,7 +582,9 @@ def test_csv_by_hand(tmp_path):
 def test_tsv_has_no_quotes(tmp_path):
     path = written(tmp_path, "d.tsv", '\ufefflabel\ttext\n1\t"a\n0\tb" c\n')
     assert contexts_of(load(path, input="text", label="label")) == [
-        (['"', "a"], "1"), (["b", '"', "c"], "0")]  # fmt: skip
+        (['"', "a"], "1"),
+        (["b", '"', "c"], "0"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,19 @@ from byheart.errors import ByheartError
 from byheart.machine import memory
 
 KEYS = {
-    "sequences", "tokens", "contexts", "multisets", "vocabulary", "labels", "conflicts",
-    "best_accuracy", "entropy", "separation", "t_epsilon", "skipped",
-}  # fmt: skip
+    "sequences",
+    "tokens",
+    "contexts",
+    "multisets",
+    "vocabulary",
+    "labels",
+    "conflicts",
+    "best_accuracy",
+    "entropy",
+    "separation",
+    "t_epsilon",
+    "skipped",
+}
 
 
 def flat(rows, dtype=np.uint16, separator=0):
