@@ -38,11 +38,10 @@ BEGIN, END = "<!-- statistics:begin -->", "<!-- statistics:end -->"
 
 def counted(path: Path, runs: int) -> dict:
     """Our times and memory; in a process of its own, see `measured`."""
-    from byheart.data.load import load_documents
-    from byheart.data.statistics import corpus, corpus_statistics
+    from byheart.data.statistics import corpus, stats
 
     def answer(file: Path) -> dict:
-        return corpus_statistics(load_documents(file, separator=VOCABULARY))
+        return stats(file, separator=VOCABULARY).json()
 
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small.bin"

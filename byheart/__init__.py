@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from .data.dataset import Dataset as Dataset
     from .data.load import from_rows as from_rows
     from .data.load import load as load
+    from .data.statistics import Statistics as Statistics
+    from .data.statistics import stats as stats
     from .errors import AssumptionError as AssumptionError
     from .errors import ByheartError as ByheartError
     from .errors import DisagreementError as DisagreementError
@@ -57,6 +59,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "Dataset": "data.dataset",
     "DisagreementError": "errors",
     "Model": "models.model",
+    "Statistics": "data.statistics",
     "Verification": "models.verification",
     "bounds": "architectures.bounding",
     "compare": "compiler.comparing",
@@ -68,6 +71,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "load": "data.load",
     "methods": "compiler.methods",
     "open": "models.folder.read",
+    "stats": "data.statistics",
     "tradeoff": "compiler.trading",
     "verify": "models.verification",
 }

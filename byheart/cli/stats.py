@@ -1,13 +1,9 @@
 """stats: what a dataset asks of a model."""
 
-from pathlib import Path
-
 from rich.console import Group
 from rich.text import Text
 
-from ..data.load import is_corpus, load, load_documents
-from ..data.statistics import corpus_statistics, statistics
-from ..machine.watch import SILENT, Watch
+from ..data.statistics import stats
 from .options import Data, Json, Loading, reading
 from .output import finish, number, rows
 from .progress import watching
@@ -20,20 +16,8 @@ def command(data: Data, loading: Loading, json: Json = False) -> None:
     Documents (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine.
     """
     with watching() as watch:
-        answer = counted(data, loading, watch)
+        answer = stats(data, watch=watch, **loading).json()
     finish(answer, json, view)
-
-
-def counted(data: Path, loading: Loading, watch: Watch = SILENT) -> dict:
-    """The statistics of a file; documents are counted without writing their contexts out."""
-    watch.stage("loading")
-    if is_corpus(data):
-        documents = load_documents(data, **loading)
-        watch.stage("counting")
-        return corpus_statistics(documents)
-    dataset = load(data, **loading)
-    watch.stage("counting")
-    return statistics(dataset)
 
 
 def view(answer: dict) -> Group:

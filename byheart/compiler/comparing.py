@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..constructions import ALL
 from ..constructions.base import Construction, Report
-from ..data.contexts import RESOLUTIONS, occurring
+from ..data.contexts import RESOLUTIONS
 from ..data.dataset import Dataset
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Noting, Watch
@@ -185,7 +185,7 @@ def compare(
     choice = Choice(build, positions, on_conflict, seed)
     steps = []
     for count in counts:
-        part = data if count == len(data) else beginning(data, count)
+        part = data if count == len(data) else data.prefix(count)
         facts = data_facts(part)
         watch.stage("comparing")
         others = [model_row(name, model, part) for name, model in (models or {}).items()]
@@ -328,18 +328,3 @@ def association_rows(question: Question) -> list[Row]:
             row = replace(row, parameters=found.parameters, reason=f"{found.formula}.")
         rows.append(row)
     return rows
-
-
-def beginning(dataset: Dataset, count: int) -> Dataset:
-    """The first `count` sequences, with the tokens and labels that occur in them."""
-    end = int(dataset.starts[count])
-    labels = end if dataset.every else count
-    return occurring(
-        replace(
-            dataset,
-            ids=dataset.ids[:end],
-            starts=dataset.starts[: count + 1],
-            labels=dataset.labels[:labels],
-            counts=dataset.counts[:count],
-        )
-    )

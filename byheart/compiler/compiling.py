@@ -13,7 +13,6 @@ from ..constructions.base import Construction
 from ..constructions.families import Labelled
 from ..data.contexts import Contexts, contexts, resolve
 from ..data.dataset import Dataset
-from ..data.targets import has_vocabulary
 from ..errors import AssumptionError, ByheartError
 from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
@@ -165,7 +164,7 @@ def prepare(
         has = "every token has a label" if dataset.every else "a sequence has one label"
         other = "seq2seq or sparse-attention" if dataset.every else "another method"
         raise AssumptionError(f"{construction.name}: in this data {has}; use {other}.")
-    if construction.stores == "distributions" and not has_vocabulary(dataset):
+    if construction.stores == "distributions" and not dataset.has_vocabulary:
         raise AssumptionError(
             f"A1 fails: {construction.name} reads words or integers, and this data has tokens that "
             "are neither; use one of the methods that store labels."

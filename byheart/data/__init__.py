@@ -1,1 +1,1 @@
-"""What is to be memorised: datasets, their contexts and targets, and the files they come from."""
+"""Data to memorise: datasets, their contexts and targets, and the files they come from."""

@@ -1,13 +1,11 @@
-"""Contexts: predictions that an architecture cannot tell apart, and what to do if labels differ.
+"""Contexts: predictions that an architecture cannot distinguish, and how to resolve conflicts.
 
 A context is the ordered sequence (positions), the multiset of tokens with the last one, or the
 multiset alone. Where every token has a label, it is the place in the sequence (positions) or the
-multiset with the token. Sequences are grouped by a 64-bit sum of random numbers and every member is
-then
-compared with its representative, so the grouping is exact whatever the random numbers are.
+multiset with the token. Sequences are grouped by a 64-bit sum of random numbers, and every member
+is then compared with its representative, so the grouping is exact whatever the random numbers are.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -15,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AssumptionError, ByheartError
-from .dataset import Dataset, Ints
-from .numbering import number
-from .ragged import blocks, offsets, places, take
+from .arrays import Ints, blocks, number, offsets, places, take
+from .dataset import Dataset
 
 Hashes = NDArray[np.uint64]
 SHOWN = 8
+RESOLUTIONS = ("refuse", "majority", "drop")
 
 
 @dataclass(frozen=True, eq=False)
 class Contexts:
-    """Which predictions (sequences, or tokens where every token has a label) are one context.
+    """Which predictions (sequences, or tokens where every token has a label) share a context.
 
     group      context number of each prediction, counted in the order of first appearance.
     first      the first prediction of each context: its representative.
@@ -78,21 +76,16 @@ def contexts(dataset: Dataset, positions: bool, last: bool = True) -> Contexts:
 
     Where every token has a label, its own token counts as the last.
     """
-    group, first = _sequences(dataset, positions, last and not dataset.every)
+    final = last and not dataset.every
+    for seed in count():
+        group, first = _group(_hashes(dataset, positions, final, seed))
+        if _exact(dataset, group, first, positions, final):
+            break
     if dataset.every:
         owner = dataset.owner
         own = np.arange(len(owner)) - dataset.starts[owner] if positions else dataset.ids
         group, first = _group(group[owner] * (int(own.max()) + 1) + own)
     return Contexts(group, first, positions, positions or last)
-
-
-def _sequences(dataset: Dataset, positions: bool, last: bool) -> tuple[Ints, Ints]:
-    """The group of each sequence, and each group's first sequence."""
-    for seed in count():
-        group, first = _group(_hashes(dataset, positions, last, seed))
-        if _exact(dataset, group, first, positions, last):
-            return group, first
-    raise AssertionError
 
 
 def _group(keys: NDArray) -> tuple[Ints, Ints]:
@@ -105,7 +98,7 @@ def _group(keys: NDArray) -> tuple[Ints, Ints]:
 
 
 def _hashes(dataset: Dataset, positions: bool, last: bool, seed: int) -> Hashes:
-    """Equal for equal contexts; different, but for a chance of about 2^-64, for different ones."""
+    """Equal for equal contexts; for different ones different, except with probability 2^-64."""
     random = np.random.default_rng(seed)
     word = random.integers(0, 2**64, len(dataset.tokens), np.uint64)
     final = random.integers(0, 2**64, max(1, len(dataset.tokens)), np.uint64)
@@ -115,7 +108,7 @@ def _hashes(dataset: Dataset, positions: bool, last: bool, seed: int) -> Hashes:
         values = word[dataset.ids[starts[a] : starts[b]]]
         if positions:
             values *= place[places(np.zeros(b - a, np.int64), dataset.lengths[a:b])]
-        filled = a + np.flatnonzero(dataset.lengths[a:b])  # reduceat knows no empty sums
+        filled = a + np.flatnonzero(dataset.lengths[a:b])  # reduceat has no empty sums
         if len(filled):
             result[filled] += np.add.reduceat(values, starts[filled] - starts[a])
     if last and not positions:
@@ -136,130 +129,84 @@ def _exact(dataset: Dataset, group: Ints, first: Ints, positions: bool, last: bo
         own, other = starts[others + 1][filled] - 1, starts[same + 1][filled] - 1
         if (dataset.ids[own] != dataset.ids[other]).any():
             return False
+
+    def sort_each(ids: NDArray, lengths: Ints) -> NDArray:
+        """The pieces, each sorted: a piece's number is the leading digit, so no token leaves it."""
+        base = int(ids.max(initial=0)) + 1
+        return np.sort(np.repeat(np.arange(len(lengths)) * base, lengths) + ids)
+
     for a, b in blocks(offsets(lengths[others])):
         size = lengths[others[a:b]]
         one = take(dataset.ids, starts[others[a:b]], size)
         other = take(dataset.ids, starts[same[a:b]], size)
         if not positions:
-            one, other = _sort_each(one, size), _sort_each(other, size)
+            one, other = sort_each(one, size), sort_each(other, size)
         if (one != other).any():
             return False
     return True
 
 
-def _sort_each(ids: NDArray, lengths: Ints) -> NDArray:
-    """The pieces, each sorted: a piece's number is the leading digit, so no token leaves it."""
-    base = int(ids.max(initial=0)) + 1
-    return np.sort(np.repeat(np.arange(len(lengths)) * base, lengths) + ids)
-
-
 def resolve(dataset: Dataset, contexts: Contexts, on_conflict: str = "refuse") -> Dataset:
-    """The dataset with one label a context.
+    """The dataset with one label per context.
 
     "refuse" raises if there is a conflict, "majority" gives every sequence the label its context
     has most often, "drop" leaves out the contexts in conflict.
     """
     if on_conflict not in RESOLUTIONS:
         raise ByheartError(
-            f"--on-conflict is one of {', '.join(RESOLUTIONS)}, not {on_conflict!r}."
+            f"on_conflict must be one of {', '.join(RESOLUTIONS)}, not {on_conflict!r}."
         )
     conflicts = contexts.conflicts(dataset)
-    return RESOLUTIONS[on_conflict](dataset, contexts, conflicts) if conflicts.any() else dataset
-
-
-def _refuse(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) -> Dataset:
-    predictions = int(conflicts[contexts.group].sum())
-    what = "token" if dataset.every else "sequence"
-    number = int(np.flatnonzero(conflicts)[0])
-    labels = np.unique(dataset.labels[contexts.group == number])
-    names = [repr(dataset.label_names[i]) for i in labels[:SHOWN]]
-    raise AssumptionError(
-        f"A1 fails: {_plural(int(conflicts.sum()), 'context')} ({_plural(predictions, what)}) "
-        f"with two labels or more, for example {_show(dataset, contexts, number)} with the labels "
-        f"{' and '.join(names)}{' ...' if len(labels) > SHOWN else ''}; "
-        f"{_advice(dataset, contexts)}."
-    )
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("s" if number != 1 else "")
-
-
-def _show(dataset: Dataset, contexts: Contexts, number: int) -> str:
-    first = int(contexts.first[number])
-    tokens = dataset.sequence(int(dataset.owner[first]))
-    shown = ", ".join(repr(token) for token in tokens[-SHOWN:])
-    shown = f"({'..., ' if len(tokens) > SHOWN else ''}{shown})"
-    own = f"the token {dataset.token(dataset.ids[first])!r} of " if dataset.every else ""
-    return own + shown
-
-
-def _advice(dataset: Dataset, own: Contexts) -> str:
-    if not own.positions and not contexts(dataset, positions=True).conflicts(dataset).any():
-        method = "" if own.last else "another method with "
-        return f"order tells all of them apart, so use {method}--positions"
-    if dataset.every:
-        return "use --on-conflict majority"
-    other = ", or --method one-layer, which stores distributions" if _countable(dataset) else ""
-    return f"use --on-conflict majority or drop{other}"
-
-
-def _countable(dataset: Dataset) -> bool:
-    """Whether tokens are words or integers, as methods that store distributions want them."""
-    return dataset.kind == "string" or (
-        dataset.kind == "number" and bool((dataset.vectors == np.floor(dataset.vectors)).all())
-    )
-
-
-def _majority(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) -> Dataset:
-    labels = contexts.majority(dataset)[contexts.group].astype(np.int32)
-    return occurring(replace(dataset, labels=labels))
-
-
-def _drop(dataset: Dataset, contexts: Contexts, conflicts: NDArray[np.bool_]) -> Dataset:
+    if not conflicts.any():
+        return dataset
+    if on_conflict == "refuse":
+        raise AssumptionError(_refusal(dataset, contexts, conflicts))
+    if on_conflict == "majority":
+        labels = contexts.majority(dataset)[contexts.group].astype(np.int32)
+        return replace(dataset, labels=labels).occurring()
     if dataset.every:
         raise AssumptionError(
-            "A1 fails, and --on-conflict drop cannot leave out single tokens of a sequence; "
-            "use --on-conflict majority."
+            "A1 fails, and on_conflict='drop' cannot leave out single tokens of a sequence; "
+            "use on_conflict='majority'."
         )
     kept = np.flatnonzero(~conflicts[contexts.group])
     if not dataset.lengths[kept].any():
         raise AssumptionError(
-            "A1 fails: every context with a token has two labels or more, so --on-conflict drop "
-            "leaves nothing; use --on-conflict majority, or --method one-layer, which stores "
+            "A1 fails: every context with a token has two labels or more, so on_conflict='drop' "
+            "leaves nothing; use on_conflict='majority', or method='one-layer', which stores "
             "distributions."
         )
-    return occurring(subset(dataset, kept))
+    return dataset.subset(kept).occurring()
 
 
-def subset(dataset: Dataset, kept: Ints) -> Dataset:
-    """Some of the sequences; tokens and labels keep their numbers."""
-    lengths = dataset.lengths[kept]
-    starts = dataset.starts[kept]
-    labels = dataset.labels
-    return replace(
-        dataset,
-        ids=take(dataset.ids, starts, lengths),
-        starts=offsets(lengths),
-        labels=take(labels, starts, lengths) if dataset.every else labels[kept],
-        counts=dataset.counts[kept],
+def _refusal(dataset: Dataset, own: Contexts, conflicts: NDArray[np.bool_]) -> str:
+    """How many conflicts there are, an example, and what to do about them."""
+
+    def plural(number: int, noun: str) -> str:
+        return f"{number} {noun}" + ("s" if number != 1 else "")
+
+    where = plural(int(conflicts.sum()), "context")
+    predictions = int(conflicts[own.group].sum())
+    number = int(np.flatnonzero(conflicts)[0])
+    labels = np.unique(dataset.labels[own.group == number])
+    names = " and ".join(repr(dataset.label_names[i]) for i in labels[:SHOWN])
+    first = int(own.first[number])
+    tokens = dataset.sequence(int(dataset.owner[first]))
+    shown = ", ".join(repr(token) for token in tokens[-SHOWN:])
+    shown = f"({'..., ' if len(tokens) > SHOWN else ''}{shown})"
+    if dataset.every:
+        shown = f"the token {dataset.token(dataset.ids[first])!r} of {shown}"
+    if not own.positions and not contexts(dataset, positions=True).conflicts(dataset).any():
+        method = "" if own.last else "another method with "
+        advice = f"order distinguishes all of them, so use {method}positions=True"
+    elif dataset.every:
+        advice = "use on_conflict='majority'"
+    else:
+        advice = "use on_conflict='majority' or on_conflict='drop'"
+        if dataset.has_vocabulary:
+            advice += ", or method='one-layer', which stores distributions"
+    return (
+        f"A1 fails: {where} ({plural(predictions, 'token' if dataset.every else 'sequence')}) "
+        f"with two labels or more, for example {shown} with the labels {names}"
+        f"{' ...' if len(labels) > SHOWN else ''}; {advice}."
     )
-
-
-def occurring(dataset: Dataset) -> Dataset:
-    """The dataset with only the tokens and labels that occur, numbered in the same order."""
-    tokens, ids = number(dataset.ids)
-    names, labels = number(dataset.labels)
-    return replace(
-        dataset,
-        tokens=tuple(dataset.tokens[i] for i in tokens)
-        if dataset.kind == "string"
-        else np.asarray(dataset.tokens)[tokens],
-        ids=ids.astype(np.int32),
-        labels=labels.astype(np.int32),
-        label_names=tuple(dataset.label_names[i] for i in names),
-    )
-
-
-Resolution = Callable[[Dataset, Contexts, NDArray[np.bool_]], Dataset]
-RESOLUTIONS: dict[str, Resolution] = {"refuse": _refuse, "majority": _majority, "drop": _drop}

@@ -6,29 +6,47 @@ numbering holds nothing of the data's content.
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from ..errors import ByheartError
+from .arrays import Ints, beyond_float, number, offsets, take
+from .readers.text import WORD
+from .records import pack, plain_rows
+
 TokenKind = str  # "string", "number" or "vector"
+SHOWN = 8  # rows in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """N sequences over V distinct tokens, with one label each or one label a token.
+    """N sequences over V distinct tokens, with one label each or one label per token.
 
     kind      "string", "number" or "vector".
     tokens    the distinct tokens, sorted: a tuple of strings, or an array [V, d], int64 or float64.
     ids       token numbers of all sequences, one after another: sequence i is
               ids[starts[i] : starts[i + 1]].
     labels    label number of each sequence or, with `every`, of each token (aligned with ids);
-              label_names, sorted, are strings or integers. What carries a label is a prediction.
+              label_names, sorted, are strings or integers. Whatever has a label is a prediction.
     counts    how often each sequence was seen.
     skipped   documents that the loader left out because they hold no prediction.
     loading   the options that turned a file into this dataset.
+
+    A dataset is a sequence of pairs (tokens, label), as the user wrote them:
+
+    >>> data = Dataset.from_rows([(["the", "cat"], "sat"), (["the", "dog"], "ran")])
+    >>> data[1]
+    (['the', 'dog'], 'ran')
+    >>> [label for tokens, label in data]
+    ['sat', 'ran']
+    >>> data[:1]
+    <Dataset: 1 sequence of 2 tokens, 2 distinct strings, 1 label>
     """
 
     kind: TokenKind
@@ -42,12 +60,169 @@ class Dataset:
     loading: Mapping[str, object] = field(default_factory=dict)
     every: bool = False
 
+    @classmethod
+    def from_rows(cls, rows: Iterable[Sequence]) -> "Dataset":
+        """The dataset of rows, in their order.
+
+        Args:
+            rows: Pairs (input, label) or triples (input, label, count). An input is a list of
+                tokens: strings, numbers or vectors, of one kind in all rows. A label is a string
+                or an integer, or a list of one label per token.
+
+        Raises:
+            ByheartError: A row cannot be used; the message names it, counted from 1.
+
+        Example:
+            >>> Dataset.from_rows([([1, 2], "odd"), ([2, 2], "even", 3)])
+            <Dataset: 2 sequences of 2 tokens, 2 distinct numbers, 2 labels>
+        """
+        return cls(**pack(plain_rows(rows, "rows"), "rows", "row"))
+
+    @classmethod
+    def from_pandas(
+        cls, frame: Any, input: str | Sequence[str], label: str, count: str | None = None
+    ) -> "Dataset":
+        """The dataset of a pandas or polars data frame, or of another table with named columns.
+
+        Args:
+            frame: A table whose `columns` (or `column_names`) are names and whose `frame[name]`
+                is a column that can be iterated over.
+            input: The column of the inputs, or several: their tokens are joined in order. A string
+                is split into words, as in a table that `load` reads; a list holds tokens; a
+                number is a token.
+            label: The column of the labels.
+            count: The column that says how often each row was seen; None: once.
+
+        Raises:
+            ByheartError: There is no such column, or a row cannot be used.
+
+        Example:
+            >>> frame = pandas.read_csv("pets.csv")  # doctest: +SKIP
+            >>> Dataset.from_pandas(frame, input="text", label="next")  # doctest: +SKIP
+            <Dataset: 2 sequences of 2 tokens, 3 distinct strings, 2 labels>
+        """
+        names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+        inputs = [input] if isinstance(input, str) else list(input)
+        for name in (*inputs, label, *([] if count is None else [count])):
+            if name not in names:
+                raise ByheartError(
+                    f"the frame has no column {name!r}; its columns are "
+                    f"{', '.join(map(repr, names))}."
+                )
+        cells = zip(*(_values(frame[name]) for name in inputs), strict=True)
+        others = [_values(frame[name]) for name in ([label] if count is None else [label, count])]
+        return cls._from_cells("frame", zip(cells, *others, strict=True))
+
+    @classmethod
+    def from_dataset(
+        cls, dataset: Iterable[Mapping], input: str | Sequence[str], label: str
+    ) -> "Dataset":
+        """The dataset of a Hugging Face `datasets.Dataset`, or of any iterable of mappings.
+
+        Args:
+            dataset: One split: iterating over it gives rows that are indexed by column names.
+            input: The column of the inputs, or several, as in `from_pandas`.
+            label: The column of the labels.
+
+        Raises:
+            ByheartError: There is no such column, or a row cannot be used.
+
+        Example:
+            >>> rows = [{"text": "the cat", "next": "sat"}, {"text": "the dog", "next": "ran"}]
+            >>> Dataset.from_dataset(rows, input="text", label="next")
+            <Dataset: 2 sequences of 2 tokens, 3 distinct strings, 2 labels>
+        """
+        if isinstance(dataset, Mapping):
+            raise ByheartError(
+                f"a dataset of several splits cannot be read; give one of {', '.join(dataset)}."
+            )
+        inputs = [input] if isinstance(input, str) else list(input)
+
+        def cells() -> Iterator[tuple]:
+            for place, row in enumerate(dataset, 1):
+                for name in (*inputs, label):
+                    if name not in row:
+                        raise ByheartError(
+                            f"dataset, row {place}: there is no column {name!r}; the columns are "
+                            f"{', '.join(map(repr, row))}."
+                        )
+                yield [row[name] for name in inputs], row[label]
+
+        return cls._from_cells("dataset", cells())
+
+    @classmethod
+    def _from_cells(cls, source: str, rows: Iterable[tuple]) -> "Dataset":
+        """The dataset of rows whose inputs are cells: text, lists of tokens or single tokens."""
+
+        def joined() -> Iterator[tuple]:
+            for place, (cells, *rest) in enumerate(rows, 1):
+                tokens: list = []
+                for cell in cells:
+                    if isinstance(cell, str):
+                        tokens += re.findall(WORD, cell)
+                    else:
+                        many = isinstance(cell, list | tuple | np.ndarray)
+                        tokens.extend(cell if many else [cell])
+                if not tokens and any(isinstance(cell, str) for cell in cells):
+                    raise ByheartError(
+                        f"{source}, row {place}: the input is empty; give some text."
+                    )
+                yield tokens, *rest
+
+        return cls(**pack(plain_rows(joined(), source), source, "row"))
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def __iter__(self) -> Iterator[tuple[list, Any]]:
+        return (self[index] for index in range(len(self)))
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[list, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Dataset": ...
+    def __getitem__(self, index):
+        """(tokens, label) of one sequence, or the dataset of a slice of the sequences.
+
+        Where every token has a label, the label of a sequence is the list of them.
+        """
+        if isinstance(index, slice):
+            return self.subset(np.arange(len(self))[index]).occurring()
+        place = range(len(self))[index]  # IndexError beyond either end
+        if not self.every:
+            return self.sequence(place), self.label(place)
+        own = range(self.starts[place], self.starts[place + 1])
+        return self.sequence(place), [self.label(prediction) for prediction in own]
+
     def __repr__(self) -> str:
-        labels = f"{len(self.label_names)} labels" + (", one a token" if self.every else "")
-        return f"<Dataset: {len(self)} sequences of {self.kind} tokens, {labels}>"
+        return f"<Dataset: {self._sizes()}>"
+
+    def _sizes(self) -> str:
+        lengths = self.lengths
+        of = "" if len(set(lengths.tolist())) <= 1 else "up to "
+        return (
+            f"{_plural(len(self), 'sequence')} of {of}"
+            f"{_plural(int(lengths.max(initial=0)), 'token')}, "
+            f"{_plural(len(self.tokens), f'distinct {self.kind}')}, "
+            f"{_plural(len(self.label_names), 'label')}" + (", one per token" if self.every else "")
+        )
+
+    def _repr_html_(self) -> str:
+        """The first rows as a table, for notebooks."""
+        counted = bool((self.counts != 1).any())
+        names = ["input", "label", *(["count"] if counted else [])]
+        rows = []
+        for i in range(min(SHOWN, len(self))):
+            cells = [*self[i], *([int(self.counts[i])] if counted else [])]
+            rows.append("".join(f"<td>{escape(repr(cell))}</td>" for cell in cells))
+        more = f"<p>and {len(self) - SHOWN:,} more</p>" if len(self) > SHOWN else ""
+        return (
+            f"<p>Dataset: {escape(self._sizes())}</p><table><thead><tr>"
+            + "".join(f"<th>{name}</th>" for name in names)
+            + "</tr></thead><tbody>"
+            + "".join(f"<tr>{row}</tr>" for row in rows)
+            + f"</tbody></table>{more}"
+        )
 
     @property
     def owner(self) -> Ints:
@@ -71,10 +246,16 @@ class Dataset:
 
     @property
     def vectors(self) -> NDArray:
-        """[V, d]: what the network reads. A string is its number, counted from 1 (0 is padding)."""
+        """[V, d]: the network's input. A string is its number, counted from 1 (0 is padding)."""
         if self.kind == "string":
             return np.arange(1, len(self.tokens) + 1, dtype=np.int64)[:, None]
         return np.asarray(self.tokens)
+
+    @property
+    def has_vocabulary(self) -> bool:
+        """Whether tokens are words or integers, as methods that store distributions need them."""
+        vectors = self.vectors
+        return self.kind != "vector" and bool((vectors == np.floor(vectors)).all())
 
     def sequence(self, index: int) -> list:
         """The tokens of one sequence as the user wrote them."""
@@ -89,6 +270,51 @@ class Dataset:
 
     def label(self, prediction: int) -> str | int:
         return self.label_names[self.labels[prediction]]
+
+    def prefix(self, count: int) -> "Dataset":
+        """The first sequences, with the tokens and labels that occur in them.
+
+        Args:
+            count: How many sequences, from 1 to all of them.
+
+        Raises:
+            ByheartError: There are fewer sequences.
+
+        Example:
+            >>> Dataset.from_rows([(["a"], 0), (["b"], 1), (["c"], 2)]).prefix(2)
+            <Dataset: 2 sequences of 1 token, 2 distinct strings, 2 labels>
+        """
+        if not 1 <= count <= len(self):
+            raise ByheartError(
+                f"count must be an integer from 1 to the {len(self)} sequences of the dataset, "
+                f"not {count!r}."
+            )
+        return self.subset(np.arange(count)).occurring()
+
+    def subset(self, kept: Ints) -> "Dataset":
+        """Some of the sequences; tokens and labels keep their numbers."""
+        lengths, starts = self.lengths[kept], self.starts[kept]
+        return replace(
+            self,
+            ids=take(self.ids, starts, lengths),
+            starts=offsets(lengths),
+            labels=take(self.labels, starts, lengths) if self.every else self.labels[kept],
+            counts=self.counts[kept],
+        )
+
+    def occurring(self) -> "Dataset":
+        """The dataset with only the tokens and labels that occur, numbered in the same order."""
+        tokens, ids = number(self.ids)
+        names, labels = number(self.labels)
+        return replace(
+            self,
+            tokens=tuple(self.tokens[i] for i in tokens)
+            if self.kind == "string"
+            else np.asarray(self.tokens)[tokens],
+            ids=ids.astype(np.int32),
+            labels=labels.astype(np.int32),
+            label_names=tuple(self.label_names[i] for i in names),
+        )
 
     def sha256(self) -> str:
         """The hash of checker/FORMAT.md, section 6."""
@@ -107,11 +333,15 @@ class Dataset:
         return digest.hexdigest()
 
 
-def _json_lines(values) -> bytes:
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _values(column: Any) -> Iterable:
+    """The cells of a column as Python values: pandas and polars have to_list, arrow to_pylist."""
+    listed = getattr(column, "to_list", None) or getattr(column, "to_pylist", None)
+    return listed() if listed else column
+
+
+def _json_lines(values: Iterable) -> bytes:
     return "".join(json.dumps(value) + "\n" for value in values).encode()
-
-
-def beyond_float(integers: Ints) -> bool:
-    """Whether some integer is no IEEE double (2^63 - 1 rounds up to 2^63, hence the clip)."""
-    rounded = np.minimum(integers.astype(np.float64), 2.0**63 - 1024)
-    return bool((rounded.astype(np.int64) != integers).any())

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import occurs
+
 Tokens = NDArray[np.uint16] | NDArray[np.uint32]
 
 
@@ -17,9 +19,9 @@ class Documents:
     ids        token numbers of all documents; a memory map where the file holds just that.
     separator  the number that ends a document and belongs to none; None: all is one document.
     words      the sorted words that the numbers stand for; None: the numbers are the tokens.
-    length     every document ends after so many tokens; None: with its last token.
-    window     a context is at most the last so many tokens; None: all tokens before.
-    skipped    documents that held no token at all, which the ids do not show.
+    length     documents are truncated to this many tokens; None: not truncated.
+    window     a context is at most this many tokens; None: all tokens before.
+    skipped    documents without any token, which the ids do not show.
     loading    the options that turned a file into this.
     """
 
@@ -31,3 +33,11 @@ class Documents:
     window: int | None = None
     skipped: int = 0
     loading: Mapping[str, object] = field(default_factory=dict)
+
+
+def distinct_tokens(documents: Documents) -> int:
+    """The number of different tokens, without the separator."""
+    seen = occurs(documents.ids)
+    if documents.separator is not None and documents.separator < len(seen):
+        seen[documents.separator] = False
+    return int(seen.sum())

@@ -8,21 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
-from .contexts import Contexts, contexts, occurring
-from .dataset import Dataset, Ints
-from .numbering import number, number_rows
-from .ragged import offsets, take
-from .readers import jsonl
-from .readers import npz as archive
+from .arrays import number, number_rows, offsets, take
+from .contexts import Contexts, contexts
+from .dataset import Dataset
+from .readers import jsonl, npz
 
 SEQUENCES = 1000
 Sequences = NDArray[np.int64]  # [N, n]: token numbers
 
-# What becomes of a row, and how often: the traps a construction must not fall into.
+# How rows are changed, and how often: the traps a construction must not fall into.
 TRAPS = {
     "permuted": 0.10,  # an earlier row in another order: often the same context
     "swapped": 0.10,  # an earlier row with first and last token exchanged: equal multiset
-    "repeated": 0.10,  # one token all along
+    "repeated": 0.10,  # the same token everywhere
     "duplicate": 0.05,  # an earlier row
     "similar": 0.10,  # an earlier row with another first token
 }
@@ -37,7 +35,7 @@ def random(
     vocabulary: int | None = None,
     skew: str = "uniform",
 ) -> Dataset:
-    """Random sequences of integer vectors, one random label a multiset with last token."""
+    """Random sequences of integer vectors, one random label per multiset with last token."""
     dataset, rng = _sequences(sequences, length, dimension, labels, seed, vocabulary)
     return _labelled(dataset, contexts(dataset, positions=False), rng, skew, labels)
 
@@ -73,34 +71,36 @@ def multisets(
     starts = offsets(sizes)
     dataset = replace(dataset, ids=take(dataset.ids, dataset.starts[:-1], sizes), starts=starts)
     grouped = contexts(dataset, positions=False, last=False)
-    return occurring(_labelled(dataset, grouped, rng, skew, labels))
+    return _labelled(dataset, grouped, rng, skew, labels).occurring()
 
 
 def _sequences(
     sequences: int, length: int, dimension: int, labels: int, seed: int, vocabulary: int | None
 ) -> tuple[Dataset, np.random.Generator]:
+    """Sequences of random vectors with the label 0, and the generator to draw labels with."""
     vocabulary = max(8, sequences // 2) if vocabulary is None else vocabulary
-    _check(sequences=sequences, length=length, dimension=dimension, labels=labels,
-           vocabulary=vocabulary)  # fmt: skip
-    rng = np.random.default_rng(_seed(seed))
+    sizes = {"sequences": sequences, "length": length, "dimension": dimension, "labels": labels}
+    for name, value in {**sizes, "vocabulary": vocabulary}.items():
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
+            raise ByheartError(f"{name} must be an integer of 1 or more, not {value!r}.")
+    if not isinstance(seed, int) or seed < 0:
+        raise ByheartError(f"seed must be an integer of 0 or more, not {seed!r}.")
+    rng = np.random.default_rng(seed)
     side = max(2, int(vocabulary ** (1 / dimension)) + 1) * 2
     vectors = rng.integers(0, side + 1, (vocabulary, dimension))
     rows = _trapped(rng, rng.integers(0, vocabulary, (sequences, length)), vocabulary)
     tokens, same = number_rows(vectors)  # two of the random vectors may be equal
     used, ids = number(same[rows].ravel())
-    return _unlabelled(tokens[used], ids, sequences, length), rng
-
-
-def _check(**sizes: int) -> None:
-    for name, value in sizes.items():
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
-            raise ByheartError(f"{name} is an integer of 1 or more, not {value!r}.")
-
-
-def _seed(seed: int) -> int:
-    if not isinstance(seed, int) or seed < 0:
-        raise ByheartError(f"seed is an integer of 0 or more, not {seed!r}.")
-    return seed
+    dataset = Dataset(
+        kind="vector",
+        tokens=tokens[used],
+        ids=ids.astype(np.int32),
+        starts=np.arange(sequences + 1, dtype=np.int64) * length,
+        labels=np.zeros(sequences, np.int32),
+        label_names=(0,),
+        counts=np.ones(sequences, np.int64),
+    )
+    return dataset, rng
 
 
 def _trapped(rng: np.random.Generator, rows: Sequences, vocabulary: int) -> Sequences:
@@ -119,44 +119,22 @@ def _trapped(rng: np.random.Generator, rows: Sequences, vocabulary: int) -> Sequ
     pending = ~np.isin(names, ("repeated", "fresh"))
     while pending.any():
         ready = np.flatnonzero(pending & ~pending[sources])
-        rows[ready] = _copies(rng, rows[sources[ready]], names[ready], vocabulary)
+        copies = rows[sources[ready]]
+        permuted, swapped, similar = (
+            names[ready] == name for name in ("permuted", "swapped", "similar")
+        )
+        copies[permuted] = rng.permuted(copies[permuted], axis=1)
+        copies[swapped, 0], copies[swapped, -1] = copies[swapped, -1], copies[swapped, 0]
+        copies[similar, 0] = rng.integers(0, vocabulary, int(similar.sum()))
+        rows[ready] = copies
         pending[ready] = False
     return rows
-
-
-def _copies(
-    rng: np.random.Generator, rows: Sequences, names: NDArray, vocabulary: int
-) -> Sequences:
-    permuted, swapped, similar = (names == name for name in ("permuted", "swapped", "similar"))
-    rows[permuted] = rng.permuted(rows[permuted], axis=1)
-    rows[swapped, 0], rows[swapped, -1] = rows[swapped, -1], rows[swapped, 0]
-    rows[similar, 0] = rng.integers(0, vocabulary, int(similar.sum()))
-    return rows
-
-
-def _unlabelled(tokens: NDArray, ids: Ints, sequences: int, length: int) -> Dataset:
-    return Dataset(
-        kind="vector",
-        tokens=tokens,
-        ids=ids.astype(np.int32),
-        starts=np.arange(sequences + 1, dtype=np.int64) * length,
-        labels=np.zeros(sequences, np.int32),
-        label_names=(0,),
-        counts=np.ones(sequences, np.int64),
-    )
 
 
 def _labelled(
     dataset: Dataset, contexts: Contexts, rng: np.random.Generator, skew: str, labels: int
 ) -> Dataset:
-    """One random label a context."""
-    drawn = rng.choice(labels, len(contexts), p=_chances(skew, labels))[contexts.group]
-    names, numbers = number(drawn)
-    return replace(dataset, labels=numbers.astype(np.int32), label_names=tuple(names.tolist()))
-
-
-def _chances(skew: str, labels: int) -> NDArray:
-    """The chance of each label."""
+    """One random label per context."""
     place = np.arange(labels)
     weights = {
         "uniform": np.ones(labels),
@@ -164,8 +142,11 @@ def _chances(skew: str, labels: int) -> NDArray:
         "geometric": 0.5 ** np.minimum(place, 1000),
     }
     if skew not in weights:
-        raise ByheartError(f"skew is one of {', '.join(weights)}, not {skew!r}.")
-    return weights[skew] / weights[skew].sum()
+        raise ByheartError(f"skew must be one of {', '.join(weights)}, not {skew!r}.")
+    probabilities = weights[skew] / weights[skew].sum()
+    drawn = rng.choice(labels, len(contexts), p=probabilities)[contexts.group]
+    names, numbers = number(drawn)
+    return replace(dataset, labels=numbers.astype(np.int32), label_names=tuple(names.tolist()))
 
 
 KINDS: dict[str, Callable[..., Dataset]] = {
@@ -174,11 +155,11 @@ KINDS: dict[str, Callable[..., Dataset]] = {
     "multisets": multisets,
 }
 
-WRITERS = {".jsonl": jsonl.write, ".npz": archive.write}
+WRITERS = {".jsonl": jsonl.write, ".npz": npz.write}
 
 
 def save(dataset: Dataset, path: str | Path) -> None:
-    """Write the dataset in the format its name asks for; the file appears whole or not at all."""
+    """Write the dataset in the format of the file name; the file appears whole or not at all."""
     extension = Path(path).suffix.lower()
     if extension not in WRITERS:
         raise ByheartError(f"{path}: the name must end in one of {' '.join(WRITERS)}.")

@@ -1,18 +1,19 @@
 """Files to datasets: which reader a file needs, and which options apply to it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from ..errors import ByheartError
 from .dataset import Dataset
 from .documents import Documents
-from .readers import corpus, jsonl, table
-from .readers import npz as archive
+from .readers import corpus, jsonl, npz, table
 from .readers.jsonl import write as write_jsonl
-from .records import from_rows
 
 __all__ = [
+    "LOADING",
+    "LoadingOption",
     "OPTIONS",
     "applicable",
     "from_rows",
@@ -22,36 +23,154 @@ __all__ = [
     "write_jsonl",
 ]
 
-Read = TypeVar("Read")
-
-DEFAULTS: dict[str, object] = {
-    "input": (),
-    "label": None,
-    "unit": "word",
-    "tokenizer": None,
-    "documents": "auto",
-    "length": None,
-    "window": None,
-    "dtype": "uint16",
-    "separator": None,
-}
-OPTIONS: dict[str, tuple[str, ...]] = {
-    ".jsonl": (),
-    ".txt": ("unit", "tokenizer", "documents", "length", "window"),
-    ".csv": ("input", "label", "length"),
-    ".tsv": ("input", "label", "length"),
-    ".npz": (),
-    ".bin": ("dtype", "separator", "length", "window"),
+READERS: dict[str, Callable[..., Dataset]] = {
+    ".jsonl": jsonl.read,
+    ".txt": corpus.read_text,
+    ".csv": table.read,
+    ".tsv": table.read,
+    ".npz": npz.read,
+    ".bin": corpus.read_ids,
 }
 CORPORA: dict[str, Callable[..., Documents]] = {
     ".txt": corpus.text_documents,
     ".bin": corpus.id_documents,
 }
-CHOICES = {
-    "unit": ("word", "char"),
-    "documents": ("auto", "separator", "blank", "line", "whole"),
-    "dtype": ("uint16", "uint32"),
+TABLES = (".csv", ".tsv")
+
+
+@dataclass(frozen=True)
+class LoadingOption:
+    """One option of `load`.
+
+    name     its keyword
+    type     of a value from a command line; None is left out where it is the default
+    accepts  the types of a value that was stored with a model
+    files    the extensions of the files that it applies to
+    help     one sentence about it
+    default  stands for not giving it
+    choices  the words that it can be; beside integers, if it has a least one
+    least    the smallest integer that it can be
+    metavar  the name of a value in help
+    """
+
+    name: str
+    type: Any
+    accepts: tuple[type, ...]
+    files: tuple[str, ...]
+    help: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+    metavar: str | None = None
+
+    def checked(self, value: Any, least: int | None) -> Any:
+        """The value, an integer if it is digits from a command line; ByheartError if it is wrong.
+
+        least is that of this option, or another for a kind of file.
+        """
+        if value in (*self.choices, self.default) or not self.choices and least is None:
+            return value
+        if least is None:
+            choices = ", ".join(self.choices)
+            raise ByheartError(f"{self.name} must be one of {choices}, not {value!r}.")
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            other = "".join(f" or {word!r}" for word in self.choices)
+            raise ByheartError(
+                f"{self.name} must be an integer of {least} or more{other}, not {value!r}."
+            )
+        return value
+
+
+LOADING: tuple[LoadingOption, ...] = (
+    LoadingOption(
+        name="input",
+        type=list[str],
+        accepts=(list, tuple, str),
+        files=TABLES,
+        help="Tables: a column of input words; may be repeated.",
+        default=(),
+        metavar="COLUMN",
+    ),
+    LoadingOption(
+        name="label",
+        type=str,
+        accepts=(str,),
+        files=TABLES,
+        help="Tables: the column of labels.",
+        metavar="COLUMN",
+    ),
+    LoadingOption(
+        name="unit",
+        type=str,
+        accepts=(str,),
+        files=(".txt",),
+        help="Text: tokens are words or characters.",
+        default="word",
+        choices=("word", "char"),
+    ),
+    LoadingOption(
+        name="tokenizer",
+        type=Path,
+        accepts=(str,),
+        files=(".txt",),
+        help="Text: a tokenizer.json that splits documents into tokens.",
+        metavar="FILE",
+    ),
+    LoadingOption(
+        name="documents",
+        type=str,
+        accepts=(str,),
+        files=(".txt",),
+        help="Text: where documents end.",
+        default="auto",
+        choices=("auto", "separator", "blank", "line", "whole"),
+    ),
+    LoadingOption(
+        name="length",
+        type=int,
+        accepts=(int,),
+        files=(*CORPORA, *TABLES),
+        help="Truncate documents to N tokens.",
+        least=1,  # 2 for documents
+        metavar="N",
+    ),
+    LoadingOption(
+        name="window",
+        type=str,
+        accepts=(int,),
+        files=tuple(CORPORA),
+        help="Contexts are the last N tokens; auto: the fewest without conflicts.",
+        choices=("auto",),
+        least=1,
+        metavar="N",
+    ),
+    LoadingOption(
+        name="dtype",
+        type=str,
+        accepts=(str,),
+        files=(".bin",),
+        help=".bin: the type of a token id.",
+        default="uint16",
+        choices=("uint16", "uint32"),
+    ),
+    LoadingOption(
+        name="separator",
+        type=int,
+        accepts=(int,),
+        files=(".bin",),
+        help=".bin: the id that ends a document.",
+        least=0,
+        metavar="ID",
+    ),
+)
+OPTIONS: dict[str, tuple[str, ...]] = {
+    extension: tuple(option.name for option in LOADING if extension in option.files)
+    for extension in READERS
 }
+
+from_rows = Dataset.from_rows
 
 
 def load(
@@ -67,20 +186,38 @@ def load(
     dtype: str = "uint16",
     separator: int | None = None,
 ) -> Dataset:
-    """The dataset of a file. `load(path, **dataset.loading)` gives it again."""
-    path = Path(path)
-    given = {
-        "input": (input,) if isinstance(input, str) else tuple(input),
-        "label": label,
-        "unit": unit,
-        "tokenizer": tokenizer,
-        "documents": documents,
-        "length": length,
-        "window": window,
-        "dtype": dtype,
-        "separator": separator,
-    }
-    return _checked(path, given, _read)
+    """The dataset of a file. `load(path, **dataset.loading)` gives it again.
+
+    Args:
+        path: A .jsonl, .txt, .csv, .tsv, .npz or .bin file.
+        input: The columns of a table whose words are the input, in order.
+        label: The column of a table that holds the labels.
+        unit: Tokens of a text: "word" or "char".
+        tokenizer: A tokenizer.json that splits a text into tokens, instead of `unit`.
+        documents: Where a document of a text ends: at a line "<|endoftext|>" ("separator"), at a
+            blank line ("blank"), with every line ("line"), with the file ("whole"), or whichever
+            of the first three the text suggests ("auto").
+        length: Truncate documents, or rows of a table, to this many tokens.
+        window: Contexts are at most this many tokens; "auto": the fewest without conflicts.
+        dtype: The type of a token id in a .bin file: "uint16" or "uint32".
+        separator: The token id that ends a document of a .bin file.
+
+    Raises:
+        ByheartError: The file cannot be read, or an option does not apply to it.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "pets.txt"
+        >>> _ = path.write_text("the cat sat\\nthe dog ran\\n")
+        >>> for tokens, label in load(path):
+        ...     print(tokens, label)
+        ['the'] cat
+        ['the', 'cat'] sat
+        ['the'] dog
+        ['the', 'dog'] ran
+    """
+    given = {**locals(), "input": (input,) if isinstance(input, str) else tuple(input)}
+    return _read(given.pop("path"), given, READERS)
 
 
 def is_corpus(path: str | Path) -> bool:
@@ -90,16 +227,10 @@ def is_corpus(path: str | Path) -> bool:
 
 def load_documents(path: str | Path, **options: object) -> Documents:
     """The documents of a corpus, as they are stored; the options are those of `load`."""
-    return _checked(Path(path), DEFAULTS | options, _read_documents)
-
-
-def _checked(path: Path, given: dict, read: Callable[[Path, dict], Read]) -> Read:
-    try:
-        _check_file(path)
-        _check_options(path, given)
-        return read(path, given)
-    except OSError as error:
-        raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
+    defaults = {option.name: option.default for option in LOADING}
+    if unknown := options.keys() - defaults:
+        raise TypeError(f"load_documents has no option {unknown.pop()!r}")
+    return _read(path, defaults | options, CORPORA)
 
 
 def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, object]:
@@ -108,62 +239,34 @@ def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, obj
     return {name: value for name, value in options.items() if name in names}
 
 
-def _check_file(path: Path) -> None:
-    if path.suffix.lower() not in OPTIONS:
-        raise ByheartError(f"{path}: the name must end in one of {' '.join(OPTIONS)}.")
-    if path.is_dir():
-        raise ByheartError(f"{path} is a directory; give a file.")
-    if not path.exists():
-        raise ByheartError(f"{path} does not exist; check the path.")
-    if path.stat().st_size == 0:
-        raise ByheartError(f"{path} is empty; give at least one sequence.")
-
-
-def _check_options(path: Path, given: dict) -> None:
-    names = OPTIONS[path.suffix.lower()]
-    for name, value in given.items():
-        if name not in names and value != DEFAULTS[name]:
-            takes = ", ".join(f"--{option}" for option in names) or "no options"
-            raise ByheartError(f"{path}: --{name} does not apply here; such a file takes {takes}.")
-    for name, choices in CHOICES.items():
-        if given[name] not in choices:
-            raise ByheartError(f"--{name} is one of {', '.join(choices)}, not {given[name]!r}.")
-    if given["tokenizer"] is not None and given["unit"] != DEFAULTS["unit"]:
-        raise ByheartError("--tokenizer and --unit exclude each other; give one of them.")
-    table = path.suffix.lower() in (".csv", ".tsv")
-    given["length"] = _at_least("length", given["length"], 1 if table else 2)
-    if given["window"] != "auto":
-        given["window"] = _at_least("window", given["window"], 1)
-    given["separator"] = _at_least("separator", given["separator"], 0)
-
-
-def _at_least(name: str, value: object, least: int) -> int | None:
-    """The option as an integer; text with digits is what a command line gives."""
-    if value is None:
-        return None
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        auto = " or auto" if name == "window" else ""
-        raise ByheartError(f"--{name} is an integer of {least} or more{auto}, not {value!r}.")
-    return value
-
-
-def _read(path: Path, given: dict) -> Dataset:
-    options = {name: given[name] for name in OPTIONS[path.suffix.lower()]}
-    match path.suffix.lower():
-        case ".jsonl":
-            return jsonl.read(path)
-        case ".npz":
-            return archive.read(path)
-        case ".txt":
-            return corpus.read_text(path, **options)
-        case ".bin":
-            return corpus.read_ids(path, **options)
-        case _:
-            return table.read(path, **options)
-
-
-def _read_documents(path: Path, given: dict) -> Documents:
+def _read(path: str | Path, given: dict[str, Any], readers: Mapping[str, Callable]) -> Any:
+    """The file as its reader gives it; ByheartError if the file or an option cannot be used."""
+    path = Path(path)
     extension = path.suffix.lower()
-    return CORPORA[extension](path, **{name: given[name] for name in OPTIONS[extension]})
+    if extension not in readers:
+        raise ByheartError(f"{path}: the name must end in one of {' '.join(readers)}.")
+    try:
+        if path.is_dir():
+            raise ByheartError(f"{path} is a directory; give a file.")
+        if not path.exists():
+            raise ByheartError(f"{path} does not exist; check the path.")
+        if path.stat().st_size == 0:
+            raise ByheartError(f"{path} is empty; give at least one sequence.")
+        names = OPTIONS[extension]
+        for option in LOADING:
+            if option.name not in names and given[option.name] != option.default:
+                takes = ", ".join(f"{name}=..." for name in names) or "no options"
+                raise ByheartError(
+                    f"{path}: {option.name}=... does not apply here; such a file takes {takes}."
+                )
+        # A single token of a document predicts nothing.
+        least = {"length": 2} if extension in CORPORA else {}
+        options = {
+            option.name: option.checked(given[option.name], least.get(option.name, option.least))
+            for option in LOADING
+        }
+        if options["tokenizer"] is not None and options["unit"] != "word":
+            raise ByheartError("tokenizer=... and unit=... exclude each other; give one of them.")
+        return readers[extension](path, **{name: options[name] for name in names})
+    except OSError as error:
+        raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error

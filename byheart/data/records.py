@@ -1,4 +1,4 @@
-"""Rows (input, label, count) to a Dataset.
+"""Rows (input, label, count) to the fields of a Dataset.
 
 Rows are packed in blocks: a block is checked as a whole, at the speed of C. Only when a block is
 refused are its rows packed one by one, by the same code, to name the row at fault.
@@ -8,15 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
 from . import values
-from .dataset import Dataset, Ints, beyond_float
-from .numbering import number_rows
-from .ragged import offsets
+from .arrays import Ints, beyond_float, number_rows, offsets
 from .values import Fault
 
 Row = tuple  # (input, label, count) as JSON would give them
@@ -52,50 +51,70 @@ class Names:
         return ByheartError(f"{self.source}, {self.unit} {place}: {what}.")
 
 
-def from_rows(rows: Iterable[tuple]) -> Dataset:
-    """The dataset of (input, label) or (input, label, count) rows, in their order."""
-    placed = ((place, _plain_row(place, row)) for place, row in enumerate(rows, 1))
-    return pack(placed, "rows", "row")
+def plain_rows(rows: Iterable, source: str) -> Iterator[Placed]:
+    """Rows from Python, counted from 1, with numpy values and tuples as JSON would give them."""
+
+    def plain(value):
+        value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        return list(value) if isinstance(value, tuple) else value
+
+    for place, row in enumerate(rows, 1):
+        if not isinstance(row, (tuple, list)) or len(row) not in (2, 3):
+            raise ByheartError(
+                f"{source}, row {place}: give (input, label) or (input, label, count)."
+            )
+        tokens, label, count = (*map(plain, row), 1)[:3]
+        yield (
+            place,
+            (list(map(plain, tokens)) if isinstance(tokens, list) else tokens, label, count),
+        )
 
 
-def _plain_row(place: int, row: tuple) -> Row:
-    """The row with numpy values and tuples turned into what JSON would give."""
-    if not isinstance(row, (tuple, list)) or len(row) not in (2, 3):
-        raise ByheartError(f"rows, row {place}: give (input, label) or (input, label, count).")
-    tokens, label, count = (*map(_plain, row), 1)[:3]
-    return [_plain(token) for token in tokens] if isinstance(tokens, list) else tokens, label, count
+def pack(rows: Iterable[Placed], source: str, unit: str = "line") -> dict[str, Any]:
+    """The fields of the Dataset of some rows; `source` and `unit` name a row at fault.
 
-
-def _plain(value):
-    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-    return list(value) if isinstance(value, tuple) else value
-
-
-def pack(rows: Iterable[Placed], source: str, unit: str = "line") -> Dataset:
-    """The dataset of rows that come with their places; `source` and `unit` name them in errors."""
+    Tokens and labels are numbered in sorted order.
+    """
     names = Names(source, unit, values.numberer(), values.numberer())
     packed: list[Block] = []
-    for part in _parts(rows):
+    rows = iter(rows)
+    while part := list(islice(rows, ROWS)):
         packed += _pack(part, names, packed)
     if not packed:
         raise ByheartError(f"{source} holds no sequences; give at least one.")
     if not any(block.kind for block in packed):
         raise ByheartError(f"{source} holds no token; give at least one.")
-    return _join(packed, names)
-
-
-def _parts(rows: Iterable[Placed]) -> Iterator[list[Placed]]:
-    rows = iter(rows)
-    while part := list(islice(rows, ROWS)):
-        yield part
+    lengths = np.concatenate([block.lengths for block in packed])
+    places = np.concatenate([block.places for block in packed])
+    counts = np.concatenate([block.counts for block in packed])
+    if sum(counts.tolist()) >= 2**63:
+        raise names.error(places[counts.argmax()], "the counts add up to 2^63 or more; divide them")
+    filled = [block for block in packed if block.kind]
+    kind, every, owners = filled[0].kind, packed[0].every, np.repeat(places, lengths)
+    tokens: tuple | NDArray
+    if kind == "string":
+        numbers = np.concatenate([block.values for block in filled])
+        tokens, ids = _sort(list(names.tokens), numbers, names, owners)
+    else:
+        tokens, ids = number_rows(_common_values(filled, names))
+    numbers = np.concatenate([block.labels for block in packed])
+    label_names, labels = _sort(list(names.labels), numbers, names, owners if every else places)
+    return {
+        "kind": kind,
+        "tokens": tokens,
+        "ids": ids.astype(np.int32),
+        "starts": offsets(lengths),
+        "labels": labels.astype(np.int32),
+        "label_names": label_names,
+        "counts": counts,
+        "every": every,
+    }
 
 
 def _pack(part: list[Placed], names: Names, before: list[Block]) -> list[Block]:
-    """The part as one block, or a block a row where only together the rows are refused."""
+    """The part as one block, or one block per row where the rows are refused only together."""
     try:
-        block = _block(part, names)
-        _agree(block, before)
-        return [block]
+        return [_block(part, names, before)]
     except Fault as fault:
         if len(part) == 1:
             raise names.error(part[0][0], fault) from None
@@ -105,7 +124,8 @@ def _pack(part: list[Placed], names: Names, before: list[Block]) -> list[Block]:
     return result
 
 
-def _block(part: list[Placed], names: Names) -> Block:
+def _block(part: list[Placed], names: Names, before: list[Block]) -> Block:
+    """The part as one block; Fault if a row is wrong or unlike those before."""
     places, rows = zip(*part, strict=True)
     inputs, labels, counts = map(list, zip(*rows, strict=True))
     if set(map(type, inputs)) != {list}:
@@ -117,79 +137,36 @@ def _block(part: list[Placed], names: Names) -> Block:
     flat = list(chain.from_iterable(inputs))
     kind, tokens = values.tokens(flat, names.tokens) if flat else (None, np.zeros((0, 1)))
     numbers = np.array([names.labels[label] for label in labels], np.int64)
+    if before and every != before[0].every:
+        raise Fault(values.MIXED_LABELS)
+    other = next((other for other in before if other.kind), None)
+    if kind and other:
+        if kind != other.kind:
+            raise Fault(
+                f"tokens of different kinds are mixed ({kind}s here and {other.kind}s before); "
+                "use one kind per file"
+            )
+        if tokens.shape[1:] != other.values.shape[1:]:
+            raise Fault(values.unlike_dimensions(tokens.shape[1], other.values.shape[1]))
+    if label_kind and {other.label_kind for other in before} - {None, label_kind}:
+        raise Fault(values.MIXED_KINDS)
     where = np.array(places, np.int64)
     return Block(kind, tokens, lengths, label_kind, numbers, every, repeats, where)
-
-
-def _agree(block: Block, before: list[Block]) -> None:
-    """Refuse a block that is unlike those before it."""
-    if before and block.every != before[0].every:
-        raise Fault("some labels are lists and some are not; give one a sequence or one a token")
-    other = next((other for other in before if other.kind), None)
-    if block.kind and other:
-        if block.kind != other.kind:
-            raise Fault(
-                f"tokens of different kinds are mixed ({block.kind}s here and {other.kind}s "
-                "before); use one kind a file"
-            )
-        if block.values.shape[1:] != other.values.shape[1:]:
-            raise Fault(values.unlike_dimensions(block.values.shape[1], other.values.shape[1]))
-    kinds = {other.label_kind for other in before if other.label_kind}
-    if block.label_kind and kinds - {block.label_kind}:
-        raise Fault("string and integer labels are mixed; use one kind a file")
-
-
-def _join(packed: list[Block], names: Names) -> Dataset:
-    """One dataset of all blocks, tokens and labels numbered in sorted order."""
-    starts = offsets(np.concatenate([block.lengths for block in packed]))
-    places = np.concatenate([block.places for block in packed])
-    counts = np.concatenate([block.counts for block in packed])
-    if sum(counts.tolist()) >= 2**63:
-        raise names.error(places[counts.argmax()], "the counts add up to 2^63 or more; divide them")
-    tokens, ids = _tokens(packed, names, np.repeat(places, np.diff(starts)))
-    every = packed[0].every
-    label_numbers = np.concatenate([block.labels for block in packed])
-    whose = np.repeat(places, np.diff(starts)) if every else places
-    label_names, labels = _sort(list(names.labels), label_numbers, names, whose)
-    kind = next(block.kind for block in packed if block.kind)
-    return Dataset(
-        kind=kind,
-        tokens=tokens,
-        ids=ids.astype(np.int32),
-        starts=starts,
-        labels=labels.astype(np.int32),
-        label_names=label_names,
-        counts=counts,
-        every=every,
-    )
-
-
-def _tokens(packed: list[Block], names: Names, places: Ints) -> tuple[tuple | NDArray, Ints]:
-    packed = [block for block in packed if block.kind]
-    if packed[0].kind == "string":
-        numbers = np.concatenate([block.values for block in packed])
-        return _sort(list(names.tokens), numbers, names, places)
-    return number_rows(_common_values(packed, names))
 
 
 def _sort(found: list, numbers: Ints, names: Names, places: Ints) -> tuple[tuple, Ints]:
     """The names in sorted order (strings by code point), and the numbers to match."""
     for number, name in enumerate(found):
-        if isinstance(name, str) and not _is_text(name):
+        try:
+            str(name).encode()
+        except UnicodeEncodeError:
             place = places[(numbers == number).argmax()]
-            raise names.error(place, f"{name!a} holds half a surrogate pair; repair the character")
+            what = f"{name!a} holds half a surrogate pair; repair the character"
+            raise names.error(place, what) from None
     order = sorted(range(len(found)), key=found.__getitem__)
     rank = np.empty(len(found), np.int64)
     rank[order] = np.arange(len(found))
     return tuple(found[i] for i in order), rank[numbers]
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _common_values(packed: list[Block], names: Names) -> NDArray:
@@ -203,11 +180,8 @@ def _common_values(packed: list[Block], names: Names) -> NDArray:
             np.concatenate([block.values for block in integers]), np.concatenate(floats)
         )
     except Fault as fault:
-        raise names.error(_first_beyond_float(integers), fault) from None
+        block = next(block for block in integers if beyond_float(block.values))
+        rows = np.split(block.values, offsets(block.lengths)[1:-1])
+        large = next(i for i, row in enumerate(rows) if beyond_float(row))
+        raise names.error(block.places[large], fault) from None
     return np.concatenate([block.values.astype(dtype) for block in packed])
-
-
-def _first_beyond_float(blocks: list[Block]) -> int:
-    block = next(block for block in blocks if beyond_float(block.values))
-    rows = np.split(block.values, offsets(block.lengths)[1:-1])
-    return next(place for place, row in zip(block.places, rows, strict=True) if beyond_float(row))

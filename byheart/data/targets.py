@@ -1,8 +1,9 @@
-"""Targets: what follows each context of a dataset, and how often.
+"""Targets: which tokens follow each context of a dataset, and how often.
 
-The empirical distributions of madden2024, eq. (1), and what they say about a loss (Lemma 2).
+The empirical distributions of madden2024, eq. (1), and the least loss they allow (Lemma 2).
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
+from .arrays import Ints, number_rows, offsets, take
 from .contexts import Contexts, tally
-from .dataset import Dataset, Ints
-from .ragged import offsets, take
+from .dataset import Dataset
 
 Floats = NDArray[np.float64]
 Word = str | int
@@ -62,15 +63,15 @@ class Targets:
     @property
     def entropy(self) -> float:
         """The entropy of the empirical distributions, weighted by their contexts' counts."""
-        return float(-(self.counts * np.log(self.probabilities)).sum()) + 0.0
+        return entropy(np.repeat(self.weight, self.support), self.counts)
 
     def accuracy(self, likeliest: NDArray) -> float:
-        """The share of predictions that a model gets right whose likeliest tokens are these."""
+        """The share of correct predictions of a model whose likeliest tokens are these."""
         hit = self.following == np.repeat(likeliest, self.support)
         return float(self.counts[hit].sum() / self.counts.sum())
 
     def padded(self, token: int, length: int) -> "Targets":
-        """The same contexts, filled up at the front with a token to one length."""
+        """The same contexts, padded at the front with a token to one length."""
         lengths = np.diff(self.starts)
         tokens = np.full((len(self), length), token, np.int32)
         tokens[np.arange(length) >= length - lengths[:, None]] = self.tokens
@@ -89,14 +90,27 @@ class Targets:
         )
 
 
+def entropy(whole: Ints, part: Ints, times: Ints | None = None) -> float:
+    """madden2024, the entropy H of Lemma 2: sum of c_i pi_i log(1 / pi_i), pi_i = count / c_i.
+
+    `times` times (once, if None) a context seen `whole` times was followed `part` times by one of
+    its tokens. log1p keeps a probability close to 1 from cancelling. Equal pairs are counted first,
+    and fsum rounds once, whatever the order: the number depends on the data and on nothing else.
+    """
+    if times is None:
+        pairs, same = number_rows(np.stack([whole, part], axis=1))
+        whole, part, times = pairs[:, 0], pairs[:, 1], np.bincount(same, minlength=len(pairs))
+    return math.fsum(times * part * np.log1p((whole - part) / part))
+
+
 @dataclass(frozen=True, eq=False)
 class Divergences:
     """How far a decoder's distribution is from the target of each context.
 
-    values     the Kullback-Leibler divergence in nats: bounds from above if `rigorous`, else what
-               a float run gave
-    likeliest  the token that the decoder finds likeliest
-    engine     how they were found
+    values     the Kullback-Leibler divergence in nats: upper bounds if `rigorous`, else the result
+               of a float run
+    likeliest  the token to which the decoder gives the largest probability
+    engine     how they were computed
     """
 
     values: Floats
@@ -106,20 +120,13 @@ class Divergences:
 
 
 def targets(dataset: Dataset, contexts: Contexts) -> Targets:
-    """What follows each of these (ordered) contexts."""
-    words = words_of(dataset)
-    return over(dataset, contexts, vocabulary_of(words, dataset.label_names))
-
-
-def has_vocabulary(dataset: Dataset) -> bool:
-    """Whether its tokens are words or integers."""
-    vectors = dataset.vectors
-    return dataset.kind != "vector" and bool((vectors == np.floor(vectors)).all())
+    """The tokens that follow each of these (ordered) contexts."""
+    return over(dataset, contexts, vocabulary_of(words_of(dataset), dataset.label_names))
 
 
 def words_of(dataset: Dataset) -> tuple[Word, ...]:
     """The dataset's tokens as a vocabulary names them: words, or integers."""
-    if not has_vocabulary(dataset):
+    if not dataset.has_vocabulary:
         raise ByheartError("a decoder reads words or integers, and this data has other tokens.")
     if dataset.kind == "string":
         return tuple(dataset.tokens)
@@ -127,25 +134,25 @@ def words_of(dataset: Dataset) -> tuple[Word, ...]:
 
 
 def vocabulary_of(tokens: tuple[Word, ...], labels: tuple[Word, ...]) -> tuple[Word, ...]:
-    """The tokens, then the labels that are no tokens."""
+    """The tokens, then the labels that are not tokens."""
     known = set(tokens)
     return (*tokens, *(label for label in labels if label not in known))
 
 
 def over(dataset: Dataset, contexts: Contexts, vocabulary: tuple[Word, ...]) -> Targets:
-    """The same, numbered as a given vocabulary has them; KeyError if it lacks a word."""
+    """The same, numbered by their places in a given vocabulary; KeyError if it lacks a word."""
     number = {word: i for i, word in enumerate(vocabulary)}
     token = np.array([number[word] for word in words_of(dataset)], np.int32)
     label = np.array([number[name] for name in dataset.label_names], np.int32)
     lengths = dataset.lengths[contexts.first]
-    found = tally(dataset, contexts)
-    follows = label[found.label]
-    order = np.lexsort((follows, found.context))
+    pairs = tally(dataset, contexts)
+    follows = label[pairs.label]
+    order = np.lexsort((follows, pairs.context))
     return Targets(
         vocabulary,
         token[take(dataset.ids, dataset.starts[contexts.first], lengths)],
         offsets(lengths),
         follows[order],
-        offsets(np.bincount(found.context, minlength=len(contexts))),
-        found.count[order],
+        offsets(np.bincount(pairs.context, minlength=len(contexts))),
+        pairs.count[order],
     )

@@ -1,12 +1,14 @@
 """Python values of one file to arrays that hold them exactly, or the reason why none does."""
 
+import re
 from collections import defaultdict
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .dataset import Ints, beyond_float
+from ..errors import ByheartError
+from .arrays import Ints, beyond_float
 
 NUMBERS = {int, float}
 WORDS = {
@@ -18,10 +20,14 @@ WORDS = {
     list: "a list of numbers",
     dict: "an object",
 }
+MIXED_LABELS = (
+    "some labels are lists and some are not; give one label per sequence or one per token"
+)
+MIXED_KINDS = "string and integer labels are mixed; use one kind per file"
 
 
 class Fault(Exception):
-    """What is wrong with a row; whoever knows the file and the line makes a ByheartError of it."""
+    """A row is wrong; the caller, who knows the file and the line, makes a ByheartError of it."""
 
 
 def numberer() -> defaultdict:
@@ -40,12 +46,12 @@ def labels(given: list, lengths: Ints) -> tuple[bool, list]:
     if not any(lists):
         return False, given
     if not all(lists):
-        raise Fault("some labels are lists and some are not; give one a sequence or one a token")
+        raise Fault(MIXED_LABELS)
     for label, length in zip(given, lengths.tolist(), strict=True):
         if len(label) != length:
             raise Fault(
                 f"the label has {len(label)} entries and the input {length} tokens; "
-                "give one label a token, or one in all"
+                "give one label per token, or a single label"
             )
     return True, list(chain.from_iterable(given))
 
@@ -56,7 +62,7 @@ def label_kind(flat: list) -> type | None:
     if kinds == {int}:
         integers(flat)
     elif kinds > {str} and kinds <= {str, int}:
-        raise Fault("string and integer labels are mixed; use one kind a file")
+        raise Fault(MIXED_KINDS)
     elif kinds - {str}:
         wrong = next(label for label in flat if type(label) not in (str, int))
         raise Fault(f"the label is {_word(wrong)}; a label is a string or an integer")
@@ -66,7 +72,7 @@ def label_kind(flat: list) -> type | None:
 def counts(values: list) -> Ints:
     """How often each row was seen."""
     if set(map(type, values)) != {int} or min(values) < 1:
-        raise Fault("the count is no integer of 1 or more; correct it or leave it out")
+        raise Fault("the count is not an integer of 1 or more; correct it or leave it out")
     return integers(values)
 
 
@@ -77,12 +83,14 @@ def tokens(flat: list, strings: defaultdict) -> tuple[str, NDArray]:
         return "string", np.fromiter(map(strings.__getitem__, flat), np.int64, len(flat))
     if kinds <= NUMBERS:
         return "number", numbers(flat)[:, None]
-    if kinds == {list}:
-        return "vector", _vectors(flat)
-    raise Fault(_unusable_token(flat))
-
-
-def _vectors(flat: list[list]) -> NDArray:
+    if kinds != {list}:
+        for value in flat:
+            if type(value) not in (str, int, float, list):
+                raise Fault(
+                    f"a token is {_word(value)}; a token is a string, a number or a list of numbers"
+                )
+        words = " and ".join(sorted({_word(value) for value in flat}))
+        raise Fault(f"tokens of different kinds are mixed ({words}); use one kind per file")
     sizes = sorted(set(map(len, flat)))
     if len(sizes) > 1:
         raise Fault(unlike_dimensions(sizes[0], sizes[1]))
@@ -92,19 +100,11 @@ def _vectors(flat: list[list]) -> NDArray:
     for kind in set(map(type, entries)) - NUMBERS:
         wrong = next(entry for entry in entries if type(entry) is kind)
         raise Fault(f"a vector holds {_word(wrong)}; give lists of numbers")
-    return numbers(entries).reshape(len(flat), -1)
+    return "vector", numbers(entries).reshape(len(flat), -1)
 
 
 def unlike_dimensions(one: int, other: int) -> str:
     return f"vectors of {one} and of {other} numbers are mixed; give all vectors the same length"
-
-
-def _unusable_token(flat: list) -> str:
-    for value in flat:
-        if type(value) not in (str, int, float, list):
-            return f"a token is {_word(value)}; a token is a string, a number or a list of numbers"
-    words = sorted({_word(value) for value in flat})
-    return f"tokens of different kinds are mixed ({' and '.join(words)}); use one kind a file"
 
 
 def _word(value: object) -> str:
@@ -151,3 +151,16 @@ def common_type(integers: Ints, fractions: NDArray) -> np.dtype:
         "integers too large for a float64 and fractions are mixed, and no number type holds "
         "both exactly; scale the numbers or use strings"
     )
+
+
+def integer_list(text: str, name: str, example: str) -> list[int]:
+    """The integers of a list such as "16,24,32", in increasing order and each once.
+
+    name and example are the option and a value of it, for the message.
+    """
+    words = [word.strip() for word in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,12}", word) and int(word) for word in words):
+        raise ByheartError(
+            f"{name} must be a list of positive whole numbers like {example}, not {text!r}."
+        )
+    return sorted({int(word) for word in words})

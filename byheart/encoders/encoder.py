@@ -14,8 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..data.arrays import take
 from ..data.dataset import Ints
-from ..data.ragged import take
 from ..data.targets import Floats, Targets
 from ..errors import AssumptionError
 from ..softmax.doubles import divergence

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.numbering import number_rows
+from ..data.arrays import number_rows
 from ..errors import ByheartError
 
 NOTHING = -1

@@ -22,10 +22,8 @@ class Material:
 
     def part(self, sequences: int) -> Dataset:
         """The first so many sequences."""
-        from ..compiler.comparing import beginning  # it imports all constructions
-
         whole = sequences == len(self.dataset)
-        return self.dataset if whole else beginning(self.dataset, sequences)
+        return self.dataset if whole else self.dataset.prefix(sequences)
 
     @cached_property
     def _problems(self) -> dict[int, Problem]:

@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.arrays import take
 from ..data.contexts import contexts, tally
 from ..data.dataset import Dataset
-from ..data.ragged import take
-from ..data.targets import Targets, targets
+from ..data.targets import Targets, entropy, targets
 from ..errors import ByheartError
 
 Ints = NDArray[np.int64]
@@ -68,10 +68,10 @@ class Problem:
     @cached_property
     def entropy(self) -> float:
         """The least that the summed loss can be (madden2024, Lemma 2, for the cross-entropy)."""
-        shares = self.count / self.weight[self.context]
+        whole = self.weight[self.context]
         if self.squared:  # the variance of +-1: 1 - (2 p - 1)^2 = 4 p (1 - p)
-            return float((self.count * 2 * (1 - shares)).sum())
-        return float(-(self.count * np.log(shares)).sum()) + 0.0
+            return float((self.count * 2 * (1 - self.count / whole)).sum())
+        return entropy(whole, self.count)
 
     @cached_property
     def best_accuracy(self) -> float:

@@ -6,10 +6,12 @@ from pathlib import Path
 from ..errors import ByheartError
 
 MEMINFO = Path("/proc/meminfo")
+ADVICE = "use a smaller length=... or window=..., or a part of the file"
+SMALLER = f"{ADVICE}, or a smaller dimension=..."
 
 
 def available() -> int:
-    """The bytes that can still be had without swapping; all there are if nobody says."""
+    """The bytes available without swapping; all of the memory where that is not known."""
     try:
         for line in MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -19,12 +21,8 @@ def available() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-ADVICE = "use a smaller --length or --window, or a part of the file"
-SMALLER = f"{ADVICE}, or a smaller --dimension"
-
-
 def require(needed: int, source: str, what: str, advice: str = ADVICE) -> None:
-    """ByheartError if `what` needs more bytes than there are."""
+    """ByheartError if `what` needs more bytes than are available."""
     there = available()
     if needed > there:
         raise ByheartError(

@@ -4,12 +4,12 @@ from contextlib import AbstractContextManager
 
 
 def single() -> AbstractContextManager:
-    """Products and solves within it use one thread.
+    """A context in which products and solves use one thread.
 
     Several threads add up in another order, so an optimisation may end elsewhere and a search may
     find another size. Small products are also faster with one, by far if the machine is busy.
     """
-    import numpy  # noqa: F401  what is limited must be loaded
+    import numpy  # noqa: F401  only libraries that are loaded can be limited
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 

@@ -1,16 +1,16 @@
-"""Watch: what a command tells while it works. The command line draws it."""
+"""Watch: the progress of long work. The command line draws it."""
 
 from collections.abc import Callable
 
 
 class Watch:
-    """Stages of long work; this one shows nothing."""
+    """Progress through the stages of long work; this base class shows nothing."""
 
     def stage(self, name: str, total: int | None = None) -> None:
-        """A new stage begins; total is the number of its steps, if that is known."""
+        """A new stage begins; total is the number of its steps, if known."""
 
     def expect(self, total: int) -> None:
-        """The number of steps of the stage is known better now."""
+        """The stage has this many steps, now that it is known."""
 
     def advance(self, steps: int) -> None:
         """Some steps of the stage are done."""

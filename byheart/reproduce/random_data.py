@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.arrays import number, number_rows
 from ..data.dataset import Dataset
-from ..data.numbering import number, number_rows
 
 
 def bigrams(vocabulary: int, seed: int = 0) -> Dataset:

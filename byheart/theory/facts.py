@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..data.dataset import Dataset
-from ..data.documents import Documents
-from ..data.statistics import corpus_statistics, statistics
+from ..data.documents import Documents, distinct_tokens
+from ..data.statistics import stats
 from .question import DataFacts
 
 BLOCK = 1 << 22  # tokens
@@ -16,28 +16,33 @@ def data_facts(data: Dataset | Documents, name: str | None = None) -> DataFacts:
     A label that is also a token counts once in `union`; a vector is not a label. In documents any
     token may be the next one.
     """
+    counted = stats(data)
     if isinstance(data, Documents):
-        counted, longest = corpus_statistics(data), longest_context(data)
+        longest = longest_context(data)
         union, dimension, every, padded = distinct_tokens(data), 1, False, longest > 1
     else:
-        counted, longest = statistics(data), data.length
+        longest = data.length
         dimension, every = data.vectors.shape[1], data.every
         padded = len(set(data.lengths.tolist())) > 1
-        union = counted["vocabulary"] + counted["labels"]
+        union = counted.vocabulary + counted.labels
         if data.kind != "vector":
             tokens = data.tokens if data.kind == "string" else data.vectors[:, 0].tolist()
             union = len({*tokens, *data.label_names})
     return DataFacts(
         name=name,
-        **{x: counted[x] for x in ("sequences", "contexts", "multisets", "labels", "vocabulary")},
+        sequences=counted.sequences,
+        contexts=counted.contexts,
+        multisets=counted.multisets,
+        labels=counted.labels,
+        vocabulary=counted.vocabulary,
         length=longest,
         union=union,
         dimension=dimension,
-        radius=counted["separation"]["radius"],
-        distance=counted["separation"]["distance"],
-        entropy=counted["entropy"]["total"],
-        conflicts=counted["conflicts"]["contexts"],
-        mixed=counted["conflicts"]["multisets"],
+        radius=counted.separation.radius,
+        distance=counted.separation.distance,
+        entropy=counted.entropy.total,
+        conflicts=counted.conflicts.contexts,
+        mixed=counted.conflicts.multisets,
         every=every,
         padded=padded,
     )

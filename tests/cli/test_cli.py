@@ -333,7 +333,7 @@ def test_a_sample_is_shown_as_a_sample(run, tmp_path):
         ("plain", ("--separation", "nan"), "separation is a number above 0"),
         ("plain", ("--sample", "0"), "sample is an integer of 1 or more"),
         ("plain", ("--sample", "-1"), "sample is an integer of 1 or more"),
-        ("tagged", ("--on-conflict", "nonsense"), "--on-conflict is one of"),
+        ("tagged", ("--on-conflict", "nonsense"), "on_conflict must be one of"),
     ],
 )
 def test_options_that_do_not_fit_are_one_sentence(run, tmp_path, kind, options, says):

@@ -209,7 +209,7 @@ def test_a_refuted_model_says_how_many_hold():
         ("one\ntwo\n", (), "no document of two tokens"),
         ("", (), "is empty"),
         ("a a a\na a\n", (), "needs two different tokens"),
-        (TEXT, ("--length", "1"), "--length is an integer of 2 or more"),
+        (TEXT, ("--length", "1"), "length must be an integer of 2 or more"),
         (TEXT, ("--gap", "0"), "gap is a number of nats"),
         (TEXT, ("--gap", "1e-300"), "float64 cannot reach less"),
         (TEXT, ("--gap", "nan"), "gap is a number of nats"),

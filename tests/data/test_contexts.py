@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.data import arrays
 from byheart.data import contexts as module
-from byheart.data import ragged
-from byheart.data.contexts import contexts, resolve, subset, tally
+from byheart.data.contexts import contexts, resolve, tally
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 
@@ -72,7 +72,7 @@ def test_groups_like_a_dictionary(positions, last, table):
 
 @pytest.mark.parametrize(("positions", "last"), VIEWS)
 def test_groups_in_small_blocks(monkeypatch, positions, last):
-    monkeypatch.setattr(ragged, "BLOCK", 3)
+    monkeypatch.setattr(arrays, "BLOCK", 3)
     rng = np.random.default_rng(0)
     table = [
         (list("abc"[i] for i in rng.integers(0, 3, rng.integers(1, 7))), 0, 1) for _ in range(300)
@@ -170,7 +170,7 @@ def test_conflicts_of_tokens(positions, table):
     assert resolved.sha256() == from_rows(majority).sha256()
     assert not contexts(resolved, positions).conflicts(resolved).any()
     if found.conflicts(data).any():
-        with pytest.raises(AssumptionError, match="A1 fails.* drop"):
+        with pytest.raises(AssumptionError, match="A1 fails.* on_conflict='drop'"):
             resolve(data, found, "drop")
 
 
@@ -180,12 +180,12 @@ def test_refusal_names_the_token():
         resolve(data, contexts(data, False))
     assert str(caught.value) == (
         "A1 fails: 1 context (2 tokens) with two labels or more, for example the token 'b' of "
-        "('a', 'b', 'b') with the labels 'y' and 'z'; order tells all of them apart, so use "
-        "--positions."
+        "('a', 'b', 'b') with the labels 'y' and 'z'; order distinguishes all of them, so use "
+        "positions=True."
     )
     assert resolve(data, contexts(data, True)) is data
     data = from_rows([(["a"], ["x"]), (["a"], ["y"])])
-    with pytest.raises(AssumptionError, match="use --on-conflict majority.$"):
+    with pytest.raises(AssumptionError, match="use on_conflict='majority'.$"):
         resolve(data, contexts(data, True))
 
 
@@ -193,7 +193,7 @@ def test_refusal_names_the_token():
 def test_a_subset_keeps_numbers_and_order(table, chance):
     data = from_rows(table)
     kept = sorted(chance.sample(range(len(table)), chance.randint(1, len(table))))
-    found = subset(data, np.array(kept))
+    found = data.subset(np.array(kept))
     assert (found.tokens, found.label_names) == (data.tokens, data.label_names)
     assert (len(found), found.every) == (len(kept), data.every)
     assert [found.sequence(i) for i in range(len(kept))] == [table[k][0] for k in kept]
@@ -221,8 +221,8 @@ def test_refusal_counts_and_shows():
         resolve(data, contexts(data, True), "refuse")
     assert str(caught.value) == (
         "A1 fails: 1 context (3 sequences) with two labels or more, for example ('a') with the "
-        "labels 'x' and 'y'; use --on-conflict majority or drop, or --method one-layer, which "
-        "stores distributions."
+        "labels 'x' and 'y'; use on_conflict='majority' or on_conflict='drop', or "
+        "method='one-layer', which stores distributions."
     )
 
 
@@ -231,19 +231,19 @@ def test_distributions_are_offered_where_they_can_be_stored():
         data = from_rows([(tokens, 1), (tokens, 2)])
         with pytest.raises(AssumptionError) as caught:
             resolve(data, contexts(data, True))
-        assert ("--method one-layer" in str(caught.value)) == offered
+        assert ("method='one-layer'" in str(caught.value)) == offered
 
 
 def test_refusal_offers_positions_where_order_helps():
     table = [(["a", "b", "c"], 1), (["b", "a", "c"], 2)]
     data = from_rows(table)
-    with pytest.raises(AssumptionError, match="A1 fails: .* use --positions"):
+    with pytest.raises(AssumptionError, match="A1 fails: .* use positions=True"):
         resolve(data, contexts(data, False))
     assert resolve(data, contexts(data, True)) is data
-    with pytest.raises(AssumptionError, match="use another method with --positions"):
+    with pytest.raises(AssumptionError, match="use another method with positions=True"):
         resolve(data, contexts(data, False, False))  # multisets know no order
     data = from_rows([*table, (["d"], 1), (["d"], 2)])
-    with pytest.raises(AssumptionError, match="2 contexts .4 sequences.* use --on-conflict"):
+    with pytest.raises(AssumptionError, match="2 contexts .4 sequences.* use on_conflict="):
         resolve(data, contexts(data, False))
 
 
@@ -255,5 +255,5 @@ def test_long_contexts_are_cut_in_messages():
 
 def test_unknown_resolution():
     data = from_rows([(["a"], 1)])
-    with pytest.raises(ByheartError, match="--on-conflict is one of refuse, majority, drop"):
+    with pytest.raises(ByheartError, match="on_conflict must be one of refuse, majority, drop"):
         resolve(data, contexts(data, True), "ignore")

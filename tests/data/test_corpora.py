@@ -6,7 +6,7 @@ import pytest
 from byheart.cli.generate import written
 from byheart.cli.stats import counted
 from byheart.data.corpora import CORPORA, prefix_tree, save, zipf
-from byheart.data.statistics import corpus_statistics
+from byheart.data.statistics import stats
 from byheart.errors import ByheartError
 
 
@@ -44,7 +44,7 @@ def test_a_beginning_has_few_tokens_that_follow():
 
 
 def test_most_predictions_are_of_contexts_seen_before():
-    tree, plain = (corpus_statistics(make(100_000)) for make in (prefix_tree, zipf))
+    tree, plain = (stats(make(100_000)).json() for make in (prefix_tree, zipf))
     assert tree["contexts"] < 0.2 * tree["sequences"]
     assert plain["contexts"] > 0.8 * plain["sequences"]
 
@@ -58,7 +58,7 @@ def test_ids_are_as_wide_as_the_vocabulary_asks():
 @pytest.mark.parametrize("vocabulary", [50, 70_000])
 def test_written_and_counted(tmp_path, kind, vocabulary):
     made = CORPORA[kind](300, vocabulary=vocabulary)
-    wanted = corpus_statistics(made)
+    wanted = stats(made).json()
     for name in ("d.bin", "d.txt"):
         path = tmp_path / name
         about = written(kind, path, sequences=300, vocabulary=vocabulary)
@@ -72,13 +72,13 @@ def test_written_and_counted(tmp_path, kind, vocabulary):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"sequences": 0}, "sequences is an integer of 1 or more, not 0"),
-        ({"length": 1}, "length is an integer of 2 or more, not 1"),
-        ({"vocabulary": 1}, "vocabulary is an integer of 2 or more, not 1"),
-        ({"exponent": -1.0}, "exponent is a number of 0 or more, not -1.0"),
-        ({"exponent": float("nan")}, "exponent is a number of 0 or more, not nan"),
-        ({"branching": 0}, "branching is an integer of 1 or more, not 0"),
-        ({"seed": -1}, "seed is an integer of 0 or more"),
+        ({"sequences": 0}, "sequences must be an integer of 1 or more, not 0"),
+        ({"length": 1}, "length must be an integer of 2 or more, not 1"),
+        ({"vocabulary": 1}, "vocabulary must be an integer of 2 or more, not 1"),
+        ({"exponent": -1.0}, "exponent must be a number of 0 or more, not -1.0"),
+        ({"exponent": float("nan")}, "exponent must be a number of 0 or more, not nan"),
+        ({"branching": 0}, "branching must be an integer of 1 or more, not 0"),
+        ({"seed": -1}, "seed must be an integer of 0 or more"),
     ],
 )
 def test_bad_options(options, reason):

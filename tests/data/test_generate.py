@@ -83,8 +83,10 @@ def test_traps_are_there():
 def test_vocabulary_and_skew():
     data = random(5000, vocabulary=3, dimension=2)
     assert len(data.tokens) <= 3
-    shares = [np.bincount(random(20_000, labels=4, skew=s).labels) / 20_000
-              for s in ("uniform", "zipf", "geometric")]  # fmt: skip
+    shares = [
+        np.bincount(random(20_000, labels=4, skew=s).labels) / 20_000
+        for s in ("uniform", "zipf", "geometric")
+    ]
     expected = ([1 / 4] * 4, [12 / 25, 6 / 25, 4 / 25, 3 / 25], [8 / 15, 4 / 15, 2 / 15, 1 / 15])
     for share, chances in zip(shares, expected, strict=True):
         assert share.tolist() == pytest.approx(chances, abs=0.03)
@@ -93,13 +95,13 @@ def test_vocabulary_and_skew():
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"sequences": 0}, "sequences is an integer of 1 or more, not 0"),
-        ({"sequences": 5, "length": 0}, "length is an integer of 1 or more"),
-        ({"sequences": 5, "dimension": 1.5}, "dimension is an integer of 1 or more"),
-        ({"sequences": 5, "labels": True}, "labels is an integer of 1 or more"),
-        ({"sequences": 5, "vocabulary": -1}, "vocabulary is an integer of 1 or more"),
-        ({"sequences": 5, "seed": -1}, "seed is an integer of 0 or more"),
-        ({"sequences": 5, "skew": "flat"}, "skew is one of uniform, zipf, geometric"),
+        ({"sequences": 0}, "sequences must be an integer of 1 or more, not 0"),
+        ({"sequences": 5, "length": 0}, "length must be an integer of 1 or more"),
+        ({"sequences": 5, "dimension": 1.5}, "dimension must be an integer of 1 or more"),
+        ({"sequences": 5, "labels": True}, "labels must be an integer of 1 or more"),
+        ({"sequences": 5, "vocabulary": -1}, "vocabulary must be an integer of 1 or more"),
+        ({"sequences": 5, "seed": -1}, "seed must be an integer of 0 or more"),
+        ({"sequences": 5, "skew": "flat"}, "skew must be one of uniform, zipf, geometric"),
     ],
 )
 def test_bad_sizes(options, reason):

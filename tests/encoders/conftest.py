@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from byheart.data.ragged import offsets
+from byheart.data.arrays import offsets
 from byheart.data.targets import Targets
 
 

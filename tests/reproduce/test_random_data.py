@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.data.numbering import number_rows
+from byheart.data.arrays import number_rows
 from byheart.lab.problem import labelled, next_token
 from byheart.reproduce.random_data import _numbered, bigrams, vectors
 

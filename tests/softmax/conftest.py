@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb, arb_mat, ctx
 
-from byheart.data.ragged import offsets
+from byheart.data.arrays import offsets
 from byheart.data.targets import Targets
 from byheart.softmax.decoder import Decoder, Shape
 

@@ -9,10 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.arrays import number, offsets, take
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
-from ...data.numbering import number
-from ...data.ragged import offsets, take
 from ...errors import AssumptionError
 from ...exact.batch import Batch, columns, exact_integers
 from ...exact.network import Input, dyadic

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.arrays import offsets, take
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
-from ...data.ragged import offsets, take
 from ...errors import AssumptionError
 from ...exact.batch import Batch, Columns, columns
 from ...exact.network import Embedding, Input, Layer, Linear, Network, matrix, vector

@@ -1,4 +1,4 @@
-"""NumPy archives: `inputs` [N, n] or [N, n, d] and `labels` [N], or [N, n]: one a token."""
+"""NumPy archives: `inputs` [N, n] or [N, n, d] and `labels` [N], or [N, n]: one per token."""
 
 import struct
 import zipfile
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...errors import ByheartError
 from ...machine.files import replacing
+from ..arrays import number, number_rows
 from ..dataset import Dataset
-from ..numbering import number, number_rows
 from ..values import Fault, finite
 
 DAMAGED = (
@@ -33,11 +33,30 @@ DAMAGED = (
 
 def read(path: Path) -> Dataset:
     """The sequences of a .npz file; [N, n] holds numbers and [N, n, d] vectors."""
-    arrays = _arrays(path)
-    labels = arrays["labels"]
+    inputs, labels = _arrays(path)
     try:
-        inputs = _values(arrays["inputs"])
-        _check_labels(labels, inputs)
+        if inputs.ndim not in (2, 3):
+            raise Fault(f'"inputs" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
+        if 0 in inputs.shape:
+            raise Fault(f'"inputs" has the shape {inputs.shape}, which holds no token; give some')
+        if inputs.dtype.kind in "iu":
+            _check_range(inputs, "inputs")
+            inputs = inputs.astype(np.int64, copy=False)
+        elif inputs.dtype.kind == "f" and inputs.dtype.itemsize <= 8:
+            bad = np.argwhere(~np.isfinite(inputs))
+            if len(bad):
+                raise Fault(f'"inputs" row {bad[0][0]} holds infinity or NaN; leave such rows out')
+            inputs = finite(inputs.astype(np.float64, copy=False))
+        else:
+            raise Fault(f'"inputs" holds {inputs.dtype}; give integers or float64, or use .jsonl')
+        if labels.shape not in (inputs.shape[:1], inputs.shape[:2]):
+            raise Fault(
+                f'"labels" has the shape {labels.shape} and "inputs" {inputs.shape}; '
+                "give one label per sequence or one per token"
+            )
+        if labels.dtype.kind not in "iu":
+            raise Fault(f'"labels" holds {labels.dtype}; give integers, or use .jsonl')
+        _check_range(labels, "labels")
     except Fault as fault:
         raise ByheartError(f"{path}: {fault}.") from None
     tokens, ids = number_rows(inputs.reshape(inputs.shape[0] * inputs.shape[1], -1))
@@ -54,15 +73,18 @@ def read(path: Path) -> Dataset:
     )
 
 
-def _arrays(path: Path) -> dict[str, NDArray]:
+def _arrays(path: Path) -> tuple[NDArray, NDArray]:
+    """Inputs and labels as they are stored; the file may be damaged in any way."""
     if not zipfile.is_zipfile(path):
-        raise ByheartError(f"{path} is no .npz file, or is cut short; write it with numpy.savez.")
+        raise ByheartError(
+            f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
+        )
     try:
         with np.load(path, allow_pickle=False) as archive:
             for name in ("inputs", "labels"):
                 if name not in archive.files:
                     raise ByheartError(f'{path} has no array "{name}"; it has {archive.files}.')
-            return {name: archive[name] for name in ("inputs", "labels")}
+            return archive["inputs"], archive["labels"]
     except ByheartError:
         raise
     except DAMAGED as error:
@@ -73,53 +95,14 @@ def _arrays(path: Path) -> dict[str, NDArray]:
         ) from None
 
 
-def _values(inputs: NDArray) -> NDArray:
-    """The inputs as int64 or float64."""
-    if inputs.ndim not in (2, 3):
-        raise Fault(f'"inputs" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
-    if 0 in inputs.shape:
-        raise Fault(f'"inputs" has the shape {inputs.shape}, which holds no token; give some')
-    if inputs.dtype.kind in "iu":
-        _check_range(inputs, "inputs")
-        return inputs.astype(np.int64, copy=False)
-    if inputs.dtype.kind != "f" or inputs.dtype.itemsize > 8:
-        raise Fault(f'"inputs" holds {inputs.dtype}; give integers or float64, or use .jsonl')
-    bad = np.argwhere(~np.isfinite(inputs))
-    if len(bad):
-        raise Fault(f'"inputs" row {bad[0][0]} holds infinity or NaN; leave such rows out')
-    return finite(inputs.astype(np.float64, copy=False))
-
-
 def _check_range(integers: NDArray, name: str) -> None:
     if integers.dtype == np.uint64 and (integers >= 2**63).any():
         row = np.argwhere(integers >= 2**63)[0][0]
         raise Fault(f'"{name}" row {row} holds an integer beyond signed 64 bits; use .jsonl')
 
 
-def _check_labels(labels: NDArray, inputs: NDArray) -> None:
-    if labels.shape not in (inputs.shape[:1], inputs.shape[:2]):
-        raise Fault(
-            f'"labels" has the shape {labels.shape} and "inputs" {inputs.shape}; '
-            "give one label a sequence or one a token"
-        )
-    if labels.dtype.kind not in "iu":
-        raise Fault(f'"labels" holds {labels.dtype}; give integers, or use .jsonl')
-    _check_range(labels, "labels")
-
-
 def write(dataset: Dataset, path: str | Path) -> None:
     """Write the .npz file; reading it back gives the same sha256."""
-    _check_writable(dataset, path)
-    vectors = np.asarray(dataset.tokens)
-    inputs = vectors[dataset.ids].reshape(len(dataset), dataset.length, -1)
-    inputs = inputs[:, :, 0] if dataset.kind == "number" else inputs
-    labels = np.array(dataset.label_names, np.int64)[dataset.labels]
-    labels = labels.reshape(inputs.shape[:2]) if dataset.every else labels
-    with replacing(path) as file:
-        np.savez(file, inputs=inputs, labels=labels)
-
-
-def _check_writable(dataset: Dataset, path: str | Path) -> None:
     reasons = {
         "string tokens": dataset.kind == "string",
         "string labels": isinstance(dataset.label_names[0], str),
@@ -129,3 +112,10 @@ def _check_writable(dataset: Dataset, path: str | Path) -> None:
     for reason, holds in reasons.items():
         if holds:
             raise ByheartError(f"{path}: an .npz file cannot hold {reason}; use .jsonl.")
+    vectors = np.asarray(dataset.tokens)
+    inputs = vectors[dataset.ids].reshape(len(dataset), dataset.length, -1)
+    inputs = inputs[:, :, 0] if dataset.kind == "number" else inputs
+    labels = np.array(dataset.label_names, np.int64)[dataset.labels]
+    labels = labels.reshape(inputs.shape[:2]) if dataset.every else labels
+    with replacing(path) as file:
+        np.savez(file, inputs=inputs, labels=labels)

@@ -1,7 +1,7 @@
 """Plain text to documents, and documents to tokens."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from ...errors import ByheartError
@@ -12,7 +12,7 @@ Tokenize = Callable[[str], list[str]]
 
 
 def read_text(path: Path) -> str:
-    """The file as text, a line ending in \\n wherever it was written."""
+    """The file as text; every line ends in \\n, on whichever system it was written."""
     data = path.read_bytes()
     try:
         text = data.decode("utf-8-sig")
@@ -26,7 +26,7 @@ def read_text(path: Path) -> str:
 
 
 def document_rule(text: str) -> str:
-    """What `--documents auto` means for this text."""
+    """The meaning of documents="auto" for this text."""
     lines = text.strip().split("\n")
     if any(line.strip() == SEPARATOR for line in lines):
         return "separator"
@@ -34,49 +34,41 @@ def document_rule(text: str) -> str:
 
 
 def split(text: str, rule: str) -> list[str]:
-    """The documents of the text, those without any character but white space left out."""
+    """The documents of the text, except those of white space alone."""
     if rule == "whole":
         parts = [text]
     elif rule == "line":
         parts = text.split("\n")
-    else:
-        parts = list(_split_at(text, SEPARATOR if rule == "separator" else ""))
+    else:  # between the lines that are the mark, with white space around it
+        mark = SEPARATOR if rule == "separator" else ""
+        lines: list[str] = []
+        parts = []
+        for line in (*text.split("\n"), mark):
+            if line.strip() == mark:
+                parts.append("\n".join(lines))
+                lines = []
+            else:
+                lines.append(line)
     return [part.strip("\n") for part in parts if part.strip()]
 
 
-def _split_at(text: str, mark: str) -> Iterator[str]:
-    """The pieces between the lines that are `mark` but for white space around it."""
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if line.strip() == mark:
-            yield "\n".join(lines)
-            lines = []
-        else:
-            lines.append(line)
-    yield "\n".join(lines)
-
-
 def tokenize(unit: str, tokenizer: str | Path | None) -> Tokenize:
-    """What cuts a document into tokens."""
-    if tokenizer is not None:
-        return _tokenize_with(Path(tokenizer))
-    return list if unit == "char" else re.compile(WORD).findall
-
-
-def _tokenize_with(path: Path) -> Tokenize:
+    """The function that splits a document into tokens."""
+    if tokenizer is None:
+        return list if unit == "char" else re.compile(WORD).findall
     try:
         from tokenizers import Tokenizer
     except ImportError:
         raise ByheartError(
-            f"{path} needs the package tokenizers, which is not installed; "
+            f"{tokenizer} needs the package tokenizers, which is not installed; "
             "run: pip install tokenizers."
         ) from None
-    if not path.is_file():
-        raise ByheartError(f"{path} is no file; give the path of a tokenizer.json.")
+    if not Path(tokenizer).is_file():
+        raise ByheartError(f"{tokenizer} is not a file; give the path of a tokenizer.json.")
     try:
-        loaded = Tokenizer.from_file(str(path))
+        loaded = Tokenizer.from_file(str(tokenizer))
     except Exception as error:  # the package raises bare Exceptions
-        raise ByheartError(f"{path} is not a tokenizer.json: {error}.") from None
+        raise ByheartError(f"{tokenizer} is not a tokenizer.json: {error}.") from None
     loaded.no_truncation()
     loaded.no_padding()
     return lambda document: loaded.encode(document, add_special_tokens=False).tokens

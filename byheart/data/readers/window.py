@@ -1,4 +1,4 @@
-"""The smallest window: how many tokens back one must look so that the next one is certain.
+"""The smallest window: how many tokens of context determine the next one.
 
 Let class_k(p) number the last k tokens before place p, padded at a document's beginning. Then
 class_{a+b}(p) is the pair (class_a(p), class_b(p - a)), so a window of any size takes only
@@ -10,19 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dataset import Ints
-from ..numbering import number
+from ..arrays import Ints, number
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents one after another. back[p] is how many tokens stand before p in its document."""
+    """Documents one after another. back[p] is the number of tokens before p in its document."""
 
     ids: Ints
     back: Ints
 
     def nearest(self) -> Ints:
-        """class_1; 0 is the class of nothing but padding."""
+        """class_1; 0 is the class of padding alone."""
         return np.where(self.back > 0, np.roll(self.ids, 1) + 1, 0)
 
     def longer(self, classes: Ints, size: int, more: Ints) -> Ints:
@@ -44,21 +43,17 @@ class Corpus:
 
 
 def smallest_window(corpus: Corpus) -> int | tuple[int, int]:
-    """The smallest window without conflicts, or two places that the whole prefix confuses."""
+    """The smallest window without conflicts, or two places with equal prefixes."""
     powers, size = [corpus.nearest()], 1
     while conflict := corpus.conflict(powers[-1]):
         if size >= corpus.back.max():
             return conflict
         powers.append(corpus.longer(powers[-1], size, powers[-1]))
         size *= 2
-    return _bisect(corpus, powers) if size > 1 else 1
-
-
-def _bisect(corpus: Corpus, powers: list[Ints]) -> int:
-    """One more than the largest window with conflicts; powers[i] is class_(2^i), the last without.
-
-    The largest window is summed from powers of two, the greatest first, as a binary number is.
-    """
+    if size == 1:
+        return 1
+    # One more than the largest window with conflicts, which is summed from powers of two, the
+    # greatest first, as a binary number is; powers[i] is class_(2^i), and the last has none.
     size, classes = 1 << (len(powers) - 2), powers[-2]
     for i in range(len(powers) - 3, -1, -1):
         longer = corpus.longer(classes, size, powers[i])

@@ -1,29 +1,57 @@
-"""What data asks of a model: contexts, conflicts, entropy, separation, T_epsilon.
+"""Statistics of data: contexts, conflicts, entropy, separation, T_epsilon.
 
-labelled.py counts datasets whose sequences are written out, corpus.py counts documents where they
-lie. The two agree to the last digit on what both can read, since summary.py makes the answer.
+labelled.py counts datasets whose sequences are written out, corpus.py counts documents in place.
+The two agree to the last digit on data that both can read, since summary.py derives the statistics.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from ...machine.watch import SILENT, Watch
 from ..dataset import Dataset
 from ..documents import Documents
+from ..load import is_corpus, load, load_documents
 from . import labelled
-from .separation import separation
-from .summary import EPSILONS, answer
+from .summary import EPSILONS, Conflicts, Entropy, Separation, Statistics
 
-__all__ = ["EPSILONS", "corpus_statistics", "statistics"]
-
-
-def statistics(dataset: Dataset, epsilons: Sequence[float] = EPSILONS) -> dict:
-    """The answer of `byheart stats` for labelled sequences."""
-    summary = labelled.summary(dataset)
-    return answer(summary, separation(summary.vectors), epsilons)
+__all__ = ["EPSILONS", "Conflicts", "Entropy", "Separation", "Statistics", "stats"]
 
 
-def corpus_statistics(documents: Documents, epsilons: Sequence[float] = EPSILONS) -> dict:
-    """The answer of `byheart stats` for documents: that of their predictions, written out."""
+def stats(
+    data: Dataset | Documents | str | Path,
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    watch: Watch = SILENT,
+    **loading,
+) -> Statistics:
+    """How many contexts, conflicts and nats of entropy data has, and how far apart its tokens are.
+
+    Documents, and the files that hold them (.txt, .bin), are counted in place: no context is
+    written out, so a corpus may have hundreds of millions of tokens.
+
+    Args:
+        data: A dataset, documents, or the path of a file.
+        epsilons: The numbers from 0 to 1 for which T_epsilon is counted.
+        watch: Receives the stages "loading" and "counting".
+        **loading: For a path, the options of `load`.
+
+    Raises:
+        ByheartError: The file cannot be read, or the data holds nothing to predict.
+
+    Example:
+        >>> data = Dataset.from_rows([(["a", "b"], "x"), (["a", "b"], "y"), (["b", "a"], "x")])
+        >>> found = stats(data)
+        >>> found.contexts, found.conflicts.contexts, round(found.entropy.total, 4)
+        (2, 1, 1.3863)
+    """
+    if isinstance(data, str | Path):
+        watch.stage("loading")
+        data = load_documents(data, **loading) if is_corpus(data) else load(data, **loading)
+    elif loading:
+        raise TypeError(f"{', '.join(loading)}: loading options need the path of a file")
+    watch.stage("counting")
+    if isinstance(data, Dataset):
+        return labelled.summary(data).statistics(epsilons)
     from . import corpus  # compiled code is loaded only for this
 
-    summary = corpus.summary(documents)
-    return answer(summary, separation(summary.vectors), epsilons)
+    return corpus.summary(data).statistics(epsilons)

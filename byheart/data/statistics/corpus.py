@@ -1,13 +1,13 @@
-"""The counts of a corpus, taken where it lies: no context is written out.
+"""The counts of a corpus, taken in place: no context is written out.
 
-A document of l tokens has l - 1 contexts, its beginnings. With a window of W tokens, beginnings
-shorter than W are contexts and so is every stretch of W tokens; the two never are equal, so they
-are counted one after the other.
+A document of l tokens has l - 1 contexts, its prefixes. With a window of W tokens, prefixes shorter
+than W are contexts and so is every stretch of W tokens; the two never are equal, so they are
+counted one after the other.
 
-Memory beside the corpus, in bytes a document: 5 for its place and for what tells it apart; while
-ordered contexts are counted, 4 for the order of documents and up to 14 more if all begin alike;
-then, these forgotten, 8 for a hash and 3 for keys, up to 20 more if most contexts are equal.
-Windows are counted in parts, by the hash of their context, since there are so many.
+Memory beside the corpus, in bytes per document: 5 for its place and for the length that
+distinguishes it; while ordered contexts are counted, 4 for the order of documents and up to 14 more
+if all begin alike; then, these forgotten, 8 for a hash and 3 for keys, up to 20 more if most
+contexts are equal. Windows are counted in parts, by the hash of their context, as they are many.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from .places import (
     window_starts,
 )
 from .refine import CONFLICTS, IN_CONFLICT, PREDICTIONS, RIGHT, SUMS, Rows
-from .summary import Histogram, Summary
+from .summary import Conflicts, Histogram, Summary
 
 PARTS = 16  # of the windows of a large corpus
 SMALL = 1 << 20  # windows that are counted all at once
@@ -40,7 +40,7 @@ BLOCK = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """A corpus whose ids are below `vocabulary`, and what a first pass found in it."""
+    """A corpus whose ids are below `vocabulary`, and the findings of a first pass over it."""
 
     source: str
     ids: NDArray
@@ -55,7 +55,7 @@ class Corpus:
 
 @dataclass
 class Count:
-    """What has been counted so far: refine.SUMS, the pairs, multisets and those in conflict."""
+    """The counts so far: refine.SUMS, the pairs, multisets and those in conflict."""
 
     sums: NDArray[np.int64]
     pairs: Pairs
@@ -63,25 +63,37 @@ class Count:
 
 
 def summary(documents: Documents) -> Summary:
-    """What the corpus asks of a model, counted."""
+    """The counts of the corpus."""
     documents, numbers = _dense(documents)
     corpus = _survey(documents)
-    vectors = _vectors(documents, corpus, numbers)
+    vectors = np.flatnonzero(corpus.in_context)[:, None]
+    if documents.words is not None:  # a network reads a word as its number, counted from 1
+        vectors = np.arange(1, len(vectors) + 1)[:, None]
+    elif numbers is not None:
+        vectors = numbers[vectors].astype(np.int64)
     count = _count(corpus)
     once = corpus.found.predictions - int(count.sums[PREDICTIONS])  # contexts seen once
+    whole, part, times = counted(count.pairs)
+    seen, split = part == 0, part > 0
     return Summary(
         sequences=corpus.found.predictions,
         tokens=corpus.found.tokens,
         multisets=int(count.multisets[0]),
         vectors=vectors,
         labels=int(corpus.as_label.sum()),
-        conflicts={
-            "contexts": int(count.sums[CONFLICTS]),
-            "sequences": int(count.sums[IN_CONFLICT]),
-            "multisets": int(count.multisets[1]),
-        },
+        conflicts=Conflicts(
+            contexts=int(count.sums[CONFLICTS]),
+            sequences=int(count.sums[IN_CONFLICT]),
+            multisets=int(count.multisets[1]),
+        ),
         right=once + int(count.sums[RIGHT]),
-        histogram=_histogram(count.pairs, once),
+        histogram=Histogram(
+            seen=np.append(whole[seen], 1),
+            contexts=np.append(times[seen], once),
+            whole=whole[split],
+            part=part[split],
+            occurrences=times[split],
+        ),
         skipped=documents.skipped + corpus.found.skipped,
     )
 
@@ -103,7 +115,7 @@ def _dense(documents: Documents) -> tuple[Documents, NDArray | None]:
 
 
 def _survey(documents: Documents) -> Corpus:
-    """The corpus after a first pass; ByheartError if it asks nothing."""
+    """The corpus after a first pass; ByheartError if there is nothing to predict."""
     ids = np.asarray(documents.ids).view()
     ids.flags.writeable = False  # as a memory map's: one compiled version serves both
     vocabulary = int(ids.max()) + 1 if len(ids) else 1
@@ -113,23 +125,25 @@ def _survey(documents: Documents) -> Corpus:
     found = Found(*survey(ids, separator, length, window, in_context, as_label))
     if not found.documents:
         raise ByheartError(
-            f"{documents.source} holds no document of two tokens or more; nothing follows."
+            f"{documents.source} holds no document of two tokens or more, so there is nothing to "
+            "predict; give longer documents."
         )
     if np.count_nonzero(in_context | as_label) < 2:
         raise ByheartError(
-            f"{documents.source} holds one token again and again, so there is nothing to tell "
-            "apart; give a corpus of two different tokens or more."
+            f"{documents.source} holds one token again and again, so there is nothing to "
+            "distinguish; give a corpus of two different tokens or more."
         )
-    return Corpus(documents.source, ids, separator, length, window, vocabulary,
-                  in_context, as_label, found)  # fmt: skip
-
-
-def _vectors(documents: Documents, corpus: Corpus, numbers: NDArray | None) -> NDArray:
-    """What a network would read: a word is its number, counted from 1."""
-    used = np.flatnonzero(corpus.in_context)
-    if documents.words is not None:
-        return np.arange(1, len(used) + 1)[:, None]
-    return (used if numbers is None else numbers[used].astype(np.int64))[:, None]
+    return Corpus(
+        source=documents.source,
+        ids=ids,
+        separator=separator,
+        length=length,
+        window=window,
+        vocabulary=vocabulary,
+        in_context=in_context,
+        as_label=as_label,
+        found=found,
+    )
 
 
 def _count(corpus: Corpus) -> Count:
@@ -140,48 +154,29 @@ def _count(corpus: Corpus) -> Count:
     windows = Windows(corpus.ids, corpus.separator, corpus.length, corpus.window, words, parts)
     sizes = window_sizes(windows) if longest >= corpus.window else np.zeros(1, np.int64)
     most = min(longest, corpus.window - 1)
-    require(needed(corpus, most, sizes), corpus.source, "counting its contexts")
-    count = Count(np.zeros(SUMS, np.int64), empty(), np.zeros(2, np.int64))
-    if most:
-        _count_beginnings(corpus, words, most, count)
-    for part in range(len(sizes)):
-        _count_windows(corpus, windows, sizes, part, count)
-    return count
-
-
-def needed(corpus: Corpus, most: int, sizes: NDArray) -> int:
-    """The bytes that counting needs at most beside the corpus; see the head of this file."""
     rows = max(corpus.found.documents if most else 0, int(sizes.max()))
     if rows >= 2**31:
         raise ByheartError(
             f"{corpus.source}: {rows} documents are more than 2^31; give a part of them."
         )
-    row = _starts_type(corpus)().itemsize + _apart_type(most + 1)().itemsize + 28
-    return rows * row + corpus.vocabulary * 32
-
-
-def _starts_type(corpus: Corpus) -> type:
-    return np.uint32 if len(corpus.ids) < 2**32 else np.int64
+    place = np.dtype(np.uint32 if len(corpus.ids) < 2**32 else np.int64)
+    row = place.itemsize + _apart_type(most + 1)().itemsize + 28  # see the head of this file
+    require(rows * row + corpus.vocabulary * 32, corpus.source, "counting its contexts")
+    count = Count(np.zeros(SUMS, np.int64), empty(), np.zeros(2, np.int64))
+    if most:
+        starts: NDArray = np.empty(corpus.found.documents, place)
+        document_starts(corpus.ids, corpus.separator, starts)
+        _count_rows(corpus, words, starts, (1, most), np.zeros(len(starts), np.uint64), count)
+    for part in range(len(sizes)):
+        if sizes[part]:
+            starts = np.empty(sizes[part], place)
+            hashes = window_starts(windows, part, starts)
+            _count_rows(corpus, words, starts, (corpus.window, corpus.window), hashes, count)
+    return count
 
 
 def _apart_type(tokens: int) -> type:
     return np.uint8 if tokens < 255 else np.uint32
-
-
-def _count_beginnings(corpus: Corpus, words: Hashes, most: int, count: Count) -> None:
-    starts: NDArray = np.empty(corpus.found.documents, _starts_type(corpus))
-    document_starts(corpus.ids, corpus.separator, starts)
-    _count_rows(corpus, words, starts, (1, most), None, count)
-
-
-def _count_windows(
-    corpus: Corpus, windows: Windows, sizes: NDArray, part: int, count: Count
-) -> None:
-    starts: NDArray = np.empty(sizes[part], _starts_type(corpus))
-    if len(starts):
-        hashes = window_starts(windows, part, starts)
-        tokens = corpus.window, corpus.window
-        _count_rows(corpus, windows.words, starts, tokens, hashes, count)
 
 
 def _count_rows(
@@ -189,26 +184,13 @@ def _count_rows(
     words: Hashes,
     starts: NDArray,
     tokens: tuple[int, int],
-    hashes: Hashes | None,
+    hashes: Hashes,
     count: Count,
 ) -> None:
-    """Count the contexts of so many tokens, from the least to the most, of some rows."""
+    """Count the contexts of some rows, from the least to the most tokens."""
     kind = _apart_type(tokens[1] + 1)
     apart: NDArray = np.full(len(starts), np.iinfo(kind).max, kind)
     rows = Rows(corpus.ids, corpus.separator, starts, apart, *tokens)
     sums, count.pairs = ordered(rows, corpus.vocabulary, count.pairs)
     count.sums += sums
-    hashes = np.zeros(len(starts), np.uint64) if hashes is None else hashes
     count.multisets += multisets(rows, words, hashes)
-
-
-def _histogram(pairs: Pairs, once: int) -> Histogram:
-    whole, part, times = counted(pairs)
-    seen, split = part == 0, part > 0
-    return Histogram(
-        seen=np.append(whole[seen], 1),
-        contexts=np.append(times[seen], once),
-        whole=whole[split],
-        part=part[split],
-        occurrences=times[split],
-    )

@@ -1,21 +1,20 @@
 """Multisets with a last token, of a corpus: how many there are, and how many have two labels.
 
-Order does not count, so rows that have once been told apart may meet again: a row cannot be dropped
-for being alone. Three other things save work.
+Order does not count, so rows that once were different may become equal again: a row cannot be
+dropped for being alone. Three other things save work.
 
-Equal beginnings. Of all rows that begin with the same k + 1 tokens one is enough: they have the
-same context and the same label. Rows.apart says which rows those are.
+Equal prefixes. Of all rows that begin with the same k + 1 tokens one is enough: they have the same
+context and the same label. Rows.apart says which rows those are.
 
 Keys. A context has a key of 64 bits that equal contexts share. Rows are sent to buckets by the
 first bits of their keys, and a bucket is small enough for the cache to find equal keys in it.
 
-Proof only where it is needed. Different keys are different contexts. Rows with equal keys are
+Proof only where it is needed. Different keys mean different contexts. Rows with equal keys are
 compared token by token, as multisets, and unequal ones stay apart: no number depends on the hash.
 Up to two tokens the key is a permutation of the context itself, and needs no comparison.
 """
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -54,7 +53,7 @@ def multisets(rows: Rows, words: Hashes, sums: Hashes) -> tuple[int, int]:
     """
     alive, depth, totals = len(sums), rows.least, np.zeros(2, np.int64)
     while alive > BUCKET and depth <= rows.most:
-        alive = _go_on(rows, words, sums, alive, depth)
+        alive = _extend(rows, words, sums, alive, depth)
         totals += _one_length(rows, sums, alive, depth, len(words))
         depth += 1
     _few(rows, words, sums, alive, depth, _room(BUCKET, BUCKET, len(words)), totals)
@@ -62,14 +61,14 @@ def multisets(rows: Rows, words: Hashes, sums: Hashes) -> tuple[int, int]:
 
 
 def _room(rows: int, bucket: int, vocabulary: int) -> Work:
-    """Room for so many rows at once, of which so many are in one bucket."""
+    """Arrays for this many rows at once, of which at most `bucket` are in one bucket."""
     table = np.empty(1 << (2 * bucket).bit_length(), np.uint32)
     counts = np.zeros(vocabulary, np.int32)
     return Work(np.empty(rows, np.uint64), np.empty(rows, np.uint32), table, counts)
 
 
 def _one_length(rows: Rows, sums: Hashes, alive: int, depth: int, vocabulary: int) -> Ints:
-    """The multisets of `depth` tokens, and those with two labels; a thread a core.
+    """The multisets of `depth` tokens, and those with two labels; one thread per core.
 
     A thread fills as many buckets as it has room for, and then looks for equal keys in them.
     """
@@ -78,39 +77,33 @@ def _one_length(rows: Rows, sums: Hashes, alive: int, depth: int, vocabulary: in
     _sizes(rows, sums, alive, depth, bits, ends)
     threads, largest = os.cpu_count() or 1, int(ends.max())
     room = max(largest, alive // (ROUNDS * threads))
-    ranges = list(_ranges(ends, room))
+    ranges, first = [], 0  # of buckets that fit into the room
+    while first < len(ends):
+        stop = _range(ends, first, room)
+        ranges.append((first, stop))
+        first = stop
 
     def count(mine: list[tuple[int, int]]) -> Ints:
         work, totals = _room(room, largest, vocabulary), np.zeros(2, np.int64)
         for first, stop in mine:
-            _send(rows, sums, alive, depth, bits, first, stop, ends, work)
-            _enter_all(rows, depth, first, stop, ends, work, totals)
+            _count_buckets(rows, sums, alive, depth, bits, first, stop, ends, work, totals)
         return totals
 
     with ThreadPoolExecutor(threads) as pool:
         return sum(pool.map(count, (ranges[i::threads] for i in range(threads))), np.zeros(2, int))
 
 
-def _ranges(ends: Ints, room: int) -> Iterator[tuple[int, int]]:
-    """Ranges of buckets that fit into the room."""
-    first = 0
-    while first < len(ends):
-        stop = _range(ends, first, room)
-        yield first, stop
-        first = stop
-
-
 @compiled
 def _few(rows, words, sums, alive, depth, work, totals):
-    """Count what is left once all rows fit into one bucket: documents may be very long."""
+    """Count the rest once all rows fit into one bucket: documents may be very long."""
     while alive and depth <= rows.most:
-        alive = _go_on(rows, words, sums, alive, depth)
-        there = 0
+        alive = _extend(rows, words, sums, alive, depth)
+        size = 0
         for row in range(alive):
             if rows.apart[row] <= depth + 1:
-                work.keys[there], work.names[there] = _key(rows, sums, row, depth), row
-                there += 1
-        _enter(rows, depth, 0, there, work, totals)
+                work.keys[size], work.names[size] = _key(rows, sums, row, depth), row
+                size += 1
+        _enter(rows, depth, 0, size, work, totals)
         depth += 1
 
 
@@ -139,7 +132,7 @@ def _key(rows, sums, row, depth):
 
 
 @compiled
-def _go_on(rows, words, sums, alive, depth):
+def _extend(rows, words, sums, alive, depth):
     """Add a token to the hash of each row that has a label after `depth` tokens; drop the rest."""
     ids, starts, kept = rows.ids, rows.starts, 0
     for i in range(alive):
@@ -154,7 +147,7 @@ def _go_on(rows, words, sums, alive, depth):
 
 @inlined
 def _bucket(key, bits):
-    """The first `bits` bits; two shifts, since none may be by 64."""
+    """The first `bits` bits; two shifts, as a shift by 64 is not defined."""
     return np.int64(key >> np.uint64(1) >> np.uint64(63 - bits))
 
 
@@ -168,7 +161,7 @@ def _sizes(rows, sums, alive, depth, bits, sizes):
 
 @compiled
 def _range(sizes, first, room):
-    """Where to stop so that the buckets from the first on fit into the room.
+    """The end of the longest range of buckets, from the first on, that fits into the room.
 
     Their sizes are replaced by the places where they begin.
     """
@@ -182,8 +175,11 @@ def _range(sizes, first, room):
 
 
 @compiled
-def _send(rows, sums, alive, depth, bits, first, stop, ends, work):
-    """Write the keys and names of rows to their buckets; `ends` are where these begin, then end."""
+def _count_buckets(rows, sums, alive, depth, bits, first, stop, ends, work, totals):
+    """Write keys and names of rows to their buckets, and count these.
+
+    `ends` holds the places where buckets begin, then where they end.
+    """
     for row in range(alive):
         if rows.apart[row] <= depth + 1:
             key = _key(rows, sums, row, depth)
@@ -192,10 +188,6 @@ def _send(rows, sums, alive, depth, bits, first, stop, ends, work):
                 place = ends[bucket]
                 work.keys[place], work.names[place] = key, row
                 ends[bucket] = place + 1
-
-
-@compiled
-def _enter_all(rows, depth, first, stop, ends, work, totals):
     begin = 0
     for bucket in range(first, stop):
         _enter(rows, depth, begin, ends[bucket], work, totals)
@@ -208,41 +200,33 @@ def _enter(rows, depth, begin, end, work, totals):
     size = 1
     while size < 2 * (end - begin):
         size *= 2
-    table, names = work.table, work.names
+    keys, names, table, starts = work.keys, work.names, work.table, rows.starts
     table[:size] = 0
     for i in range(begin, end):
-        slot = _find(rows, depth, i, size - 1, work)
+        slot = np.int64(keys[i]) & (size - 1)
+        while table[slot]:  # until the context is found, or the free place where it belongs
+            other = np.int64(table[slot] & ENTRY) - 1
+            if keys[other] == keys[i] and (
+                depth <= 2
+                or _equal(rows.ids, starts[names[other]], starts[names[i]], depth, work.counts)
+            ):
+                break
+            slot = (slot + 1) & (size - 1)
         if table[slot] == 0:
             table[slot] = i + 1
             totals[0] += 1
         elif table[slot] < CONFLICT:
-            one, other = rows.starts[names[table[slot] - 1]], rows.starts[names[i]]
-            if rows.ids[one + depth] != rows.ids[other + depth]:
+            first = starts[names[table[slot] - 1]]
+            if rows.ids[first + depth] != rows.ids[starts[names[i]] + depth]:
                 table[slot] |= CONFLICT
                 totals[1] += 1
-
-
-@inlined
-def _find(rows, depth, i, mask, work):
-    """Where the context of row i is in the table, or the free place where it belongs."""
-    keys, names, table, starts = work.keys, work.names, work.table, rows.starts
-    slot = np.int64(keys[i]) & mask
-    while table[slot]:
-        other = np.int64(table[slot] & ENTRY) - 1
-        if keys[other] == keys[i] and (
-            depth <= 2
-            or _equal(rows.ids, starts[names[other]], starts[names[i]], depth, work.counts)
-        ):
-            break
-        slot = (slot + 1) & mask
-    return slot
 
 
 @inlined
 def _equal(ids, one, other, depth, counts):
     """Whether two stretches of `depth` tokens are equal as multisets and end alike.
 
-    They are equally long: if no token is more often in the other, none is more often in the one.
+    They are equally long: if no token is more frequent in the other, none is in the one.
     """
     same = ids[one + depth - 1] == ids[other + depth - 1]
     for j in range(depth):

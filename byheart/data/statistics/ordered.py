@@ -1,7 +1,6 @@
-"""Ordered contexts of a corpus: batches that suit the cache, a thread a core."""
+"""Ordered contexts of a corpus: batches that suit the cache, one thread per core."""
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,7 +12,7 @@ from .pairs import Pairs, empty, merged, with_room
 from .refine import LAST, STRETCH, SUMS, Room, Rows
 
 BATCH = 1 << 17  # rows
-Batch = tuple[int, int, int]  # members from here to there, which share so many tokens
+Batch = tuple[int, int, int]  # members [begin, end), and how many tokens they share
 Members = NDArray[np.uint32]
 
 
@@ -29,49 +28,54 @@ def ordered(rows: Rows, vocabulary: int, pairs: Pairs) -> tuple[Ints, Pairs]:
     largest = int(np.diff(ends, prepend=0).max())
     batches, sums, pairs = _without_large(rows, order, largest, vocabulary, pairs)
     threads = min(os.cpu_count() or 1, len(batches)) or 1
+
+    def count(mine: list[Batch]) -> tuple[Ints, Pairs]:
+        """The sums and pairs of some batches."""
+        room, pairs = _room(rows, min(BATCH, len(order)), vocabulary), empty()
+        for begin, end, depth in mine:
+            batch = order[begin:end]
+            alive = kernels.number(batch, room)
+            while alive and depth <= rows.most:
+                pairs = with_room(pairs, alive)
+                alive, depth = kernels.refine(rows, batch, alive, depth, room, pairs)
+        return room.sums, pairs
+
     with ThreadPoolExecutor(threads) as pool:
-        shares = [batches[i::threads] for i in range(threads)]
-        for more, found in pool.map(lambda mine: _counted(rows, order, mine, vocabulary), shares):
-            sums, pairs = sums + more, merged(pairs, found)
+        for more, other in pool.map(count, (batches[i::threads] for i in range(threads))):
+            sums, pairs = sums + more, merged(pairs, other)
     return sums, pairs
 
 
 def _without_large(
     rows: Rows, order: Members, largest: int, vocabulary: int, pairs: Pairs
 ) -> tuple[list[Batch], Ints, Pairs]:
-    """Batches of what is left after large groups were split, and what that has counted."""
+    """Batches of the groups that are left after large ones were split; sums and pairs so far.
+
+    A batch is a range of whole groups with at most BATCH members.
+    """
     room = _room(rows, largest if largest > BATCH else 0, vocabulary)
     batches: list[Batch] = []
     todo = [(0, len(order), 1)]
     while todo:
-        begin, end, depth = todo.pop()
-        for a, b in _batches(order[begin:end], begin):
+        a, end, depth = todo.pop()
+        ends = a + np.flatnonzero(order[a:end] >= LAST) + 1  # of groups
+        while a < end:
+            last = int(np.searchsorted(ends, a + BATCH, side="right")) - 1
+            if last < 0 or ends[last] <= a:
+                last += 1
+            b = int(ends[last])
             if b - a <= BATCH:
                 batches.append((a, b, depth))
             elif depth <= rows.most:
                 pairs = with_room(pairs, 2 + int((2 * (b - a)) ** 0.5))
                 kept = kernels.split(rows, order[a:b], depth, room, pairs)
                 todo.append((a, a + kept, depth + 1))
+            a = b
     return batches, room.sums, pairs
 
 
-def _counted(
-    rows: Rows, order: Members, batches: list[Batch], vocabulary: int
-) -> tuple[Ints, Pairs]:
-    """The sums and pairs of some batches."""
-    room = _room(rows, min(BATCH, len(order)), vocabulary)
-    pairs = empty()
-    for begin, end, depth in batches:
-        batch = order[begin:end]
-        alive = kernels.number(batch, room)
-        while alive and depth <= rows.most:
-            pairs = with_room(pairs, alive)
-            alive, depth = kernels.refine(rows, batch, alive, depth, room, pairs)
-    return room.sums, pairs
-
-
 def _room(rows: Rows, size: int, vocabulary: int) -> Room:
-    """Room for so many members; near is for one batch."""
+    """Arrays for `size` members; near is for one batch."""
     return Room(
         members=np.empty(size + 1, np.uint32),
         tokens=np.empty(size, rows.ids.dtype),
@@ -81,15 +85,3 @@ def _room(rows: Rows, size: int, vocabulary: int) -> Room:
         near=np.empty(min(size, BATCH) * STRETCH, rows.ids.dtype),
         sums=np.zeros(SUMS, np.int64),
     )
-
-
-def _batches(members: Members, begin: int) -> Iterator[tuple[int, int]]:
-    """Ranges of whole groups that hold at most BATCH members, or one larger group."""
-    ends = np.flatnonzero(members >= LAST) + 1
-    a = 0
-    while a < len(members):
-        last = int(np.searchsorted(ends, a + BATCH, side="right")) - 1
-        if last < 0 or ends[last] <= a:
-            last += 1
-        yield begin + a, begin + int(ends[last])
-        a = int(ends[last])

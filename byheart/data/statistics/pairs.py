@@ -2,7 +2,7 @@
 
 A key is n << 32 | m: a context seen n times that was followed m times by one of its labels; m = 0
 stands for the context itself. Entropy, best accuracy and T_epsilon depend on nothing else, and the
-different keys are few however large the corpus is: n contexts of different counts have at least
+distinct keys are few however large the corpus is: n contexts of different counts have at least
 n^2 / 2 predictions.
 """
 
@@ -21,7 +21,7 @@ inlined = njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ig
 
 
 class Pairs(NamedTuple):
-    """A table with open addressing; 0 is no key. used[0] is the number of keys."""
+    """A table with open addressing; 0 is an empty slot. used[0] is the number of keys."""
 
     keys: Ints
     times: Ints
@@ -33,20 +33,13 @@ def empty(size: int = 1 << 12) -> Pairs:
 
 
 @inlined
-def _slot(keys, key):
-    """Where the key is, or the free place where it belongs."""
-    mask = len(keys) - 1
-    slot = (key * 0x9E3779B97F4A7C15 >> 20) & mask
-    while keys[slot] != 0 and keys[slot] != key:
-        slot = (slot + 1) & mask
-    return slot
-
-
-@inlined
 def add(pairs, seen, with_label, more):
     """Count a pair `more` times."""
     key = seen << 32 | with_label
-    slot = _slot(pairs.keys, key)
+    mask = len(pairs.keys) - 1
+    slot = (key * 0x9E3779B97F4A7C15 >> 20) & mask
+    while pairs.keys[slot] != 0 and pairs.keys[slot] != key:
+        slot = (slot + 1) & mask
     if pairs.keys[slot] == 0:
         pairs.keys[slot] = key
         pairs.used[0] += 1
@@ -81,6 +74,6 @@ def _copy(pairs, larger):
 
 def counted(pairs: Pairs) -> tuple[NDArray, NDArray, NDArray]:
     """(n, m, how many times) of all pairs."""
-    there = np.flatnonzero(pairs.keys)
-    keys = pairs.keys[there]
-    return keys >> 32, keys & 0xFFFFFFFF, pairs.times[there]
+    filled = np.flatnonzero(pairs.keys)
+    keys = pairs.keys[filled]
+    return keys >> 32, keys & 0xFFFFFFFF, pairs.times[filled]

@@ -1,4 +1,4 @@
-"""Where a corpus has its documents and windows: passes from the first token to the last."""
+"""The places of documents and windows in a corpus: passes from the first token to the last."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ from ..dataset import Ints
 from .multisets import Hashes, key_of
 from .pairs import compiled, inlined
 
-ENDLESS = 1 << 62  # a length or a window that nothing reaches
+ENDLESS = 1 << 62  # a length or a window that no document reaches
 
 
 class Found(NamedTuple):
-    """documents of two tokens or more, shorter ones, the longest; predictions and their tokens."""
+    """Documents of two tokens or more, shorter ones, the longest; predictions and their tokens."""
 
     documents: int
     skipped: int
@@ -35,7 +35,7 @@ def next_document(ids, separator, at):
 
 @compiled
 def survey(ids, separator, length, window, in_context, as_label):
-    """What there is; in_context and as_label are set for the tokens that stand there."""
+    """Count a corpus; in_context and as_label are set for the tokens that occur there."""
     documents, skipped, longest, predictions, tokens = 0, 0, 0, 0, 0
     at, end = next_document(ids, separator, 0)
     while at < end:
@@ -89,7 +89,7 @@ def _windows(ids, separator, length, window, words, parts, part, starts, sums, s
 
 
 class Windows(NamedTuple):
-    """Windows of a corpus, in so many parts, a power of two.
+    """Windows of a corpus; the number of parts is a power of two.
 
     The hash of multiset and last token decides the part, so equal contexts share theirs.
     """
@@ -110,7 +110,7 @@ def window_sizes(windows: Windows) -> Ints:
 
 
 def window_starts(windows: Windows, part: int, starts: NDArray) -> Hashes:
-    """Fill in where the windows of a part begin; the hashes of all their tokens but the last."""
+    """Fill in where the windows of a part begin; the hashes of their tokens except the last."""
     sums = np.empty(len(starts), np.uint64)
     _windows(*windows, part, starts, sums, np.zeros(windows.parts, np.int64))
     return sums

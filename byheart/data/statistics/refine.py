@@ -1,12 +1,12 @@
-"""Ordered contexts of a corpus, told apart one token at a time: the compiled part.
+"""Ordered contexts of a corpus, distinguished one token at a time: the compiled part.
 
 Rows are stretches of the corpus: row r begins at rows[r], and its context of k tokens is followed
 by the token k places further on. All rows with the same first k tokens are a group, and the context
-that they share was seen as often as the group has rows that go on. Each group is split by its next
-token, which gives the groups of k + 1 tokens, and so on.
+that they share was seen as often as the group has rows that continue. Each group is split by its
+next token, which gives the groups of k + 1 tokens, and so on.
 
 Why a group of one row may be dropped: whatever follows, no other row will ever share its contexts.
-Each of them was seen once, with one label: it adds one to the contexts, one to what can be right,
+Each of them was seen once, with one label: it adds one to the contexts, one to the correct answers,
 nothing to the conflicts and 1 log(1 / 1) = 0 to the entropy. All of this follows from the number of
 predictions alone: with P predictions, of which R fall on contexts seen twice or more, exactly P - R
 contexts were seen once. So only groups of two rows or more are ever read again.
@@ -31,10 +31,10 @@ PREDICTIONS, CONTEXTS, RIGHT, CONFLICTS, IN_CONFLICT, SUMS = range(6)
 
 
 class Rows(NamedTuple):
-    """Where the rows are, and which contexts of them count.
+    """The places of rows, and the lengths of the contexts to count.
 
     starts  the place of each row's first token.
-    apart   the fewest tokens that tell a row from all rows before it; what it was, if none do.
+    apart   the fewest tokens that distinguish a row from all rows before it; unchanged if none do.
     least   the fewest and
     most    the most tokens of a context.
     """
@@ -50,10 +50,10 @@ class Rows(NamedTuple):
 class Room(NamedTuple):
     """Arrays to work in.
 
-    members  numbers of a batch's rows, group after group, and a place for what is dropped.
+    members  numbers of a batch's rows, group after group, and a place for dropped rows.
     tokens   the next token of each member.
-    names    the members of one group that go on.
-    firsts   the places in that group where a token stands for the first time.
+    names    the members of one group that continue.
+    firsts   the places in that group where a token occurs for the first time.
     counts   zeros between groups: how often each token of the vocabulary follows.
     near     the next STRETCH tokens of each row of a batch.
     sums     see PREDICTIONS and on.
@@ -93,7 +93,7 @@ def by_first_token(rows, ends, order):
 
 @compiled
 def number(batch, room):
-    """Make the rows of a batch the members, numbered from 0; how many there are."""
+    """Make the rows of a batch the members, numbered from 0; return how many there are."""
     for i in range(len(batch)):
         room.members[i] = i | (batch[i] & LAST)
     return len(batch)
@@ -106,13 +106,21 @@ def refine(rows, batch, alive, depth, room, pairs):
     Returns (members left, depth reached): some are left if `pairs` has no room for one more level,
     which adds at most a key for each member.
     """
-    offset = STRETCH
+    ids, near, offset = rows.ids, room.near, STRETCH
     while alive and depth <= rows.most and 2 * (pairs.used[0] + alive) <= len(pairs.keys):
-        if offset == STRETCH:
-            _come_near(rows, batch, alive, depth, room)
+        if offset == STRETCH:  # copy the next tokens; beyond the end there are separators
+            for i in range(alive):
+                member = room.members[i] & NUMBER
+                to, at = member * STRETCH, rows.starts[batch[member] & NUMBER] + depth
+                if at + STRETCH <= len(ids):
+                    for j in range(STRETCH):
+                        near[to + j] = ids[at + j]
+                else:
+                    for j in range(STRETCH):
+                        near[to + j] = ids[at + j] if at + j < len(ids) else rows.separator
             offset = 0
         for i in range(alive):
-            room.tokens[i] = room.near[(room.members[i] & NUMBER) * STRETCH + offset]
+            room.tokens[i] = near[(room.members[i] & NUMBER) * STRETCH + offset]
         alive = _level(rows, batch, alive, depth, room, pairs)
         offset += 1
         depth += 1
@@ -121,7 +129,7 @@ def refine(rows, batch, alive, depth, room, pairs):
 
 @compiled
 def split(rows, batch, depth, room, pairs):
-    """Count the one context of `depth` tokens that a batch shares; how many rows are left.
+    """Count the one context of `depth` tokens that a batch shares; return how many rows are left.
 
     The groups that they make replace the batch. At most 2 + sqrt(2 len(batch)) keys are added: one
     for each different count of a label, and the counts sum to no more than the batch has.
@@ -140,23 +148,8 @@ def split(rows, batch, depth, room, pairs):
 
 
 @inlined
-def _come_near(rows, batch, alive, depth, room):
-    """Copy the next tokens of the rows that are left; beyond the end there are separators."""
-    ids, near = rows.ids, room.near
-    for i in range(alive):
-        member = room.members[i] & NUMBER
-        to, at = member * STRETCH, rows.starts[batch[member] & NUMBER] + depth
-        if at + STRETCH <= len(ids):
-            for j in range(STRETCH):
-                near[to + j] = ids[at + j]
-        else:
-            for j in range(STRETCH):
-                near[to + j] = ids[at + j] if at + j < len(ids) else rows.separator
-
-
-@inlined
 def _level(rows, batch, alive, depth, room, pairs):
-    """Split each group by its next tokens; the groups of two and more that are left come first."""
+    """Split each group by its next tokens; the remaining groups of two or more come first."""
     place, kept = 0, 0
     while place < alive:
         begin, head = place, room.members[place] & NUMBER
@@ -173,7 +166,7 @@ def _level(rows, batch, alive, depth, room, pairs):
 
 @inlined
 def _read_group(separator, place, room):
-    """Count the tokens that follow in the group from `place` on, rows that end left out."""
+    """Count the tokens that follow in the group from `place` on, except for rows that end."""
     begin, size, distinct, last = place, 0, 0, False
     while not last:
         member, token = room.members[place], room.tokens[place]
@@ -215,7 +208,7 @@ def _tally(begin, size, distinct, room, pairs):
 def _regroup(begin, size, distinct, kept, room):
     """Write the new groups of two or more to members[kept:]; counts is all zeros again.
 
-    A row that is alone goes to the last place of members, where nobody reads it.
+    A row that is alone goes to the last place of members, which is never read.
     """
     members, counts = room.members, room.counts
     for i in range(distinct):

@@ -1,4 +1,4 @@
-"""From counts to the answer of `byheart stats`, the same for labelled data and for a corpus.
+"""From counts to statistics, the same for labelled data and for a corpus.
 
 Paper        madden2024, Lemma 2 (entropy); dana2024, section 4 (T_epsilon).
 Statement    No model has a smaller cross-entropy than the entropy of the empirical next-token
@@ -9,16 +9,97 @@ Departures   D1  dana2024 defines T_epsilon with "greater than 1 - epsilon". We 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
+from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ByheartError
-from ..dataset import Ints
+from ..arrays import Ints
+from ..targets import entropy
+from .separation import Separation, separation
 
 EPSILONS = (0.0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.5)
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """Contexts with two labels or more, the sequences in them, and such multisets."""
+
+    contexts: int
+    sequences: int
+    multisets: int
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """In nats: of all predictions together, and per prediction."""
+
+    total: float
+    per_token: float
+
+
+@dataclass(frozen=True, repr=False)
+class Statistics:
+    """The statistics of a dataset or of documents.
+
+    sequences      how many there are; for documents, predictions
+    tokens         of all sequences together
+    contexts       distinct sequences
+    multisets      distinct contexts if order does not count, except for the last token
+    vocabulary     distinct tokens in contexts
+    labels         distinct labels
+    conflicts      contexts with two labels or more
+    best_accuracy  the largest share of correct predictions with one label per context
+    entropy        the least cross-entropy of any model
+    separation     largest norm of a token and smallest distance of two
+    t_epsilon      pairs: epsilon, and the fewest contexts that hold 1 - epsilon of all predictions
+    skipped        documents too short for a prediction
+    """
+
+    sequences: int
+    tokens: int
+    contexts: int
+    multisets: int
+    vocabulary: int
+    labels: int
+    conflicts: Conflicts
+    best_accuracy: float
+    entropy: Entropy
+    separation: Separation
+    t_epsilon: tuple[tuple[float, int], ...]
+    skipped: int
+
+    def json(self) -> dict:
+        """The answer of `byheart stats --json`."""
+        return {**asdict(self), "t_epsilon": [list(pair) for pair in self.t_epsilon]}
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Each field as text."""
+        rows = []
+        for name, value in self.json().items():
+            if isinstance(value, dict):
+                shown = ", ".join(f"{key} {_shown(part)}" for key, part in value.items())
+            elif isinstance(value, list):
+                shown = ", ".join(f"{epsilon:g}: {count:,}" for epsilon, count in value)
+            else:
+                shown = _shown(value)
+            rows.append((name, shown))
+        return rows
+
+    def __repr__(self) -> str:
+        return "\n".join(["Statistics", *(f"  {name:13}  {text}" for name, text in self._rows())])
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        rows = (f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in self._rows())
+        return f"<table>{''.join(rows)}</table>"
+
+
+def _shown(value: float | None) -> str:
+    return f"{value:,}" if isinstance(value, int) else "none" if value is None else f"{value:.6g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,48 +120,40 @@ class Histogram:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """All that the answer needs. right: predictions that one label a context can get right."""
+    """The counts behind the statistics.
+
+    right  the most correct predictions with one label per context
+    """
 
     sequences: int
     tokens: int
     multisets: int
     vectors: NDArray
     labels: int
-    conflicts: dict[str, int]
+    conflicts: Conflicts
     right: int
     histogram: Histogram
     skipped: int
 
-
-def answer(summary: Summary, separation: dict, epsilons: Sequence[float] = EPSILONS) -> dict:
-    """The answer of `byheart stats`. Entropies are in nats."""
-    histogram = summary.histogram
-    predictions = int((histogram.seen * histogram.contexts).sum())
-    entropy = _entropy(histogram)
-    return {
-        "sequences": summary.sequences,
-        "tokens": summary.tokens,
-        "contexts": int(histogram.contexts.sum()),
-        "multisets": summary.multisets,
-        "vocabulary": len(summary.vectors),
-        "labels": summary.labels,
-        "conflicts": summary.conflicts,
-        "best_accuracy": summary.right / predictions,
-        "entropy": {"total": entropy, "per_token": entropy / predictions},
-        "separation": separation,
-        "t_epsilon": [[epsilon, _t_epsilon(histogram, epsilon)] for epsilon in epsilons],
-        "skipped": summary.skipped,
-    }
-
-
-def _entropy(histogram: Histogram) -> float:
-    """madden2024, the entropy H of Lemma 2: sum of c_i pi_i log(1 / pi_i), pi_i = count / c_i.
-
-    log1p keeps a probability close to 1 from cancelling. fsum rounds once, whatever the order: the
-    number depends on the data and on nothing else.
-    """
-    whole, part = histogram.whole, histogram.part
-    return math.fsum(histogram.occurrences * part * np.log1p((whole - part) / part))
+    def statistics(self, epsilons: Sequence[float]) -> Statistics:
+        """The statistics of these counts."""
+        histogram = self.histogram
+        predictions = int((histogram.seen * histogram.contexts).sum())
+        total = entropy(histogram.whole, histogram.part, histogram.occurrences)
+        return Statistics(
+            sequences=self.sequences,
+            tokens=self.tokens,
+            contexts=int(histogram.contexts.sum()),
+            multisets=self.multisets,
+            vocabulary=len(self.vectors),
+            labels=self.labels,
+            conflicts=self.conflicts,
+            best_accuracy=self.right / predictions,
+            entropy=Entropy(total, total / predictions),
+            separation=separation(self.vectors),
+            t_epsilon=tuple((epsilon, _t_epsilon(histogram, epsilon)) for epsilon in epsilons),
+            skipped=self.skipped,
+        )
 
 
 def _t_epsilon(histogram: Histogram, epsilon: float) -> int:
@@ -90,7 +163,7 @@ def _t_epsilon(histogram: Histogram, epsilon: float) -> int:
     integers, so it is enough to reach the next integer: no rounding is involved.
     """
     if not 0 <= epsilon <= 1:
-        raise ByheartError(f"epsilon is a number from 0 to 1, not {epsilon!r}.")
+        raise ByheartError(f"epsilon must be a number from 0 to 1, not {epsilon!r}.")
     order = np.argsort(-histogram.seen)
     seen, contexts = histogram.seen[order], histogram.contexts[order]
     reached = np.cumsum(seen * contexts)

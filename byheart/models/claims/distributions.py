@@ -11,7 +11,7 @@ import numpy as np
 from ...constructions.base import Built
 from ...data.contexts import contexts
 from ...data.dataset import Dataset
-from ...data.ragged import offsets
+from ...data.arrays import offsets
 from ...data.targets import Divergences, Floats, Targets, Word, over
 from ...errors import ByheartError
 from ...softmax.decoder import Decoder

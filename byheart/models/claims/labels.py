@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...constructions.base import Built
-from ...data.contexts import occurring, subset
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...exact.batch import Batch
@@ -121,7 +120,7 @@ class Labels(Claim):
         network, whole = model.network, len(dataset)
         kept = how.chosen(whole)
         if kept is not None:
-            dataset = occurring(subset(dataset, kept))  # only their tokens need to be evaluated
+            dataset = dataset.subset(kept).occurring()  # only their tokens need to be evaluated
         if dataset.every != network.every:
             raise ByheartError(f"{_one_label(model, dataset)}.")
         if network.input.padding is not None and not dataset.lengths.all():

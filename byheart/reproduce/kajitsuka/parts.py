@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ...data.dataset import Dataset
+from ...data.load import from_rows
 from ...data.readers.text import WORD
-from ...data.records import from_rows
 from ...lab.protocol import Protocol, protocol
 from ...lab.sweeps.sweep import Axis, Sweep
 from ...lab.trial import Criterion, Row

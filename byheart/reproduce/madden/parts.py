@@ -3,8 +3,8 @@
 from itertools import islice
 
 from ...data.dataset import Dataset
+from ...data.load import from_rows
 from ...data.readers.text import tokenize
-from ...data.records import from_rows
 from ...errors import ByheartError
 from ...lab.protocol import protocol
 from ...lab.sweeps.sweep import SEQUENCES, Sweep

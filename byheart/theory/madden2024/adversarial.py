@@ -17,9 +17,8 @@ Notation     k parameters, omega vocabulary, n' contexts of the full length, T l
 
 import numpy as np
 
+from ...data.arrays import number, offsets
 from ...data.dataset import Dataset, Ints
-from ...data.numbering import number
-from ...data.ragged import offsets
 from ...errors import ByheartError
 from .capacity import Adversarial, fixed_point, parameters
 

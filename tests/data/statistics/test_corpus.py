@@ -8,15 +8,25 @@ from hypothesis import strategies as st
 from byheart.cli import main
 from byheart.data.corpora import prefix_tree, zipf
 from byheart.data.documents import Documents
-from byheart.data.readers.corpus import _predictions
-from byheart.data.statistics import corpus, corpus_statistics, multisets, ordered, statistics
+from byheart.data.readers.corpus import predictions
+from byheart.data.statistics import corpus, multisets, ordered, stats
 from byheart.errors import ByheartError
 from byheart.machine import memory
 
 KEYS = {
-    "sequences", "tokens", "contexts", "multisets", "vocabulary", "labels", "conflicts",
-    "best_accuracy", "entropy", "separation", "t_epsilon", "skipped",
-}  # fmt: skip
+    "sequences",
+    "tokens",
+    "contexts",
+    "multisets",
+    "vocabulary",
+    "labels",
+    "conflicts",
+    "best_accuracy",
+    "entropy",
+    "separation",
+    "t_epsilon",
+    "skipped",
+}
 
 
 def flat(rows, dtype=np.uint16, separator=0):
@@ -27,8 +37,8 @@ def flat(rows, dtype=np.uint16, separator=0):
 
 def same(documents):
     """Both paths on the same documents."""
-    answer = corpus_statistics(documents)
-    assert answer == statistics(_predictions(documents))
+    answer = stats(documents).json()
+    assert answer == stats(predictions(documents)).json()
     assert set(answer) == KEYS
     return answer
 
@@ -64,7 +74,7 @@ def test_batches_buckets_and_parts_do_not_matter(rows, length, window):
         patch.setattr(ordered, "BATCH", 2)
         patch.setattr(multisets, "BUCKET", 2)
         patch.setattr(corpus, "SMALL", 0)
-        small = corpus_statistics(documents)
+        small = stats(documents).json()
     assert small == same(documents)
 
 
@@ -74,7 +84,7 @@ def test_no_number_depends_on_the_hash(rows):
     documents = Documents("d", flat(rows), 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "random_words", lambda size: np.zeros(size, np.uint64))
-        collided = corpus_statistics(documents)
+        collided = stats(documents).json()
     assert collided == same(documents)
 
 
@@ -90,7 +100,7 @@ def test_large_groups_and_many_buckets():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ordered, "BATCH", 100)
         patch.setattr(multisets, "BUCKET", 100)
-        assert corpus_statistics(made) == statistics(_predictions(made))
+        assert stats(made).json() == stats(predictions(made)).json()
 
 
 def test_long_documents():
@@ -98,7 +108,7 @@ def test_long_documents():
     long = list(range(1, 40)) * 3
     same(Documents("d", flat([long, [*long[:-1], 50], long[:60], [*long[:30], 2]]), 0))
     ids = np.tile(np.array([1, 2], np.uint16), 50_000)
-    answer = corpus_statistics(Documents("d", ids, None))
+    answer = stats(Documents("d", ids, None)).json()
     assert answer["contexts"] == answer["multisets"] == 99_999
     assert answer["tokens"] == 99_999 * 50_000
 
@@ -141,8 +151,8 @@ def written(tmp_path, numbers):
         ([0, 0], [], "holds no document of two tokens or more"),
         ([], [], "is empty"),
         ([5, 5, 5, 0, 5, 5], [], "holds one token again and again"),
-        ([1, 2, 3], ["--length", "1"], "--length is an integer of 2 or more, not 1"),
-        ([1, 2, 3], ["--length", "0"], "--length is an integer of 2 or more, not 0"),
+        ([1, 2, 3], ["--length", "1"], "length must be an integer of 2 or more, not 1"),
+        ([1, 2, 3], ["--length", "0"], "length must be an integer of 2 or more, not 0"),
     ],
 )
 def test_what_asks_nothing_is_refused(tmp_path, capsys, numbers, options, reason):

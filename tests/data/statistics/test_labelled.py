@@ -1,5 +1,6 @@
 """Statistics against counters and fractions, and by hand."""
 
+import doctest
 import json
 import math
 from collections import Counter, defaultdict
@@ -11,8 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.data.load import from_rows, load
-from byheart.data.statistics import EPSILONS, statistics
+from byheart.data import statistics
+from byheart.data.contexts import contexts
+from byheart.data.load import from_rows, load, load_documents
+from byheart.data.statistics import EPSILONS, stats
+from byheart.data.targets import targets
 from byheart.errors import ByheartError
 
 DATA = Path(__file__).parents[4] / "shared/data"
@@ -28,7 +32,7 @@ tables = st.lists(
 
 def test_by_hand():
     table = [(["a", "b"], "x", 3), (["a", "b"], "y", 1), (["b", "a"], "x", 4), (["c"], "z", 2)]
-    answer = statistics(from_rows(table), epsilons=(0, 0.2, 0.25, 0.6, 1))
+    answer = stats(from_rows(table), epsilons=(0, 0.2, 0.25, 0.6, 1)).json()
     assert answer == {
         "sequences": 4,
         "tokens": 7,
@@ -52,7 +56,7 @@ def test_by_hand():
 
 def test_a_label_a_token_by_hand():
     table = [(["a", "b"], ["x", "y"], 3), (["a", "b"], ["x", "x"], 1), (["b", "b"], ["z", "z"], 2)]
-    answer = statistics(from_rows(table), epsilons=(0, 0.5))
+    answer = stats(from_rows(table), epsilons=(0, 0.5)).json()
     assert (answer["sequences"], answer["tokens"], answer["labels"]) == (3, 6, 3)
     # ab: two places; bb: two places, or one token of one multiset
     assert (answer["contexts"], answer["multisets"]) == (4, 3)
@@ -74,7 +78,7 @@ def by_context(table):
 
 @given(tables)
 def test_entropy_and_best_accuracy(table):
-    answer = statistics(from_rows(table))
+    answer = stats(from_rows(table)).json()
     labels, total = by_context(table).values(), sum(count for _, _, count in table)
     entropy = -sum(
         n * math.log(n / counter.total()) for counter in labels for n in counter.values()
@@ -87,7 +91,7 @@ def test_entropy_and_best_accuracy(table):
 @given(tables, st.fractions(0, 1, max_denominator=20).map(float))
 def test_t_epsilon_is_the_fewest(table, epsilon):
     counts = sorted((c.total() for c in by_context(table).values()), reverse=True)
-    [[_, found]] = statistics(from_rows(table), [epsilon])["t_epsilon"]
+    [[_, found]] = stats(from_rows(table), epsilons=[epsilon]).json()["t_epsilon"]
     wanted = (1 - Fraction(str(epsilon))) * sum(counts)
     assert sum(counts[:found]) >= wanted
     assert found == 0 or sum(counts[: found - 1]) < wanted
@@ -95,19 +99,19 @@ def test_t_epsilon_is_the_fewest(table, epsilon):
 
 @given(tables)
 def test_t_0_counts_all_contexts(table):  # dana2024: "consistent with T_0 defined earlier"
-    answer = statistics(from_rows(table))
+    answer = stats(from_rows(table)).json()
     assert answer["t_epsilon"][0] == [0.0, answer["contexts"]]
     assert [epsilon for epsilon, _ in answer["t_epsilon"]] == list(EPSILONS)
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, 1.5, math.nan])
 def test_bad_epsilon(epsilon):
-    with pytest.raises(ByheartError, match="epsilon is a number from 0 to 1"):
-        statistics(from_rows([(["a"], 1)]), [epsilon])
+    with pytest.raises(ByheartError, match="epsilon must be a number from 0 to 1"):
+        stats(from_rows([(["a"], 1)]), epsilons=[epsilon]).json()
 
 
 def separation(*tokens):
-    answer = statistics(from_rows([(list(tokens), 0)]))["separation"]
+    answer = stats(from_rows([(list(tokens), 0)])).json()["separation"]
     json.dumps(answer, allow_nan=False)
     return answer["radius"], answer["distance"]
 
@@ -136,10 +140,49 @@ def test_separation_against_all_pairs(tokens):
 
 @pytest.mark.skipif(not DATA.exists(), reason=f"{DATA} is absent")
 def test_real_data():
-    answer = statistics(
+    answer = stats(
         load(DATA / "mnli.tsv", input=("premise", "hypothesis"), label="label", length=8)
-    )
+    ).json()
     assert answer["conflicts"]["contexts"] > 1000  # its README: "expect contradictory labels"
     assert answer["best_accuracy"] < 0.5
-    stories = statistics(load(DATA / "tinystories.txt", length=10))
+    stories = stats(load(DATA / "tinystories.txt", length=10)).json()
     assert stories["contexts"] < stories["sequences"] == 9 * 1727
+
+
+ANSWER = """Statistics
+  sequences      4
+  tokens         7
+  contexts       3
+  multisets      3
+  vocabulary     3
+  labels         3
+  conflicts      contexts 1, sequences 2, multisets 1
+  best_accuracy  0.9
+  entropy        total 2.24934, per_token 0.224934
+  separation     radius 3, distance 1
+  t_epsilon      0: 3, 0.5: 2
+  skipped        0"""
+
+
+def test_statistics_are_objects_with_fields(tmp_path):
+    table = [(["a", "b"], "x", 3), (["a", "b"], "y", 1), (["b", "a"], "x", 4), (["c"], "z", 2)]
+    found = stats(from_rows(table), epsilons=(0, 0.5))
+    assert (found.contexts, found.conflicts.sequences, found.separation.radius) == (3, 2, 3.0)
+    assert repr(found) == ANSWER and "<th>tokens</th><td>7</td>" in found._repr_html_()
+    assert doctest.testmod(statistics).failed == 0
+
+
+def test_statistics_of_a_path_and_of_what_it_holds(tmp_path):
+    path = tmp_path / "d.txt"
+    path.write_text("a b c a b\nb c c\n")
+    found = stats(path, unit="char", window=2)
+    assert found == stats(load(path, unit="char", window=2))
+    assert found == stats(load_documents(str(path), unit="char", window=2))
+    with pytest.raises(TypeError, match="unit: loading options need the path of a file"):
+        stats(load(path), unit="char")
+
+
+@given(tables)
+def test_there_is_one_entropy(table):
+    data = from_rows(table)
+    assert stats(data).entropy.total == targets(data, contexts(data, positions=True)).entropy

@@ -8,7 +8,7 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.data.ragged import offsets
+from byheart.data.arrays import offsets
 from byheart.data.targets import Targets
 from byheart.exact.network import Dyadic, dyadic
 from byheart.softmax import arb as digits

@@ -9,7 +9,7 @@ from flint import arb, arb_mat, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.data.ragged import offsets
+from byheart.data.arrays import offsets
 from byheart.data.targets import Targets
 from byheart.exact.network import dyadic
 from byheart.softmax import doubles as softmax

@@ -1,0 +1,95 @@
+"""Arrays: values numbered in sorted order, and sequences of different lengths in one array."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+FITS = 2**62
+BLOCK = 1 << 22  # token numbers handled at once: temporary arrays stay at some tens of megabytes
+
+
+def number(values: NDArray) -> tuple[NDArray, Ints]:
+    """The distinct values in increasing order, and the place of each value among them.
+
+    Integers close to each other need no sorting: mark those that occur, then count the marks from
+    the left.
+    """
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < 4 * len(values) + 1024:
+            shifted = values.astype(np.int64) - low
+            marks = np.zeros(high - low + 1, bool)
+            marks[shifted] = True
+            distinct = (np.flatnonzero(marks) + low).astype(values.dtype)
+            return distinct, (np.cumsum(marks, dtype=np.int64) - 1)[shifted]
+    distinct, places = np.unique(values, return_inverse=True)
+    return distinct, places.astype(np.int64, copy=False)
+
+
+def number_rows(rows: NDArray) -> tuple[NDArray, Ints]:
+    """The distinct rows in lexicographic order, and the place of each row among them.
+
+    np.unique(axis=0) would sort their bytes. Here the columns' places are the digits of one
+    integer, so the integers sort as the rows do. Before the integer would outgrow 64 bits it is
+    replaced by its own place, which keeps the order; a place is below 2^31 and so is a column's,
+    hence their product always fits.
+    """
+    key, size = np.zeros(len(rows), np.int64), 1
+    for column in rows.T:
+        distinct, places = number(column)
+        if size * len(distinct) >= FITS:
+            values, key = number(key)
+            size = len(values)
+        key = key * len(distinct) + places
+        size *= len(distinct)
+    numbers = number(key)[1]
+    member = np.empty(int(numbers.max(initial=-1)) + 1, np.int64)
+    member[numbers] = np.arange(len(rows))
+    return rows[member], numbers
+
+
+def occurs(values: NDArray) -> NDArray[np.bool_]:
+    """Which of the numbers 0, 1, ..., values.max() are among the values, at least one."""
+    result = np.zeros(int(values.max()) + 1, np.bool_)
+    rows = max(1, BLOCK // max(1, values[0].size))
+    for start in range(0, len(values), rows):
+        result[values[start : start + rows]] = True
+    return result
+
+
+def beyond_float(integers: Ints) -> bool:
+    """Whether some integer is not an IEEE double (2^63 - 1 rounds up to 2^63, hence the clip)."""
+    rounded = np.minimum(integers.astype(np.float64), 2.0**63 - 1024)
+    return bool((rounded.astype(np.int64) != integers).any())
+
+
+def offsets(lengths: NDArray) -> Ints:
+    """Where each sequence starts, and one entry more: where the last one ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def blocks(starts: Ints) -> Iterator[tuple[int, int]]:
+    """Ranges of sequences [a, b) that hold about BLOCK entries each and at least one sequence."""
+    a, count = 0, len(starts) - 1
+    while a < count:
+        b = int(np.searchsorted(starts, starts[a] + BLOCK, side="right")) - 1
+        b = min(max(b, a + 1), count)
+        yield a, b
+        a = b
+
+
+def places(starts: Ints, lengths: Ints) -> Ints:
+    """The indices starts[i] ... starts[i] + lengths[i] - 1 of every i, one after another."""
+    ends = offsets(lengths)
+    return np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
+
+
+def take(values: NDArray, starts: Ints, lengths: Ints) -> NDArray:
+    """The pieces values[starts[i] : starts[i] + lengths[i]], one after another."""
+    ends = offsets(lengths)
+    result = np.empty(ends[-1], values.dtype)
+    for a, b in blocks(ends):
+        result[ends[a] : ends[b]] = values[places(starts[a:b], lengths[a:b])]
+    return result
