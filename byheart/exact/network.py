@@ -37,9 +37,9 @@ class Dyadic(NamedTuple):
     @property
     def fixed_bits(self) -> int:
         """Digits in plain binary notation: the paper's bit complexity."""
-        return (
-            max(self.digits, -self.exponent) if self.exponent < 0 else self.digits + self.exponent
-        )
+        if self.exponent < 0:
+            return max(self.digits, -self.exponent)
+        return self.digits + self.exponent
 
 
 def dyadic(value: Number) -> Dyadic:
@@ -84,9 +84,8 @@ class Matrix:
 
     def __getitem__(self, place: tuple[int, int]) -> Fraction:
         row, column = place
-        return next(
-            (value.fraction for c, value in self.by_row.get(row, []) if c == column), Fraction(0)
-        )
+        found = (value.fraction for c, value in self.by_row.get(row, []) if c == column)
+        return next(found, Fraction(0))
 
 
 def matrix(rows: int, columns: int, values: Mapping[tuple[int, int], Number]) -> Matrix:
@@ -186,7 +185,7 @@ class UniformAttention:
 class SparseAttention:
     """Column k -> h_k + W_O W_V mean of the columns that k is connected to (Remark 4.5).
 
-    connections  pairs (column, source), sorted; a column without any stays as it is
+    connections  pairs (column, source), sorted; a column without connections stays as it is
     """
 
     W_V: Matrix
@@ -268,9 +267,9 @@ class Input:
     """What the network reads: at most `length` vectors.
 
     positions  each carries its position as one more coordinate
-    padding    what shorter sequences are filled up with, at the front; None: they are not
-    extra      a vector put before all others (and before the padding), None if there is none;
-               its position is `length`
+    padding    the vector that fills up shorter sequences at the front; None: they stay short
+    extra      a vector put before all others (and before the padding) with the position `length`,
+               or None
     """
 
     dimension: int
@@ -340,14 +339,13 @@ class Network:
                     yield Parameter(index, name, row, column, value)
 
     def counts(self) -> tuple[dict[str, int], dict[str, int]]:
-        """The `parameters` and `bits` of checker/FORMAT.md, section 4, but those of the data."""
+        """The `parameters` and `bits` of checker/FORMAT.md, section 4, except those of data."""
         values = [p.value for p in self.parameters()]
         ends = {0, len(self.layers) - 1}
         outside = sum(p.layer in ends for p in self.parameters())
-        dense = sum(t.rows * t.columns for x in self.layers for t in x.tensors.values())
         parameters = {
             "nonzero": len(values),
-            "dense": dense,
+            "dense": sum(t.rows * t.columns for x in self.layers for t in x.tensors.values()),
             "counted": len(values) - outside,
             "outside": outside,
         }
@@ -357,3 +355,9 @@ class Network:
             "largest": max((v.fixed_bits for v in values), default=0),
         }
         return parameters, bits
+
+    def code_bits(self) -> int:
+        """The length of the network's code word, in bits."""
+        from .codeword import encoded_bits  # which imports this file
+
+        return encoded_bits(self)

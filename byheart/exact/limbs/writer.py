@@ -10,16 +10,16 @@ from ..network import Dyadic
 from . import kernels
 from .arithmetic import LIMBS
 
-MAX_DIGITS = 3  # a weight with at most so many signed binary digits is applied by shifts
+MAX_DIGITS = 3  # a weight with at most 3 signed binary digits is applied by shifts
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """What kernels.run interprets, before the frame is chosen.
+    """The input of kernels.run, before the frame is chosen.
 
     base     the limb of an input's lowest limb
     whole    the limb that holds the units of a number
-    header   values of the header of kernels.py; tables and limbs as they are laid out behind it
+    header   values of the header (arithmetic.py); tables and limbs follow it in I and M
     """
 
     base: int
@@ -31,7 +31,7 @@ class Program:
     limbs: NDArray[np.uint64]
 
     def memory(self, frame: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Fresh arrays M and I for one thread and a frame of so many limbs."""
+        """Fresh arrays M and I for one thread and `frame` limbs per slot."""
         numbers = np.zeros(self.slots * frame + len(self.limbs), dtype=np.uint64)
         numbers[self.slots * frame :] = self.limbs
         header = {**self.header, kernels.FRAME: frame, LIMBS: self.slots * frame}
@@ -133,7 +133,7 @@ class Writer:
         return first
 
     def store(self, values: Sequence[int], size: int) -> int:
-        """The place of the first of some numbers, so many limbs each, two's complement."""
+        """The place of the first of some numbers, `size` limbs each, two's complement."""
         place = len(self.limbs) // 8
         mask = (1 << (64 * size)) - 1
         for value in values:
