@@ -28,11 +28,11 @@ class Objective:
     def __call__(self, unembedding: Floats, embeddings: Floats) -> tuple[float, Floats, Floats]:
         """The divergence and its slopes in W and E."""
         logits = embeddings @ unembedding.T
-        heard = float(self.wanted @ logits[self.places])
+        mean = float(self.wanted @ logits[self.places])
         most = logits.max(axis=1, keepdims=True)
         weights = np.exp(logits - most, out=logits)
         total = weights.sum(axis=1)
-        value = float(self.share @ (np.log(total) + most[:, 0])) - heard - self.entropy
+        value = float(self.share @ (np.log(total) + most[:, 0])) - mean - self.entropy
         weights *= (self.share / total)[:, None]
         weights[self.places] -= self.wanted
         return value, weights.T @ embeddings, weights @ unembedding

@@ -21,7 +21,7 @@ from .exact import centred
 from .objective import Objective
 
 Start = tuple[Floats, Floats]
-MOST, LEAST, WORK = 500, 30, 4e8  # iterations, and logits that are computed in all of them
+MOST, LEAST, WORK = 500, 30, 4e8  # iterations, and logits computed in all of them
 NOISE = 0.03  # relative
 EXTRA, ROUNDS = 10, 4  # of the randomised singular value decomposition
 
@@ -45,10 +45,14 @@ def optimal(
     steps = iterations or int(min(MOST, max(LEAST, WORK / size)))
     random = np.random.default_rng(seed)
     starts = [spectral(rows, dimension, gap, random)]
-    starts += [_drawn(rows, dimension, random) for _ in range(restarts)]
+    small = dimension**-0.25  # such that all tokens are about equally likely
+    for _ in range(restarts):
+        unembedding = small * random.standard_normal((len(targets.vocabulary), dimension))
+        embeddings = small * random.standard_normal((len(rows.targets), dimension))
+        starts.append((unembedding, embeddings))
     objective = Objective(rows)
-    found = [measured("optimal", *objective.minimised(*s, steps), rows, False) for s in starts]
-    return min(found, key=lambda encoder: encoder.divergence)
+    encoders = [measured("optimal", *objective.minimised(*s, steps), rows, False) for s in starts]
+    return min(encoders, key=lambda encoder: encoder.divergence)
 
 
 def spectral(rows: Merged, dimension: int, gap: float, random: np.random.Generator) -> Start:
@@ -75,15 +79,7 @@ def _shaken(values: Floats, random: np.random.Generator) -> Floats:
     """The values with some noise.
 
     Rare tokens are often equal in the leading directions, and so are their contexts. Slopes that
-    are equal, too, would keep them together for ever.
+    are equal, too, would keep them together forever.
     """
     size = NOISE * np.sqrt(np.mean(values**2))
     return values + size * random.standard_normal(values.shape)
-
-
-def _drawn(rows: Merged, dimension: int, random: np.random.Generator) -> Start:
-    """Normal numbers, small enough that all tokens are about equally likely."""
-    size = dimension**-0.25
-    vocabulary, distinct = len(rows.targets.vocabulary), len(rows.targets)
-    unembedding = size * random.standard_normal((vocabulary, dimension))
-    return unembedding, size * random.standard_normal((distinct, dimension))

@@ -99,8 +99,16 @@ def vector(values: Mapping[int, Number], rows: int) -> Matrix:
     return matrix(rows, 1, {(row, 0): value for row, value in values.items()})
 
 
+class LayerKind:
+    """A dataclass whose matrices are its weights, in the order of the file format."""
+
+    @property
+    def tensors(self) -> dict[str, Matrix]:
+        return {name: x for name, x in vars(self).items() if isinstance(x, Matrix)}
+
+
 @dataclass(frozen=True)
-class Linear:
+class Linear(LayerKind):
     """h -> weight h + bias, column by column."""
 
     weight: Matrix
@@ -108,13 +116,9 @@ class Linear:
     stage: str = ""
     kind: ClassVar[str] = "linear"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"weight": self.weight, "bias": self.bias}
-
 
 @dataclass(frozen=True)
-class FeedForward:
+class FeedForward(LayerKind):
     """h -> h + W2 relu(W1 h + b1) + b2, column by column (kajitsuka2025, eq. (3))."""
 
     W1: Matrix
@@ -124,13 +128,9 @@ class FeedForward:
     stage: str = ""
     kind: ClassVar[str] = "feed_forward"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"W1": self.W1, "b1": self.b1, "W2": self.W2, "b2": self.b2}
-
 
 @dataclass(frozen=True)
-class Relu:
+class Relu(LayerKind):
     """h -> relu(weight h + bias), column by column: a layer without skip connection."""
 
     weight: Matrix
@@ -138,13 +138,9 @@ class Relu:
     stage: str = ""
     kind: ClassVar[str] = "relu"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"weight": self.weight, "bias": self.bias}
-
 
 @dataclass(frozen=True)
-class Embedding:
+class Embedding(LayerKind):
     """Token id -> weight[:, id] + i position, i the column's position if the input has them.
 
     The first layer of a network whose tokens are ids 0, ..., weight.columns - 1.
@@ -155,13 +151,9 @@ class Embedding:
     stage: str = "embed"
     kind: ClassVar[str] = "embedding"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"weight": self.weight, "position": self.position}
-
 
 @dataclass(frozen=True)
-class UniformAttention:
+class UniformAttention(LayerKind):
     """Z -> Z + W_O W_V mean(Z), the mean taken over all columns (kajitsuka2025, eq. (39)).
 
     The mean of n columns is exact if the odd part of n divides every entry of W_O.
@@ -172,17 +164,9 @@ class UniformAttention:
     stage: str = "attend"
     kind: ClassVar[str] = "uniform_attention"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"W_V": self.W_V, "W_O": self.W_O}
-
-    def divided(self, length: int) -> Matrix:
-        """W_O / length, exactly."""
-        return divided(self.W_O, length)
-
 
 @dataclass(frozen=True)
-class SparseAttention:
+class SparseAttention(LayerKind):
     """Column k -> h_k + W_O W_V mean of the columns that k is connected to (Remark 4.5).
 
     connections  pairs (column, source), sorted; a column without connections stays as it is
@@ -194,13 +178,9 @@ class SparseAttention:
     stage: str = "attend"
     kind: ClassVar[str] = "sparse_attention"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"W_V": self.W_V, "W_O": self.W_O}
-
 
 @dataclass(frozen=True)
-class HardAttention:
+class HardAttention(LayerKind):
     """Column k -> h_k + the sum over heads of W_O W_V mean of the columns with the largest score.
 
     The score of column l for column k is (W_K h_l) . (W_Q h_k); several largest ones are averaged
@@ -217,10 +197,6 @@ class HardAttention:
     kind: ClassVar[str] = "hard_attention"
 
     @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"W_Q": self.W_Q, "W_K": self.W_K, "W_V": self.W_V, "W_O": self.W_O}
-
-    @property
     def uniform(self) -> UniformAttention | None:
         """The same layer as an average, if all scores are 0."""
         if self.W_Q.entries and self.W_K.entries:
@@ -229,15 +205,11 @@ class HardAttention:
 
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(LayerKind):
     """All columns -> one column, their sum (kajitsuka2025, eq. (112)); 0 if there is none."""
 
     stage: str = "sum"
     kind: ClassVar[str] = "sum"
-
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {}
 
 
 def divides(count: int, weights: Matrix) -> bool:
@@ -315,11 +287,6 @@ class Network:
         return max(
             x.weight.rows for x in self.layers[:-1] if isinstance(x, Linear | Relu | Embedding)
         )
-
-    @property
-    def hidden(self) -> int:
-        """The widest hidden layer."""
-        return max((x.W1.rows for x in self.layers if isinstance(x, FeedForward)), default=0)
 
     @property
     def depth(self) -> int:

@@ -5,9 +5,7 @@ from numba import uint64
 from .arithmetic import (
     ADDS,
     BOUNDS,
-    CONSTS,
     DIGITS,
-    EXTRAS,
     FIRST_OUTPUT,
     FRAME,
     GUESS,
@@ -41,18 +39,6 @@ from .fused import DONE, GIVE_UP, SINGLY, fold_run, gather, powers, shifts, smal
 # FOLDS and on: fused.py
 GENERAL, RELU, STEP, TABLE, LINEAR, FOLDS, POWERS, SHIFTS, GATHER = range(9)
 OPERATION = 13  # numbers of an operation
-SIZES = {
-    OPS: OPERATION,
-    UNITS: 6,
-    TERMS: 2,
-    WRITES: 3,
-    ADDS: 2,
-    WEIGHTS: 5,
-    DIGITS: 2,
-    CONSTS: 4,
-    BOUNDS: 1,
-    EXTRAS: 1,
-}
 
 
 @inlined

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..network import Dyadic, FeedForward, Linear
-from . import kernels
+from . import arithmetic
 from .kernels import FOLDS, GATHER, GENERAL, LINEAR, POWERS, RELU, SHIFTS, STEP, TABLE
 from .runs import Finder, Folds, Gather, Powers, Shifts
 from .shortcuts import ONE, Table, bias, gated_lanes, scaled, step_of, table_of
@@ -67,12 +67,12 @@ def _program(
     bounds: Sequence[int],
 ) -> Program:
     header = {
-        kernels.WHOLE: writer.zero,
-        kernels.FIRST_OUTPUT: first_output,
-        kernels.OUTPUTS: outputs,
-        kernels.SPARE: len(bounds) - 1,
-        kernels.GUESS: int(guess),
-        kernels.OPERATIONS: len(writer.ops),
+        arithmetic.WHOLE: writer.zero,
+        arithmetic.FIRST_OUTPUT: first_output,
+        arithmetic.OUTPUTS: outputs,
+        arithmetic.SPARE: len(bounds) - 1,
+        arithmetic.GUESS: int(guess),
+        arithmetic.OPERATIONS: len(writer.ops),
     }
     limbs = np.frombuffer(bytes(writer.limbs), dtype="<u8").astype(np.uint64)
     tables = writer.tables(bounds)

@@ -45,7 +45,7 @@ def _attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArr
         for lane, x in stream.items()
         if lane in read
     }
-    added = _heads(layer.W_V, layer.divided(length), sums, count)
+    added = _heads(layer.W_V, divided(layer.W_O, length), sums, count)
     spread = {row: Lane(np.repeat(x.values, keep.shape[1]), x.scale) for row, x in added.items()}
     return plus(take(stream, keep.ravel()), spread)
 
