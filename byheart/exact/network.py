@@ -236,7 +236,7 @@ Layer = TokenWise | Mixing
 
 @dataclass(frozen=True)
 class Input:
-    """What the network reads: at most `length` vectors.
+    """The input of a network: at most `length` vectors.
 
     positions  each carries its position as one more coordinate
     padding    the vector that fills up shorter sequences at the front; None: they stay short

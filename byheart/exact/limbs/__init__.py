@@ -28,7 +28,7 @@ I  int64   +--------+-------------------------------+-----+-------+-------+-----
 
 Header     FRAME, WHOLE, FIRST_OUTPUT, ...: sizes, where each table begins, and what a run reports
            (LOWEST, HIGHEST, SINGLES). arithmetic.py lists them.
-Slot d     the limbs M[d FRAME + low] to M[d FRAME + high - 1] of a number in two's complement, whose
+Slot d     limbs M[d FRAME + low] to M[d FRAME + high - 1] of a number in two's complement, whose
            state is I[STATE + 3 d] and the two words after it. Limb i has weight 2^(64 (i - WHOLE)).
            Layers without skip connection have no hidden slots: their lanes move between slots.
 

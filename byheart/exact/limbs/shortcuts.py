@@ -159,7 +159,7 @@ def tabulated(block: FeedForward) -> tuple[int, int] | None:
 
 
 def _column(block: FeedForward, row: int, size: int, point: int) -> list[int]:
-    """What a tabulated block adds to a lane.
+    """The numbers that a tabulated block adds to a lane.
 
     A unit relu(j + b) grows by 1 from j to j + 1 if j >= -b, and else stays: so the slope of the
     lane's broken line changes at j = -b by the unit's weight.
