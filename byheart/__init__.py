@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from .data.load import load as load
     from .data.statistics import Statistics as Statistics
     from .data.statistics import stats as stats
+    from .encoders.curve import EncoderCurve as EncoderCurve
+    from .encoders.curve import encoder as encoder
     from .errors import AssumptionError as AssumptionError
     from .errors import ByheartError as ByheartError
     from .errors import DisagreementError as DisagreementError
@@ -58,6 +60,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "ByheartError": "errors",
     "Dataset": "data.dataset",
     "DisagreementError": "errors",
+    "EncoderCurve": "encoders.curve",
     "Model": "models.model",
     "Statistics": "data.statistics",
     "Verification": "models.verification",
@@ -66,6 +69,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "compile": "compiler.compiling",
     "context_ids": "models.context_ids",
     "contextual_mapping": "models.context_ids",
+    "encoder": "encoders.curve",
     "explain": "compiler.explaining",
     "from_rows": "data.load",
     "load": "data.load",

@@ -1,6 +1,5 @@
 """encoder: how close to the data a model of dimension d can come."""
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,17 +7,8 @@ from rich.console import Group
 from rich.text import Text
 
 from .. import pictures
-from ..compiler.compiling import LARGEST_GAP, SMALLEST_GAP
-from ..data.contexts import contexts
-from ..data.dataset import Dataset
 from ..data.load import load
-from ..data.targets import has_vocabulary, targets
-from ..encoders import certain
-from ..encoders.encoder import merged
-from ..encoders.polytope import vanishing
-from ..encoders.sweep import steps, sweep
-from ..errors import AssumptionError, ByheartError
-from ..machine.threads import single
+from ..encoders.curve import GAP, encoder
 from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE
 from .options import Data, Force, Json, Loading, PictureOutput, Seed, reading, whole_numbers
 from .output import columns, drawn, finish, number, pictured
@@ -27,7 +17,6 @@ from .progress import watching
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-GAP = 1e-9
 ROOM = 1.12  # beside the first and the last point
 LOOK_UP = "look-up"
 
@@ -54,57 +43,14 @@ def command(
     up to the gap. Elsewhere the best encoder found is shown, an upper bound on it.
     """
     wanted = whole_numbers(dimensions, "--dimensions", "2,5,10")
-    if not SMALLEST_GAP <= gap <= LARGEST_GAP:
-        limits = f"from {SMALLEST_GAP:g} to {LARGEST_GAP:g}"
-        raise ByheartError(f"--gap is a number of nats {limits}, not {gap:g}.")
     picture = pictures.checked(plot, force)
     with watching() as watch:
         watch.stage("loading")
         dataset = load(data, **loading)
-        watch.stage("searching")
-        answer = curve(dataset, wanted, gap, seed, watch.note)
+        answer = encoder(dataset, wanted, gap, seed, watch).json()
         answer["dataset"] = {"name": data.name, **answer["dataset"]}
         pictured(answer, draw, picture, watch)
     finish(answer, json, view)
-
-
-def curve(
-    dataset: Dataset,
-    dimensions: Sequence[int] | None = None,
-    gap: float = GAP,
-    seed: int = 0,
-    report: Callable[[str], None] = lambda sentence: None,
-) -> dict:
-    """d_KL(pi, L(N, S, d)) over d: closed forms, or upper bounds."""
-    if dataset.every:
-        raise AssumptionError(
-            "an encoder gives a sequence one distribution, and in this data every token has a "
-            "label; use data with one label per sequence."
-        )
-    if not has_vocabulary(dataset):
-        raise AssumptionError(
-            "an encoder reads words or integers, and this data has tokens that are neither; "
-            "number them."
-        )
-    goal = targets(dataset, contexts(dataset, True))
-    distinct = merged(goal)
-    with single():
-        rows = list(sweep(goal, dimensions or steps(goal), gap, seed, report))
-    return {
-        "dataset": {
-            "sequences": int(dataset.counts.sum()),
-            "contexts": len(goal),
-            "distributions": len(distinct.targets),
-            "associations": certain(goal),
-            "vocabulary": len(goal.vocabulary),
-            "length": goal.length,
-        },
-        "entropy": goal.entropy / int(goal.counts.sum()),
-        "vanishing": vanishing(distinct),
-        "gap": gap,
-        "seed": seed,
-        "rows": rows,
-    }
 
 
 def view(answer: dict) -> Group:

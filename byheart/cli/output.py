@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..compiler.tables import number
+from ..machine.tables import number
 from ..machine.watch import Watch
 from ..pictures import write
 

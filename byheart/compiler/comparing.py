@@ -14,6 +14,7 @@ from ..constructions.base import Construction, Report
 from ..data.contexts import RESOLUTIONS
 from ..data.dataset import Dataset
 from ..errors import ByheartError
+from ..machine.tables import html_table, text_table
 from ..machine.watch import SILENT, Noting, Watch
 from ..models.model import Model
 from ..models.source import resolved
@@ -23,7 +24,6 @@ from ..theory.dana2024.associations import Task
 from ..theory.dana2024.associations import rows as associations
 from ..theory.facts import data_facts
 from .compiling import compile, configured, prepare, with_positions
-from .tables import html_table, text_table
 
 PREDICTED = "predicted: nothing was built."
 SEARCHED = "its size is found by a search: build=True measures it."

@@ -223,16 +223,7 @@ def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
         "parameters": parameters,
         "bits": {
             **bits,
-            "encoded": encoded(network),
+            "encoded": network.code_bits(),
             "information": contexts * math.log2(labels),
         },
     }
-
-
-def encoded(network: Any) -> int:
-    """Bits of the network as a code word."""
-    from ..exact import codeword
-    from ..exact.network import Network
-    from ..softmax import codeword as softmax_codeword
-
-    return (codeword if isinstance(network, Network) else softmax_codeword).encoded_bits(network)

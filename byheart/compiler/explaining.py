@@ -1,56 +1,58 @@
 """A network as its stages: what each does, and what it costs.
 
-A stage is all layers with one purpose in one part of the network: E_in, what is done to every
-column on its own, where columns meet, what is done after that, E_out. Every number is counted in
-the weights, so the stages add up to the network.
+Every number is counted in the weights, so the stages add up to the network. What a stage does is
+said by the construction that builds it.
 """
 
-import html
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from ..constructions.base import Header
 from ..errors import ByheartError
-from ..exact.network import Dyadic, Mixing, Network
+from ..exact import stages as exact_stages
+from ..exact.network import Dyadic, Network
+from ..exact.stages import FIRST, LAST, Stage
+from ..machine.tables import html_table, text_table
 from ..models.claims import Distributions
 from ..models.model import Model
 from ..models.trace import made_by
-from ..softmax.decoder import Decoder
-from . import decoder_stages
-from .stage import AFTER, FIRST, LAST, MEETING, TOKENS, Sentence, Stage
+from ..softmax import stages as softmax_stages
+from ..softmax.decoder import ATTENTION, Decoder
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """A network taken apart.
 
-    stages   in the order in which they begin
-    header   the theorem that it is built after
-    answer   the same as JSON: stages, totals, what it reads and writes, the theorem
+    stages     in the order in which they begin
+    sentences  what each of them does
+    header     the theorem that it is built after
+    answer     all of it as JSON: stages, totals, what the network reads and writes, the theorem
     """
 
     stages: tuple[Stage, ...]
+    sentences: tuple[str, ...]
     header: Header
     answer: Mapping[str, Any]
 
     def json(self) -> dict:
         return dict(self.answer)
 
+    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
+        """Title, names of the columns, and one row per stage."""
+        rows: list[tuple[object, ...]] = [
+            (stage.name, stage.nonzero, stage.bits, stage.depth, sentence)
+            for stage, sentence in zip(self.stages, self.sentences, strict=True)
+        ]
+        title = f"{self.answer['method']}: {self.header.summary}"
+        return title, ("stage", "nonzero", "bits", "depth", ""), rows
+
     def __repr__(self) -> str:
-        lines = [f"{self.answer['method']}: {self.header.summary}"]
-        lines += [f"{x.name:<14}{x.nonzero:>9,} nonzero  {x.sentence}" for x in self.stages]
-        return "\n".join(lines)
+        return text_table(*self.table())
 
     def _repr_html_(self) -> str:
-        rows = (
-            f"<tr><td>{html.escape(x.name)}</td><td>{x.nonzero:,}</td><td>{x.bits:,}</td>"
-            f"<td>{html.escape(x.sentence)}</td></tr>"
-            for x in self.stages
-        )
-        head = "<tr><th>stage</th><th>nonzero</th><th>bits</th><th></th></tr>"
-        return f"<table>{head}{''.join(rows)}</table>"
+        return html_table(*self.table())
 
 
 def explain(model: Model) -> Explanation:
@@ -73,9 +75,9 @@ def explain(model: Model) -> Explanation:
         raise ByheartError("the model was not built by a construction that this version has.")
     header, network, about = construction.header, model.network, model.about
     decoder = isinstance(network, Decoder)
-    make = decoder_stages.stages if decoder else stages
-    found = tuple(make(network, construction.stage_sentence))
-    nonzero = sum(stage.nonzero for stage in found)
+    stages = tuple((softmax_stages if decoder else exact_stages).stages(network))
+    sentences = tuple(construction.stage_sentence(stage.kind, stage.name) for stage in stages)
+    nonzero = sum(stage.nonzero for stage in stages)
     answer = {
         "method": about["method"],
         "form": about["form"],
@@ -87,28 +89,71 @@ def explain(model: Model) -> Explanation:
         "guarantee": header.guarantee,
         "departures": header.departures,
         "dataset": {key: value for key, value in about["data"].items() if key != "sha256"},
-        "input": decoder_stages.reads(model) if decoder else _reads(model),
+        "input": {"tokens": model.kind, **(_read_by_decoder if decoder else _read)(network)},
         "output": {
             "labels": len(model.labels),
             "unknown": model.claim.unknown is not None,
             "every": model.every,
         },
-        "stages": [stage.json(nonzero) for stage in found],
-        "totals": decoder_stages.totals(network) if decoder else _totals(network, found),
+        "stages": [
+            {
+                "part": stage.part,
+                "stage": stage.name,
+                "kind": stage.kind,
+                "does": sentence,
+                "layers": [list(run) for run in stage.runs],
+                "depth": stage.depth,
+                "nonzero": stage.nonzero,
+                "dense": stage.dense,
+                "bits": stage.bits,
+                "largest": stage.largest,
+                "share": stage.nonzero / nonzero if nonzero else 0.0,
+                "connections": stage.connections,
+            }
+            for stage, sentence in zip(stages, sentences, strict=True)
+        ],
+        "totals": {
+            **(network.counts()[0] if decoder else _counted(stages)),
+            "bits": sum(stage.bits for stage in stages),
+            "largest": max(stage.largest for stage in stages),
+            "depth": sum(stage.depth for stage in stages),
+            "width": network.width,
+        },
     }
     if isinstance(model.claim, Distributions):
-        answer |= decoder_stages.shape_facts(network.shape) | {"gap": model.claim.gap}
-    return Explanation(found, header, answer)
+        shape = network.shape
+        answer |= {
+            "shape": shape._asdict(),
+            "formula": shape.formula,
+            "ratio": ratio(shape.parameters, shape.vocabulary, shape.neurons),
+            "gap": model.claim.gap,
+        }
+    return Explanation(stages, sentences, header, answer)
 
 
-def _reads(model: Model) -> dict:
-    reads = model.network.input
+def ratio(parameters: int, vocabulary: int, neurons: int) -> float | None:
+    """How many times more contexts the parameters might hold: eq. (3); None without neurons.
+
+    At most parameters / (omega - 1) contexts (Lemma 1), at least m (Theorem 5).
+    """
+    return parameters / ((vocabulary - 1) * neurons) if neurons else None
+
+
+def _counted(stages: Sequence[Stage]) -> dict[str, int]:
+    """The theorem counts all nonzero parameters except those of E_in and E_out."""
+    nonzero = sum(stage.nonzero for stage in stages)
+    outside = sum(stage.nonzero for stage in stages if stage.part in (FIRST, LAST))
+    dense = sum(stage.dense for stage in stages)
+    return {"nonzero": nonzero, "dense": dense, "counted": nonzero - outside, "outside": outside}
+
+
+def _read(network: Network) -> dict:
+    reads = network.input
 
     def floats(vector: Sequence[Dyadic] | None) -> list[float] | None:
         return None if vector is None else [float(x.fraction) for x in vector]
 
     return {
-        "tokens": model.kind,
         "dimension": reads.dimension,
         "positions": reads.positions,
         "length": reads.length,
@@ -118,62 +163,13 @@ def _reads(model: Model) -> dict:
     }
 
 
-def _totals(network: Network, parts: Iterable[Stage]) -> dict:
-    """What the stages add up to; the theorem counts all but E_in and E_out."""
-    parts = list(parts)
-    outside = sum(stage.nonzero for stage in parts if stage.part in (FIRST, LAST))
-    nonzero = sum(stage.nonzero for stage in parts)
+def _read_by_decoder(network: Decoder) -> dict:
+    shape = network.shape
     return {
-        "nonzero": nonzero,
-        "dense": sum(stage.dense for stage in parts),
-        "counted": nonzero - outside,
-        "outside": outside,
-        "bits": sum(stage.bits for stage in parts),
-        "largest": max(stage.largest for stage in parts),
-        "depth": sum(stage.depth for stage in parts),
-        "width": network.width,
+        "dimension": shape.dimension,
+        "positions": shape.mixing == ATTENTION,
+        "length": shape.length,
+        "columns": shape.length,
+        "padding": None,
+        "extra": None,
     }
-
-
-def stages(network: Network, sentence: Sentence) -> list[Stage]:
-    """The stages in the order in which they begin."""
-    members: dict[tuple[str, str, str], list[int]] = {}
-    for index, layer in enumerate(network.layers):
-        members.setdefault((_part(network, index), layer.kind, layer.stage), []).append(index)
-    return [_stage(network, part, x, sentence) for (part, _, _), x in members.items()]
-
-
-def _part(network: Network, index: int) -> str:
-    if index in (0, len(network.layers) - 1):
-        return LAST if index else FIRST
-    if isinstance(network.layers[index], Mixing):
-        return MEETING
-    meeting = network.attentions
-    return TOKENS if meeting and index < meeting[-1] else AFTER
-
-
-def _stage(network: Network, part: str, indices: list[int], sentence: Sentence) -> Stage:
-    layers = [network.layers[i] for i in indices]
-    tensors = [tensor for layer in layers for tensor in layer.tensors.values()]
-    values = [entry.value for tensor in tensors for entry in tensor.entries]
-    pairs = [len(getattr(layer, "connections", ())) for layer in layers]
-    return Stage(
-        part,
-        layers[0].kind,
-        layers[0].stage,
-        sentence(layers[0].kind, layers[0].stage),
-        tuple(_runs(indices)),
-        0 if part in (FIRST, LAST) else len(layers),
-        len(values),
-        sum(tensor.rows * tensor.columns for tensor in tensors),
-        sum(value.coded_bits for value in values),
-        max((value.fixed_bits for value in values), default=0),
-        sum(pairs) or None,
-    )
-
-
-def _runs(indices: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Consecutive layers: number less rank is constant on each run."""
-    for _, group in groupby(enumerate(indices), lambda pair: pair[1] - pair[0]):
-        run = [index for _, index in group]
-        yield run[0], run[-1]

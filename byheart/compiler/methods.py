@@ -1,6 +1,5 @@
 """methods: the constructions as a table, and their classes by name."""
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from ..constructions import ALL
 from ..constructions.base import Construction
 from ..errors import ByheartError
+from ..machine.tables import html_table
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,12 +67,8 @@ class MethodTable:
         return "\n".join(map(repr, self.methods))
 
     def _repr_html_(self) -> str:
-        rows = (
-            f"<tr><td>{html.escape(x.name)}</td><td>{html.escape(x.form or '')}</td>"
-            f"<td>{html.escape(x.construction.header.summary)}</td></tr>"
-            for x in self.methods
-        )
-        return f"<table><tr><th>method</th><th>form</th><th></th></tr>{''.join(rows)}</table>"
+        rows = [(x.name, x.form or "", x.construction.header.summary) for x in self.methods]
+        return html_table("byheart.methods", ("method", "form", ""), rows)
 
 
 class Methods:

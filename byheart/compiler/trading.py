@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from ..constructions import find
 from ..data.dataset import Dataset
 from ..errors import AssumptionError, ByheartError
+from ..machine.tables import html_table, text_table
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from .compiling import compile
-from .tables import html_table, text_table
 
 METHOD, PLAIN = "limited-bits", "hash-fold-retrieve"
 STEPS, MOST = 8, 64  # limits that are tried if none are given, and the largest of them

@@ -18,12 +18,12 @@ from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Targets, targets
 from ..exact.network import FeedForward, Layer, Network, Relu
+from ..gadgets.logits import LARGEST_GAP, SMALLEST_GAP
 from ..softmax.decoder import ACTIVATIONS, Shape
 from .base import Built, Construction, Lanes, Predicted, Report, Stored, option
 from .retrieval.holders import FOLDS, stored
 
 SIZE_LIMIT = 1 << 20  # of checker/FORMAT.md
-SMALLEST_GAP, LARGEST_GAP = 1e-15, 10.0  # nats; float64 cannot reach less
 
 
 def size(help: str, metavar: str = "N") -> int | None:

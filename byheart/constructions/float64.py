@@ -86,5 +86,5 @@ def _rounded(built: Built, dataset: Dataset) -> str:
     try:
         prove(built.network, Batch(dataset.vectors, dataset.ids, dataset.starts))
     except ByheartError as error:
-        return str(error)
+        return str(error).removesuffix(".")
     return ""

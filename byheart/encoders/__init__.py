@@ -1,6 +1,6 @@
 """How near to given distributions any model of dimension d can come (dana2024, section 3).
 
-One file an item: closed forms (exact, circle), a construction (look_up) and an optimiser (optimal).
+One file per item: closed forms (exact, circle), a construction (look_up), an optimiser (optimal).
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def best(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Encoder
 
 
 def candidates(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Iterator[Encoder]:
-    """A closed form within the gap, if one applies; otherwise all upper bounds that there are."""
+    """A closed form within the gap, if one applies; otherwise all upper bounds."""
     check("an encoder", targets, dimension)
     if dimension >= lossless(merged(targets)):
         yield exact(targets, dimension, gap)

@@ -34,8 +34,8 @@ def circle(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Encod
     if not certain(targets):
         first = int(np.argmax(targets.support > 1))
         raise AssumptionError(
-            f"A1 fails: circle needs one label a context, and context {first} has "
-            f"{int(targets.support[first])}; use look-up or optimal"
+            f"A1 fails: circle needs one label per context, and context {first} has "
+            f"{int(targets.support[first])}; use look-up or optimal."
         )
     rows = merged(targets)
     unembedding = unit_vectors(len(targets.vocabulary), dimension, seed)  # A2

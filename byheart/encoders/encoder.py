@@ -8,7 +8,7 @@ Notation     N vocabulary, S length, d dimension, pi targets, W unembedding, E e
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -43,6 +43,17 @@ class Encoder:
     largest: float
     exact: bool
 
+    def padded(self, dimension: int) -> "Encoder":
+        """The same encoder in a larger dimension."""
+        width = self.unembedding.shape[1]
+        zeros = ((0, 0), (0, dimension - width))
+        return replace(
+            self,
+            name=self.name if "dimension" in self.name else f"{self.name}, dimension {width}",
+            unembedding=np.pad(self.unembedding, zeros),
+            embeddings=np.pad(self.embeddings, zeros),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Merged:
@@ -60,7 +71,7 @@ class Merged:
 
     @cached_property
     def share(self) -> Floats:
-        """How much of all that was seen has each distribution; they sum to 1."""
+        """The share of all predictions that each distribution has; they sum to 1."""
         weight = self.targets.weight
         return weight / weight.sum()
 
@@ -84,16 +95,12 @@ def merged(targets: Targets) -> Merged:
         group[i] = numbers.setdefault(key, len(numbers))
         if group[i] == len(first):
             first.append(i)
-    return Merged(_summed(targets, np.array(first), group, common, reduced), group)
-
-
-def _summed(targets: Targets, first: Ints, group: Ints, common: Ints, reduced: Ints) -> Targets:
-    """The first contexts of the groups with the counts of all."""
-    part = targets.subset(first)
+    part = targets.subset(np.array(first))
     times = np.zeros(len(first), np.int64)
-    np.add.at(times, group, common)
+    np.add.at(times, group, common)  # the first contexts have the counts of all
     counts = take(reduced, targets.ends[:-1][first], part.support) * np.repeat(times, part.support)
-    return Targets(part.vocabulary, part.tokens, part.starts, part.following, part.ends, counts)
+    part = Targets(part.vocabulary, part.tokens, part.starts, part.following, part.ends, counts)
+    return Merged(part, group)
 
 
 def measured(
@@ -112,20 +119,18 @@ def divergences(unembedding: Floats, embeddings: Floats, targets: Targets) -> Fl
         logits, part = embeddings[a:b] @ unembedding.T, targets.subset(np.arange(a, b))
         with np.errstate(over="ignore", divide="ignore"):
             values = divergence(logits, part)
-        far = np.flatnonzero(np.isinf(values))  # beyond 700 nats a softmax is 0 in doubles
-        values[far] = _far(logits[far], part.subset(far))
+        far = np.flatnonzero(np.isinf(values))
+        if len(far):
+            # Beyond 700 nats a softmax is 0 in doubles. The divergence is the logarithm of the
+            # softmax's sum minus the target's mean.
+            logits, part = logits[far], part.subset(far)
+            rows, p = np.repeat(np.arange(len(part)), part.support), part.probabilities
+            most = logits.max(axis=1)
+            total = np.log(np.exp(logits - most[:, None]).sum(axis=1))
+            mean = p * (logits[rows, part.following] - most[rows] - np.log(p))
+            values[far] = total - np.bincount(rows, mean, len(part))
         parts.append(values)
     return np.concatenate(parts)
-
-
-def _far(logits: Floats, targets: Targets) -> Floats:
-    """The same where it is large: the logarithm of the softmax's sum minus the target's mean."""
-    rows = np.repeat(np.arange(len(targets)), targets.support)
-    p = targets.probabilities
-    most = logits.max(axis=1)
-    total = np.log(np.exp(logits - most[:, None]).sum(axis=1))
-    heard = p * (logits[rows, targets.following] - most[rows] - np.log(p))
-    return total - np.bincount(rows, heard, len(targets))
 
 
 def blocks(targets: Targets) -> Iterator[tuple[int, int]]:
@@ -135,11 +140,11 @@ def blocks(targets: Targets) -> Iterator[tuple[int, int]]:
 
 
 def check(name: str, targets: Targets, dimension: int) -> None:
-    """Refuse a dimension that is none, and a vocabulary that has nothing to choose from."""
+    """Refuse a dimension below 1, and a vocabulary that leaves no choice."""
     if dimension < 1:
-        raise AssumptionError(f"the dimension of an encoder is 1 or more, not {dimension}")
+        raise AssumptionError(f"The dimension of an encoder must be 1 or more, not {dimension}.")
     if len(targets.vocabulary) < 2:
         raise AssumptionError(
-            f"{name} needs two different tokens, and this data has one; "
-            "its next token is always the same"
+            f"This data has one token, and {name} needs two different tokens: the next token is "
+            "always the same."
         )

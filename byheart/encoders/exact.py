@@ -1,11 +1,11 @@
-"""The encoder of so high a dimension that nothing is lost.
+"""The encoder of a dimension so high that nothing is lost.
 
 Paper        dana2024, Proposition 2.
 Statement    If d >= N - 1, some encoder has no divergence, whatever the distributions are.
 Assumptions  A1  d >= N - 1, or d is at least the number of distinct distributions.
 Guarantee    G1  Every context's divergence is at most the gap.
-             G2  Without zeros among the targets it is 0 but for rounding.
-Departures   D1  Data has zeros and log 0 is no logit: tokens that never follow get the floor of
+             G2  Without zeros among the targets it is 0 up to rounding.
+Departures   D1  Data has zeros and log 0 is not a logit: tokens that never follow get the floor of
                  gadgets/logits.py. So "d_KL = 0" is an infimum; the gap says how near it is.
              D2  The proposition is about all distributions. M given ones need only d >= M: W has
                  their logits as columns, and E picks one. The paper says in passing that d
@@ -31,7 +31,7 @@ def exact(targets: Targets, dimension: int, gap: float) -> Encoder:
     if dimension < lossless(rows):
         raise AssumptionError(
             f"A1 fails: {distinct} distributions over {vocabulary} tokens are exact from dimension "
-            f"{lossless(rows)} on, not in dimension {dimension}"
+            f"{lossless(rows)} on, not in dimension {dimension}."
         )
     size = vocabulary * (dimension + distinct) + (distinct + len(targets)) * dimension
     require(16 * size, "exact", f"an encoder of dimension {dimension:,}")
@@ -52,9 +52,9 @@ def lossless(rows: Merged) -> int:
 
 def centred(rows: Merged, gap: float) -> Floats:
     """The wanted logits of the distinct distributions, those of a context with sum 0, [M, N]."""
-    found = wanted(rows.targets, gap)
+    entries = wanted(rows.targets, gap)
     logits = np.zeros((len(rows.targets), len(rows.targets.vocabulary)))
-    logits[found.row, found.token] = found.value
+    logits[entries.row, entries.token] = entries.value
     return logits - logits.mean(axis=1, keepdims=True)
 
 

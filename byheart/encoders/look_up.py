@@ -31,21 +31,38 @@ import numpy as np
 from ..data.dataset import Ints
 from ..data.targets import Floats, Targets
 from .circle import aim
-from .encoder import Encoder, Merged, blocks, check, measured, merged
+from .encoder import Encoder, blocks, check, measured, merged
 from .scales import by_entropy, nearest
 from .unit_vectors import unit_vectors
 
-Scales = Callable[[Floats, Ints, Targets, float], Floats]
+# of falls, likeliest tokens and targets: the lengths of the embeddings
+Scales = Callable[[Floats, Ints, Targets], Floats]
 
 
 def look_up(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Encoder:
     """The encoder with the best length of every embedding."""
-    return _pointing("look-up", _nearest, targets, dimension, gap, seed)
+
+    def scales(falls: Floats, own: Ints, part: Targets) -> Floats:
+        """The best length; where longer is always better, the one that keeps the gap."""
+        rows = np.repeat(np.arange(len(own)), part.support)
+        seen = part.probabilities * falls[rows, part.following]
+        mean = np.add.reduceat(seen, part.ends[:-1])
+        noisy = mean > 0
+        result = by_entropy(falls, own, np.full(len(own), aim(gap)))
+        result[noisy] = nearest(falls[noisy], own[noisy], mean[noisy])
+        return result
+
+    return _pointing("look-up", scales, targets, dimension, seed)
 
 
 def equation_6(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Encoder:
     """The encoder with the theorem's own lengths."""
-    return _pointing("look-up, eq. (6)", _by_entropy, targets, dimension, gap, seed)
+
+    def scales(falls: Floats, own: Ints, part: Targets) -> Floats:
+        most = np.log(len(part.vocabulary))  # which rounding may pass
+        return by_entropy(falls, own, np.clip(entropies(part), aim(gap), most))
+
+    return _pointing("look-up, eq. (6)", scales, targets, dimension, seed)
 
 
 def entropies(targets: Targets) -> Floats:
@@ -54,37 +71,15 @@ def entropies(targets: Targets) -> Floats:
     return np.add.reduceat(-p * np.log(p), targets.ends[:-1]) + 0.0
 
 
-def _pointing(
-    name: str, scales: Scales, targets: Targets, dimension: int, gap: float, seed: int
-) -> Encoder:
+def _pointing(name: str, scales: Scales, targets: Targets, dimension: int, seed: int) -> Encoder:
     check("look-up", targets, dimension)
     rows = merged(targets)
     unembedding = unit_vectors(len(targets.vocabulary), dimension, seed)  # A1
     own = rows.likeliest
-    embeddings = _lengths(scales, unembedding, rows, own, gap)[:, None] * unembedding[own]
-    return measured(name, unembedding, embeddings, rows, False)
-
-
-def _lengths(scales: Scales, unembedding: Floats, rows: Merged, own: Ints, gap: float) -> Floats:
     parts = []
     for a, b in blocks(rows.targets):
         falls = 1 - unembedding[own[a:b]] @ unembedding.T
         falls[np.arange(b - a), own[a:b]] = 0
-        parts.append(scales(falls, own[a:b], rows.targets.subset(np.arange(a, b)), gap))
-    return np.concatenate(parts)
-
-
-def _by_entropy(falls: Floats, own: Ints, targets: Targets, gap: float) -> Floats:
-    most = np.log(len(targets.vocabulary))  # which rounding may pass
-    return by_entropy(falls, own, np.clip(entropies(targets), aim(gap), most))
-
-
-def _nearest(falls: Floats, own: Ints, targets: Targets, gap: float) -> Floats:
-    """The best length; where longer is always better, the one that keeps the gap."""
-    rows = np.repeat(np.arange(len(own)), targets.support)
-    seen = targets.probabilities * falls[rows, targets.following]
-    mean = np.add.reduceat(seen, targets.ends[:-1])
-    noisy = mean > 0
-    result = by_entropy(falls, own, np.full(len(own), aim(gap)))
-    result[noisy] = nearest(falls[noisy], own[noisy], mean[noisy])
-    return result
+        parts.append(scales(falls, own[a:b], rows.targets.subset(np.arange(a, b))))
+    embeddings = np.concatenate(parts)[:, None] * unembedding[own]
+    return measured(name, unembedding, embeddings, rows, False)

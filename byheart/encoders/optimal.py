@@ -18,12 +18,13 @@ from ..data.targets import Floats, Targets
 from ..machine.memory import require
 from .encoder import Encoder, Merged, check, measured, merged
 from .exact import centred
-from .objective import Objective
 
 Start = tuple[Floats, Floats]
-MOST, LEAST, WORK = 500, 30, 4e8  # iterations, and logits that are computed in all of them
+MOST, LEAST, WORK = 500, 30, 4e8  # iterations, and logits computed in all of them
 NOISE = 0.03  # relative
 EXTRA, ROUNDS = 10, 4  # of the randomised singular value decomposition
+MEMORY = 20  # steps that L-BFGS remembers
+NEAR, FLAT = 1e-12, 1e-10  # relative progress and slope at which it stops
 
 
 def optimal(
@@ -45,10 +46,14 @@ def optimal(
     steps = iterations or int(min(MOST, max(LEAST, WORK / size)))
     random = np.random.default_rng(seed)
     starts = [spectral(rows, dimension, gap, random)]
-    starts += [_drawn(rows, dimension, random) for _ in range(restarts)]
+    small = dimension**-0.25  # such that all tokens are about equally likely
+    for _ in range(restarts):
+        unembedding = small * random.standard_normal((len(targets.vocabulary), dimension))
+        embeddings = small * random.standard_normal((len(rows.targets), dimension))
+        starts.append((unembedding, embeddings))
     objective = Objective(rows)
-    found = [measured("optimal", *objective.minimised(*s, steps), rows, False) for s in starts]
-    return min(found, key=lambda encoder: encoder.divergence)
+    encoders = [measured("optimal", *objective.minimised(*s, steps), rows, False) for s in starts]
+    return min(encoders, key=lambda encoder: encoder.divergence)
 
 
 def spectral(rows: Merged, dimension: int, gap: float, random: np.random.Generator) -> Start:
@@ -75,15 +80,55 @@ def _shaken(values: Floats, random: np.random.Generator) -> Floats:
     """The values with some noise.
 
     Rare tokens are often equal in the leading directions, and so are their contexts. Slopes that
-    are equal, too, would keep them together for ever.
+    are equal, too, would keep them together forever.
     """
     size = NOISE * np.sqrt(np.mean(values**2))
     return values + size * random.standard_normal(values.shape)
 
 
-def _drawn(rows: Merged, dimension: int, random: np.random.Generator) -> Start:
-    """Normal numbers, small enough that all tokens are about equally likely."""
-    size = dimension**-0.25
-    vocabulary, distinct = len(rows.targets.vocabulary), len(rows.targets)
-    unembedding = size * random.standard_normal((vocabulary, dimension))
-    return unembedding, size * random.standard_normal((distinct, dimension))
+class Objective:
+    """sum_i share_i KL(target_i || softmax(W E_i)) over the distinct distributions.
+
+    The slope in E_i is proportional to share_i, so rare contexts would hardly move. The variables
+    are W and F_i = sqrt(M share_i) E_i instead: then the curvatures are alike.
+    """
+
+    def __init__(self, rows: Merged) -> None:
+        targets = rows.targets
+        self.share = rows.share
+        self.stretch = np.sqrt(len(targets) * rows.share)[:, None]
+        self.places = np.repeat(np.arange(len(targets)), targets.support), targets.following
+        self.wanted = targets.counts / targets.counts.sum()  # share times probability
+        p = targets.probabilities
+        self.entropy = float(-(self.wanted * np.log(p)).sum())
+
+    def __call__(self, unembedding: Floats, embeddings: Floats) -> tuple[float, Floats, Floats]:
+        """The divergence and its slopes in W and E."""
+        logits = embeddings @ unembedding.T
+        mean = float(self.wanted @ logits[self.places])
+        most = logits.max(axis=1, keepdims=True)
+        weights = np.exp(logits - most, out=logits)
+        total = weights.sum(axis=1)
+        value = float(self.share @ (np.log(total) + most[:, 0])) - mean - self.entropy
+        weights *= (self.share / total)[:, None]
+        weights[self.places] -= self.wanted
+        return value, weights.T @ embeddings, weights @ unembedding
+
+    def minimised(
+        self, unembedding: Floats, embeddings: Floats, iterations: int
+    ) -> tuple[Floats, Floats]:
+        """W and E after L-BFGS from these."""
+        from scipy.optimize import minimize  # slow to import
+
+        cut, shape = unembedding.size, embeddings.shape
+
+        def function(flat: Floats) -> tuple[float, Floats]:
+            w, e = flat[:cut].reshape(-1, shape[1]), flat[cut:].reshape(shape) / self.stretch
+            value, slope, other = self(w, e)
+            return value, np.concatenate([slope.ravel(), (other / self.stretch).ravel()])
+
+        start = np.concatenate([unembedding.ravel(), (embeddings * self.stretch).ravel()])
+        limits = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": MEMORY}
+        options = {**limits, "ftol": NEAR, "gtol": FLAT}
+        found = minimize(function, start, jac=True, method="L-BFGS-B", options=options).x
+        return found[:cut].reshape(-1, shape[1]), found[cut:].reshape(shape) / self.stretch

@@ -1,7 +1,8 @@
 """How long the embedding of a context must be, if it points to the vector of one token.
 
 With E = l W_g the logit of token j is below that of g by l a_j, a_j = (W_g - W_j) . W_g. If all a_j
-are positive, the softmax goes from uniform at l = 0 to g alone. `falls` holds a_j, a row a context.
+are positive, the softmax goes from uniform at l = 0 to g alone. `falls` holds a_j, one row per
+context.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Unit vectors that keep away from each other: unembeddings that tell tokens apart.
+"""Unit vectors that keep away from each other: unembeddings that distinguish tokens.
 
 What counts is the coherence, the largest inner product of two of them: a token's logit is above all
 others by (1 - coherence) times the length of the embedding, or more. Corners of a regular polygon
@@ -17,11 +17,11 @@ from .exact import simplex
 
 SHARPNESS = (8.0, 64.0, 512.0)
 ITERATIONS = 100  # for each sharpness
-MOST = 2048  # vectors that are moved; beyond, their inner products are too many: they stay random
+MOST = 2048  # vectors that are moved; more have too many inner products: they stay random
 
 
 def unit_vectors(count: int, dimension: int, seed: int) -> Floats:
-    """So many different unit vectors of small coherence, [count, dimension]."""
+    """Different unit vectors of small coherence, [count, dimension]."""
     return _found(count, dimension, seed).copy()
 
 
@@ -35,7 +35,7 @@ def _found(count: int, dimension: int, seed: int) -> Floats:
         return np.pad(corners, ((0, 0), (0, dimension - count + 1)))
     if dimension == 1:
         raise AssumptionError(
-            f"a line has two unit vectors, and the vocabulary has {count} tokens; use dimension 2"
+            f"A line has two unit vectors, and the vocabulary has {count} tokens; use dimension 2."
         )
     start = np.random.default_rng(seed).standard_normal((count, dimension))
     for sharpness in SHARPNESS if count <= MOST else ():
@@ -67,5 +67,5 @@ def _apart(start: Floats, sharpness: float) -> Floats:
         return most + np.log(total) / sharpness, (pull / lengths).ravel()
 
     options = {"maxiter": ITERATIONS}
-    found = minimize(smoothed, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return found.x.reshape(start.shape)
+    moved = minimize(smoothed, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return moved.x.reshape(start.shape)

@@ -69,7 +69,7 @@ class Columns:
 
 
 def columns(spec: Input, batch: Batch, chunk: int = 1 << 16) -> Columns:
-    """The distinct columns the network sees: token vectors, padding, positions if asked for."""
+    """The distinct columns the network sees: token vectors, padding, positions if wanted."""
     padding = spec.padding or (dyadic(0),) * spec.dimension
     vectors, exponent = exact_integers(batch.vectors, [padding, *filter(None, [spec.extra])])
     if not spec.positions:

@@ -23,11 +23,15 @@ Context = tuple[object, ...]
 
 
 def refuse(reason: str) -> NoReturn:
-    raise ByheartError(f"this is not the encoding of a network: {reason}")
+    raise ByheartError(f"This is not the encoding of a network: {reason}.")
 
 
 class Coder(ABC):
-    """What both directions share: a writer returns what it is told, a reader what it reads."""
+    """Both directions in one: every method returns the value that is coded.
+
+    A writer writes the value that it is given and returns it; a reader ignores it and returns what
+    it reads.
+    """
 
     def __init__(self) -> None:
         self.range = (1 << 64) - 1
@@ -35,57 +39,57 @@ class Coder(ABC):
         self.counts: dict[Context, tuple[int, int]] = {}
 
     @abstractmethod
-    def choose(self, told: int, unit: int) -> int:
+    def choose(self, given: int, unit: int) -> int:
         """The number of the part that is taken, for parts of size unit."""
 
     @abstractmethod
     def narrow(self, start: int, size: int) -> None:
         """Takes the part [start, start + size) of the interval."""
 
-    def bit(self, context: Context, told: int) -> int:
+    def bit(self, context: Context, given: int) -> int:
         zeros, ones = self.counts.get(context, (1, 1))
         split = self.range * zeros // (zeros + ones)
-        bit = min(1, self.choose(told, split))
+        bit = min(1, self.choose(given, split))
         self.narrow(*((split, self.range - split) if bit else (0, split)))
         zeros, ones = zeros + 2 * (1 - bit), ones + 2 * bit
         full = zeros + ones > 63
         self.counts[context] = ((zeros + 1) // 2, (ones + 1) // 2) if full else (zeros, ones)
         return bit
 
-    def chunk(self, width: int, told: int) -> int:
+    def chunk(self, width: int, given: int) -> int:
         unit = self.range >> width
-        value = self.choose(told, unit)
+        value = self.choose(given, unit)
         if value >> width:
             refuse("its digits are not canonical")
         self.narrow(value * unit, unit)
         return value
 
-    def plain(self, width: int, told: int) -> int:
+    def plain(self, width: int, given: int) -> int:
         words = width // 32
-        given = told.to_bytes(4 * words + 4, "big")
+        data = given.to_bytes(4 * words + 4, "big")
         taken = bytearray()
         for i in range(words + 1):
-            word = int.from_bytes(given[4 * i : 4 * i + 4], "big")
+            word = int.from_bytes(data[4 * i : 4 * i + 4], "big")
             taken += self.chunk(32 if i else width % 32, word).to_bytes(4, "big")
         return int.from_bytes(taken, "big")
 
-    def number(self, field: Context, told: int) -> int:
-        wanted, length = (told + 1).bit_length() - 1, 0
+    def number(self, field: Context, given: int) -> int:
+        wanted, length = (given + 1).bit_length() - 1, 0
         while self.bit((field, length), length < wanted):
             length += 1
             if length > 48:
                 refuse("a number is absurdly large")
         number = 1
         for place in reversed(range(length)):
-            number = 2 * number + self.bit((field, length, number), (told + 1) >> place & 1)
+            number = 2 * number + self.bit((field, length, number), (given + 1) >> place & 1)
         return number - 1
 
-    def signed(self, field: Context, told: int) -> int:
-        number = self.number(field, 2 * told - 1 if told > 0 else -2 * told)
+    def signed(self, field: Context, given: int) -> int:
+        number = self.number(field, 2 * given - 1 if given > 0 else -2 * given)
         return (number + 1) // 2 if number % 2 else -number // 2
 
-    def size(self, field: str, told: int) -> int:
-        size = self.number((field,), told)
+    def size(self, field: str, given: int) -> int:
+        size = self.number((field,), given)
         if size > SIZE:
             refuse(f"its {field} is {size}, above {SIZE}")
         return size
@@ -97,8 +101,8 @@ class Writer(Coder):
         self.low = 0
         self.pieces: list[tuple[int, int]] = []  # (value, digits), before carries
 
-    def choose(self, told: int, unit: int) -> int:
-        return told
+    def choose(self, given: int, unit: int) -> int:
+        return given
 
     def narrow(self, start: int, size: int) -> None:
         shift = 64 - size.bit_length()
@@ -110,7 +114,7 @@ class Writer(Coder):
             self.position += shift
 
     def word(self) -> str:
-        """The code word in binary; a piece with a digit too many carries into the one before."""
+        """The code word in binary; a piece with one digit too many carries into the one before."""
         texts, carry = [], 0
         for piece, digits in reversed([*self.pieces, (-(-self.low >> 62), 2)]):
             carry, rest = divmod(piece + carry, 1 << digits)
@@ -124,7 +128,7 @@ class Reader(Coder):
         self.data = data
         self.value = int.from_bytes(data[:8].ljust(8, b"\0"), "big")  # less low
 
-    def choose(self, told: int, unit: int) -> int:
+    def choose(self, given: int, unit: int) -> int:
         return self.value // unit
 
     def narrow(self, start: int, size: int) -> None:

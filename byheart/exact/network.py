@@ -37,9 +37,9 @@ class Dyadic(NamedTuple):
     @property
     def fixed_bits(self) -> int:
         """Digits in plain binary notation: the paper's bit complexity."""
-        return (
-            max(self.digits, -self.exponent) if self.exponent < 0 else self.digits + self.exponent
-        )
+        if self.exponent < 0:
+            return max(self.digits, -self.exponent)
+        return self.digits + self.exponent
 
 
 def dyadic(value: Number) -> Dyadic:
@@ -84,9 +84,8 @@ class Matrix:
 
     def __getitem__(self, place: tuple[int, int]) -> Fraction:
         row, column = place
-        return next(
-            (value.fraction for c, value in self.by_row.get(row, []) if c == column), Fraction(0)
-        )
+        found = (value.fraction for c, value in self.by_row.get(row, []) if c == column)
+        return next(found, Fraction(0))
 
 
 def matrix(rows: int, columns: int, values: Mapping[tuple[int, int], Number]) -> Matrix:
@@ -100,8 +99,16 @@ def vector(values: Mapping[int, Number], rows: int) -> Matrix:
     return matrix(rows, 1, {(row, 0): value for row, value in values.items()})
 
 
+class LayerKind:
+    """A dataclass whose matrices are its weights, in the order of the file format."""
+
+    @property
+    def tensors(self) -> dict[str, Matrix]:
+        return {name: x for name, x in vars(self).items() if isinstance(x, Matrix)}
+
+
 @dataclass(frozen=True)
-class Linear:
+class Linear(LayerKind):
     """h -> weight h + bias, column by column."""
 
     weight: Matrix
@@ -109,13 +116,9 @@ class Linear:
     stage: str = ""
     kind: ClassVar[str] = "linear"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"weight": self.weight, "bias": self.bias}
-
 
 @dataclass(frozen=True)
-class FeedForward:
+class FeedForward(LayerKind):
     """h -> h + W2 relu(W1 h + b1) + b2, column by column (kajitsuka2025, eq. (3))."""
 
     W1: Matrix
@@ -125,13 +128,9 @@ class FeedForward:
     stage: str = ""
     kind: ClassVar[str] = "feed_forward"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"W1": self.W1, "b1": self.b1, "W2": self.W2, "b2": self.b2}
-
 
 @dataclass(frozen=True)
-class Relu:
+class Relu(LayerKind):
     """h -> relu(weight h + bias), column by column: a layer without skip connection."""
 
     weight: Matrix
@@ -139,13 +138,9 @@ class Relu:
     stage: str = ""
     kind: ClassVar[str] = "relu"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"weight": self.weight, "bias": self.bias}
-
 
 @dataclass(frozen=True)
-class Embedding:
+class Embedding(LayerKind):
     """Token id -> weight[:, id] + i position, i the column's position if the input has them.
 
     The first layer of a network whose tokens are ids 0, ..., weight.columns - 1.
@@ -156,13 +151,9 @@ class Embedding:
     stage: str = "embed"
     kind: ClassVar[str] = "embedding"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"weight": self.weight, "position": self.position}
-
 
 @dataclass(frozen=True)
-class UniformAttention:
+class UniformAttention(LayerKind):
     """Z -> Z + W_O W_V mean(Z), the mean taken over all columns (kajitsuka2025, eq. (39)).
 
     The mean of n columns is exact if the odd part of n divides every entry of W_O.
@@ -173,20 +164,12 @@ class UniformAttention:
     stage: str = "attend"
     kind: ClassVar[str] = "uniform_attention"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"W_V": self.W_V, "W_O": self.W_O}
-
-    def divided(self, length: int) -> Matrix:
-        """W_O / length, exactly."""
-        return divided(self.W_O, length)
-
 
 @dataclass(frozen=True)
-class SparseAttention:
+class SparseAttention(LayerKind):
     """Column k -> h_k + W_O W_V mean of the columns that k is connected to (Remark 4.5).
 
-    connections  pairs (column, source), sorted; a column without any stays as it is
+    connections  pairs (column, source), sorted; a column without connections stays as it is
     """
 
     W_V: Matrix
@@ -195,13 +178,9 @@ class SparseAttention:
     stage: str = "attend"
     kind: ClassVar[str] = "sparse_attention"
 
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"W_V": self.W_V, "W_O": self.W_O}
-
 
 @dataclass(frozen=True)
-class HardAttention:
+class HardAttention(LayerKind):
     """Column k -> h_k + the sum over heads of W_O W_V mean of the columns with the largest score.
 
     The score of column l for column k is (W_K h_l) . (W_Q h_k); several largest ones are averaged
@@ -218,10 +197,6 @@ class HardAttention:
     kind: ClassVar[str] = "hard_attention"
 
     @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {"W_Q": self.W_Q, "W_K": self.W_K, "W_V": self.W_V, "W_O": self.W_O}
-
-    @property
     def uniform(self) -> UniformAttention | None:
         """The same layer as an average, if all scores are 0."""
         if self.W_Q.entries and self.W_K.entries:
@@ -230,15 +205,11 @@ class HardAttention:
 
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(LayerKind):
     """All columns -> one column, their sum (kajitsuka2025, eq. (112)); 0 if there is none."""
 
     stage: str = "sum"
     kind: ClassVar[str] = "sum"
-
-    @property
-    def tensors(self) -> dict[str, Matrix]:
-        return {}
 
 
 def divides(count: int, weights: Matrix) -> bool:
@@ -265,12 +236,12 @@ Layer = TokenWise | Mixing
 
 @dataclass(frozen=True)
 class Input:
-    """What the network reads: at most `length` vectors.
+    """The input of a network: at most `length` vectors.
 
     positions  each carries its position as one more coordinate
-    padding    what shorter sequences are filled up with, at the front; None: they are not
-    extra      a vector put before all others (and before the padding), None if there is none;
-               its position is `length`
+    padding    the vector that fills up shorter sequences at the front; None: they stay short
+    extra      a vector put before all others (and before the padding) with the position `length`,
+               or None
     """
 
     dimension: int
@@ -323,11 +294,6 @@ class Network:
         )
 
     @property
-    def hidden(self) -> int:
-        """The widest hidden layer."""
-        return max((x.W1.rows for x in self.layers if isinstance(x, FeedForward)), default=0)
-
-    @property
     def depth(self) -> int:
         """Blocks between embedding and output."""
         return len(self.layers) - 2
@@ -345,14 +311,13 @@ class Network:
                     yield Parameter(index, name, row, column, value)
 
     def counts(self) -> tuple[dict[str, int], dict[str, int]]:
-        """The `parameters` and `bits` of checker/FORMAT.md, section 4, but those of the data."""
+        """The `parameters` and `bits` of checker/FORMAT.md, section 4, except those of data."""
         values = [p.value for p in self.parameters()]
         ends = {0, len(self.layers) - 1}
         outside = sum(p.layer in ends for p in self.parameters())
-        dense = sum(t.rows * t.columns for x in self.layers for t in x.tensors.values())
         parameters = {
             "nonzero": len(values),
-            "dense": dense,
+            "dense": sum(t.rows * t.columns for x in self.layers for t in x.tensors.values()),
             "counted": len(values) - outside,
             "outside": outside,
         }
@@ -362,3 +327,9 @@ class Network:
             "largest": max((v.fixed_bits for v in values), default=0),
         }
         return parameters, bits
+
+    def code_bits(self) -> int:
+        """The length of the network's code word, in bits."""
+        from .codeword import encoded_bits  # which imports this file
+
+        return encoded_bits(self)

@@ -1,7 +1,7 @@
 """Reading the bits of a long number in turn, and the search for a key in it.
 
 kajitsuka2025, Lemmas G.4 (bits), G.5 (comparison) and G.6 (search), repaired: the state between
-items is x, two lanes for each number and a sixth one for what was found; keys take rho bits of one
+items is x, two lanes for each number and a sixth one for the answer; keys take rho bits of one
 number and labels c bits of the other (eq. (153) mixes the two up); an item takes 3 max(rho, c) + 3
 layers.
 """
@@ -24,7 +24,7 @@ class Tape:
     number's last bit is bit t of x, and y and z are inside one such interval for t <= n. So
         psi^t(y) - psi^t(z) = -2^t (z - y) if bit t of x is 0, and 2^t (z - y) if it is 1,
         bit t of x = 2^(n+2-t) relu(psi^t(y) - psi^t(z)),
-    where relu cuts the negative case off. Three layers a bit: kinks, tents, difference.
+    where relu cuts the negative case off. Three layers per bit: kinks, tents, difference.
     Bits are gathered as A <- 2A + bit, so no weight is above 2^(n+2); the paper's sum of
     2^(j-t) bit_t would need 2^(n+2) * 2^(j-i).
     """
@@ -99,35 +99,31 @@ def search(
     "found" and "match" together are the answer (eq. (162)); at most one item matches.
     """
     assert keys.items == labels.items
+    steps, sums = max(keys.width, labels.width), (keys.lane("sum"), labels.lane("sum"))
     yield Step("read", carry(*carried, lane) + keys.start() + labels.start() + (row("found"),))
     for item in range(keys.items):
-        yield from _read(lane, keys, labels, item, carried)
+        for step in range(steps):  # key and label bit by bit, side by side, eq. (155), (156)
+            new = item > 0 and step == 0  # the item before may have matched
+            gathered = keys.gathered(item, step), labels.gathered(item, step)
+            yield Step(
+                "read",
+                carry(*carried, lane)
+                + (answer("found") if new else carry("found")[0],)
+                + keys.kinks(step)
+                + labels.kinks(step)
+                + (row(sums[0], gathered[0]), row(sums[1], gathered[1])),
+            )
+            held = carry(*carried, lane, "found", *sums)
+            yield Step("read", held + keys.tents(step) + labels.tents(step))
+            held += carry(*keys.fractions, *labels.fractions)
+            yield Step("read", held + keys.difference(step) + labels.difference(step))
         yield from _compare(lane, keys, labels, item, carried)
     yield Step("read", tuple(end))
 
 
 def answer(output: str, *added: str) -> Row:
-    """output <- what was found (and the lanes `added`): G of eq. (160), which outputs lane six."""
+    """output <- the answer (plus the lanes `added`): G of eq. (160), which outputs lane six."""
     return row(output, dict.fromkeys((*added, "found", "match"), 1))
-
-
-def _read(lane: str, keys: Tape, labels: Tape, item: int, carried: Sequence[str]) -> Iterator[Step]:
-    """The item's key and label, bit by bit and side by side, eq. (155), (156)."""
-    sums = keys.lane("sum"), labels.lane("sum")
-    for step in range(max(keys.width, labels.width)):
-        new = item > 0 and step == 0  # the item before may have matched
-        yield Step(
-            "read",
-            carry(*carried, lane)
-            + (answer("found") if new else carry("found")[0],)
-            + keys.kinks(step)
-            + labels.kinks(step)
-            + (row(sums[0], keys.gathered(item, step)), row(sums[1], labels.gathered(item, step))),
-        )
-        held = carry(*carried, lane, "found", *sums)
-        yield Step("read", held + keys.tents(step) + labels.tents(step))
-        held += carry(*keys.fractions, *labels.fractions)
-        yield Step("read", held + keys.difference(step) + labels.difference(step))
 
 
 def _compare(

@@ -83,7 +83,7 @@ def select(
 
     f(j) = f(0) + sum over i of c_i relu(j - i), with c_i the second differences of f
     (c_0 = f(1) - f(0)): between whole numbers f is the broken line through its values. f(0) is 0
-    here. Two parameters a row and one a row and lane.
+    here. Two parameters per row and one per row and lane.
     With reset the index returns to 0: relu(index) = index.
     """
     rows = len(next(iter(tables.values())))

@@ -1,4 +1,4 @@
-"""Heads of softmax attention that are drawn at random, and what they make of contexts.
+"""Heads of softmax attention that are drawn at random, and their features of contexts.
 
 A head reads a context as A(t) = sum over s of a_s(t) x(t, s), with x(t, s) the token's vector plus
 the position's and a the softmax of x(t, S)^T W_Q^T W_K x(t, s) (dana2024, eq. (1)). It has d_h
@@ -28,7 +28,7 @@ FRESH = 8  # steps of a selection after which inner products are computed anew
 
 
 class Heads(NamedTuple):
-    """Embeddings and heads without what is done with their features.
+    """Embeddings and heads, without the layers that use their features.
 
     embedding          of tokens, [N, d]
     positions          [S, d]
@@ -75,19 +75,15 @@ def features(heads: Heads, tokens: NDArray) -> Floats:
     step = max(1, BLOCK // max(1, many * (length + 3 * d)))
     for first in range(0, count, step):
         part = slice(first, first + step)
-        result[part] = _features(heads, tokens[part])
+        vectors = heads.embedding[tokens[part]] + heads.positions  # [T, S, d]
+        queries = vectors[:, -1] @ np.swapaxes(heads.query, 1, 2) @ heads.key  # [H, T, d]
+        scores = np.swapaxes(queries, 0, 1) @ np.swapaxes(vectors, 1, 2)  # [T, H, S]
+        scores -= scores.max(axis=2, keepdims=True)
+        weights = np.exp(scores, out=scores)
+        weights /= weights.sum(axis=2, keepdims=True)
+        values = np.swapaxes(weights @ vectors, 0, 1) @ np.swapaxes(heads.value, 1, 2)
+        result[part] = np.swapaxes(values, 0, 1).reshape(len(vectors), -1)  # from [H, T, d_h]
     return result
-
-
-def _features(heads: Heads, tokens: NDArray) -> Floats:
-    vectors = heads.embedding[tokens] + heads.positions  # [T, S, d]
-    asked = vectors[:, -1] @ np.swapaxes(heads.query, 1, 2) @ heads.key  # [H, T, d]
-    scores = np.swapaxes(asked, 0, 1) @ np.swapaxes(vectors, 1, 2)  # [T, H, S]
-    scores -= scores.max(axis=2, keepdims=True)
-    weights = np.exp(scores, out=scores)
-    weights /= weights.sum(axis=2, keepdims=True)
-    heard = np.swapaxes(weights @ vectors, 0, 1) @ np.swapaxes(heads.value, 1, 2)  # [H, T, d_h]
-    return np.swapaxes(heard, 0, 1).reshape(len(tokens), -1)
 
 
 def spread(found: Floats, size: int, count: int) -> Ints:
@@ -141,16 +137,14 @@ def folded(heads: Heads, matrix: Floats) -> Heads:
 
 def decoder(shape: Shape, heads: Heads, out: Floats, unembedding: Floats) -> Decoder:
     """The decoder of eq. (2) with W_O = out [d, H d_h] and W_U = unembedding [N, d]."""
-    flat = (matrix.reshape(-1, shape.dimension) for matrix in (heads.query, heads.key, heads.value))
-    query, key, value = flat
     tensors = {
         "embedding.weight": heads.embedding,
         "positions.weight": heads.positions,
-        "attention.query.weight": query,
-        "attention.key.weight": key,
-        "attention.value.weight": value,
+        "attention.query.weight": heads.query.reshape(-1, shape.dimension),
+        "attention.key.weight": heads.key.reshape(-1, shape.dimension),
+        "attention.value.weight": heads.value.reshape(-1, shape.dimension),
         "attention.out.weight": out,
         "output.weight": unembedding,
     }
-    # rounding may leave -0.0, which the file format has not
+    # rounding may leave -0.0, which the file format does not have
     return Decoder(shape, {name: tensor + 0.0 for name, tensor in tensors.items()})

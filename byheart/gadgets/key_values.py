@@ -36,14 +36,12 @@ class Table:
 
 def table(keys: Sequence[int], labels: Sequence[int], key_bits: int, label_bits: int) -> Table:
     """The table of these keys, sorted."""
-    pairs = sorted(zip(keys, labels, strict=True))
-    return Table(
-        tuple(key for key, _ in pairs), tuple(label for _, label in pairs), key_bits, label_bits
-    )
+    keys, labels = zip(*sorted(zip(keys, labels, strict=True)), strict=True)
+    return Table(keys, labels, key_bits, label_bits)
 
 
 def group_size(items: int) -> int:
-    """Items a group, if there are sqrt(items log2 items) groups, rounded."""
+    """Items per group, if there are sqrt(items log2 items) groups, rounded."""
     return -(-items // max(1, round(math.sqrt(items * math.log2(max(items, 2))))))
 
 

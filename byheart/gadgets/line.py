@@ -11,7 +11,7 @@ tokens (Theorem 6). Generic points are drawn: positive ones, since Theorem 3 fai
 and of several draws the one that keeps contexts farthest apart.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -37,32 +37,32 @@ class Line(NamedTuple):
     @property
     def distance(self) -> float:
         """Between the two nearest contexts, relative to the largest number."""
-        return _distance(self.x)
-
-
-def _distance(x: Floats) -> float:
-    if len(x) < 2:
-        return 1.0
-    x = np.sort(x)
-    return float(np.diff(x).min() / max(x[-1], np.finfo(np.float64).tiny))
+        if len(self.x) < 2:
+            return 1.0
+        x = np.sort(self.x)
+        return float(np.diff(x).min() / max(x[-1], np.finfo(np.float64).tiny))
 
 
 def draw(shape: Shape, targets: Targets, random: Generator) -> Line:
     """The draw, of DRAWS, that keeps contexts farthest apart.
 
-    AssumptionError if even that one is so close that doubles could not tell contexts apart.
+    AssumptionError if even that one is so close that doubles could not distinguish contexts.
     """
-    drawn = [(tensors, numbers(shape, tensors, targets)) for tensors in _draws(shape, random)]
-    tensors, x = max(drawn, key=lambda pair: _distance(pair[1]))
-    found = Line(tensors, x, len(drawn))
+    lines = []
+    for _ in range(DRAWS):
+        z = random.uniform(LOW, HIGH, shape.vocabulary)
+        u = random.uniform(LOW, HIGH, shape.length)
+        tensors = tensors_on_line(shape, z, u)
+        lines.append(Line(tensors, numbers(shape, tensors, targets), DRAWS))
+    best = max(lines, key=lambda line: line.distance)
     least = ROOM * np.finfo(np.float64).eps
-    if found.distance < least:
+    if best.distance < least:
         raise AssumptionError(
-            f"A2 fails: in the best of {len(drawn)} draws two contexts are {found.distance:.1e} "
-            f"apart (relative to the largest), and doubles need {least:.1e}; cut documents with a "
-            "smaller --length or --window, use fewer of them, or another --seed"
+            f"A2 fails: in the best of {DRAWS} draws two contexts are {best.distance:.1e} apart "
+            f"(relative to the largest), and doubles need {least:.1e}. Truncate documents with a "
+            "smaller length=... or window=..., use fewer of them, or try another seed (seed=...)."
         )
-    return found
+    return best
 
 
 def numbers(shape: Shape, tensors: Mapping[str, NDArray], targets: Targets) -> Floats:
@@ -70,13 +70,6 @@ def numbers(shape: Shape, tensors: Mapping[str, NDArray], targets: Targets) -> F
     from ..softmax.doubles import mixed_all
 
     return mixed_all(shape, tensors, targets).sum(axis=1)
-
-
-def _draws(shape: Shape, random: Generator) -> Iterator[dict[str, NDArray]]:
-    for _ in range(DRAWS):
-        z = random.uniform(LOW, HIGH, shape.vocabulary)
-        u = random.uniform(LOW, HIGH, shape.length)
-        yield tensors_on_line(shape, z, u)
 
 
 def tensors_on_line(shape: Shape, z: Floats, u: Floats) -> dict[str, NDArray]:

@@ -21,9 +21,11 @@ import numpy as np
 
 from ..data.dataset import Ints
 from ..data.targets import Floats, Targets
+from ..errors import ByheartError
 
 GRID = 2.0**-36
 SLACK = 2.0**-20  # of the floor: what bounds and tails of neurons may add, relative to the gap
+SMALLEST_GAP, LARGEST_GAP = 1e-15, 10.0  # nats
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,15 @@ class Logits:
     row: Ints
     token: Ints
     value: Floats
+
+
+def check_gap(gap: float) -> None:
+    """Refuse a gap that doubles cannot keep, or that means nothing."""
+    if not SMALLEST_GAP <= gap <= LARGEST_GAP:
+        raise ByheartError(
+            f"gap must be a number of nats from {SMALLEST_GAP:g} (float64 cannot reach less) to "
+            f"{LARGEST_GAP:g}, not {gap:g}."
+        )
 
 
 def floor(gap: float, vocabulary: int) -> float:

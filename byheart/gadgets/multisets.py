@@ -1,4 +1,4 @@
-"""Numbers for tokens whose sums tell multisets apart: kajitsuka2025, Lemmas B.1 and B.2.
+"""Numbers for tokens whose sums distinguish multisets: kajitsuka2025, Lemmas B.1 and B.2.
 
 Multisets are the rows of an array of token numbers, each row sorted; NOTHING fills a row up.
 """
@@ -21,21 +21,24 @@ def distinct(rows: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def marked(multisets: NDArray) -> list[int]:
-    """Lemma B.1: tokens A, fewer than the multisets (one if there is one), that tell them apart.
+    """Lemma B.1: tokens A, fewer than the multisets (one if there is one), that distinguish them.
 
-    One multiset after another is compared with those before by what it holds of A. If it equals one
-    of them, a token that the two hold unequally often is put into A: then it does not, and those
-    before stay different. What a multiset holds of A is kept as a sum of random 128-bit numbers.
-    A token that enters A changes only the sums of those that hold it, so all updates together are
-    no more than there are tokens.
+    One multiset after another is compared with those before by the tokens of A in it. If it equals
+    one of them, the most common token outside A that the two hold unequally often is put into A:
+    then it does not, and those before stay different. The tokens of A in a multiset are kept as a
+    sum of random 128-bit numbers. A token that enters A changes only the sums of those that hold
+    it, so there are no more updates in all than there are tokens.
     """
     random, holders = Random(0), Holders(multisets)
     chosen: set[int] = set()
     sums, known = [0] * len(multisets), {0: 0}
     for i in range(1, len(multisets)):
         if sums[i] in known:
-            other = multisets[known[sums[i]]]
-            token = _difference(multisets[i], other, chosen, holders)
+            both = np.concatenate([multisets[i], multisets[known[sums[i]]]])
+            tokens, places = np.unique(both, return_inverse=True)
+            excess = np.bincount(places, np.repeat([1, -1], len(multisets[i])))
+            unequal = {int(token) for token in tokens[excess != 0]} - chosen - {NOTHING}
+            token = min(unequal, key=lambda token: (-holders.number(token), token))
             chosen.add(token)
             held, code = holders.of(token), random.getrandbits(128)
             for j, _ in held:
@@ -66,24 +69,16 @@ class Holders:
         return int(self.starts[token + 1] - self.starts[token])
 
 
-def _difference(one: NDArray, other: NDArray, chosen: set[int], holders: Holders) -> int:
-    """The most common token outside A that the two hold unequally often."""
-    tokens, places = np.unique(np.concatenate([one, other]), return_inverse=True)
-    excess = np.bincount(places, np.repeat([1, -1], len(one)))
-    left = {int(token) for token in tokens[excess != 0]} - chosen - {NOTHING}
-    return min(left, key=lambda token: (-holders.number(token), token))
-
-
 def values(multisets: NDArray, tokens: list[int], largest: int, random: Random) -> NDArray | None:
     """Lemma B.2, repaired: f: A -> {1, ..., largest} with different sums over the multisets.
 
     The result is an array with f at the tokens of A and 0 elsewhere, NOTHING included; None if
     the random numbers failed. Two multisets that differ on A have equal sums for at most a share
     1 / largest of all choices: with all values but one fixed, where they differ, at most one value
-    of that one makes the sums equal. So N multisets fail with a chance below N^2 / (2 largest),
+    of that one makes the sums equal. So N multisets fail with probability below N^2 / (2 largest),
     which is 1 / (14 N) for the paper's 4 N^3 sqrt(pi). (The paper takes a direction v of Lemma G.1
     and shifts it to be positive; the shift enters a sum as often as its multiset has elements, so
-    sums of multisets of different sizes may fall together.)
+    sums of multisets of different sizes may be equal.)
     """
     result = np.zeros(max(int(multisets.max(initial=0)), *tokens) + 2, dtype=object)
     result[tokens] = [random.randint(1, largest) for _ in tokens]
@@ -105,5 +100,5 @@ def identified(rows: NDArray, largest: int, random: Random) -> tuple[list[int], 
         if result is not None:
             return tokens, result
     raise ByheartError(
-        f"no numbers with different sums were found in {TRIES} tries; use another --seed"
+        f"No numbers with different sums were found in {TRIES} tries. Try another seed (seed=...)."
     )

@@ -1,6 +1,6 @@
 """A line on which points stay apart: kajitsuka2025, Lemmas G.1 and C.2.
 
-Points are rows of integers times 2**exponent, one dimension a column.
+Points are rows of integers times 2**exponent, one dimension per column.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from ..errors import ByheartError
 from ..exact.network import dyadic
 
 TRIES = 64
-FEW = (3, 6, 9, 12) * 4  # digits of the directions of each length, when a short one is looked for
+FEW = (3, 6, 9, 12) * 4  # digits of the directions of each length, in the search for a short one
 PATIENCE = 3
 
 
@@ -54,7 +54,8 @@ def project(
     """Lemma C.2 for at most `count` points in dimension d that are `separation` = delta apart.
 
     For a random unit vector v and u = x - x', P(|v . u| < t |u|) <= t sqrt(2 d / pi). Lemma G.1 has
-    t = sqrt(8 / (pi d)) / count^2: the chance for one of count^2 / 2 pairs is at most 2 / pi < 1.
+    t = sqrt(8 / (pi d)) / count^2: the probability that one of count^2 / 2 pairs fails is at most
+    2 / pi < 1.
     The direction is s v, s = count^2 sqrt(pi d) / delta, so that s |v . u| >= sqrt(8) |u| / delta.
     Rounding each coordinate to a multiple of 2^-q away from 0 (so that none vanishes) changes the
     product by at most sqrt(d) 2^-q |u|; with sqrt(d) 2^-q delta <= sqrt(8) - 2 it stays >= 2, as
@@ -68,11 +69,11 @@ def project(
     grain = max(0, math.ceil(math.log2(finest))) if finest else 0
     for tries in range(1, TRIES + 1):
         direction = _direction(random, dimension, length, grain)
-        found = _checked(points, exponent, direction, grain, tries)
-        if found:
-            return found
+        projection = _checked(points, exponent, direction, grain, tries)
+        if projection:
+            return projection
     raise ByheartError(
-        f"no direction that separates was found in {TRIES} tries; use another --seed"
+        f"No direction that separates was found in {TRIES} tries. Try another seed (seed=...)."
     )
 
 
@@ -92,9 +93,9 @@ def shortest(
         for digits in FEW:
             grain, tries = max(0, digits - power), tries + 1
             direction = _direction(random, points.shape[1], Fraction(2) ** power, grain)
-            found = _checked(points, exponent, direction, grain, tries)
-            if found and (best is None or cost(found) < cost(best)):
-                best, end = found, power + PATIENCE
+            projection = _checked(points, exponent, direction, grain, tries)
+            if projection and (best is None or cost(projection) < cost(best)):
+                best, end = projection, power + PATIENCE
         if best and power == end:
             return best
     raise AssertionError
@@ -115,7 +116,8 @@ def _checked(
     exponent -= grain
     longest = max(abs(x) for x in direction).bit_length() + _bits(points)
     fits = longest + len(direction).bit_length() < 62
-    values = _integers(points, fits) @ _integers(np.array(direction, dtype=object), fits)
+    dtype = np.int64 if fits else object  # Python's integers where sums of products do not fit
+    values = points.astype(dtype) @ np.array(direction, dtype=object).astype(dtype)
     ordered = np.sort(values)
     if len(ordered) > 1 and int(np.diff(ordered).min()) < 2 << -exponent:
         return None
@@ -127,8 +129,3 @@ def _checked(
 def _bits(points: NDArray) -> int:
     """Bits of the largest coordinate."""
     return max(abs(int(points.min())), abs(int(points.max()))).bit_length()
-
-
-def _integers(array: NDArray, fits: bool) -> NDArray:
-    """64-bit integers if all sums of products fit into them, Python's otherwise."""
-    return array.astype(np.int64 if fits else object)

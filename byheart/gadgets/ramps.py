@@ -1,10 +1,10 @@
-"""GELU neurons along a line: one ramp a point, each corrected by the next.
+"""GELU neurons along a line: one ramp per point, each corrected by the next.
 
-GELU is max(0, a) but for a tail below the normal density at |a|. Neuron k has its kink just right
-of x_(k-1), where its argument is -9, and the argument 51 at x_k: it leaves all points before x_k
-alone, and its output weight brings the logits at x_k to what is wanted. The slope that it adds goes
-on behind x_k and is taken back by the next neuron: what is left of it has the factor -9/51 each
-time. (A kink half way would leave the factor -1: the slopes would never die out.)
+GELU is max(0, a) up to a tail below the normal density at |a|. Neuron k has its kink just right of
+x_(k-1), where its argument is -9, and the argument 51 at x_k: it leaves all points before x_k
+alone, and its output weight brings the logits at x_k to the wanted ones. The slope that it adds
+continues behind x_k and is taken back by the next neuron: what is left of it has the factor -9/51
+each time. (A kink half way would leave the factor -1: the slopes would never die out.)
 
 Slopes are as large as 1 / gap and cancel. So points, slopes and logits are sums of two doubles here
 (about 106 digits), and a neuron corrects what the rounded weights before it really give at its own

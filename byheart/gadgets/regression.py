@@ -5,7 +5,7 @@ affine in P, and the divergence of softmax is convex in logits: so is the mean o
 with any weights, and of their powers above 1 (a divergence is not negative). L-BFGS minimises it.
 
 In coordinates in which the features are orthonormal over the contexts, curvatures are alike in all
-directions, and few steps do. Directions that the features do not have, but for rounding, are left
+directions, and a few steps suffice. Directions that the features have only by rounding are left
 out. The start is the least-squares fit to wanted vectors x + P^T f = E, or P = 0 if that is better:
 where vectors must be long, those of a rough fit are long in wrong directions.
 """
@@ -22,7 +22,7 @@ SMALLEST = 1e-11  # a singular value that is one, relative to the largest
 
 
 class Task(NamedTuple):
-    """What is to be fitted.
+    """Features, fixed vectors and the distributions to fit.
 
     features     [T, K]
     offset       x of each context, [T, d]
@@ -53,7 +53,7 @@ def fit(task: Task, wanted: Floats, power: float = 1.0, aim: float = 0.0) -> Fit
 
     features, back = _orthonormal(task)
     objective = _Objective(task._replace(features=features), power)
-    start = _least_squares(features, task, wanted)
+    start = (features * task.shares[:, None]).T @ (wanted - task.offset)  # least squares
 
     def enough(_: Floats) -> None:
         if objective.worst <= aim:
@@ -70,11 +70,6 @@ def fit(task: Task, wanted: Floats, power: float = 1.0, aim: float = 0.0) -> Fit
     return Fit(back(best), objective.mean, objective.worst, rough)
 
 
-def _least_squares(features: Floats, task: Task, wanted: Floats) -> Floats:
-    """P for features with sum of share f f^T = 1."""
-    return (features * task.shares[:, None]).T @ (wanted - task.offset)
-
-
 def _orthonormal(task: Task) -> tuple[Floats, Callable[[Floats], Floats]]:
     """Features whose weighted squares are the identity, and the way back to P."""
     from scipy import linalg
@@ -84,10 +79,10 @@ def _orthonormal(task: Task) -> tuple[Floats, Callable[[Floats], Floats]]:
     if len(weighted) >= weighted.shape[1]:
         basis, triangle = linalg.qr(weighted, mode="economic", check_finite=False)
         if linalg.lapack.dtrcon(triangle)[0] > SMALLEST:
-            return basis / root, lambda found: linalg.solve_triangular(triangle, found)
+            return basis / root, lambda point: linalg.solve_triangular(triangle, point)
     left, sizes, right = np.linalg.svd(weighted, full_matrices=False)
     kept = sizes > SMALLEST * sizes[0]
-    return left[:, kept] / root, lambda found: right[kept].T @ (found / sizes[kept, None])
+    return left[:, kept] / root, lambda point: right[kept].T @ (point / sizes[kept, None])
 
 
 class _Objective:
@@ -107,18 +102,15 @@ class _Objective:
         matrix = point.reshape(task.features.shape[1], -1)
         logits = (task.offset + task.features @ matrix) @ task.unembedding.T
         logits -= logits.max(axis=1, keepdims=True)
-        heard = np.add.reduceat(self.probabilities * logits[self.places], self.ends)
+        mean_logits = np.add.reduceat(self.probabilities * logits[self.places], self.ends)
         weights = np.exp(logits, out=logits)
         totals = weights.sum(axis=1)
-        found = np.maximum(0, np.log(totals) - heard - self.entropies)
-        value = float(task.shares @ found**self.power)
-        self._keep(point, value, found)
-        weights /= totals[:, None]
-        weights[self.places] -= self.probabilities
-        weights *= (task.shares * self.power * found ** (self.power - 1))[:, None]
-        return value, (task.features.T @ (weights @ task.unembedding)).ravel()
-
-    def _keep(self, point: Floats, value: float, found: Floats) -> None:
+        divergences = np.maximum(0, np.log(totals) - mean_logits - self.entropies)
+        value = float(task.shares @ divergences**self.power)
         if value < self.least:
             self.best, self.least = point.copy(), value
-            self.mean, self.worst = float(self.task.shares @ found), float(found.max())
+            self.mean, self.worst = float(task.shares @ divergences), float(divergences.max())
+        weights /= totals[:, None]
+        weights[self.places] -= self.probabilities
+        weights *= (task.shares * self.power * divergences ** (self.power - 1))[:, None]
+        return value, (task.features.T @ (weights @ task.unembedding)).ravel()

@@ -1,6 +1,6 @@
 """Layers h -> relu(W h + b) without skip connection, written with named lanes.
 
-What a step does not name is lost: a lane that is still needed must be carried.
+A lane that a step does not name is lost: one that is still needed must be carried.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,25 +46,25 @@ def power(exponent: int, sign: int = 1) -> Dyadic:
 
 def relu_layers(lanes: Sequence[str], steps: Iterable[Step]) -> tuple[Relu, ...]:
     """The steps as layers, given the lanes before the first one. Equal layers are one object."""
-    layer = lru_cache(maxsize=256)(_layer)
+
+    @lru_cache(maxsize=256)
+    def layer(before: tuple[str, ...], step: Step) -> Relu:
+        place, size = {lane: i for i, lane in enumerate(before)}, len(step.rows)
+        assert len({r.lane for r in step.rows}) == size, "two rows write one lane"
+        weight = (
+            Entry(i, column, value)
+            for i, (_, terms, _) in enumerate(step.rows)
+            for column, value in sorted((place[k], value) for k, value in terms if value.mantissa)
+        )
+        bias = (Entry(i, 0, r.bias) for i, r in enumerate(step.rows) if r.bias.mantissa)
+        matrix = Matrix(size, len(before), tuple(weight))
+        return Relu(matrix, Matrix(size, 1, tuple(bias)), step.stage)
+
     before, layers = tuple(lanes), []
     for step in steps:
         layers.append(layer(before, step))
         before = tuple(r.lane for r in step.rows)
     return tuple(layers)
-
-
-def _layer(before: tuple[str, ...], step: Step) -> Relu:
-    place = {lane: i for i, lane in enumerate(before)}
-    assert len({r.lane for r in step.rows}) == len(step.rows), "two rows write one lane"
-    weight = (
-        Entry(i, column, value)
-        for i, (_, terms, _) in enumerate(step.rows)
-        for column, value in sorted((place[lane], value) for lane, value in terms if value.mantissa)
-    )
-    bias = (Entry(i, 0, r.bias) for i, r in enumerate(step.rows) if r.bias.mantissa)
-    size = len(step.rows)
-    return Relu(Matrix(size, len(before), tuple(weight)), Matrix(size, 1, tuple(bias)), step.stage)
 
 
 def _exact(value: Number | Dyadic) -> Dyadic:

@@ -1,16 +1,16 @@
 """Neurons that are switched on one after the other along a line: a thermometer.
 
 Sorted points x_0 < x_1 < ... get a neuron each. Neuron k switches half way between x_(k-1) and x_k,
-neuron 0 below x_0, so steeply that at the points it is on or off but for a tail e^-40. A neuron
-that goes from 0 to 1 then adds its output weight to all points from x_k on, and
+neuron 0 below x_0, so steeply that at the points it is on or off up to a tail e^-40. A neuron that
+goes from 0 to 1 then adds its output weight to all points from x_k on, and
 
     V_0 = Y_0,  V_k = Y_k - Y_(k-1)
 
 gives the outputs Y. One that goes from -a to a gives them with V_k = (Y_k - Y_(k-1)) / (2 a) and
-V_0 = (Y_first + Y_last) / (2 a): what is not yet on counts with a minus.
+V_0 = (Y_first + Y_last) / (2 a): a neuron that is not yet on counts with a minus.
 
-arctan never is on: its tail at A is 1 / A. Its neurons are made steeper and V is corrected by what
-it misses, a few times; the mistake shrinks by the size of the tails each time.
+arctan is never fully on: its tail at A is 1 / A. Its neurons are made steeper and V is corrected by
+what it misses, a few times; the error shrinks by the size of the tails each time.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Matrix = NDArray[np.float64]
 
 
 class Step(NamedTuple):
-    """How an activation switches: from low to high, all but done at +- margin."""
+    """How an activation switches: from low to high, nearly complete at +- margin."""
 
     low: float
     high: float

@@ -3,7 +3,6 @@
 What `compile` returns, `open` reads and `recall` asks.
 """
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..data.dataset import Dataset
 from ..data.targets import Floats
 from ..errors import ByheartError
+from ..machine.tables import html_table
 from .claim import Answer, Claim, Label, Token, Words
 from .verification import Verification
 
@@ -87,11 +87,7 @@ class Model:
             "evidence": getattr(self.about.get("verification"), "evidence", None),
             **{f"{name} parameters": x for name, x in self.parameters._asdict().items()},
         }
-        cells = (
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
-            for name, value in rows.items()
-        )
-        return f"<table>{''.join(cells)}</table>"
+        return html_table(repr(self), ("", ""), rows.items())
 
     # --- what it is
 

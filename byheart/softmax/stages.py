@@ -3,33 +3,10 @@
 Every number is counted in the weights, so the stages add up to the decoder.
 """
 
-from dataclasses import dataclass
-
+from ..exact.stages import AFTER, FIRST, LAST, MEETING, Stage
 from .decoder import ATTENTION, Decoder, sizes
 
-FIRST, MEETING, AFTER, LAST = "input", "meeting", "after", "output"
 ATTENDING = tuple(f"attention.{name}.weight" for name in ("query", "key", "value", "out"))
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Layers of one name in one part.
-
-    runs     its layers, first and last of each piece
-    depth    transformer layers: attention and neurons are one, the other parts none
-    bits     of all its parameters, coded; `largest` of the longest one, in plain notation
-    """
-
-    part: str
-    kind: str
-    name: str
-    runs: tuple[tuple[int, int], ...]
-    depth: int
-    nonzero: int
-    dense: int
-    bits: int
-    largest: int
-    connections: int | None = None
 
 
 def stages(decoder: Decoder) -> list[Stage]:
@@ -55,11 +32,12 @@ def stages(decoder: Decoder) -> list[Stage]:
                 kind=kind,
                 name=name,
                 runs=((place, place),),
-                depth=int(part == MEETING),
+                depth=int(part == MEETING),  # attention and neurons are one layer
                 nonzero=sum(size.nonzero for size in each),
                 dense=sum(tensor.size for tensor in tensors),
                 bits=sum(size.total for size in each),
                 largest=max(size.largest for size in each),
+                connections=None,
             )
         )
     return result

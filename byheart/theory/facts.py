@@ -7,8 +7,6 @@ from ..data.documents import Documents, distinct_tokens
 from ..data.statistics import stats
 from .question import DataFacts
 
-BLOCK = 1 << 22  # tokens
-
 
 def data_facts(data: Dataset | Documents, name: str | None = None) -> DataFacts:
     """The facts of data that was read.
@@ -46,17 +44,6 @@ def data_facts(data: Dataset | Documents, name: str | None = None) -> DataFacts:
         every=every,
         padded=padded,
     )
-
-
-def distinct_tokens(documents: Documents) -> int:
-    """The number of distinct tokens, without the separator of documents."""
-    ids = documents.ids
-    seen = np.zeros(int(ids.max()) + 1, np.bool_)
-    for start in range(0, len(ids), BLOCK):
-        seen[ids[start : start + BLOCK]] = True
-    if documents.separator is not None and documents.separator < len(seen):
-        seen[documents.separator] = False
-    return int(seen.sum())
 
 
 def longest_context(documents: Documents) -> int:

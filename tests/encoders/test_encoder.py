@@ -1,17 +1,22 @@
 """What all encoders share: merging, measuring, the best of them, and the sweep."""
 
+import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byheart.compiler import compiling
 from byheart.constructions.base import parse_header
+from byheart.data.load import from_rows
 from byheart.encoders import best, candidates, circle, exact, look_up, optimal
+from byheart.encoders.curve import encoder, steps, sweep
 from byheart.encoders.encoder import divergences, measured, merged
-from byheart.encoders.sweep import padded, steps, sweep
-from byheart.errors import AssumptionError
+from byheart.errors import AssumptionError, ByheartError
+from byheart.gadgets.logits import LARGEST_GAP, SMALLEST_GAP
 
 GAP = 1e-9
 quick = settings(max_examples=50, deadline=None)
@@ -102,9 +107,8 @@ def test_closed_forms_come_first(table):
     assert best(table(one), 2, GAP).name == "circle"
     five = table(np.eye(5, 6, dtype=int))
     assert best(five, 3, GAP).name == "sphere" and best(five, 5, GAP).name == "exact"
-    assert [e.name for e in candidates(table(np.eye(4) + 1), 2, GAP)] == [
-        "look-up, eq. (6)", "look-up", "optimal",
-    ]  # fmt: skip
+    names = [e.name for e in candidates(table(np.eye(4) + 1), 2, GAP)]
+    assert names == ["look-up, eq. (6)", "look-up", "optimal"]
 
 
 def test_one_seed_one_encoder(table):
@@ -128,36 +132,36 @@ def test_more_dimensions_are_never_worse(table):
     random = np.random.default_rng(1)
     targets = table(random.integers(0, 6, (20, 8)) + np.eye(20, 8, dtype=int))
     rows = list(sweep(targets, [7, 1, 3, 5], GAP))
-    assert [row["dimension"] for row in rows] == [1, 3, 5, 7]
-    values = [row["divergence"] for row in rows]
+    assert [row.dimension for row in rows] == [1, 3, 5, 7]
+    values = [row.divergence for row in rows]
     assert values == sorted(values, reverse=True)
     alone = [best(targets, d, GAP).divergence for d in (1, 3, 5)]
     assert all(b <= 1.05 * a for a, b in zip(alone, alone[1:], strict=False))  # what it may miss
-    assert [row["exact"] for row in rows] == [False] * 3 + [True] and values[-1] <= GAP
-    assert all(min(row["tried"].values()) == row["divergence"] for row in rows)
+    assert [row.exact for row in rows] == [False] * 3 + [True] and values[-1] <= GAP
+    assert all(min(row.tried.values()) == row.divergence for row in rows)
 
 
 def test_a_worse_find_gives_way_to_a_smaller_encoder(table, monkeypatch):
     targets = table(np.random.default_rng(0).integers(1, 9, (9, 6)))
-    module = sys.modules["byheart.encoders.sweep"]
+    module = sys.modules["byheart.encoders.curve"]
     small = best(targets, 2, GAP)
     monkeypatch.setattr(module, "candidates", lambda rows, d, *_: [look_up(rows, d, GAP)])
     monkeypatch.setattr(module, "nearest", lambda tried: small if len(tried) == 1 else tried[1])
     rows = list(sweep(targets, [2, 3], GAP))
-    assert rows[1]["encoder"] == f"{small.name}, dimension 2"
-    assert rows[1]["divergence"] == small.divergence
+    assert rows[1].encoder == f"{small.name}, dimension 2"
+    assert rows[1].divergence == small.divergence
 
 
 def test_padding_changes_nothing(table):
     targets = table([[1, 2, 3, 1], [3, 1, 1, 2], [2, 2, 1, 4]])
     small = look_up(targets, 2, GAP)
-    large = padded(small, 5)
+    large = small.padded(5)
     assert large.unembedding.shape == (4, 5) and large.embeddings.shape == (3, 5)
     same = divergences(large.unembedding, large.embeddings, targets)
     assert same.tolist() == pytest.approx(
         divergences(small.unembedding, small.embeddings, targets).tolist(), rel=1e-12
     )
-    assert padded(large, 6).name == large.name == "look-up, dimension 2"
+    assert large.padded(6).name == large.name == "look-up, dimension 2"
 
 
 def test_steps_end_where_nothing_is_lost(table):
@@ -166,6 +170,43 @@ def test_steps_end_where_nothing_is_lost(table):
     assert steps(table(np.eye(50, dtype=int) + 1)) == [2, 3, 6, 10, 17, 29, 49]
     assert steps(table(np.eye(3, 50, dtype=int) + 1)) == [2, 3]  # three distributions
     assert steps(table(np.eye(400, dtype=int) + 1))[-1] == 256
+
+
+# --- the curve of a dataset
+
+
+def test_the_curve_says_what_the_sweep_found():
+    data = from_rows([([f"<k{i % 5}>"], f"v{(i * i + i // 5) % 6}") for i in range(40)])
+    curve = encoder(data, [5, 2], GAP)
+    assert (curve.sequences, curve.contexts, curve.vocabulary, curve.length) == (40, 5, 11, 1)
+    assert [point.dimension for point in curve.points] == [2, 5]
+    answer = curve.json()
+    assert list(answer) == ["dataset", "entropy", "vanishing", "gap", "seed", "rows"]
+    assert [row["divergence"] for row in answer["rows"]] == [x.divergence for x in curve.points]
+    assert json.loads(json.dumps(answer)) == answer
+    assert repr(curve).count("\n") == 3 and "upper bound" in repr(curve)
+    assert curve._repr_html_().count("<tr>") == 3
+    named = replace(curve, points=(replace(curve.points[0], encoder="<b>&"),))
+    assert "&lt;b&gt;&amp;" in named._repr_html_() and "<b>" not in named._repr_html_()
+
+
+@pytest.mark.parametrize("gap", [0, -1, 11, float("nan"), float("inf")])
+def test_gaps_out_of_range(gap):
+    with pytest.raises(ByheartError, match="gap must be a number of nats from 1e-15"):
+        encoder(from_rows([(["a"], "x"), (["b"], "y")]), gap=gap)
+    assert (SMALLEST_GAP, LARGEST_GAP) == (compiling.SMALLEST_GAP, compiling.LARGEST_GAP)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([([[0.5, 1.0], [2.0, 3.0]], 1), ([[1.5, 1.0]], 2)], "words or integers"),
+        ([(["a", "b"], ["x", "y"]), (["b"], ["y"])], "every token has a label"),
+    ],
+)
+def test_data_without_distributions(rows, message):
+    with pytest.raises(AssumptionError, match=message):
+        encoder(from_rows(rows))
 
 
 # --- refusals and headers

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from byheart.encoders import circle, equation_6, look_up, optimal
 from byheart.encoders.encoder import divergences, merged
 from byheart.encoders.look_up import entropies
-from byheart.encoders.objective import Objective
+from byheart.encoders.optimal import Objective
 
 GAP = 1e-9
 quick = settings(max_examples=50, deadline=None)

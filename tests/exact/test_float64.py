@@ -218,7 +218,7 @@ def test_items_are_looked_at_one_by_one():
     batch = Batch(vectors, np.array([0, 1]), np.array([0, 1, 2]))
     assert float64.prove(network, batch).tolist() == [2.0**60 + 2.0**58, 4.0]
     mixed = Batch(np.array([[2.0**60, 1.0]]), np.array([0]), np.array([0, 1]))
-    with pytest.raises(ByheartError, match="layer 0, weight, row 0"):
+    with pytest.raises(ByheartError, match="Layer 0, weight, row 0"):
         float64.prove(network, mixed)
 
 
@@ -245,12 +245,12 @@ def test_what_has_no_float64_form_is_refused():
     with pytest.raises(ByheartError, match="power of two"):
         float64.evaluate(three, batch)
     long, batch = one_sum([2**53 + 1], [1.0])
-    with pytest.raises(ByheartError, match="no double"):
+    with pytest.raises(ByheartError, match="not a double"):
         float64.evaluate(long, batch)
-    with pytest.raises(ByheartError, match="no double"):
+    with pytest.raises(ByheartError, match="not a double"):
         float64.float_tensors(long)
     beyond = Batch(np.array([[2**53 + 1]]), np.array([0]), np.array([0, 1]))
-    with pytest.raises(ByheartError, match="no double"):
+    with pytest.raises(ByheartError, match="not a double"):
         float64.evaluate(network, beyond)
 
 
@@ -262,7 +262,7 @@ def test_differences():
     assert sentence.startswith("sequence 1: the output is 4, in float64 5")
     network, batch = one_sum([1, 1], [2.0**60, 3.0])
     (sentence,) = float64.differences(network, batch, np.array([2**60 + 3]))
-    assert sentence.startswith("layer 0, weight, row 0")
+    assert sentence.startswith("Layer 0, weight, row 0")
 
 
 def test_no_sequence_has_no_output():

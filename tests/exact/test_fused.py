@@ -241,7 +241,7 @@ def test_a_compiled_network_is_fused(memorised):
     seen = columns(net.input, batch)
     inputs, exponent = limbs._integers(seen.vectors), seen.exponent
     for runner in map(limbs._Runner, (token, sequence)):
-        program = runner._program(exponent, True)
+        program = translate(runner.stack, exponent, True)
         numbers, integers = program.memory(32)
         result = np.empty((len(inputs), program.outputs, 32), dtype=np.uint64)
         assert kernels.run(numbers, integers, inputs, program.base, result)

@@ -2,27 +2,12 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.gadgets.bit_reading import Tape, answer, search
 from byheart.gadgets.relu_layers import Step, relu_layers, row
-
-fraction = cache(lambda value: value.fraction)
-
-
-def run(layers, column):
-    for layer in layers:
-        assert layer.weight.columns == len(column) and layer.bias.rows == layer.weight.rows
-        result = [Fraction(0)] * layer.weight.rows
-        for place, source, value in layer.weight.entries:
-            result[place] += fraction(value) * column[source]
-        for place, _, value in layer.bias.entries:
-            result[place] += fraction(value)
-        column = [max(Fraction(0), x) for x in result]
-    return column
 
 
 def bits(number, first, last, length):
@@ -39,7 +24,7 @@ def searching(items, rho, c):
     return relu_layers(["x", "w", "u"], steps)
 
 
-def found(x, keys, labels, rho, c):
+def found(run, x, keys, labels, rho, c):
     (y,) = run(searching(len(keys), rho, c), [x, packed(labels, c), packed(keys, rho)])
     return y
 
@@ -55,7 +40,7 @@ def tables(draw):
 
 @settings(deadline=None)
 @given(st.integers(1, 6), st.integers(1, 6), st.data())
-def test_every_item_is_read(items, width, data):
+def test_every_item_is_read(run, items, width, data):
     """Lemma G.4, i = j (width 1) included: D6."""
     number = data.draw(st.integers(0, (1 << items * width) - 1))
     tape = Tape("u", items, width)
@@ -89,20 +74,20 @@ def test_no_weight_is_longer_than_the_lemma_says(items, width):
 
 @settings(deadline=None, max_examples=40)
 @given(tables(), st.fractions(0, Fraction(999, 1000)))
-def test_the_label_of_the_key(table, share):
+def test_the_label_of_the_key(run, table, share):
     """Eq. (153) with c in place of rho (D2)."""
     keys, labels, rho, c = table
     for key, label in zip(keys, labels, strict=True):
-        assert found(key + share, keys, labels, rho, c) == label
+        assert found(run, key + share, keys, labels, rho, c) == label
 
 
 @settings(deadline=None)
 @given(tables(), st.fractions(0, 1 << 10))
-def test_nothing_elsewhere(table, x):
+def test_nothing_elsewhere(run, table, x):
     """Eq. (154)."""
     keys, labels, rho, c = table
     if all(abs(x - Fraction(1, 2) - key) > 1 for key in keys):
-        assert found(x, keys, labels, rho, c) == 0
+        assert found(run, x, keys, labels, rho, c) == 0
 
 
 @settings(deadline=None, max_examples=30)
@@ -117,19 +102,19 @@ def test_depth_and_width(items, rho, c):
     assert longest == max(items * max(rho, c) + 2, c + 3)
 
 
-def test_rho_and_c_are_not_to_be_mixed_up():
+def test_rho_and_c_are_not_to_be_mixed_up(run):
     """D2: (153) reads bits rho j + 1, ..., rho (j + 1) of w, which has c n of them only."""
     keys, labels, rho, c = [2, 9, 30], [3, 1, 2], 5, 2
     w = packed(labels, c)
     for j, (key, label) in enumerate(zip(keys, labels, strict=True)):
-        assert found(key, keys, labels, rho, c) == label == bits(w, c * j + 1, c * (j + 1), 6)
+        assert found(run, key, keys, labels, rho, c) == label == bits(w, c * j + 1, c * (j + 1), 6)
     paper = [bits(w, rho * j + 1, rho * (j + 1), 6) for j in range(3)]
     assert paper != labels
     # Lemma C.1 says rho = log C, c = log R: then keys are cut
     assert [bits(packed(keys, rho), c * j + 1, c * (j + 1), 15) for j in range(3)] != keys
 
 
-def test_the_found_label_needs_a_lane_of_its_own():
+def test_the_found_label_needs_a_lane_of_its_own(run):
     """D3: H maps to five lanes and G outputs the fifth; but those do not depend on x at all."""
     keys, labels, rho, c = [2, 9], [1, 2], 4, 2
     layers = searching(2, rho, c)
@@ -139,13 +124,13 @@ def test_the_found_label_needs_a_lane_of_its_own():
     assert [run(layers[-1:], end) for end in ends] == [[1], [2]]
 
 
-def test_keys_2_apart_cannot_match_twice():
+def test_keys_2_apart_cannot_match_twice(run):
     """Two keys 1 apart both hold x = 10: the answers add up."""
-    assert found(Fraction(10), [9, 10], [1, 2], 4, 2) == 3
-    assert found(Fraction(10), [8, 10], [1, 2], 4, 2) == 2
+    assert found(run, Fraction(10), [9, 10], [1, 2], 4, 2) == 3
+    assert found(run, Fraction(10), [8, 10], [1, 2], 4, 2) == 2
 
 
-def test_a_changed_weight_is_noticed():
+def test_a_changed_weight_is_noticed(run):
     """Most are; the others are weights of lanes that are 0 or not needed any more."""
     keys, labels, rho, c = [2, 9], [1, 2], 4, 2
     layers = searching(2, rho, c)

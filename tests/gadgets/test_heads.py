@@ -44,9 +44,13 @@ def test_by_hand():
 
 @settings(max_examples=25, deadline=None)
 @given(
-    vocabulary=st.integers(2, 5), length=st.integers(1, 4), dimension=st.integers(1, 4),
-    heads=st.integers(1, 5), size=st.integers(1, 4), seed=st.integers(0, 99),
-)  # fmt: skip
+    vocabulary=st.integers(2, 5),
+    length=st.integers(1, 4),
+    dimension=st.integers(1, 4),
+    heads=st.integers(1, 5),
+    size=st.integers(1, 4),
+    seed=st.integers(0, 99),
+)
 def test_features_are_what_the_decoder_hears(vocabulary, length, dimension, heads, size, seed):
     """Two implementations: by blocks of matrix products, and the evaluator."""
     random = np.random.default_rng(seed)

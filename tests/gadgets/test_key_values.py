@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -11,20 +10,6 @@ from hypothesis import strategies as st
 from byheart.gadgets.key_values import group_size, lookup, split_lookup, table
 from byheart.gadgets.relu_layers import relu_layers
 from byheart.theory.kajitsuka2025.sizes import lookup_size
-
-fraction = cache(lambda value: value.fraction)
-
-
-def run(layers, column):
-    for layer in layers:
-        assert layer.weight.columns == len(column) and layer.bias.rows == layer.weight.rows
-        result = [Fraction(0)] * layer.weight.rows
-        for place, source, value in layer.weight.entries:
-            result[place] += fraction(value) * column[source]
-        for place, _, value in layer.bias.entries:
-            result[place] += fraction(value)
-        column = [max(Fraction(0), x) for x in result]
-    return column
 
 
 def nonzero(layers):
@@ -49,7 +34,7 @@ def cases(draw, most=12):
 
 @settings(deadline=None, max_examples=40)
 @given(cases())
-def test_lemma_c1(case):
+def test_lemma_c1(run, case):
     known, labels, held = case
     layers = relu_layers(["x"], lookup("x", held, "y"))
     assert [run(layers, [x]) for x in known] == [[y] for y in labels]
@@ -57,7 +42,7 @@ def test_lemma_c1(case):
 
 @settings(deadline=None, max_examples=40)
 @given(cases(8))
-def test_carried_and_zero_lanes(case):
+def test_carried_and_zero_lanes(run, case):
     known, labels, held = case
     layers = relu_layers(["x"], lookup("x", held, "phi", {"F": "x"}, ["sum"]))
     assert [run(layers, [x]) for x in known] == [
@@ -80,7 +65,7 @@ def test_size(items, key_bits, label_bits, carried):
     assert size.dense == sum(t.rows * t.columns for x in layers for t in x.tensors.values())
 
 
-def test_groups_without_a_member_are_dropped():
+def test_groups_without_a_member_are_dropped(run):
     """D5: with m = round(sqrt(N log N)) groups of k = ceil(N / m), some j has (j-1) k + 1 > N."""
     groups = {n: max(1, round(math.sqrt(n * math.log2(max(n, 2))))) for n in range(1, 60)}
     empty = [n for n, m in groups.items() if (m - 1) * -(-n // m) + 1 > n]
@@ -93,7 +78,7 @@ def test_groups_without_a_member_are_dropped():
     assert -(-n // group_size(n)) < groups[n]
 
 
-def test_labels_need_the_bits_of_c_itself():
+def test_labels_need_the_bits_of_c_itself(run):
     """D4: labels 1, 2 do not fit into log2(2) = 1 bit."""
     with pytest.raises(AssertionError):
         table([2, 4], [1, 2], 3, 1)
@@ -110,7 +95,7 @@ def test_keys_start_at_2():
 
 @settings(deadline=None, max_examples=30)
 @given(cases(6), st.integers(1, 4), st.integers(1, 4))
-def test_lemma_f1(case, size, points):
+def test_lemma_f1(run, case, size, points):
     """Every part re-emits x (limited_bits, D3), and none changes what another one found."""
     known, labels, held = case
     steps = list(split_lookup("x", held, "r", size, points))

@@ -38,10 +38,15 @@ def test_by_hand():
 
 
 @given(
-    st.lists(st.tuples(st.lists(st.sampled_from("abcd"), min_size=1, max_size=3),
-                       st.sampled_from("abcdefg")), min_size=1, max_size=30),
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from("abcd"), min_size=1, max_size=3), st.sampled_from("abcdefg")
+        ),
+        min_size=1,
+        max_size=30,
+    ),
     st.floats(-14, 0.5),
-)  # fmt: skip
+)
 def test_the_gap_is_kept_and_nearly_used(rows, exponent):
     gap = 10**exponent
     found, logits = wanted_of([*rows, (["a"], "z")], gap)

@@ -49,8 +49,10 @@ def test_it_gives_the_logits(steps, seed):
         point = Fraction(x[i]) + Fraction(rest[i])
         # an output weight's own rounding at the step that it makes, at most 40 * 1e7 times 2^-53
         assert exact(neurons, point) == pytest.approx(wanted[i], abs=1e-6)
-        arguments = [float(point * Fraction(w) + Fraction(b))
-                     for w, b in zip(neurons.slope, neurons.bias, strict=True)]  # fmt: skip
+        arguments = [
+            float(point * Fraction(w) + Fraction(b))
+            for w, b in zip(neurons.slope, neurons.bias, strict=True)
+        ]
         assert (np.abs(arguments) > 8.9).all()
 
 

@@ -1,7 +1,6 @@
 """Named lanes become rows and columns; what is not carried is lost."""
 
 from fractions import Fraction
-from functools import cache
 
 import pytest
 from hypothesis import given
@@ -10,22 +9,8 @@ from hypothesis import strategies as st
 from byheart.exact.network import Dyadic, dyadic
 from byheart.gadgets.relu_layers import Step, carry, power, relu_layers, row
 
-fraction = cache(lambda value: value.fraction)
 
-
-def run(layers, column):
-    for layer in layers:
-        assert layer.weight.columns == len(column) and layer.bias.rows == layer.weight.rows
-        result = [Fraction(0)] * layer.weight.rows
-        for place, source, value in layer.weight.entries:
-            result[place] += fraction(value) * column[source]
-        for place, _, value in layer.bias.entries:
-            result[place] += fraction(value)
-        column = [max(Fraction(0), x) for x in result]
-    return column
-
-
-def test_by_hand():
+def test_by_hand(run):
     steps = [
         Step("a", (row("y", {"z": -2, "x": 1}, Fraction(1, 2)), *carry("x"))),
         Step("b", (row("nothing"), row("sum", {"x": 1, "y": 1}))),
@@ -57,7 +42,7 @@ def test_equal_layers_are_one_object():
 
 
 @given(st.fractions())
-def test_only_numbers_from_0_are_carried(x):
+def test_only_numbers_from_0_are_carried(run, x):
     """bit_extraction, D8: a layer without skip connection carries relu(x)."""
     assert (run(relu_layers(["x"], [Step("", carry("x"))]), [x]) == [x]) == (x >= 0)
 

@@ -1,7 +1,6 @@
 """Lemmas G.2 and G.3: numbers are added inside the interval, and nowhere else."""
 
 from fractions import Fraction
-from functools import cache
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,22 +12,7 @@ sizes = st.one_of(st.integers(2, 30), st.integers(2, 1 << 100))
 numbers = st.integers(1, 1 << 100)
 
 
-fraction = cache(lambda value: value.fraction)
-
-
-def run(layers, column):
-    for layer in layers:
-        assert layer.weight.columns == len(column) and layer.bias.rows == layer.weight.rows
-        result = [Fraction(0)] * layer.weight.rows
-        for place, source, value in layer.weight.entries:
-            result[place] += fraction(value) * column[source]
-        for place, _, value in layer.bias.entries:
-            result[place] += fraction(value)
-        column = [max(Fraction(0), x) for x in result]
-    return column
-
-
-def selected(x, first, last, labels, keys, before=(0, 0)):
+def selected(run, x, first, last, labels, keys, before=(0, 0)):
     steps = select("x", first, last, {"labels": labels, "keys": keys}, ["F"])
     layers = relu_layers(["F", "x", "labels", "keys"], steps)
     assert len(layers) == 3
@@ -39,31 +23,36 @@ def selected(x, first, last, labels, keys, before=(0, 0)):
 
 @settings(deadline=None)
 @given(sizes, st.integers(0, 100), numbers, numbers, st.fractions(0, 1), numbers, numbers)
-def test_inside_and_outside(first, more, labels, keys, share, a, b):
+def test_inside_and_outside(run, first, more, labels, keys, share, a, b):
     last = first + more
     inside = first + share * (last + 1 - first)
-    assert selected(inside, first, last, labels, keys, (a, b)) == [7, inside, a + labels, b + keys]
+    assert selected(run, inside, first, last, labels, keys, (a, b)) == [
+        7,
+        inside,
+        a + labels,
+        b + keys,
+    ]
     below = (first - Fraction(1, 2)) * share
     above = last + Fraction(3, 2) + share * 1000
     for x in (below, above):
-        assert selected(x, first, last, labels, keys, (a, b)) == [7, x, a, b]
+        assert selected(run, x, first, last, labels, keys, (a, b)) == [7, x, a, b]
 
 
 @settings(deadline=None)
 @given(sizes, st.integers(1, 1000), st.fractions(0, Fraction(499, 1000)))
-def test_between_it_is_neither(first, number, share):
+def test_between_it_is_neither(run, first, number, share):
     """bit_extraction, D11: on a gap of length 1/2 the selector is neither 0 nor 1."""
     x = first - Fraction(1, 2) + share
-    found = selected(x, first, first, number, number)[2]
+    found = selected(run, x, first, first, number, number)[2]
     assert found == number * 2 * share
     assert share == 0 or 0 < found < number
 
 
 @settings(deadline=None)
 @given(sizes, st.fractions(0, Fraction(999, 1000)), st.fractions(2, 9))
-def test_keys_2_apart_fall_outside(key, share, distance):
+def test_keys_2_apart_fall_outside(run, key, share, distance):
     """Floors are stored; a key 2 away from the group's ends is never in a gap."""
     x = key + share
     for other in (x - distance, x + distance):
         if other >= 0:
-            assert selected(other, key, key, 1, 1)[2:] == [0, 0]
+            assert selected(run, other, key, key, 1, 1)[2:] == [0, 0]

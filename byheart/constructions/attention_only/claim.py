@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ... import encoders
 from ...data.targets import Floats, Targets
 from ...encoders.encoder import Encoder, blocks, divergences
-from ...encoders.sweep import padded
 from ...errors import AssumptionError
 from ...softmax import doubles as softmax
 from ...softmax.decoder import Decoder, Shape
@@ -68,7 +67,7 @@ def encoder_of(targets: Targets, dimension: int, options: AttentionDecoder, gap:
     found = make[options.encoder](targets, dimension, SHARE * gap, seed)
     if found.embeddings.shape[1] == dimension:
         return found
-    return padded(found, dimension)  # the optimiser stops at the targets' rank
+    return found.padded(dimension)  # the optimiser stops at the targets' rank
 
 
 def margins(unembedding: Floats, embeddings: Floats, targets: Targets) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ByheartError
-from ..batch import Batch, Columns, columns
+from ..batch import Batch, columns
 from ..network import FeedForward, Linear, Matrix, Network, Relu, UniformAttention
 from .spans import (
     DIGITS,
@@ -39,12 +39,12 @@ def prove(network: Network, batch: Batch) -> Floats:
 def differences(network: Network, batch: Batch, outputs: NDArray) -> tuple[str, ...]:
     """Where double arithmetic may round, or gives other outputs; nothing if it is proved exact."""
     try:
-        found = prove(network, batch)
+        doubles = prove(network, batch)
     except ByheartError as error:
         return (str(error),)
-    unlike = np.flatnonzero(found != np.array(outputs.tolist(), dtype=np.float64))
+    unlike = np.flatnonzero(doubles != np.array(outputs.tolist(), dtype=np.float64))
     return tuple(
-        f"sequence {i + 1}: the output is {outputs[i]}, in float64 {found[i]}"
+        f"sequence {i + 1}: the output is {outputs[i]}, in float64 {doubles[i]}"
         for i in unlike[:10].tolist()
     )
 
@@ -62,42 +62,42 @@ def float_tensors(network: Network) -> dict[str, Floats]:
 
 
 def _run(network: Network, batch: Batch, proved: bool) -> Floats:
-    _check_kinds(network)
+    for layer in network.layers:
+        if not isinstance(layer, Linear | Relu | FeedForward | UniformAttention):
+            raise ByheartError(f"A layer of the kind {layer.kind} has no float64 form.")
+    length, meetings = network.input.columns, network.attentions
+    if meetings and length & (length - 1):
+        raise ByheartError(f"The mean of {length} columns is not exact: not a power of two.")
+    if network.every or network.input.padding is None:
+        raise ByheartError("A float64 network gives one answer per padded sequence.")
     if not len(batch):
         return np.zeros(0)
     seen = columns(network.input, batch)
-    vectors = _met(seen)
-    stream = {i: _input(vectors[:, i], seen.exponent) for i in range(vectors.shape[1])}
-    size = len(vectors)
-    first = network.attentions[0] if network.attentions else len(network.layers)
-    for index in range(first):
-        stream = _apply(network, index, stream, size, None, proved)
-    answers = [
-        _sequences(network, stream, rows, first, part.start, proved)
-        for part, rows in seen.indices(CHUNK)
-    ]
-    return np.concatenate(answers)
-
-
-def _met(seen: Columns) -> NDArray:
-    """The columns, with one that occurs in place of those that do not (mostly the padding)."""
     used = np.zeros(len(seen.vectors), dtype=bool)
-    for _, rows in seen.indices(CHUNK):
-        used[rows.ravel()] = True
+    for _, index in seen.indices(CHUNK):
+        used[index.ravel()] = True
     vectors = seen.vectors.copy()
-    vectors[~used] = vectors[np.argmax(used)]
-    return vectors
-
-
-def _check_kinds(network: Network) -> None:
-    for layer in network.layers:
-        if not isinstance(layer, Linear | Relu | FeedForward | UniformAttention):
-            raise ByheartError(f"a layer of the kind {layer.kind} has no float64 form")
-    length = network.input.columns
-    if network.attentions and length & (length - 1):
-        raise ByheartError(f"the mean of {length} columns is not exact: not a power of two")
-    if network.every or network.input.padding is None:
-        raise ByheartError("float64 networks give one answer to a padded sequence")
+    vectors[~used] = vectors[np.argmax(used)]  # mostly the padding: a column that does not occur
+    stream = {i: _input(vectors[:, i], seen.exponent) for i in range(vectors.shape[1])}
+    first, last = (meetings[0], meetings[-1]) if meetings else (len(network.layers), -1)
+    for number in range(first):
+        stream = _apply(network, number, stream, len(vectors), None, proved)
+    outputs = []
+    for part, index in seen.indices(CHUNK):
+        lanes, count = stream, len(index)
+        if not meetings:
+            lanes = _take(stream, index[:, -1])
+        for number in range(first, len(network.layers)):
+            layer = network.layers[number]
+            if isinstance(layer, UniformAttention):
+                keep = index if number < last else index[:, -1:]
+                lanes = _attend(layer, number, lanes, index, keep, proved)
+                index = np.arange(keep.size).reshape(keep.shape)
+            else:
+                start = part.start if number > last else None
+                lanes = _apply(network, number, lanes, index.size, start, proved)
+        outputs.append(lanes[0].values if 0 in lanes else np.zeros(count))
+    return np.concatenate(outputs)
 
 
 def _input(integers: NDArray, exponent: int) -> Lane:
@@ -113,31 +113,11 @@ def _input(integers: NDArray, exponent: int) -> Lane:
         try:
             values = np.array([float(x) for x in fractions])
         except OverflowError:
-            raise ByheartError("a coordinate of a token is beyond the range of doubles") from None
+            raise ByheartError("A coordinate of a token is beyond the range of doubles.") from None
         exact = all(Fraction(x) == y for x, y in zip(values.tolist(), fractions, strict=True))
     if not exact:
-        raise ByheartError("a coordinate of a token is no double")
+        raise ByheartError("A coordinate of a token is not a double.")
     return observed(values)
-
-
-def _sequences(
-    network: Network, stream: Stream, index: NDArray, first: int, start: int, proved: bool
-) -> Floats:
-    """The rest of the network for the sequences whose columns are the rows of `index`."""
-    count = len(index)
-    last = network.attentions[-1] if network.attentions else -1
-    if last < 0:
-        stream = _take(stream, index[:, -1])
-    for number in range(first, len(network.layers)):
-        layer = network.layers[number]
-        if isinstance(layer, UniformAttention):
-            keep = index if number < last else index[:, -1:]
-            stream = _attend(network, number, stream, index, keep, proved)
-            index = np.arange(keep.size).reshape(keep.shape)
-        else:
-            whole = start if number > last else None
-            stream = _apply(network, number, stream, index.size, whole, proved)
-    return stream[0].values if 0 in stream else np.zeros(count)
 
 
 def _take(stream: Stream, index: NDArray) -> Stream:
@@ -174,32 +154,32 @@ def _relu(stream: Stream) -> Stream:
 
 
 def _attend(
-    network: Network, number: int, stream: Stream, index: NDArray, keep: NDArray, proved: bool
+    layer: UniformAttention,
+    number: int,
+    stream: Stream,
+    index: NDArray,
+    keep: NDArray,
+    proved: bool,
 ) -> Stream:
-    """h + W_O W_V mean for the columns in `keep`, one row a sequence."""
-    layer = network.layers[number]
-    assert isinstance(layer, UniformAttention)
+    """h + W_O W_V mean for the columns in `keep`, which has one row per sequence."""
     count, length = index.shape
+
+    def place(tensor: str, row: int) -> Place | None:
+        return Place(number, tensor, row, None) if proved else None
+
     means = {}
     for lane, x in stream.items():
-        place = Place(number, "sum of columns", lane, None) if proved else None
         columns = [(1.0, 0, x._replace(values=x.values[index[:, i]])) for i in range(length)]
-        values, grid, most = added(columns, 0.0, NOWHERE, count, place)
+        values, grid, most = added(columns, 0.0, NOWHERE, count, place("sum of columns", lane))
         means[lane] = Lane(values / length, grid - length.bit_length() + 1, most / length)
     heads = {
-        row: weighted(terms, None, means, None, count, _place(number, "W_V", row, proved))
+        row: weighted(terms, None, means, None, count, place("W_V", row))
         for row, terms in layer.W_V.by_row.items()
     }
     spread = _take(heads, np.repeat(np.arange(count), keep.shape[1]))
     kept = _take(stream, keep.ravel())
     new = {
-        row: weighted(
-            terms, None, spread, kept.get(row), keep.size, _place(number, "W_O", row, proved)
-        )
+        row: weighted(terms, None, spread, kept.get(row), keep.size, place("W_O", row))
         for row, terms in layer.W_O.by_row.items()
     }
     return kept | new
-
-
-def _place(layer: int, tensor: str, row: int, proved: bool) -> Place | None:
-    return Place(layer, tensor, row, None) if proved else None

@@ -29,7 +29,7 @@ NOWHERE = 1 << 20  # the grid of a lane that is 0
 
 
 class Lane(NamedTuple):
-    """One number an item, all of them multiples of 2**grid and at most `most`."""
+    """One number per item, all of them multiples of 2**grid and at most `most`."""
 
     values: Floats
     grid: int
@@ -51,21 +51,21 @@ class Place:
     def refuse(self, item: int) -> ByheartError:
         whose = "a column" if self.first is None else f"sequence {self.first + item + 1}"
         return ByheartError(
-            f"layer {self.layer}, {self.tensor}, row {self.row}: for {whose} the sum needs more "
-            f"than {DIGITS} bits, so double arithmetic may round it"
+            f"Layer {self.layer}, {self.tensor}, row {self.row}: for {whose} the sum needs more "
+            f"than {DIGITS} bits, so double arithmetic may round it."
         )
 
 
 def double(value: Dyadic) -> float:
-    """The weight as a double; ByheartError if it is none, or near the ends of their range."""
+    """The weight as a double; ByheartError if it is not one, or near the ends of their range."""
     top = value.digits + value.exponent
     if value.digits > DIGITS or (value.mantissa and not -RANGE <= value.exponent <= top <= RANGE):
-        raise ByheartError(f"a weight of {value.digits} binary digits is no double")
+        raise ByheartError(f"A weight of {value.digits} binary digits is not a double.")
     return math.ldexp(value.mantissa, value.exponent)
 
 
 def observed(values: Floats) -> Lane:
-    """A lane with the best grid there is."""
+    """A lane with the coarsest grid that holds its values."""
     return Lane(values, int(_lowest(values).min(initial=NOWHERE)), largest(values))
 
 
@@ -93,14 +93,14 @@ def weighted(
     place: Place | None,
 ) -> Lane:
     """The weighted sum of lanes, a constant and the lane that is skipped to."""
-    found: list[Term] = [
+    present: list[Term] = [
         (double(weight), weight.exponent, source[lane]) for lane, weight in terms if lane in source
     ]
     if skip is not None:
-        found.append((1.0, 0, skip))
+        present.append((1.0, 0, skip))
     if constant is None:
-        return added(found, 0.0, NOWHERE, size, place)
-    return added(found, double(constant), constant.exponent, size, place)
+        return added(present, 0.0, NOWHERE, size, place)
+    return added(present, double(constant), constant.exponent, size, place)
 
 
 def added(terms: list[Term], constant: float, lowest: int, size: int, place: Place | None) -> Lane:
@@ -111,18 +111,12 @@ def added(terms: list[Term], constant: float, lowest: int, size: int, place: Pla
     with np.errstate(over="ignore", invalid="ignore"):
         for weight, _, lane in terms:
             values += lane.values if weight == 1 else weight * lane.values
-    if place is None or bound == 0 or (_in_range(grid, bound) and bound < _limit(grid)):
+    in_range = grid >= -RANGE and bound < math.ldexp(1, RANGE)
+    short = in_range and bound < math.ldexp(1, min(grid + DIGITS, RANGE))
+    if place is None or bound == 0 or short:
         return Lane(values, grid, largest(values))
     _check_items(terms, constant, lowest, size, place)
     return observed(values)
-
-
-def _in_range(grid: int, bound: float) -> bool:
-    return grid >= -RANGE and bound < math.ldexp(1, RANGE)
-
-
-def _limit(grid: int) -> float:
-    return math.ldexp(1, min(grid + DIGITS, RANGE))
 
 
 def _check_items(terms: list[Term], constant: float, lowest: int, size: int, place: Place) -> None:

@@ -2,12 +2,7 @@
 
 A number is two's complement in a frame of L limbs: limbs low..high - 1 are stored, limbs below are
 0, limbs from `high` on repeat the sign (0 or all ones). The top stored limb differs from the sign
-and the lowest one from 0, so 0 is (0, 0, 0).
-
-All memory is two arrays:
-M  uint64  L limbs for each slot, then the limbs of constants and weights
-I  int64   the header (names below), then (low, high, negative) of each slot, then the tables of
-           the program
+and the lowest one from 0, so 0 is (0, 0, 0). The package's docstring draws the arrays M and I.
 """
 
 import numpy as np
@@ -33,7 +28,7 @@ from numba import njit, uint64
     EXTRAS,  # lists of the fused operations
     LIMBS,  # where constants begin in M
     LOWEST,  # the limbs that the outputs of all rows need: from ...
-    HIGHEST,  # ... up to, but without, this one
+    HIGHEST,  # ... up to this one, exclusive
     SINGLES,  # how often a run of blocks had to be done one by one
     STATE,
 ) = range(22)
@@ -302,7 +297,7 @@ def extended(numbers, place, lane, i):
 
 @compiled
 def attend(numbers, index, keep, out):
-    """What a stack after an attention layer reads, for the last `keep` columns of every sequence.
+    """The input of a stack after an attention layer: the last `keep` columns of every sequence.
 
     out [sequences * keep, 2 lanes, limbs + 1] receives the column's own lanes and then the sums of
     the lanes over all columns of the sequence.

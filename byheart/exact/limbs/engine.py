@@ -1,4 +1,4 @@
-"""The fast evaluator: the same networks as evaluate.exact, on 64-bit limbs in compiled kernels.
+"""The fast evaluator: the same networks as the reference, on 64-bit limbs in compiled kernels.
 
 A network is translated into a Program (program.py): plain arrays that a kernel (kernels.py)
 interprets, one input row at a time. Every shortcut (shortcuts.py) is derived from the weights when
@@ -78,11 +78,16 @@ def evaluate(
             parts.append(part)
             if progress:
                 progress(count)
-    return _outputs(parts)
+    outputs = _stack_up(parts)
+    if outputs.base == 0 and outputs.limbs.shape[2] == 1:
+        return outputs.limbs[:, 0, 0].view(np.int64)
+    unit = Fraction(2) ** (64 * outputs.base)
+    rows = (row.tobytes() for row in outputs.limbs[:, 0])
+    return [int.from_bytes(row, "little", signed=True) * unit for row in rows]
 
 
 def _inputs(layer: Layer, seen: Columns) -> tuple[Limbs, int]:
-    """What the first stack reads of every distinct column, and its exponent.
+    """The first stack's input for every distinct column, and its exponent.
 
     The coordinates or, after an embedding matrix, the lanes that it gives.
     """
@@ -100,7 +105,7 @@ def _inputs(layer: Layer, seen: Columns) -> tuple[Limbs, int]:
 
 
 def _even(rows: int) -> int:
-    """The size of equal chunks, as many for each thread: at most CHUNK rows."""
+    """The size of equal chunks, equally many per thread: at most CHUNK rows."""
     threads = os.cpu_count() or 1
     pieces = threads * max(1, -(-rows // (threads * CHUNK)))
     return max(1, -(-rows // pieces))
@@ -111,28 +116,23 @@ def _sequences(
 ) -> Numbers:
     """One chunk of sequences through the layers where columns meet and the stacks after them."""
     if not runners:
-        asked = index if every else index[:, -1:]
-        return Numbers(tokens.limbs[asked.ravel()], tokens.base)
+        wanted = index if every else index[:, -1:]
+        return Numbers(tokens.limbs[wanted.ravel()], tokens.base)
     numbers = tokens
     for runner in runners:
         keep = 1 if runner is runners[-1] and not every else index.shape[1]
         _, lanes, size = numbers.limbs.shape
         joined = np.empty((len(index) * keep, 2 * lanes, size + 1), dtype=np.uint64)
         if isinstance(runner.stack.mixing, SparseAttention):
-            lists = _lists(runner.stack.mixing, index.shape[1])
-            connect(numbers.limbs, index, keep, *lists, joined)
+            pairs = np.array(runner.stack.mixing.connections, dtype=np.int64).reshape(-1, 2)
+            starts = np.searchsorted(pairs[:, 0], np.arange(index.shape[1] + 1))
+            sources = np.ascontiguousarray(pairs[:, 1])
+            connect(numbers.limbs, index, keep, starts, sources, joined)
         else:
             attend(numbers.limbs, index, keep, joined)
         numbers = runner.run(joined, 64 * numbers.base)
         index = np.arange(len(joined)).reshape(len(index), keep)
     return numbers
-
-
-def _lists(layer: SparseAttention, columns: int) -> tuple[NDArray, NDArray]:
-    """The sources of every column one after another, and where each column's begin."""
-    pairs = np.array(layer.connections, dtype=np.int64).reshape(-1, 2)
-    starts = np.searchsorted(pairs[:, 0], np.arange(columns + 1))
-    return starts, np.ascontiguousarray(pairs[:, 1])
 
 
 class _Runner:
@@ -147,28 +147,21 @@ class _Runner:
     def run(self, rows: Limbs, exponent: int) -> Numbers:
         for place in range(self.first, len(ATTEMPTS)):
             frame, guess = ATTEMPTS[place]
-            program = self._program(exponent, guess)
+            key = exponent, guess
+            with self.lock:
+                if key not in self.programs:
+                    self.programs[key] = translate(self.stack, exponent, guess)
+            program = self.programs[key]
             result = np.empty((len(rows), program.outputs, frame), dtype=np.uint64)
             numbers, integers = program.memory(frame)
             if kernels.run(numbers, integers, rows, program.base, result):
                 self.first = max(self.first, place)
-                low, high = integers[kernels.LOWEST], integers[kernels.HIGHEST]
-                return _trim(result, int(low), int(high), program.whole)
-        raise LimbsError("the network's numbers are too long for the limb kernels")
-
-    def _program(self, exponent: int, guess: bool) -> Program:
-        key = exponent, guess
-        with self.lock:
-            if key not in self.programs:
-                self.programs[key] = translate(self.stack, exponent, guess)
-            return self.programs[key]
-
-
-def _trim(limbs: Limbs, low: int, high: int, whole: int) -> Numbers:
-    """The limbs that the numbers need; of zeros, the whole one."""
-    if low >= high:
-        low, high = whole, whole + 1
-    return Numbers(np.ascontiguousarray(limbs[:, :, low:high]), low - whole)
+                low, high = int(integers[kernels.LOWEST]), int(integers[kernels.HIGHEST])
+                if low >= high:  # all outputs are 0
+                    low, high = program.whole, program.whole + 1
+                limbs = np.ascontiguousarray(result[:, :, low:high])
+                return Numbers(limbs, low - program.whole)
+        raise LimbsError("The network's numbers are too long for the limb kernels.")
 
 
 def _stack_up(parts: Sequence[Numbers]) -> Numbers:
@@ -195,13 +188,3 @@ def _integers(vectors: NDArray) -> Limbs:
     size = max(int(x).bit_length() for x in vectors.ravel()) // 64 + 1
     data = b"".join(int(x).to_bytes(8 * size, "little", signed=True) for x in vectors.ravel())
     return np.frombuffer(data, dtype="<u8").reshape(*vectors.shape, size).copy()
-
-
-def _outputs(parts: Sequence[Numbers]) -> list[Fraction] | NDArray[np.int64]:
-    numbers = _stack_up(parts)
-    if numbers.base == 0 and numbers.limbs.shape[2] == 1:
-        return numbers.limbs[:, 0, 0].view(np.int64)
-    unit = Fraction(2) ** (64 * numbers.base)
-    return [
-        int.from_bytes(row.tobytes(), "little", signed=True) * unit for row in numbers.limbs[:, 0]
-    ]

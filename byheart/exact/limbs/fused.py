@@ -135,7 +135,7 @@ def _signed_rests(M, I, first, last, size, found, rests):
 
 @inlined
 def _effects(M, I, op, first):
-    """What the folds that fired do to lanes that are still 0; see runs.Folds."""
+    """The effects of the folds that fired on lanes that are still 0; see runs.Folds."""
     row = I[EXTRAS] + I[op + 9]
     for _ in range(I[op + 10]):
         I[STATE + 3 * I[row] + 2] |= 1 if M[first + I[row + 1]] else 0

@@ -5,9 +5,7 @@ from numba import uint64
 from .arithmetic import (
     ADDS,
     BOUNDS,
-    CONSTS,
     DIGITS,
-    EXTRAS,
     FIRST_OUTPUT,
     FRAME,
     GUESS,
@@ -41,36 +39,13 @@ from .fused import DONE, GIVE_UP, SINGLY, fold_run, gather, powers, shifts, smal
 # FOLDS and on: fused.py
 GENERAL, RELU, STEP, TABLE, LINEAR, FOLDS, POWERS, SHIFTS, GATHER = range(9)
 OPERATION = 13  # numbers of an operation
-SIZES = {
-    OPS: OPERATION,
-    UNITS: 6,
-    TERMS: 2,
-    WRITES: 3,
-    ADDS: 2,
-    WEIGHTS: 5,
-    DIGITS: 2,
-    CONSTS: 4,
-    BOUNDS: 1,
-    EXTRAS: 1,
-}
-
-
-@inlined
-def _outweighed(I, a, b):
-    """Whether a + b < 0 at a glance: one is negative and a limb longer than the other, positive."""
-    a, b = STATE + 3 * a, STATE + 3 * b
-    if I[a + 2] == I[b + 2]:
-        return False
-    if I[a + 2]:
-        a, b = b, a
-    return I[b + 1] - 1 > I[a + 1]
 
 
 @inlined
 def _closed(I, d):
     """Whether d is a gated lane that was closed: see shortcuts.gated_lanes.
 
-    A closed lane is (0, 0, 1), minus the unit of limb 0, which is no number's: limb 0 is spare.
+    A closed lane is (0, 0, 1), minus the unit of limb 0, which no number uses: limb 0 is spare.
     """
     state = STATE + 3 * d
     return I[I[BOUNDS] + d] >= 0 and I[state + 2] and I[state + 1] == 0
@@ -105,8 +80,15 @@ def _unit(M, I, unit):
     clear(I, slot)
     if guard >= 0 and not exceeds(M, I, I[I[TERMS] + 2 * first], guard):
         return True
-    if guard == -2 and _outweighed(I, I[I[TERMS] + 2 * first], I[I[TERMS] + 2 * first + 2]):
-        return True
+    if guard == -2:
+        # the sum of two slots is below 0 if one is negative and a limb longer than the other
+        a = STATE + 3 * I[I[TERMS] + 2 * first]
+        b = STATE + 3 * I[I[TERMS] + 2 * first + 2]
+        if I[a + 2] != I[b + 2]:
+            if I[a + 2]:
+                a, b = b, a
+            if I[b + 1] - 1 > I[a + 1]:
+                return True
     for t in range(first, I[unit + 1]):
         term = I[TERMS] + 2 * t
         if not add_multiple(M, I, slot, I[term], I[term + 1]):
@@ -119,67 +101,20 @@ def _unit(M, I, unit):
 
 
 @inlined
-def _add_all(M, I, first, last):
-    for a in range(first, last):
-        row = I[ADDS] + 2 * a
-        if not _closed(I, I[row]) and not add_const(M, I, I[row], I[row + 1]):
-            return False
-    return True
-
-
-@inlined
-def _feed_forward(M, I, op):
-    """The units and writes of any block: all units first."""
-    for u in range(I[op + 1], I[op + 2]):
-        unit = I[UNITS] + 6 * u
-        if not I[unit + 4] and not _unit(M, I, unit):  # a unit that is a lane itself needs no slot
-            return False
-    for w in range(I[op + 3], I[op + 4]):
-        write = I[WRITES] + 3 * w
-        if not _write(M, I, I[write], I[I[UNITS] + 6 * I[write + 1] + 3], I[write + 2]):
-            return False
-    return True
-
-
-@inlined
-def _table(M, I, op, value):
-    """Add row `value` of a tabulated block."""
-    count = I[op + 10]
-    first = I[op + 9] + value * count
-    for i in range(count):
-        d = I[I[ADDS] + 2 * (I[op + 11] + i)]
-        if not _closed(I, d) and not add_const(M, I, d, first + i):
-            return False
-    return True
-
-
-@inlined
-def _linear(M, I, op):
-    for w in range(I[op + 3], I[op + 4]):
-        write = I[WRITES] + 3 * w
-        if not add_multiple(M, I, I[write], I[write + 1], I[write + 2]):
-            return False
-    return True
-
-
-@inlined
-def _cut(I, first, last):
-    """Slots that are carried through a layer: a negative one becomes 0."""
-    for a in range(first, last):
-        slot = I[I[ADDS] + 2 * a]
-        if I[STATE + 3 * slot + 2]:
-            clear(I, slot)
-
-
-@inlined
 def _single(M, I, op):
     """One block; False if a number does not fit or a guess fails."""
     kind, lane, c = I[op], I[op + 7], I[op + 8]
     first, last = I[op + 5], I[op + 6]
     if kind == TABLE:
         value = small(M, I, lane, c)
-        if value >= 0:
-            return _table(M, I, op, value)
+        if value >= 0:  # add the row of this value
+            count = I[op + 10]
+            const = I[op + 9] + value * count
+            for i in range(count):
+                d = I[I[ADDS] + 2 * (I[op + 11] + i)]
+                if not _closed(I, d) and not add_const(M, I, d, const + i):
+                    return False
+            return True
         if I[GUESS]:
             return False
     if kind == STEP and not exceeds(M, I, lane, c):
@@ -187,27 +122,28 @@ def _single(M, I, op):
     if kind == STEP and exceeds(M, I, lane, c + 1):
         first, last = I[op + 9], I[op + 10]
     elif kind == LINEAR:
-        if not _linear(M, I, op):
+        for w in range(I[op + 3], I[op + 4]):
+            write = I[WRITES] + 3 * w
+            if not add_multiple(M, I, I[write], I[write + 1], I[write + 2]):
+                return False
+    else:  # all units first, then all writes
+        for u in range(I[op + 1], I[op + 2]):
+            unit = I[UNITS] + 6 * u
+            # a unit that is a lane itself needs no slot
+            if not I[unit + 4] and not _unit(M, I, unit):
+                return False
+        for w in range(I[op + 3], I[op + 4]):
+            write = I[WRITES] + 3 * w
+            if not _write(M, I, I[write], I[I[UNITS] + 6 * I[write + 1] + 3], I[write + 2]):
+                return False
+    for a in range(first, last):
+        row = I[ADDS] + 2 * a
+        if kind == RELU:  # a slot that is carried through the layer: a negative one becomes 0
+            if I[STATE + 3 * I[row] + 2]:
+                clear(I, I[row])
+        elif not _closed(I, I[row]) and not add_const(M, I, I[row], I[row + 1]):
             return False
-    elif not _feed_forward(M, I, op):
-        return False
-    if kind == RELU:
-        _cut(I, first, last)
-        return True
-    return _add_all(M, I, first, last)
-
-
-@inlined
-def _fused(M, I, op):
-    """One run of blocks: DONE, SINGLY or GIVE_UP."""
-    kind = I[op]
-    if kind == FOLDS:
-        return fold_run(M, I, op)
-    if kind == POWERS:
-        return powers(M, I, op)
-    if kind == SHIFTS:
-        return shifts(M, I, op)
-    return gather(M, I, op)
+    return True
 
 
 @inlined
@@ -255,7 +191,14 @@ def run(M, I, inputs, base, result):
             if I[place] < FOLDS:
                 done = DONE if _single(M, I, place) else GIVE_UP
             else:
-                done = _fused(M, I, place)
+                if I[place] == FOLDS:
+                    done = fold_run(M, I, place)
+                elif I[place] == POWERS:
+                    done = powers(M, I, place)
+                elif I[place] == SHIFTS:
+                    done = shifts(M, I, place)
+                else:
+                    done = gather(M, I, place)
                 op += I[place + 1] if done == DONE else 0
                 I[SINGLES] += 1 if done == SINGLY else 0
             if done == GIVE_UP:

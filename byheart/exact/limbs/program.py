@@ -1,14 +1,14 @@
 """Translate a stack of layers into the flat arrays that kernels.run interprets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from ..network import Dyadic, FeedForward, Linear, Relu
-from . import kernels
+from ..network import Dyadic, FeedForward, Linear
+from . import arithmetic
 from .kernels import FOLDS, GATHER, GENERAL, LINEAR, POWERS, RELU, SHIFTS, STEP, TABLE
-from .runs import Finder, Folds, Gather, Powers, Run, Shifts
-from .shortcuts import Table, bias, gated_lanes, scaled, step_of, table_of
+from .runs import Finder, Folds, Gather, Powers, Shifts
+from .shortcuts import ONE, Table, bias, gated_lanes, scaled, step_of, table_of
 from .stack import Stack, fraction_bits
 from .writer import Program, Writer
 
@@ -31,10 +31,20 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
         return _plain(writer, stack, base, odd)
     _linear(writer, stack.entry, range(inputs), inputs, odd)
     gated = gated_lanes(stack, writer.point) if guess else {}
-    done = 0
+    lane, done = writer.lane, 0
     for run, blocks in Finder(stack, gated, guess, writer.point).runs():
         done += len(blocks)
-        tables = _fused(writer, run, trace[done]) if run else {}
+        tables: dict[int, tuple[Table, int]] = {}  # stored already, by the number of their block
+        if isinstance(run, Folds):
+            _folds(writer, run, min(run.unit, writer.point - trace[done][run.lane]) // 64)
+        elif isinstance(run, Powers):
+            writer.op(POWERS, run.blocks, lane + run.lane, run.lowest, run.highest)
+        elif isinstance(run, Shifts):
+            rows = ((lane + gate, s, writer.taken.get(gate, 0)) for gate, s in run.gates)
+            first = writer.extra(x for row in rows for x in row)
+            writer.op(SHIFTS, run.blocks, lane + run.lane, first, len(writer.extras))
+        elif run:
+            tables = _gather(writer, run)
         for number, block in enumerate(blocks):
             if number in tables:
                 _table(writer, *tables[number])
@@ -57,12 +67,12 @@ def _program(
     bounds: Sequence[int],
 ) -> Program:
     header = {
-        kernels.WHOLE: writer.zero,
-        kernels.FIRST_OUTPUT: first_output,
-        kernels.OUTPUTS: outputs,
-        kernels.SPARE: len(bounds) - 1,
-        kernels.GUESS: int(guess),
-        kernels.OPERATIONS: len(writer.ops),
+        arithmetic.WHOLE: writer.zero,
+        arithmetic.FIRST_OUTPUT: first_output,
+        arithmetic.OUTPUTS: outputs,
+        arithmetic.SPARE: len(bounds) - 1,
+        arithmetic.GUESS: int(guess),
+        arithmetic.OPERATIONS: len(writer.ops),
     }
     limbs = np.frombuffer(bytes(writer.limbs), dtype="<u8").astype(np.uint64)
     tables = writer.tables(bounds)
@@ -70,58 +80,40 @@ def _program(
 
 
 def _plain(writer: Writer, stack: Stack, base: int, odd: int) -> Program:
-    """Layers without skip connection. A lane that is only carried on stays in its slot."""
+    """Layers without skip connection: RELU computes units in slots of their own.
+
+    A lane that is only carried on stays in its slot, which is then cut at 0.
+    """
     inputs, outputs = stack.entry.weight.columns, stack.exit.weight.rows
     widest = max(stack.width, *(layer.weight.rows for layer in stack.relus))
     first_output = inputs + 2 * widest
     _linear(writer, stack.entry, range(inputs), inputs, odd)
     slots = list(range(inputs, inputs + stack.width))
     for layer in stack.relus:
-        slots = _relu(writer, layer, slots, range(inputs, first_output))
+        first_unit, first_add = len(writer.units), len(writer.adds)
+        carried: dict[int, int] = {}
+        for row, terms in layer.weight.by_row.items():
+            alone = len(terms) == 1 and terms[0][1] == ONE and row not in layer.bias.by_row
+            if alone and slots[terms[0][0]] not in carried.values():
+                carried[row] = slots[terms[0][0]]
+        free = iter(sorted(set(range(inputs, first_output)) - set(slots)))
+        rows = range(layer.weight.rows)
+        after = [carried[row] if row in carried else next(free) for row in rows]
+        for row in (row for row in rows if row not in carried):
+            start = len(writer.terms)
+            terms = layer.weight.by_row.get(row, [])
+            writer.terms += [(slots[lane], writer.weight(value)) for lane, value in terms]
+            constant = scaled(bias(layer.bias, row), writer.point)
+            below = len(terms) == 1 and terms[0][1] == ONE and constant < 0
+            guard = writer.const(-constant) if below else -1
+            added = writer.const(constant) if constant else -1
+            writer.units.append((start, len(writer.terms), added, after[row], 0, guard))
+        writer.adds += [(slot, 0) for slot in carried.values()]
+        places = len(writer.writes), len(writer.writes), first_add, len(writer.adds)
+        writer.op(RELU, first_unit, len(writer.units), *places)
+        slots = after
     _linear(writer, stack.exit, slots, first_output, 0)
     return _program(writer, base, first_output, outputs, True, [-1] * (first_output + outputs + 1))
-
-
-def _relu(writer: Writer, layer: Relu, slots: Sequence[int], pool: range) -> list[int]:
-    """RELU: units in slots of their own, then carried slots cut at 0. The slots of the rows."""
-    one = Dyadic(1, 0)
-    first_unit, first_write, first_add = len(writer.units), len(writer.writes), len(writer.adds)
-    carried: dict[int, int] = {}
-    for row, terms in layer.weight.by_row.items():
-        alone = len(terms) == 1 and terms[0][1] == one and row not in layer.bias.by_row
-        if alone and slots[terms[0][0]] not in carried.values():
-            carried[row] = slots[terms[0][0]]
-    free = iter(sorted(set(pool) - set(slots)))
-    found = [carried[row] if row in carried else next(free) for row in range(layer.weight.rows)]
-    for row in (row for row in range(layer.weight.rows) if row not in carried):
-        start = len(writer.terms)
-        terms = layer.weight.by_row.get(row, [])
-        writer.terms += [(slots[lane], writer.weight(value)) for lane, value in terms]
-        constant = scaled(bias(layer.bias, row), writer.point)
-        below = len(terms) == 1 and terms[0][1] == one and constant < 0
-        guard = writer.const(-constant) if below else -1
-        added = writer.const(constant) if constant else -1
-        writer.units.append((start, len(writer.terms), added, found[row], 0, guard))
-    writer.adds += [(slot, 0) for slot in carried.values()]
-    places = first_write, first_write, first_add, len(writer.adds)
-    writer.op(RELU, first_unit, len(writer.units), *places)
-    return found
-
-
-def _fused(writer: Writer, run: Run, bits: Mapping[int, int]) -> dict[int, tuple[Table, int]]:
-    """The operation of a run. Returns tables that were stored, by the number of their block."""
-    lane = writer.lane
-    if isinstance(run, Folds):
-        _folds(writer, run, min(run.unit, writer.point - bits[run.lane]) // 64)
-    elif isinstance(run, Powers):
-        writer.op(POWERS, run.blocks, lane + run.lane, run.lowest, run.highest)
-    elif isinstance(run, Shifts):
-        rows = ((lane + gate, s, writer.taken.get(gate, 0)) for gate, s in run.gates)
-        first = writer.extra(x for row in rows for x in row)
-        writer.op(SHIFTS, run.blocks, lane + run.lane, first, len(writer.extras))
-    else:
-        return _gather(writer, run)
-    return {}
 
 
 def _folds(writer: Writer, run: Folds, low: int) -> None:
@@ -155,7 +147,10 @@ def _folds(writer: Writer, run: Folds, low: int) -> None:
 
 
 def _gather(writer: Writer, run: Gather) -> dict[int, tuple[Table, int]]:
-    """GATHER (target, ways, room for flags, tables, room for places, low, size)."""
+    """GATHER (target, ways, room for flags, tables, room for places, low, size).
+
+    Returns the tables that it stored, by the number of their block.
+    """
     low, size = run.window
     number = {lane: i for i, lane in enumerate(run.way)}
     steps = [(lane, goal) for lane, goal in run.way.items() if lane != run.target]
@@ -173,8 +168,8 @@ def _gather(writer: Writer, run: Gather) -> dict[int, tuple[Table, int]]:
         lists += [writer.lane + table.lane, table.size, place, len(table.columns)]
         lists += [number[lane] for lane in table.columns]
     tables = writer.extra(lists)
-    found = writer.extra([0] * sum(len(table.columns) for table in run.tables))
-    writer.op(GATHER, run.blocks, writer.lane + run.target, ways, flags, tables, found, low, size)
+    places = writer.extra([0] * sum(len(table.columns) for table in run.tables))
+    writer.op(GATHER, run.blocks, writer.lane + run.target, ways, flags, tables, places, low, size)
     return stored
 
 
@@ -203,17 +198,16 @@ def _feed_forward(writer: Writer, layer: FeedForward, hidden: int) -> None:
         writer.adds += [(writer.lane + row, writer.const(x)) for row, x in amounts.items()]
         kind = STEP
         extra = writer.lane + lane, writer.fresh([low, high]), first, len(writer.adds)
-    one = Dyadic(1, 0)
     written = {row for row, _, _ in (*layer.W2.entries, *layer.b2.entries)}
     first_unit, first_write, first_add = len(writer.units), len(writer.writes), len(writer.adds)
     for row in range(layer.W1.rows):
         terms, constant = layer.W1.by_row.get(row, []), scaled(bias(layer.b1, row), writer.point)
         start = len(writer.terms)
         writer.terms += [(writer.lane + lane, writer.weight(value)) for lane, value in terms]
-        plain = len(terms) == 1 and terms[0][1] == one
+        plain = len(terms) == 1 and terms[0][1] == ONE
         alias = plain and not constant and terms[0][0] not in written
         guard = writer.const(-constant) if plain and constant < 0 else -1
-        if not constant and [value for _, value in terms] == [one, one]:
+        if not constant and [value for _, value in terms] == [ONE, ONE]:
             guard = -2
         slot = writer.lane + terms[0][0] if alias else hidden + row
         added = writer.const(constant) if constant else -1

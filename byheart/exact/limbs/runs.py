@@ -22,8 +22,8 @@ class Folds:
     closes   (lane, fold): a gated lane, which an excess of at least `least` closes for good
     counts   lane -> [(fold, amount)]: an excess of at least `least` adds the amount
     takes    lane -> (fold, s): a lane that becomes -2**s * excess and is then the gate of a shift.
-             Not this number is kept, but an upper bound: the lane is closed, and its limb 0 is a
-             lower bound of the excess. fused.shifts gives up if that is not enough.
+             An upper bound is kept instead of this number: the lane is closed, and its limb 0 is
+             a lower bound of the excess. fused.shifts gives up if that is not enough.
     """
 
     lane: int
@@ -97,7 +97,7 @@ class Gather:
     def window(self) -> tuple[int, int]:
         """(low, size): limbs low..low + size - 1 hold the tables' numbers and their sum.
 
-        A limb more than the sum needs is left for the target.
+        One more limb than the sum needs is left for the target.
         """
         values = [x for table in self.tables for column in table.columns.values() for x in column]
         zeros = min(((x & -x).bit_length() - 1 for x in values if x), default=0)
@@ -115,7 +115,13 @@ class Finder:
     def __init__(self, stack: Stack, gated: Mapping[int, int], guess: bool, point: int):
         self.blocks, self.gated, self.point = stack.blocks, gated, point
         self.written = {row for m in (stack.entry.weight, stack.entry.bias) for row in m.by_row}
-        self.gates = _shift_gates(stack) if guess else set()
+        # Lanes that start at 0, are written to once, and read once, as the gate of a shift.
+        reads = Counter(e.column for block in stack.blocks for e in block.W1.entries)
+        reads.update(2 * [e.column for e in stack.exit.weight.entries])
+        matrices = [m for block in stack.blocks for m in (block.W2, block.b2)]
+        writes = Counter(e.row for m in matrices for e in m.entries)
+        moved = [gated_shift(block) for block in stack.blocks] if guess else []
+        self.gates = {x[1] for x in moved if x and reads[x[1]] == writes[x[1]] == 1}
 
     def runs(self) -> Iterator[tuple[Run | None, Sequence[FeedForward]]]:
         start = 0
@@ -157,35 +163,19 @@ class Finder:
                 return False
             if role == "take" and lane not in self.gates:
                 return False
-        least = self._least(run, fold)
+        needed = [0]  # the excess, in units of 2**unit, that is enough for all that the fold does
+        if fold.counter:
+            needed.append(rounded_up(fold.counter[2], -run.unit))
+        for lane, power in fold.others:  # to close a lane: 2**power * excess >= bound
+            closes = lane in self.gated
+            needed.append(rounded_up(self.gated[lane], -run.unit - power) if closes else 1)
+        least = max(needed)
         long = max(fold.threshold >> run.unit, least) >> SHORT
         rest = fold.threshold & ((1 << run.unit) - 1)
         if (fold.lane, fold.slope) != (run.lane, run.slope) or long or rest and run.slope != 2:
             return False
         run.append(fold, least, roles)
         return True
-
-    def _least(self, run: Folds, fold: Fold) -> int:
-        """The excess, in units of 2**unit, that is enough for all that the fold does."""
-        needed = [0]
-        if fold.counter:
-            needed.append(rounded_up(fold.counter[2], -run.unit))
-        for lane, power in fold.others:  # to close a lane: 2**power * excess >= bound
-            closes = lane in self.gated
-            needed.append(rounded_up(self.gated[lane], -run.unit - power) if closes else 1)
-        return max(needed)
-
-
-def _shift_gates(stack: Stack) -> set[int]:
-    """Lanes that start at 0, are written to once, and read once, as the gate of a shift."""
-    reads = Counter(e.column for block in stack.blocks for e in block.W1.entries)
-    reads.update(2 * [e.column for e in stack.exit.weight.entries])
-    writes = Counter(
-        e.row for block in stack.blocks for m in (block.W2, block.b2) for e in m.entries
-    )
-    found = (gated_shift(block) for block in stack.blocks)
-    gates = {shift[1] for shift in found if shift}
-    return {lane for lane in gates if reads[lane] == writes[lane] == 1}
 
 
 def powers(blocks: Sequence[FeedForward], point: int) -> Powers | None:
@@ -207,13 +197,14 @@ def powers(blocks: Sequence[FeedForward], point: int) -> Powers | None:
 
 
 def shifts(blocks: Sequence[FeedForward]) -> Shifts | None:
+    """Gated shifts of one lane."""
     run: Shifts | None = None
     for block in blocks:
-        found = gated_shift(block)
-        if found is None or run and found[0] != run.lane:
+        shift = gated_shift(block)
+        if shift is None or run and shift[0] != run.lane:
             break
-        run = run or Shifts(found[0], [])
-        run.gates.append(found[1:])
+        run = run or Shifts(shift[0], [])
+        run.gates.append(shift[1:])
     return run
 
 
@@ -234,8 +225,12 @@ def gather(blocks: Sequence[FeedForward], gated: Mapping[int, int], point: int) 
     if len(targets) != 1 or not tables or not passes:
         return None
     (target,) = targets
-    way = _way(target, passes)
-    if way is None or not lanes <= set(way) or any(table.lane in way for table in tables):
+    way = {target: target}
+    for moves in reversed(passes):  # a lane is added before its goal moves on
+        if not set(moves.values()) <= set(way):
+            return None
+        way |= moves
+    if not lanes <= set(way) or any(table.lane in way for table in tables):
         return None
     columns = [c for table in tables for lane, c in table.columns.items() if lane != target]
     if any(value < 0 for column in columns for value in column):
@@ -256,13 +251,3 @@ def _moves(block: FeedForward, gated: Mapping[int, int]) -> dict[int, int] | Non
             return None
         moves[lane] = row
     return moves if len(moves) == block.W1.rows else None
-
-
-def _way(target: int, passes: Sequence[Mapping[int, int]]) -> dict[int, int] | None:
-    """Where each lane goes, if all end in the target: a lane is added before its goal moves on."""
-    way = {target: target}
-    for moves in reversed(passes):
-        if not set(moves.values()) <= set(way):
-            return None
-        way |= moves
-    return way

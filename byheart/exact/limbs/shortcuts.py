@@ -4,7 +4,6 @@ Numbers are integers in units of the frame's lowest bit: see `scaled`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..network import Dyadic, FeedForward, Matrix, dyadic
@@ -51,42 +50,27 @@ class Fold:
 
 
 def fold_of(block: FeedForward, point: int) -> Fold | None:
-    """The fold that the block is, with 2 <= slope < 32 and a positive threshold."""
+    """The fold that the block is, with 2 <= slope < 32 and a positive threshold.
+
+    A second unit x - gap, x = excess, makes a counter: one other lane receives
+    w relu(x) - w relu(x - gap). That is amount = w gap, a whole number, as soon as x >= gap.
+    """
     lanes = block.W1.by_row.get(0, [])
     if len(lanes) != 1 or lanes[0][1] != ONE or block.b2.entries or block.W1.rows > 2:
         return None
     lane, threshold = lanes[0][0], -scaled(bias(block.b1, 0), point)
-    slope = _slope(block.W2.by_row.get(lane, []))
+    terms = block.W2.by_row.get(lane, [])
+    if len(terms) != 1 or terms[0][0] != 0 or not 0 <= terms[0][1].exponent < 5:
+        return None
+    slope = -scaled(terms[0][1], 0)
     if threshold <= 0 or not 2 <= slope < 32:
         return None
     rest = {row: terms for row, terms in block.W2.by_row.items() if row != lane}
-    if block.W1.rows == 2:
-        counter = _counter(block, lane, threshold, rest, point)
-        return Fold(lane, threshold, slope, counter, ()) if counter else None
-    if any(terms[0][1].mantissa != -1 for terms in rest.values()):
-        return None
-    others = tuple((row, terms[0][1].exponent) for row, terms in rest.items())
-    return Fold(lane, threshold, slope, None, others)
-
-
-def _slope(terms: list[tuple[int, Dyadic]]) -> int:
-    """c if the only write is -c times unit 0 with a small whole c, else 0."""
-    if len(terms) != 1 or terms[0][0] != 0 or not 0 <= terms[0][1].exponent < 5:
-        return 0
-    return -scaled(terms[0][1], 0)
-
-
-def _counter(
-    block: FeedForward,
-    lane: int,
-    threshold: int,
-    rest: Mapping[int, list[tuple[int, Dyadic]]],
-    point: int,
-) -> tuple[int, int, int] | None:
-    """(counter, amount, gap) if one other lane receives w relu(x) - w relu(x - gap), x = excess.
-
-    That is amount = w gap, a whole number, as soon as x >= gap.
-    """
+    if block.W1.rows == 1:
+        if any(terms[0][1].mantissa != -1 for terms in rest.values()):
+            return None
+        others = tuple((row, terms[0][1].exponent) for row, terms in rest.items())
+        return Fold(lane, threshold, slope, None, others)
     if block.W1.by_row.get(1) != [(lane, ONE)] or len(rest) != 1:
         return None
     ((target, terms),) = rest.items()
@@ -96,7 +80,7 @@ def _counter(
     amount = multiple(terms[0][1], gap)
     if amount.mantissa < 0 or amount.exponent < point:
         return None
-    return target, scaled(amount, -point), gap
+    return Fold(lane, threshold, slope, (target, scaled(amount, -point), gap), ())
 
 
 def _opposite(terms: list[tuple[int, Dyadic]]) -> bool:
@@ -175,7 +159,7 @@ def tabulated(block: FeedForward) -> tuple[int, int] | None:
 
 
 def _column(block: FeedForward, row: int, size: int, point: int) -> list[int]:
-    """What a tabulated block adds to a lane.
+    """The numbers that a tabulated block adds to a lane.
 
     A unit relu(j + b) grows by 1 from j to j + 1 if j >= -b, and else stays: so the slope of the
     lane's broken line changes at j = -b by the unit's weight.
@@ -211,25 +195,21 @@ def gated_lanes(stack: Stack, point: int) -> dict[int, int]:
             for row, column in table.columns.items():
                 growth[row] += max(0, *column)
         else:
-            _grow(growth, refused, block, point)
+            for row, _, value in block.b2.entries:
+                growth[row] += max(0, scaled(value, point))
+            for row, unit, weight in block.W2.entries:
+                lane = relu_of_lane(block, unit)
+                if weight.mantissa < 0:
+                    continue
+                if lane is None or lane in refused:  # nobody knows how much this adds
+                    refused.add(row)
+                else:
+                    most = weight.mantissa * growth.get(lane, 0)
+                    growth[row] += rounded_up(most, weight.exponent)
         for unit, terms in block.W1.by_row.items():
             if relu_of_lane(block, unit) is None:
                 refused |= {lane for lane, _ in terms}
     return {lane: growth[lane] for lane in growth if lane in reads and lane not in refused}
-
-
-def _grow(growth: defaultdict[int, int], refused: set[int], block: FeedForward, point: int) -> None:
-    """Add what a block that is no table can add, or refuse the lane if that is unknown."""
-    for row, _, value in block.b2.entries:
-        growth[row] += max(0, scaled(value, point))
-    for row, unit, weight in block.W2.entries:
-        lane = relu_of_lane(block, unit)
-        if weight.mantissa < 0:
-            continue
-        if lane is None or lane in refused:
-            refused.add(row)
-        else:
-            growth[row] += rounded_up(weight.mantissa * growth.get(lane, 0), weight.exponent)
 
 
 def relu_of_lane(block: FeedForward, unit: int) -> int | None:

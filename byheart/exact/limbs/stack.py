@@ -10,7 +10,6 @@ from ..network import (
     Embedding,
     FeedForward,
     HardAttention,
-    Layer,
     Linear,
     Matrix,
     Mixing,
@@ -26,7 +25,7 @@ from ..network import (
 
 
 class LimbsError(ByheartError):
-    """The limb kernels cannot run this network; evaluate.exact can."""
+    """The limb kernels cannot run this network; the reference evaluator can."""
 
 
 @dataclass(frozen=True)
@@ -57,55 +56,43 @@ class Stack:
 
 def stacks(network: Network) -> list[Stack]:
     """The token-wise stacks between layers where columns meet, each with the lanes it hands on."""
-    found: list[Stack] = []
+    columns = network.input.columns
+    result: list[Stack] = []
     mixing: Mixing | None = None
-    entry = _first(network.layers[0])
+    entry = network.layers[0]
+    if isinstance(entry, Embedding):
+        width = entry.weight.rows
+        entry = Linear(_pick(range(width), width), vector({}, width))
+    assert isinstance(entry, Linear)
     start = 1
     for cut in [*network.attentions, len(network.layers) - 1]:
         between = network.layers[start:cut]
         blocks = tuple(x for x in between if isinstance(x, FeedForward))
         relus = tuple(x for x in between if isinstance(x, Relu))
         if blocks and relus:
-            raise LimbsError("layers with and without skip connection need the exact engine")
+            raise LimbsError("Layers with and without skip connection need the exact engine.")
         last = network.layers[cut]
         start = cut + 1
         if isinstance(last, Linear):
-            found.append(Stack(mixing, entry, blocks, relus, last))
+            result.append(Stack(mixing, entry, blocks, relus, last))
         elif isinstance(last, Mixing):
             width = relus[-1].weight.rows if relus else entry.weight.rows
-            lanes = list(range(width)) if relus else _touched(entry, blocks)
+            written = [entry.weight, entry.bias, *(m for x in blocks for m in (x.W2, x.b2))]
+            touched = {row for matrix in written for row in matrix.by_row}
+            lanes = list(range(width)) if relus else sorted(touched)
             leave = Linear(_pick(lanes, width), vector({}, len(lanes)))
-            found.append(Stack(mixing, entry, blocks, relus, leave))
-            mixing = _plain(last, network.input.columns)
-            entry = _after(mixing, lanes, width, network.input.columns)
-    return found
-
-
-def _first(layer: Layer) -> Linear:
-    if isinstance(layer, Embedding):
-        width = layer.weight.rows
-        return Linear(_pick(range(width), width), vector({}, width))
-    assert isinstance(layer, Linear)
-    return layer
-
-
-def _touched(entry: Linear, blocks: Sequence[FeedForward]) -> list[int]:
-    """The lanes that anything is written to."""
-    written = [entry.weight, entry.bias, *(m for block in blocks for m in (block.W2, block.b2))]
-    return sorted({row for matrix in written for row in matrix.by_row})
+            result.append(Stack(mixing, entry, blocks, relus, leave))
+            mixing = last
+            if isinstance(last, HardAttention):  # the same without scores, if they are all 0
+                mixing = last.uniform
+                if mixing is None or not divides(columns, last.W_O):
+                    raise LimbsError("Hard attention that compares scores needs the exact engine.")
+            entry = _after(mixing, lanes, width, columns)
+    return result
 
 
 def _pick(lanes: Sequence[int], width: int) -> Matrix:
     return matrix(len(lanes), width, {(i, lane): 1 for i, lane in enumerate(lanes)})
-
-
-def _plain(layer: Mixing, columns: int) -> Mixing:
-    """The layer without scores, if they are all 0 and W_O / n is dyadic."""
-    if not isinstance(layer, HardAttention):
-        return layer
-    if layer.uniform is None or not divides(columns, layer.W_O):
-        raise LimbsError("hard attention that compares scores needs the exact engine")
-    return layer.uniform
 
 
 def _after(mixing: Mixing, lanes: Sequence[int], width: int, columns: int) -> Linear:
@@ -116,22 +103,17 @@ def _after(mixing: Mixing, lanes: Sequence[int], width: int, columns: int) -> Li
         return Linear(matrix(width, 2 * len(lanes), weights), vector({}, width))
     assert not isinstance(mixing, HardAttention)
     weights = {(lane, i): Fraction(1) for lane, i in place.items()}
-    for row, head, weight in divided(mixing.W_O, _averaged(mixing, columns)).entries:
+    if isinstance(mixing, SparseAttention):
+        sizes = set(Counter(target for target, _ in mixing.connections).values()) or {1}
+        if len(sizes) > 1:
+            raise LimbsError("Columns with different numbers of connections need the exact engine.")
+        columns = sizes.pop()
+    for row, head, weight in divided(mixing.W_O, columns).entries:
         for lane, value in mixing.W_V.by_row.get(head, ()):
             if lane in place:
                 where = row, len(lanes) + place[lane]
                 weights[where] = weights.get(where, Fraction(0)) + weight.fraction * value.fraction
     return Linear(matrix(width, 2 * len(lanes), weights), vector({}, width))
-
-
-def _averaged(mixing: Mixing, columns: int) -> int:
-    """How many columns a mean is taken of."""
-    if not isinstance(mixing, SparseAttention):
-        return columns
-    sizes = set(Counter(target for target, _ in mixing.connections).values()) or {1}
-    if len(sizes) > 1:
-        raise LimbsError("columns with different numbers of connections need the exact engine")
-    return sizes.pop()
 
 
 def fraction_bits(stack: Stack, start: int) -> tuple[int, list[dict[int, int]]]:

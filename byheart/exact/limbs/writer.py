@@ -7,19 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..network import Dyadic
-from . import kernels
-from .arithmetic import LIMBS
+from . import arithmetic
+from .kernels import OPERATION
 
-MAX_DIGITS = 3  # a weight with at most so many signed binary digits is applied by shifts
+MAX_DIGITS = 3  # a weight with at most 3 signed binary digits is applied by shifts
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """What kernels.run interprets, before the frame is chosen.
+    """The input of kernels.run, before the frame is chosen.
 
     base     the limb of an input's lowest limb
     whole    the limb that holds the units of a number
-    header   values of the header of kernels.py; tables and limbs as they are laid out behind it
+    header   values of the header (arithmetic.py); tables and limbs follow it in I and M
     """
 
     base: int
@@ -31,11 +31,11 @@ class Program:
     limbs: NDArray[np.uint64]
 
     def memory(self, frame: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Fresh arrays M and I for one thread and a frame of so many limbs."""
+        """Fresh arrays M and I for one thread and `frame` limbs per slot."""
         numbers = np.zeros(self.slots * frame + len(self.limbs), dtype=np.uint64)
         numbers[self.slots * frame :] = self.limbs
-        header = {**self.header, kernels.FRAME: frame, LIMBS: self.slots * frame}
-        place = kernels.STATE + 3 * self.slots
+        header = {**self.header, arithmetic.FRAME: frame, arithmetic.LIMBS: self.slots * frame}
+        place = arithmetic.STATE + 3 * self.slots
         for name, table in self.tables.items():
             header[name] = place
             place += table.size
@@ -43,7 +43,7 @@ class Program:
         for name, value in header.items():
             integers[name] = value
         for name, table in self.tables.items():
-            integers[header[name] : header[name] + table.size] = table.ravel()
+            integers[header[name] : header[name] + table.size] = table
         return numbers, integers
 
 
@@ -75,19 +75,19 @@ class Writer:
     def tables(self, bounds: Sequence[int]) -> dict[int, NDArray[np.int64]]:
         """The tables by the name of their place in the header."""
         rows: dict[int, Sequence[tuple[int, ...]]] = {
-            kernels.OPS: self.ops,
-            kernels.UNITS: self.units,
-            kernels.TERMS: self.terms,
-            kernels.WRITES: self.writes,
-            kernels.ADDS: self.adds,
-            kernels.WEIGHTS: self.weights,
-            kernels.DIGITS: self.digits,
-            kernels.CONSTS: self.consts,
-            kernels.BOUNDS: [(bound,) for bound in bounds],
-            kernels.EXTRAS: [(number,) for number in self.extras],
+            arithmetic.OPS: self.ops,
+            arithmetic.UNITS: self.units,
+            arithmetic.TERMS: self.terms,
+            arithmetic.WRITES: self.writes,
+            arithmetic.ADDS: self.adds,
+            arithmetic.WEIGHTS: self.weights,
+            arithmetic.DIGITS: self.digits,
+            arithmetic.CONSTS: self.consts,
+            arithmetic.BOUNDS: [(bound,) for bound in bounds],
+            arithmetic.EXTRAS: [(number,) for number in self.extras],
         }
         return {
-            name: np.array(table, dtype=np.int64).reshape(len(table), kernels.SIZES[name])
+            name: np.array([x for row in table for x in row], dtype=np.int64)
             for name, table in rows.items()
         }
 
@@ -133,7 +133,7 @@ class Writer:
         return first
 
     def store(self, values: Sequence[int], size: int) -> int:
-        """The place of the first of some numbers, so many limbs each, two's complement."""
+        """The place of the first of some numbers, `size` limbs each, two's complement."""
         place = len(self.limbs) // 8
         mask = (1 << (64 * size)) - 1
         for value in values:
@@ -147,7 +147,7 @@ class Writer:
         return place
 
     def op(self, *numbers: int) -> None:
-        self.ops.append((*numbers, *[0] * (kernels.SIZES[kernels.OPS] - len(numbers))))
+        self.ops.append((*numbers, *[0] * (OPERATION - len(numbers))))
 
 
 def _signed_digits(mantissa: int) -> list[tuple[int, int]]:

@@ -22,12 +22,11 @@ from ..network import (
     Network,
     Relu,
 )
-from .lanes import Lane, Stream, add, affine, combine, objects, positive, take
+from .lanes import Lane, Stream, add, affine, combine, objects, plus, positive, take
 from .mixing import mix
 
 CHUNK = 4096
 LONGEST = 1 << 23  # bits of a value (checker/FORMAT.md, section 2)
-
 
 Observer = Callable[[int, Stream], None]
 
@@ -36,28 +35,36 @@ def evaluate(network: Network, batch: Batch, observe: Observer | None = None) ->
     """The output coordinate of the last column (of every token's column) for every sequence.
 
     Layers before columns first meet run once for every distinct column; layers after they last
-    meet only on the columns whose output is asked for.
+    meet only on the columns whose output is wanted.
     `observe(layer, stream)` sees the stream after every layer.
     """
     seen = columns(network.input, batch)
-    if _bits_bound(network, seen.vectors, seen.exponent) > LONGEST:
-        observe = _guarded(observe)
+    guarded = _bits_bound(network, seen.vectors, seen.exponent) > LONGEST
+
+    def look(layer: int, stream: Stream) -> None:
+        """Refuses values longer than LONGEST: a stranger's folder must not fill the memory."""
+        for values, scale in stream.values() if guarded else ():
+            longest = max((abs(x).bit_length() for x in values.tolist()), default=0)
+            if max(longest, scale) > LONGEST:
+                raise ByheartError(f"A value after layer {layer} needs more than 2^23 bits.")
+        if observe:
+            observe(layer, stream)
+
     stream = {i: Lane(objects(x), -seen.exponent) for i, x in enumerate(seen.inputs.T)}
     first = network.attentions[0] if network.attentions else len(network.layers)
     for index in range(first):
         stream = apply(network.layers[index], stream, len(seen.vectors))
-        if observe:
-            observe(index, stream)
+        look(index, stream)
     if seen.absent is not None:
         for values, _ in stream.values():
             values[seen.absent] = 0
     answers: list[Fraction] = []
     chunk = max(1, CHUNK // network.input.columns) if network.every else CHUNK
     for part, rows in seen.indices(chunk):
-        found = _sequences(network, stream, rows, first, observe)
+        outputs = _sequences(network, stream, rows, first, look)
         if network.every:
-            found = found[seen.tokens(part).ravel()]
-        answers += found.tolist()
+            outputs = outputs[seen.tokens(part).ravel()]
+        answers += outputs.tolist()
     return answers
 
 
@@ -78,25 +85,8 @@ def _bits_bound(network: Network, vectors: NDArray, exponent: int) -> int:
     return bits
 
 
-def _guarded(observe: Observer | None) -> Observer:
-    """An observer that refuses values longer than LONGEST.
-
-    A folder from a stranger must not fill the memory.
-    """
-
-    def guard(layer: int, stream: Stream) -> None:
-        for values, scale in stream.values():
-            longest = max((abs(x).bit_length() for x in values.tolist()), default=0)
-            if max(longest, scale) > LONGEST:
-                raise ByheartError(f"a value after layer {layer} needs more than 2^23 bits")
-        if observe:
-            observe(layer, stream)
-
-    return guard
-
-
 def _sequences(
-    network: Network, stream: Stream, index: NDArray, first: int, observe: Observer | None
+    network: Network, stream: Stream, index: NDArray, first: int, observe: Observer
 ) -> NDArray:
     """The rest of the network for the sequences whose columns are the rows of `index`."""
     last = network.attentions[-1] if network.attentions else -1
@@ -110,8 +100,7 @@ def _sequences(
             index = np.arange(keep.size).reshape(keep.shape)
         else:
             stream = apply(layer, stream, index.size)
-        if observe:
-            observe(number, stream)
+        observe(number, stream)
     output = stream.get(0, Lane(objects([0] * index.size), 0))
     unit = Fraction(2) ** output.scale
     return objects([Fraction(value) / unit for value in output.values.tolist()])
@@ -128,8 +117,7 @@ def apply(layer: Layer, stream: Stream, size: int) -> Stream:
             return _embed(layer, stream, size)
         case FeedForward():
             hidden = positive(affine(layer.W1, layer.b1, stream, size))
-            change = affine(layer.W2, layer.b2, hidden, size)
-            return stream | {row: add(stream.get(row), x) for row, x in change.items()}
+            return plus(stream, affine(layer.W2, layer.b2, hidden, size))
     raise AssertionError(layer.kind)
 
 
@@ -137,23 +125,19 @@ def _embed(layer: Embedding, stream: Stream, size: int) -> Stream:
     """The column of each id, plus the position times the position's vector."""
     zero = Lane(objects([0] * size), 0)
     ids = stream.get(0, zero)
-    numbers = np.array([_id(x, ids.scale, layer.weight.columns) for x in ids.values.tolist()])
-    found: Stream = {}
+    count = layer.weight.columns
+    for x in ids.values.tolist():
+        if x % (1 << ids.scale) or not 0 <= x >> ids.scale < count:
+            token = Fraction(x) / (1 << ids.scale)
+            raise ByheartError(f"A token is {token}, not an id from 0 to {count - 1}.")
+    numbers = (ids.values >> ids.scale).astype(np.int64)
+    result: Stream = {}
     for row, terms in layer.weight.by_row.items():
         scale = max(0, *(-value.exponent for _, value in terms))
-        table = [0] * layer.weight.columns
+        table = [0] * count
         for column, (mantissa, exponent) in terms:
             table[column] = mantissa << (exponent + scale)
-        found[row] = Lane(objects(table)[numbers], scale)
+        result[row] = Lane(objects(table)[numbers], scale)
     for row, terms in layer.position.by_row.items():
-        found[row] = add(found.get(row), combine([(1, terms[0][1])], None, stream, size))
-    return found
-
-
-def _id(value: int, scale: int, count: int) -> int:
-    number = value >> scale
-    if number << scale != value or not 0 <= number < count:
-        raise ByheartError(
-            f"a token is {Fraction(value) / (1 << scale)}, not an id from 0 to {count - 1}"
-        )
-    return number
+        result[row] = add(result.get(row), combine([(1, terms[0][1])], None, stream, size))
+    return result

@@ -1,4 +1,4 @@
-"""Exact numbers in lanes: one a column of the batch, as Python integers on a common scale.
+"""Exact numbers in lanes: one per column of the batch, as Python integers on a common scale.
 
 value = integer * 2**-scale.
 """
@@ -21,8 +21,12 @@ Stream = dict[int, Lane]  # lanes that are zero everywhere may be missing
 
 
 def affine(weight: Matrix, bias: Matrix, stream: Stream, size: int) -> Stream:
-    rows = set(weight.by_row) | set(bias.by_row)
-    return {row: _row(weight, bias, row, stream, size) for row in rows}
+    """weight stream + bias, on `size` columns."""
+    constants = {row: terms[0][1] for row, terms in bias.by_row.items()}
+    return {
+        row: combine(weight.by_row.get(row, ()), constants.get(row), stream, size)
+        for row in set(weight.by_row) | set(bias.by_row)
+    }
 
 
 def positive(stream: Stream) -> Stream:
@@ -31,11 +35,6 @@ def positive(stream: Stream) -> Stream:
 
 def take(stream: Stream, index: NDArray) -> Stream:
     return {lane: Lane(x.values[index], x.scale) for lane, x in stream.items()}
-
-
-def _row(weight: Matrix, bias: Matrix, row: int, source: Stream, size: int) -> Lane:
-    constant = bias.by_row.get(row)
-    return combine(weight.by_row.get(row, ()), constant[0][1] if constant else None, source, size)
 
 
 def combine(

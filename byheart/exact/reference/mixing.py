@@ -1,7 +1,5 @@
 """The layers where columns meet, on exact numbers in lanes (lanes.py)."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +18,7 @@ from .lanes import Lane, Stream, add, combine, lanes_read, objects, plus, take
 
 
 def mix(layer: Mixing, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
-    """One layer where columns meet; `index` holds the columns of each sequence, a row each.
+    """One layer where columns meet; each row of `index` holds the columns of one sequence.
 
     The result has the columns in `keep`, which are the last ones of `index`.
     """
@@ -47,7 +45,7 @@ def _attend(layer: UniformAttention, stream: Stream, index: NDArray, keep: NDArr
         for lane, x in stream.items()
         if lane in read
     }
-    added = _heads(layer.W_V, layer.divided(length), sums, count)
+    added = _heads(layer.W_V, divided(layer.W_O, length), sums, count)
     spread = {row: Lane(np.repeat(x.values, keep.shape[1]), x.scale) for row, x in added.items()}
     return plus(take(stream, keep.ravel()), spread)
 
@@ -89,6 +87,7 @@ def _attend_hard(layer: HardAttention, stream: Stream, index: NDArray, keep: NDA
         return {}  # all lanes are 0
     size = len(next(iter(stream.values())).values)
     step = layer.W_V.rows // layer.heads
+    room = index.shape[1].bit_length()  # digits that a division may need
     result = take(stream, keep.ravel())
     for head in range(layer.heads):
         rows = range(head * step, (head + 1) * step)
@@ -96,7 +95,14 @@ def _attend_hard(layer: HardAttention, stream: Stream, index: NDArray, keep: NDA
             {row: combine(m.by_row.get(row, ()), None, stream, size) for row in rows}
             for m in (layer.W_Q, layer.W_K, layer.W_V)
         )
-        best = _largest(queries, keys, index, keep)  # [sequences, kept columns, columns]
+        scales = {row: queries[row].scale + keys[row].scale for row in rows}
+        scale = max(scales.values())
+        scores = sum(
+            (queries[row].values[keep][:, :, None] * keys[row].values[index][:, None, :])
+            << (scale - own)
+            for row, own in scales.items()
+        )  # [sequences, kept columns, columns]
+        best = (scores == scores.max(axis=2, keepdims=True)).astype(object)
         sums = {
             row: Lane((best * x.values[index][:, None, :]).sum(axis=2).ravel(), x.scale)
             for row, x in values.items()
@@ -105,29 +111,11 @@ def _attend_hard(layer: HardAttention, stream: Stream, index: NDArray, keep: NDA
         for row, terms in layer.W_O.by_row.items():
             mine = [(column, value) for column, value in terms if column in rows]
             total = combine(mine, None, sums, keep.size)
-            result[row] = add(result.get(row), _divide(total, numbers, index.shape[1]))
+            means = []
+            for value, number in zip(total.values.tolist(), numbers, strict=True):
+                quotient, rest = divmod(value << room, number)
+                if rest:
+                    raise ByheartError(f"The mean of {number} columns is not a dyadic number.")
+                means.append(quotient)
+            result[row] = add(result.get(row), Lane(objects(means), total.scale + room))
     return result
-
-
-def _largest(queries: Stream, keys: Stream, index: NDArray, keep: NDArray) -> NDArray:
-    """Which columns have the largest score for each kept one, as 0 and 1."""
-    scales = {row: queries[row].scale + keys[row].scale for row in queries}
-    scale = max(scales.values())
-    scores = sum(
-        (queries[row].values[keep][:, :, None] * keys[row].values[index][:, None, :])
-        << (scale - own)
-        for row, own in scales.items()
-    )
-    return (scores == scores.max(axis=2, keepdims=True)).astype(object)
-
-
-def _divide(lane: Lane, numbers: Sequence[int], largest: int) -> Lane:
-    """Each value divided by a number of its own, exactly."""
-    room = largest.bit_length()
-    quotients = []
-    for value, number in zip(lane.values.tolist(), numbers, strict=True):
-        quotient, rest = divmod(value << room, number)
-        if rest:
-            raise ByheartError(f"the mean of {number} columns is not a dyadic number")
-        quotients.append(quotient)
-    return Lane(objects(quotients), lane.scale + room)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...constructions.base import Built
+from ...data.arrays import offsets
 from ...data.contexts import contexts
 from ...data.dataset import Dataset
-from ...data.arrays import offsets
 from ...data.targets import Divergences, Floats, Targets, Word, over
 from ...errors import ByheartError
 from ...softmax.decoder import Decoder
