@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from html import escape
 from pathlib import Path
 
 from ..data.dataset import Dataset
 from ..data.documents import Documents
 from ..data.load import is_corpus, load, load_documents
 from ..errors import ByheartError
+from ..machine.tables import html_table, text_table
 from ..machine.watch import SILENT, Watch
 from ..theory import ArchitectureFacts, Bound, DataFacts, Question, answers
 from ..theory.effective import MODELS, Rank, decoder_shape, effective_rank
@@ -92,19 +92,8 @@ class Bounds:
             "tables": list(self.tables),
         }
 
-    def __repr__(self) -> str:
-        lines = (f"{size:>12}  {what}; {source}" for size, what, source, _ in self._values())
-        return "\n".join([f"<{self._title()}>", *lines])
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("bound", "quantity", "source", "remark"))
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-            for row in self._values()
-        )
-        return f"<p>{escape(self._title())}</p><table><tr>{head}</tr>{body}</table>"
-
-    def _title(self) -> str:
+    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
+        """Title, names of the columns, and one row per statement with a number."""
         subjects = []
         if self.dataset is not None:
             subjects.append(self.dataset.name or f"{self.dataset.contexts:,} contexts")
@@ -112,17 +101,20 @@ class Bounds:
             model = self.architecture
             subjects.append(model.name or f"{model.parameters:,} parameters")
         fits = "" if self.verdict is None else f" ({FITS[self.verdict.fits]})"
-        return f"Bounds for {' and '.join(subjects) or 'nothing in particular'}{fits}"
-
-    def _values(self) -> list[tuple[str, str, str, str]]:
-        """Bound, quantity, source and remark of the rows that have a number."""
-        found = []
+        title = f"Bounds for {' and '.join(subjects) or 'nothing in particular'}{fits}"
+        rows: list[tuple[object, ...]] = []
         for row in self.rows:
             if row.value is not None:
                 size = f"{row.value:,}" if isinstance(row.value, int) else f"{row.value:,.6g}"
                 source = f"{row.paper}, {row.item}"
-                found.append((f"{SIGNS[row.direction]} {size}", row.quantity, source, row.reason))
-        return found
+                rows.append((f"{SIGNS[row.direction]} {size}", row.quantity, source, row.reason))
+        return title, ("bound", "quantity", "source", "remark"), rows
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self.table())
 
 
 def bounds(

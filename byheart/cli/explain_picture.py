@@ -126,8 +126,16 @@ class Flow:
             self.columns = {last: False}
             if first < last:
                 x, words = (first + last - COLUMN - SPACE) / 2, "the last column\nhas the answer"
-                style = {"ha": "center", "va": "center", "style": "italic"}
-                self.axes.text(x, y + ROW, words, size=8.5, color=PALE, **style)
+                self.axes.text(
+                    x,
+                    y + ROW,
+                    words,
+                    size=8.5,
+                    color=PALE,
+                    ha="center",
+                    va="center",
+                    style="italic",
+                )
         elif self.answer["input"]["extra"] is not None:
             del self.columns[first]
 

@@ -28,6 +28,8 @@ def flags(message: str) -> str:
     'Two labels for one context; use --positions or --on-conflict majority.'
     >>> flags("Use bits=40 or more, or leave out length=....")
     'Use --bits 40 or more, or leave out --length.'
+    >>> flags("head_dimension must be an integer from 1 to 1,048,576, not 0.")
+    '--head-dimension must be an integer from 1 to 1,048,576, not 0.'
     """
 
     def flag(found: re.Match[str]) -> str:
@@ -40,7 +42,12 @@ def flags(message: str) -> str:
             return f"--no-{dashed}"
         return f"--{dashed} {shlex.quote(value)}" if value else f"--{dashed}"
 
-    return message if FLAG.search(message) else KEYWORD.sub(flag, message)
+    if FLAG.search(message):
+        return message
+    first, _, rest = message.partition(" must be ")
+    if first in OPTIONS and rest:
+        message = f"--{first.replace('_', '-')} must be {rest}"
+    return KEYWORD.sub(flag, message)
 
 
 def translate(rows: list[dict]) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from ..constructions import ALL
 from ..constructions.base import Construction
+from ..data import load
 from ..errors import ByheartError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -54,7 +55,7 @@ def _option(
     flag = f"--{name}/--no-{name}" if kind in (bool, bool | None) else f"--{name}"
     return inspect.Parameter(
         name.replace("-", "_"),
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.KEYWORD_ONLY,
         default=default,
         annotation=Annotated[
             kind,
@@ -64,21 +65,15 @@ def _option(
 
 
 _reads = functools.partial(_option, "How the file is read")
-LOADING = (
-    _reads(list[str] | None, "input", "Tables: a column of words; repeatable."),
-    _reads(str | None, "label", "Tables: the column of labels."),
-    _reads(str, "unit", "Text: word or char.", "word"),
-    _reads(Path | None, "tokenizer", "Text: a tokenizer.json."),
-    _reads(str, "documents", "Text: auto, separator, blank, line or whole.", "auto"),
-    _reads(int | None, "length", "Truncate documents to N tokens.", metavar="N"),
+LOADING = tuple(
     _reads(
-        str | None,
-        "window",
-        "See the last N tokens only; auto: as few as leave no conflict.",
-        metavar="N",
-    ),
-    _reads(str, "dtype", ".bin: uint16 or uint32.", "uint16"),
-    _reads(int | None, "separator", ".bin: the id that ends a document."),
+        option.type if option.default else option.type | None,
+        option.name,
+        option.help,
+        option.default or None,
+        option.metavar,
+    )
+    for option in load.LOADING
 )
 
 _sizes = functools.partial(_option, "Architecture (--length is its longest context as well)")
@@ -182,7 +177,8 @@ def _spread(
 
     parameters: list[inspect.Parameter] = []
     for parameter in own.parameters.values():
-        parameters += options if parameter.name == place else (parameter,)
+        kept = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        parameters += options if parameter.name == place else (kept,)
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
 

@@ -8,22 +8,12 @@ from pathlib import Path
 
 from ..data.contexts import contexts, resolve
 from ..data.dataset import Dataset
-from ..data.load import applicable, load
+from ..data.load import LOADING, applicable, load
 from ..errors import ByheartError
 from .model import Model
 from .verification import PROVED
 
-TYPES: dict[str, tuple[type, ...]] = {
-    "input": (list, tuple, str),
-    "label": (str,),
-    "unit": (str,),
-    "tokenizer": (str,),
-    "documents": (str,),
-    "length": (int,),
-    "window": (int,),
-    "dtype": (str,),
-    "separator": (int,),
-}
+TYPES = {option.name: option.accepts for option in LOADING}
 
 
 def stored(model: Model) -> dict:

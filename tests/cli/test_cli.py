@@ -13,9 +13,8 @@ import pytest
 from rich.console import Console
 
 from byheart.cli import main
-from byheart.cli.demo import Page
+from byheart.cli.demo import BOOK, Page
 from byheart.cli.output import number, spaced
-from byheart.commands.demo import BOOK
 from byheart.constructions import ALL
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+import byheart
+from byheart.cli.compile import compiled
 from byheart.cli.generate import written
 from byheart.cli.output import spaced
-from byheart.cli.stats import counted
-from byheart.commands import checker, models
-from byheart.commands.questions import from_file, from_line, from_words
-from byheart.commands.recall import ask, recall
+from byheart.cli.recall import Asking, recalled
+from byheart.cli.verify import verified
+from byheart.data.statistics import stats
 from byheart.errors import AssumptionError, ByheartError, DisagreementError
-from byheart.models import folder
+from byheart.models import checker
+from byheart.models.questions import from_file, from_line, from_words
+from byheart.models.recall import ask
 from byheart.theory.kajitsuka2025.sizes import bit_extraction_parameters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +51,7 @@ def home(tmp_path_factory):
 def capitals(home):
     """A model of words with labels that are no tokens."""
     path = write(home / "capitals.jsonl", CAPITALS)
-    answer = models.compile(path, home / "capitals.model", write_data=True)
+    answer = compiled(path, home / "capitals.model", write_data=True)
     return home / "capitals.model", path, answer
 
 
@@ -57,7 +60,7 @@ def story(home):
     """A model of text with a window."""
     path = home / "story.txt"
     path.write_text("The fox kept a word. The word was small, and the fox kept it by heart\n")
-    models.compile(path, home / "story.model", loading={"window": "auto"})
+    compiled(path, home / "story.model", loading={"window": "auto"})
     return home / "story.model", path
 
 
@@ -65,7 +68,7 @@ def story(home):
 def counting(home):
     """A model of numbers whose labels are numbers."""
     path = write(home / "counting.jsonl", [([n], n + 1) for n in range(-3, 4)])
-    models.compile(path, home / "counting.model")
+    compiled(path, home / "counting.model")
     return home / "counting.model", path
 
 
@@ -74,7 +77,7 @@ def points(home):
     """A model of vectors, made by generate."""
     path = home / "points.npz"
     written("random", path, sequences=30, seed=1)
-    models.compile(path, home / "points.model")
+    compiled(path, home / "points.model")
     return home / "points.model", path
 
 
@@ -97,18 +100,18 @@ def test_compile_answers_with_the_agreed_keys(capitals):
 
 def test_compile_refuses_an_existing_folder_before_it_reads_the_data(capitals, home):
     with pytest.raises(ByheartError, match="exists"):
-        models.compile(home / "not there.jsonl", capitals[0])
+        compiled(home / "not there.jsonl", capitals[0])
 
 
 def test_force_replaces_a_model_and_nothing_else(capitals, home):
     target = home / "forced.model"
-    models.compile(capitals[1], target)
-    models.compile(capitals[1], target, force=True, seed=3)
-    assert folder.open(target).about["search"]["seed"] == 3
+    compiled(capitals[1], target)
+    compiled(capitals[1], target, force=True, seed=3)
+    assert byheart.open(target).about["search"]["seed"] == 3
     (home / "letters").mkdir()
     (home / "letters" / "letter.txt").write_text("dear fox")
     with pytest.raises(ByheartError, match="no model folder"):
-        models.compile(capitals[1], home / "letters", force=True)
+        compiled(capitals[1], home / "letters", force=True)
     assert (home / "letters" / "letter.txt").read_text() == "dear fox"
 
 
@@ -118,19 +121,19 @@ def test_force_replaces_a_model_and_nothing_else(capitals, home):
         ({"method": "magic"}, "no method"),
         ({"form": "magic"}, "one form"),
         ({"method": "embedding", "form": "magic"}, "not 'magic'"),
-        ({"method": "deep-sets", "positions": True}, "not take --positions"),
+        ({"method": "deep-sets", "positions": True}, "not take positions=..."),
         ({"method": "seq2seq"}, "a sequence has one label"),
         ({"attention": "magic"}, "attention"),
         ({"sample": 0}, "sample"),
         ({"minimise": "time"}, "minimise"),
-        ({"reject_unknown": 99}, "bits"),
+        ({"reject_unknown": 99}, "reject_unknown must be"),
         ({"on_conflict": "guess"}, "on_conflict"),
         ({"loading": {"window": 3}}, "does not apply"),
     ],
 )
 def test_compile_refuses_bad_options_and_writes_nothing(capitals, tmp_path, options, match):
     with pytest.raises(ByheartError, match=match):
-        models.compile(capitals[1], tmp_path / "m", **options)
+        compiled(capitals[1], tmp_path / "m", **options)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -139,46 +142,46 @@ def test_label_lists_and_empty_sequences(tmp_path):
     tags = [(["a", "b"], ["x", "y"]), (["b", "a"], ["y", "z"]), (["b", "a"], ["y", "z"])]
     path = write(tmp_path / "tags.jsonl", tags)
     with pytest.raises(AssumptionError, match="A1 fails.*token 'a'.*positions=True"):
-        models.compile(path, tmp_path / "m")
+        compiled(path, tmp_path / "m")
     with pytest.raises(AssumptionError, match="cannot leave out single tokens"):
-        models.compile(path, tmp_path / "m", on_conflict="drop")
-    answer = models.compile(path, tmp_path / "m", on_conflict="majority", write_data=True)
+        compiled(path, tmp_path / "m", on_conflict="drop")
+    answer = compiled(path, tmp_path / "m", on_conflict="majority", write_data=True)
     assert answer["verified"] == {"checked": 6, "correct": 6, "evidence": "proved"}
     assert (answer["method"], answer["dataset"]["contexts"]) == ("seq2seq", 2)
     for file in (path, tmp_path / "m" / "data.jsonl"):
         for apart in (False, True):
-            found = models.verify(tmp_path / "m", file, checker=apart)
+            found = verified(tmp_path / "m", file, checker=apart)
             assert found["verified"]["evidence"] == "proved"
-    assert recall(tmp_path / "m", ["a", "b"])["answers"][0]["label"] == ["z", "y"]
+    assert recalled(tmp_path / "m", ["a", "b"], Asking())[0]["label"] == ["z", "y"]
     sets = write(tmp_path / "sets.jsonl", [([], 1), (["a"], 2), (["a", "b"], 1), (["b", "a"], 2)])
     with pytest.raises(AssumptionError, match="use --method deep-sets"):
-        models.compile(sets, tmp_path / "s")
+        compiled(sets, tmp_path / "s")
     options = {"method": "deep-sets", "on_conflict": "drop", "write_data": True}
-    answer = models.compile(sets, tmp_path / "s", **options)
+    answer = compiled(sets, tmp_path / "s", **options)
     assert (answer["method"], answer["verified"]["checked"]) == ("deep-sets", 2)
-    assert models.verify(tmp_path / "s", sets)["verified"]["evidence"] == "proved"
+    assert verified(tmp_path / "s", sets)["verified"]["evidence"] == "proved"
     (tmp_path / "q.jsonl").write_text('{"input": []}\n{"input": ["a"]}\n')
-    found = recall(tmp_path / "s", file=tmp_path / "q.jsonl")["answers"]
+    found = recalled(tmp_path / "s", [], Asking(), tmp_path / "q.jsonl")
     assert [a["label"] for a in found] == [1, 2]
 
 
 def test_compile_names_a_folder_that_is_missing(capitals, tmp_path):
     with pytest.raises(ByheartError, match="not a directory"):
-        models.compile(capitals[1], tmp_path / "no" / "m")
+        compiled(capitals[1], tmp_path / "no" / "m")
 
 
 def test_conflicts_are_refused_or_settled_and_verify_settles_them_alike(tmp_path):
     rows = [(["a", "b"], "x"), (["a", "b"], "x"), (["a", "b"], "y"), (["b", "a"], "z")]
     path = write(tmp_path / "d.jsonl", rows)
     with pytest.raises(AssumptionError, match="A1"):
-        models.compile(path, tmp_path / "m")
+        compiled(path, tmp_path / "m")
     for rule, sequences in (("majority", 4), ("drop", 1)):
         target = tmp_path / rule
-        models.compile(path, target, on_conflict=rule, positions=True, write_data=True)
+        compiled(path, target, on_conflict=rule, positions=True, write_data=True)
         for found in (
-            models.verify(target, path),
-            models.verify(target, path, checker=True),
-            models.verify(target, target / "data.jsonl"),
+            verified(target, path),
+            verified(target, path, checker=True),
+            verified(target, target / "data.jsonl"),
         ):
             expected = {"checked": sequences, "correct": sequences, "evidence": "proved"}
             assert found["verified"] == expected
@@ -188,7 +191,7 @@ def test_conflicts_are_refused_or_settled_and_verify_settles_them_alike(tmp_path
 
 
 def test_verify_without_data_checks_no_label(capitals):
-    answer = models.verify(capitals[0])
+    answer = verified(capitals[0])
     assert set(answer) == KEYS
     assert answer["verified"] == {"checked": 0, "correct": 0, "evidence": None}
     assert answer["failures"] == []
@@ -196,18 +199,18 @@ def test_verify_without_data_checks_no_label(capitals):
 
 @pytest.mark.parametrize("engine", ["auto", "exact"])
 def test_verify_proves(capitals, engine):
-    answer = models.verify(capitals[0], capitals[1], engine=engine)
+    answer = verified(capitals[0], capitals[1], engine=engine)
     assert answer["verified"] == {"checked": 5, "correct": 5, "evidence": "proved"}
 
 
 def test_verify_loads_text_with_the_options_of_the_model(story):
     for apart in (False, True):
-        assert models.verify(*story, checker=apart)["verified"]["evidence"] == "proved"
+        assert verified(*story, checker=apart)["verified"]["evidence"] == "proved"
 
 
 def test_a_sample_is_no_proof(points):
     for apart in (False, True):
-        answer = models.verify(*points, sample=7, checker=apart)
+        answer = verified(*points, sample=7, checker=apart)
         assert answer["verified"] == {"checked": 7, "correct": 7, "evidence": "sampled"}
 
 
@@ -226,7 +229,7 @@ def test_a_sample_is_no_proof(points):
 )
 def test_other_data_is_refuted(capitals, tmp_path, change, apart):
     path = write(tmp_path / "other.jsonl", change(CAPITALS))
-    answer = models.verify(capitals[0], path, checker=apart)
+    answer = verified(capitals[0], path, checker=apart)
     assert answer["verified"]["evidence"] == "refuted"
     assert answer["failures"]
 
@@ -237,7 +240,7 @@ def test_other_data_is_refuted(capitals, tmp_path, change, apart):
 )
 def test_verify_refuses_bad_options(capitals, options, match):
     with pytest.raises(ByheartError, match=match):
-        models.verify(capitals[0], None if "needs" in match else capitals[1], **options)
+        verified(capitals[0], None if "needs" in match else capitals[1], **options)
 
 
 def test_a_changed_folder_disagrees(capitals, tmp_path):
@@ -246,13 +249,13 @@ def test_a_changed_folder_disagrees(capitals, tmp_path):
     words = (tmp_path / "vocabulary.json").read_text()
     (tmp_path / "vocabulary.json").write_text(words.replace("paris", "milan"))
     with pytest.raises(DisagreementError):
-        models.verify(tmp_path)
+        verified(tmp_path)
 
 
 def test_the_checker_refuses_what_it_cannot_read(capitals, tmp_path):
     (tmp_path / "bad.jsonl").write_text("{")
     with pytest.raises(ByheartError, match="the checker refuses"):
-        models.verify(capitals[0], tmp_path / "bad.jsonl", checker=True)
+        verified(capitals[0], tmp_path / "bad.jsonl", checker=True)
 
 
 def test_stored_options_are_not_trusted(story, tmp_path):
@@ -260,7 +263,7 @@ def test_stored_options_are_not_trusted(story, tmp_path):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     config = json.loads((tmp_path / "config.json").read_text())
     config["loading"]["tokenizer"] = 3
-    model = folder.open(story[0])
+    model = byheart.open(story[0])
     model.about["loading"].update(config["loading"])
     with pytest.raises(ByheartError, match="tokenizer"):
         ask(model, [["The"]])
@@ -285,7 +288,7 @@ def test_the_checker_is_found():
 
 
 def test_recall_answers(capitals):
-    answers = recall(capitals[0], ["capital", "of", "italy"])["answers"]
+    answers = recalled(capitals[0], ["capital", "of", "italy"], Asking())
     assert answers == [
         {
             "input": ["capital", "of", "italy"],
@@ -297,12 +300,12 @@ def test_recall_answers(capitals):
 
 
 def test_a_word_outside_the_vocabulary_is_not_known(capitals):
-    (answer,) = recall(capitals[0], ["capital", "of", "mars"])["answers"]
+    (answer,) = recalled(capitals[0], ["capital", "of", "mars"], Asking())
     assert (answer["label"], answer["known"]) == (None, False)
 
 
 def test_arguments_are_split_unless_they_are_tokens(capitals):
-    model = folder.open(capitals[0])
+    model = byheart.open(capitals[0])
     assert from_words(model, ["capital of", "italy"]) == ["capital", "of", "italy"]
     assert from_words(model, ["river", "of", "new york"]) == ["river", "of", "new york"]
     assert from_line(model, '["river", "of", "new york"]') == ["river", "of", "new york"]
@@ -310,26 +313,26 @@ def test_arguments_are_split_unless_they_are_tokens(capitals):
 
 
 def test_text_is_cut_as_the_data_was(story):
-    model = folder.open(story[0])
+    model = byheart.open(story[0])
     assert from_line(model, "small, and the") == ["small", ",", "and", "the"]
     assert ask(model, [from_line(model, "word was small, and the")])[0]["label"] == "fox"
 
 
 def test_steps_recite_until_nothing_follows(story):
-    answers = recall(story[0], ["The"], steps=100)["answers"]
+    answers = recalled(story[0], ["The"], Asking(steps=100))
     said = spaced(["The", *(answer["label"] for answer in answers)])
     assert said == "The fox kept a word. The word was small, and the fox kept it by heart"
-    assert len(recall(story[0], ["The"], steps=4)["answers"]) == 4
+    assert len(recalled(story[0], ["The"], Asking(steps=4))) == 4
 
 
 def test_steps_of_numbers(counting):
-    model = folder.open(counting[0])
+    model = byheart.open(counting[0])
     assert [a["label"] for a in ask(model, [[-2]], steps=4)] == [-1]  # two tokens are too long
     assert ask(model, [from_words(model, ["-2"])])[0]["label"] == -1
 
 
 def test_vectors_are_lists(points):
-    model = folder.open(points[0])
+    model = byheart.open(points[0])
     expected = [[1, 2], [3, 4]]
     assert from_line(model, "[1, 2] [3, 4]") == expected
     assert from_line(model, "[[1, 2], [3, 4]]") == expected
@@ -340,7 +343,7 @@ def test_vectors_are_lists(points):
 def test_a_file_of_questions(capitals, tmp_path):
     file = tmp_path / "questions.jsonl"
     file.write_text('{"input": ["capital", "of", "japan"]}\n\n["river", "of", "france"]\n')
-    answers = recall(capitals[0], file=file)["answers"]
+    answers = recalled(capitals[0], [], Asking(), file)
     assert [answer["label"] for answer in answers] == ["tokyo", "seine"]
 
 
@@ -358,7 +361,7 @@ def test_bad_questions_are_refused(capitals, tmp_path, text, match):
     file = tmp_path / "questions.jsonl"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(ByheartError, match=match):
-        from_file(folder.open(capitals[0]), file)
+        from_file(byheart.open(capitals[0]), file)
 
 
 @pytest.mark.parametrize(
@@ -372,18 +375,18 @@ def test_bad_questions_are_refused(capitals, tmp_path, text, match):
 )
 def test_recall_refuses(capitals, question, options, match):
     with pytest.raises(ByheartError, match=match):
-        recall(capitals[0], question, **options)
+        recalled(capitals[0], question, Asking(options.get("steps")), options.get("file"))
 
 
 @pytest.mark.parametrize("words", [["x"], ["nan"], ["inf"], ["9" * 30], ["[true]"], ["1", "2"]])
 def test_what_is_no_number_is_refused(counting, words):
-    model = folder.open(counting[0])
+    model = byheart.open(counting[0])
     with pytest.raises(ByheartError):
         ask(model, [from_words(model, words)])
 
 
 def test_steps_need_labels_that_are_tokens(points):
-    model = folder.open(points[0])
+    model = byheart.open(points[0])
     with pytest.raises(ByheartError, match="labels that are tokens"):
         ask(model, [[[1, 2]]], steps=2)
 
@@ -395,7 +398,7 @@ def test_generate_and_stats(tmp_path):
     path = tmp_path / "d.jsonl"
     answer = written("random", path, sequences=50, labels=3, skew="zipf")
     assert (answer["sequences"], answer["options"]["skew"]) == (50, "zipf")
-    found = counted(path, {})
+    found = stats(path).json()
     assert found["sequences"] == 50 and found["conflicts"]["multisets"] == 0
     with pytest.raises(ByheartError, match="exists"):
         written("random", path)
@@ -419,7 +422,7 @@ def test_generate_refuses_and_writes_nothing(tmp_path, kind, name, options):
 
 
 def test_methods_have_a_row_each():
-    rows = models.methods()["rows"]
+    rows = byheart.methods().json()["rows"]
     assert "hash-fold-retrieve" in [row["method"] for row in rows]
     for row in rows:
         assert set(row) == {"method", "form", "paper", "item", "assumptions", "guarantee"}
@@ -449,10 +452,10 @@ def test_the_paper_s_construction_at_larger_sizes():
 def test_compile_says_what_became_of_conflicts(tmp_path):
     rows = [(["a"], 1), (["a"], 1), (["a"], 2), (["b"], 2), (["c"], 1)]
     path = write(tmp_path / "d.jsonl", rows)
-    majority = models.compile(path, tmp_path / "m", on_conflict="majority")
+    majority = compiled(path, tmp_path / "m", on_conflict="majority")
     assert majority["conflicts"] == {"relabelled": 1, "dropped": 0}
-    assert models.verify(tmp_path / "m", path)["conflicts"] == {"relabelled": 1, "dropped": 0}
-    dropped = models.compile(path, tmp_path / "n", on_conflict="drop")
+    assert verified(tmp_path / "m", path)["conflicts"] == {"relabelled": 1, "dropped": 0}
+    dropped = compiled(path, tmp_path / "n", on_conflict="drop")
     assert dropped["conflicts"] == {"relabelled": 0, "dropped": 3}
-    whole = models.compile(write(tmp_path / "e.jsonl", rows[3:]), tmp_path / "o")
+    whole = compiled(write(tmp_path / "e.jsonl", rows[3:]), tmp_path / "o")
     assert whole["conflicts"] == {"relabelled": 0, "dropped": 0}

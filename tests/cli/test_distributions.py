@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from byheart.cli import main, recall
-from byheart.cli.options import BUILDING
+from byheart.cli.demo import BOOK
 from byheart.cli.output import fit_rows, verdict
-from byheart.commands import models as commands
-from byheart.commands.answer import fitted
-from byheart.commands.demo import BOOK
-from byheart.constructions.base import Options
+from byheart.constructions import ALL
 from byheart.models import verification as certificate
+from byheart.models.claims import Distributions
+from byheart.models.verification import Verification
 
 TEXT = "The fox kept a word.\nThe fox ran home.\nThe owl kept a secret.\nA fox is no owl.\n"
 OPTIONS = ("--length", "5", "--method", "one-layer")
@@ -169,28 +168,34 @@ def test_the_options_reach_attention_alone(run, tmp_path):
     assert run("verify", tmp_path / "m", tmp_path / "pairs.jsonl", "--checker")[0] == 0
 
 
-def test_every_option_of_decoders_is_one_of_compile():
-    names = {option.name for option in BUILDING}
-    assert names - {"prove_limit"} <= set(vars(Options()))
-    limits = {o.default for o in BUILDING if o.name == "prove_limit"}
-    assert limits == {commands.PROVE_LIMIT} == {certificate.PROVE_LIMIT}
+@pytest.mark.parametrize("construction", ALL, ids=lambda c: f"{c.name}-{c.form}")
+def test_help_has_the_options_of_the_method_that_is_named(run, construction):
+    """All of them and no others; without a method, only those that all methods share."""
+    named = run("compile", "--method", construction.name, "--help")[1]
+    both = {name for c in ALL if c.name == construction.name for name in c.options()}
+    panel = named.partition(f"Options of {construction.name}")[2]
+    for name in {name for c in ALL for name in c.options()}:
+        assert (f"--{name.replace('_', '-')} " in panel) == (name in both), name
+    shared = run("compile", "--help")[1]
+    assert "Options of" not in shared and "--prove-limit" in shared and "--gap" not in shared
 
 
-def test_help_has_a_panel_for_them(run):
-    code, output, _ = run("compile", "--help")
-    assert code == 0 and "Methods that store distributions" in output
-    panel = output.partition("Methods that store distributions")[2]
-    for name in ("--gap", "--activation", "--dimension", "--heads", "--skip", "--prove-limit"):
-        assert name in panel
+def test_methods_lists_the_options_of_one(run):
+    code, output, _ = run("methods", "limited-bits")
+    assert code == 0 and output.count("--bits") == 2 and "--separation" in output
+    rows = json.loads(run("methods", "one-layer", "--json")[1])["rows"]
+    gap = next(option for option in rows[0]["options"] if option["name"] == "gap")
+    assert gap["type"] == "float" and gap["default"] is None and gap["help"].endswith(".")
+    assert run("methods", "magic")[0] == 2
 
 
 def test_an_infinite_divergence_is_null():
     """JSON knows no infinity, and a table needs none."""
     fit = certificate.Fit(math.inf, math.inf, math.inf, 3.0, 0.5, 10)
-    found = fitted(fit)
+    found = Distributions(1e-9).facts(Verification(1, 0, "refuted", "", (), fit))
     assert found["divergence"] == {"mean": None, "max": None}
     assert found["loss"] == {"total": None, "entropy": 3.0}
-    assert fit_rows({"gap": 1e-9, **found}) == []
+    assert fit_rows(found) == []
 
 
 def test_a_refuted_model_says_how_many_hold():
@@ -210,29 +215,29 @@ def test_a_refuted_model_says_how_many_hold():
         ("", (), "is empty"),
         ("a a a\na a\n", (), "needs two different tokens"),
         (TEXT, ("--length", "1"), "length must be an integer of 2 or more"),
-        (TEXT, ("--gap", "0"), "gap is a number of nats"),
-        (TEXT, ("--gap", "1e-300"), "float64 cannot reach less"),
-        (TEXT, ("--gap", "nan"), "gap is a number of nats"),
-        (TEXT, ("--gap", "-1"), "gap is a number of nats"),
+        (TEXT, ("--gap", "0"), "--gap must be a number from 1e-15 to 10"),
+        (TEXT, ("--gap", "1e-300"), "--gap must be a number from 1e-15"),
+        (TEXT, ("--gap", "nan"), "--gap must be a number from 1e-15 to 10"),
+        (TEXT, ("--gap", "-1"), "--gap must be a number from 1e-15 to 10"),
         (TEXT, ("--gap", "x"), "--gap"),
-        (TEXT, ("--dimension", "0"), "dimension is an integer from 1"),
+        (TEXT, ("--dimension", "0"), "dimension must be an integer from 1"),
         (TEXT, ("--dimension", "1.5"), "--dimension"),
-        (TEXT, ("--heads", "0"), "heads is an integer from 1"),
-        (TEXT, ("--head-dimension", "-3"), "head-dimension is an integer from 1"),
-        (TEXT, ("--neurons", "0"), "neurons is an integer from 1"),
-        (TEXT, ("--activation", "relu"), "activation is one of logistic"),
-        (TEXT, ("--prove-limit", "nan"), "--prove-limit is a number of seconds"),
-        (TEXT, ("--prove-limit", "-1"), "--prove-limit is a number of seconds"),
-        (TEXT, ("--positions",), "always sees order"),
+        (TEXT, ("--heads", "0"), "heads must be an integer from 1"),
+        (TEXT, ("--head-dimension", "-3"), "head-dimension must be an integer from 1"),
+        (TEXT, ("--neurons", "0"), "neurons must be an integer from 1"),
+        (TEXT, ("--activation", "relu"), "activation must be logistic"),
+        (TEXT, ("--prove-limit", "nan"), "--prove-limit must be a number of seconds"),
+        (TEXT, ("--prove-limit", "-1"), "--prove-limit must be a number of seconds"),
+        (TEXT, ("--positions",), "does not take --positions"),
         (TEXT, ("--bits", "9"), "does not take --bits"),
         (TEXT, ("--reject-unknown", "9"), "does not take --reject-unknown"),
-        (TEXT, ("--on-conflict", "majority"), "takes no --on-conflict"),
+        (TEXT, ("--on-conflict", "majority"), "does not take --on-conflict"),
         (TEXT, ("--dimension", "1000000", "--heads", "1000"), "bytes of memory"),
         (TEXT, ("--epsilon", "0.1"), "does not take --epsilon"),
         (TEXT, ("--tight",), "does not take --tight; these do: attention-only"),
-        (TEXT, ("--encoder", "square"), "encoder is circle, look-up or optimal"),
+        (TEXT, ("--encoder", "square"), "encoder must be circle, look-up or optimal"),
         (TEXT, ("--method", "attention-only", "--heads", "1"), "A3 fails: 1 heads"),
-        (TEXT, ("--method", "attention-only-approximate", "--epsilon", "1"), "epsilon is a number"),
+        (TEXT, ("--method", "attention-only-approximate", "--epsilon", "1"), "epsilon must be a number"),
         (TEXT, ("--method", "attention-only-argmax"), "A1 fails"),
         (TEXT, ("--method", "token-averaging", "--heads", "2"), "does not take --heads"),
         (TEXT, ("--method", "token-averaging", "--skip"), "does not take --skip"),

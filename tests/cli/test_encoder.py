@@ -5,8 +5,8 @@ import json
 import pytest
 
 from byheart.cli import main
-from byheart.cli.encoder import curve
 from byheart.data.load import from_rows, write_jsonl
+from byheart.encoders.curve import encoder
 
 ASSOCIATIONS = [([f"k{i}", f"k{i % 3}"], f"v{i % 4}") for i in range(9)]
 MIXED = [([f"k{i % 5}"], f"v{(i * i + i // 5) % 6}") for i in range(40)]
@@ -48,7 +48,7 @@ def test_json_is_one_object(capsys, mixed):
 
 
 def test_associations_are_exact_from_dimension_2_on():
-    answer = curve(from_rows(ASSOCIATIONS), [2, 3, 4])
+    answer = encoder(from_rows(ASSOCIATIONS), [2, 3, 4]).json()
     assert [row["encoder"] for row in answer["rows"]] == ["circle", "sphere", "exact"]
     assert all(row["exact"] and row["largest"] <= 1e-9 for row in answer["rows"])
     assert answer["dataset"]["associations"] and answer["entropy"] == 0
@@ -56,14 +56,14 @@ def test_associations_are_exact_from_dimension_2_on():
 
 
 def test_without_dimensions_it_ends_where_nothing_is_lost():
-    answer = curve(from_rows(MIXED), gap=1e-6)
+    answer = encoder(from_rows(MIXED), gap=1e-6).json()
     assert answer["rows"][0]["dimension"] == 2 and answer["rows"][-1]["exact"]
     assert answer["rows"][-1]["largest"] <= 1e-6
 
 
 def test_one_seed_one_answer():
     def values(seed):
-        return [row["tried"] for row in curve(from_rows(MIXED), [2], seed=seed)["rows"]]
+        return [point.tried for point in encoder(from_rows(MIXED), [2], seed=seed).points]
 
     assert values(3) == values(3) != values(4)
 

@@ -7,13 +7,13 @@ import pytest
 
 from byheart import pictures as picture
 from byheart.cli import main
-from byheart.commands.explain import explain
+from byheart.cli.explain import explained as explain
 from byheart.compiler.compiling import compile
 from byheart.compiler.explaining import explain as parts
-from byheart.compiler.stage import PARTS
 from byheart.constructions import ALL
 from byheart.data.load import from_rows, write_jsonl
 from byheart.errors import ByheartError
+from byheart.exact.stages import PARTS
 
 LABELS = [c for c in ALL if c.stores == "labels"]  # others: test_explain_decoder.py
 each = pytest.mark.parametrize("construction", LABELS, ids=lambda c: f"{c.name}-{c.form}")
@@ -143,11 +143,11 @@ def test_text_shows_stages_and_theorem(capsys, data):
 def test_pictures(data, tmp_path, method, ending):
     pytest.importorskip("matplotlib")
     path = tmp_path / f"picture.{ending}"
-    answer = explain(method, data, output=path)
+    answer = explain(method, data, plot=path)
     content = path.read_bytes()
     assert answer["picture"] == str(path)
     assert content.startswith(PNG if ending == "png" else b"<?xml")
-    explain(method, data, output=path, force=True)
+    explain(method, data, plot=path, force=True)
     assert path.read_bytes() == content  # one drawing, one file
 
 
@@ -175,5 +175,5 @@ def test_a_picture_is_not_replaced_unasked(capsys, data, tmp_path):
 def test_without_matplotlib_pictures_are_refused(data, tmp_path, monkeypatch):
     monkeypatch.setattr(picture, "find_spec", lambda name: None)
     with pytest.raises(ByheartError, match="extra figures"):
-        explain("hash-fold-retrieve", data, output=tmp_path / "p.svg")
+        explain("hash-fold-retrieve", data, plot=tmp_path / "p.svg")
     assert explain("hash-fold-retrieve", data)["picture"] is None

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from byheart.cli import main
-from byheart.commands.explain import explain
+from byheart.cli.explain import explained as explain
 from byheart.compiler.compiling import compile
-from byheart.compiler.decoder_stages import ratio
 from byheart.compiler.explaining import explain as parts
-from byheart.compiler.stage import PARTS
+from byheart.compiler.explaining import ratio
 from byheart.constructions import ALL
 from byheart.data.load import from_rows, write_jsonl
+from byheart.exact.stages import PARTS
 
 ROWS = [
     (["a"], "b"), (["a"], "c"), (["a", "b"], "c"), (["b", "a"], "a"), (["b", "a"], "c"),
@@ -69,7 +69,11 @@ def test_the_formula_and_the_ratio(options):
     assert eval(formula, {}, names) == answer["totals"]["dense"]
     third = 1 + (d + 2) / (omega - 1) + 2 * m_0 * (d_0 + d_1) * d / ((omega - 1) * m)
     third += (omega + T) * d / ((omega - 1) * m)
-    assert answer["ratio"] == pytest.approx(third, rel=1e-12) == ratio(shape)
+    assert (
+        answer["ratio"]
+        == pytest.approx(third, rel=1e-12)
+        == ratio(shape.parameters, shape.vocabulary, shape.neurons)
+    )
 
 
 def test_the_token_sum_has_its_own_formula():
@@ -105,10 +109,10 @@ def test_the_command(capsys, data):
 def test_pictures(data, tmp_path, method, ending):
     pytest.importorskip("matplotlib")
     path = tmp_path / f"picture.{ending}"
-    explain(method, data, output=path)
+    explain(method, data, plot=path)
     content = path.read_bytes()
     assert content.startswith(b"\x89PNG\r\n\x1a\n" if ending == "png" else b"<?xml")
-    explain(method, data, output=path, force=True)
+    explain(method, data, plot=path, force=True)
     assert path.read_bytes() == content  # one drawing, one file
 
 

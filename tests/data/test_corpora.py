@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from byheart.cli.generate import written
-from byheart.cli.stats import counted
 from byheart.data.corpora import CORPORA, prefix_tree, save, zipf
 from byheart.data.statistics import stats
 from byheart.errors import ByheartError
@@ -62,7 +61,7 @@ def test_written_and_counted(tmp_path, kind, vocabulary):
     for name in ("d.bin", "d.txt"):
         path = tmp_path / name
         about = written(kind, path, sequences=300, vocabulary=vocabulary)
-        found = counted(path, about["loading"])
+        found = stats(path, **about["loading"]).json()
         assert (about["sequences"], about["length"], about["options"]["seed"]) == (300, 10, 0)
         assert (about["vocabulary"], about["labels"]) == (found["vocabulary"], found["labels"])
         for key in wanted.keys() - {"separation"}:  # a word is its number

@@ -8,7 +8,7 @@ import pytest
 
 from byheart import context_ids, contextual_mapping
 from byheart.compiler.compiling import compile
-from byheart.compiler.decoder_stages import ratio
+from byheart.compiler.explaining import ratio
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
 from byheart.models.claims import Distributions, Words
@@ -245,7 +245,10 @@ def test_a_decoder_without_neurons_is_traced_and_explained():
     assert followed.lines()[2].startswith("logits")
     parts = stages(model.network)
     assert [part.name for part in parts] == ["embed", "attend", "output"]
-    assert sum(part.dense for part in parts) == shape.parameters and ratio(shape) is None
+    assert (
+        sum(part.dense for part in parts) == shape.parameters
+        and ratio(shape.parameters, 3, 0) is None
+    )
 
 
 def test_context_ids_are_refused(text, models):

@@ -11,12 +11,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ByheartError
+from ...machine.tables import html_table
 from ..arrays import Ints
 from ..targets import entropy
 from .separation import Separation, separation
@@ -94,8 +94,7 @@ class Statistics:
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
-        rows = (f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in self._rows())
-        return f"<table>{''.join(rows)}</table>"
+        return html_table("Statistics", ("", ""), self._rows())
 
 
 def _shown(value: float | None) -> str:

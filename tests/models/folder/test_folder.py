@@ -19,7 +19,7 @@ import pytest
 from safetensors.numpy import load_file, save
 
 import byheart
-from byheart.commands import models
+from byheart.cli.verify import verified
 from byheart.compiler.compiling import compile
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError, DisagreementError
@@ -565,7 +565,7 @@ def test_good_folders_open(path, tmp_path):
 def exit_code(path):
     """That of `byheart verify` with the data beside the weights."""
     try:
-        return 1 if models.verify(path, path / "data.jsonl")["failures"] else 0
+        return 1 if verified(path, path / "data.jsonl")["failures"] else 0
     except DisagreementError:
         return 1
     except ByheartError:
