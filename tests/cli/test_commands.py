@@ -273,7 +273,7 @@ def test_a_wheel_holds_the_book_and_the_checker(tmp_path):
     )
     assert built.returncode == 0
     names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
-    for name in ("byheart/demo/book.txt", "byheart_checker/check.py", "byheart/cli/app.py"):
+    for name in ("byheart/data/book.txt", "byheart_checker/check.py", "byheart/cli/app.py"):
         assert name in names
 
 
