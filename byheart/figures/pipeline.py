@@ -126,8 +126,8 @@ class Flow:
             self.columns = {last: False}
             if first < last:
                 x, words = (first + last - COLUMN - SPACE) / 2, "the last column\nhas the answer"
-                style = {"ha": "center", "va": "center", "style": "italic"}
-                self.axes.text(x, y + ROW, words, size=8.5, color=PALE, **style)
+                place = {"ha": "center", "va": "center"}
+                self.axes.text(x, y + ROW, words, place, size=8.5, color=PALE, style="italic")
         elif self.answer["input"]["extra"] is not None:
             del self.columns[first]
 
