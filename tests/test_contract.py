@@ -2,7 +2,6 @@
 
 import ast
 import hashlib
-import importlib.util
 import json
 import sys
 from dataclasses import replace
@@ -27,10 +26,6 @@ from byheart.models.verification import verify
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "byheart"
 CHECKER = ROOT / "checker" / "check.py"
-specification = importlib.util.spec_from_file_location("independent_checker", CHECKER)
-checker = importlib.util.module_from_spec(specification)
-sys.modules["independent_checker"] = checker
-specification.loader.exec_module(checker)
 
 # permuted copies with one label, a multiset with two last tokens, repeated tokens, a duplicate
 ROWS = [
@@ -247,12 +242,12 @@ def test_memorises(construction, data, compiled):
 
 
 @each_with_data
-def test_the_checker_accepts(construction, data, saved):
+def test_the_checker_accepts(construction, data, saved, checker):
     assert checker.failures(*saved(construction, data)) == []
 
 
 @each_with_data
-def test_the_checker_rejects_a_changed_label(construction, data, saved, tmp_path):
+def test_the_checker_rejects_a_changed_label(construction, data, saved, tmp_path, checker):
     rows = SHARED[named(construction)][data]
     tokens, label = rows[0]
     if isinstance(label, list):
@@ -268,14 +263,14 @@ def test_the_checker_rejects_a_changed_label(construction, data, saved, tmp_path
 
 
 @each_with_data
-def test_the_checker_rejects_a_dropped_sequence(construction, data, saved, tmp_path):
+def test_the_checker_rejects_a_dropped_sequence(construction, data, saved, tmp_path, checker):
     fewer = tmp_path / "fewer.jsonl"
     write_jsonl(from_rows(SHARED[named(construction)][data][:-1]), fewer)
     assert checker.failures(saved(construction, data)[0], fewer)
 
 
 @each_with_data
-def test_the_checker_rejects_a_changed_weight(construction, data, saved, compiled):
+def test_the_checker_rejects_a_changed_weight(construction, data, saved, compiled, checker):
     """The folder is made consistent again: hashes and counts agree, only the function is wrong."""
     _, dataset, model = compiled[construction, data]
     folder, rows = saved(construction, data)

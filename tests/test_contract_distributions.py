@@ -1,12 +1,9 @@
 """Every construction that stores distributions keeps every law; judged by the checker."""
 
 import hashlib
-import importlib.util
 import json
-import sys
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,12 +16,6 @@ from byheart.models.folder.decoder import encode
 from byheart.models.verification import verify
 from byheart.softmax import codeword as decoder_code
 from byheart.softmax.decoder import Decoder
-
-CHECKER = Path(__file__).parents[1] / "checker" / "check.py"
-specification = importlib.util.spec_from_file_location("independent_checker_of_decoders", CHECKER)
-checker = importlib.util.module_from_spec(specification)
-sys.modules["independent_checker_of_decoders"] = checker
-specification.loader.exec_module(checker)
 
 # orders of one multiset, a duplicate, contexts with two and three labels, labels that are no tokens
 WORDS = [
@@ -108,12 +99,12 @@ def test_recall_says_what_follows(construction, data):
 
 
 @each_with_data
-def test_the_checker_accepts(construction, data, saved):
+def test_the_checker_accepts(construction, data, saved, checker):
     assert checker.failures(*saved(construction, data)) == []
 
 
 @each_with_data
-def test_the_checker_rejects_a_changed_label(construction, data, saved, tmp_path):
+def test_the_checker_rejects_a_changed_label(construction, data, saved, tmp_path, checker):
     (tokens, label), *rows = DATA[data]
     other = next(x for _, x in rows if x != label)
     folder, _ = saved(construction, data)
@@ -126,7 +117,7 @@ def test_the_checker_rejects_a_changed_label(construction, data, saved, tmp_path
 @pytest.mark.parametrize(
     "construction", [c for c in STORES if words_of(c) == "words"], ids=lambda c: c.name
 )
-def test_the_checker_rejects_another_count(construction, saved, tmp_path):
+def test_the_checker_rejects_another_count(construction, saved, tmp_path, checker):
     """Of one of a context's labels; where there is one label only, counts say nothing."""
     folder, rows = saved(construction, "words")
     lines = rows.read_text().splitlines()
@@ -139,7 +130,7 @@ def test_the_checker_rejects_another_count(construction, saved, tmp_path):
 
 
 @each_with_data
-def test_a_changed_weight_is_noticed(construction, data, saved):
+def test_a_changed_weight_is_noticed(construction, data, saved, checker):
     """The folder is made consistent again: hashes and counts agree, only the function is wrong."""
     dataset, model = compiled(construction.name, data)
     folder, rows = saved(construction, data)

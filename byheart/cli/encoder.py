@@ -38,9 +38,9 @@ def command(
 ) -> None:
     """How close to a dataset a model of dimension D can come.
 
-    No model whose last layer has dimension D diverges less than the best encoder of dimension D: a
-    matrix times any vector of the context. Where that has a closed form, its divergence is exact, 0
-    up to the gap. Elsewhere the best encoder found is shown, an upper bound on it.
+    No model whose last layer has dimension D diverges less than the best encoder of dimension D,
+    which gives every context a vector of its own. Where there is a closed form, its divergence is
+    exact: 0 up to the gap. Elsewhere the best encoder found is shown, an upper bound on it.
     """
     wanted = whole_numbers(dimensions, "--dimensions", "2,5,10")
     picture = pictures.checked(plot, force)

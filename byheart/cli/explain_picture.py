@@ -126,16 +126,8 @@ class Flow:
             self.columns = {last: False}
             if first < last:
                 x, words = (first + last - COLUMN - SPACE) / 2, "the last column\nhas the answer"
-                self.axes.text(
-                    x,
-                    y + ROW,
-                    words,
-                    size=8.5,
-                    color=PALE,
-                    ha="center",
-                    va="center",
-                    style="italic",
-                )
+                place = {"ha": "center", "va": "center"}
+                self.axes.text(x, y + ROW, words, place, size=8.5, color=PALE, style="italic")
         elif self.answer["input"]["extra"] is not None:
             del self.columns[first]
 

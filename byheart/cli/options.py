@@ -150,7 +150,7 @@ def type_of(construction: Construction, option: str) -> type:
 
 def value_of(flag: str, arguments: Sequence[str]) -> str | None:
     """The value of a flag among the arguments of a command line that is not parsed yet."""
-    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
         if word == flag:
             return following
         if word.startswith(f"{flag}="):

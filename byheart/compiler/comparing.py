@@ -173,7 +173,7 @@ def compare(
         >>> from byheart import from_rows
         >>> found = compare(from_rows([(["a"], "x"), (["b"], "y")]))
         >>> next(row.parameters for row in found.rows if row.name == "one-layer")
-        54
+        21
     """
     if on_conflict not in RESOLUTIONS:
         names = ", ".join(RESOLUTIONS)

@@ -101,6 +101,8 @@ class Methods:
         for construction in ALL:
             if type(construction).__name__ == name:
                 return type(construction)
+        if name.startswith("__"):
+            raise AttributeError(name)
         raise AttributeError(f"there is no construction {name}; dir(byheart.methods) lists them.")
 
     def __dir__(self) -> list[str]:

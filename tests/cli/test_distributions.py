@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import byheart
 from byheart.cli import main, recall
 from byheart.cli.demo import BOOK
 from byheart.cli.output import fit_rows, verdict
@@ -224,7 +225,11 @@ def test_a_refuted_model_says_how_many_hold():
         (TEXT, ("--dimension", "1.5"), "--dimension"),
         (TEXT, ("--heads", "0"), "heads must be an integer from 1"),
         (TEXT, ("--head-dimension", "-3"), "head-dimension must be an integer from 1"),
-        (TEXT, ("--neurons", "0"), "neurons must be an integer from 1"),
+        (
+            TEXT,
+            ("--method", "one-layer-smooth", "--neurons", "0"),
+            "neurons must be an integer from 1",
+        ),
         (TEXT, ("--activation", "relu"), "activation must be logistic"),
         (TEXT, ("--prove-limit", "nan"), "--prove-limit must be a number of seconds"),
         (TEXT, ("--prove-limit", "-1"), "--prove-limit must be a number of seconds"),
@@ -235,9 +240,17 @@ def test_a_refuted_model_says_how_many_hold():
         (TEXT, ("--dimension", "1000000", "--heads", "1000"), "bytes of memory"),
         (TEXT, ("--epsilon", "0.1"), "does not take --epsilon"),
         (TEXT, ("--tight",), "does not take --tight; these do: attention-only"),
-        (TEXT, ("--encoder", "square"), "encoder must be circle, look-up or optimal"),
+        (
+            TEXT,
+            ("--method", "attention-only", "--encoder", "square"),
+            "encoder must be circle, look-up or optimal",
+        ),
         (TEXT, ("--method", "attention-only", "--heads", "1"), "A3 fails: 1 heads"),
-        (TEXT, ("--method", "attention-only-approximate", "--epsilon", "1"), "epsilon must be a number"),
+        (
+            TEXT,
+            ("--method", "attention-only-approximate", "--epsilon", "1"),
+            "epsilon must be a number",
+        ),
         (TEXT, ("--method", "attention-only-argmax"), "A1 fails"),
         (TEXT, ("--method", "token-averaging", "--heads", "2"), "does not take --heads"),
         (TEXT, ("--method", "token-averaging", "--skip"), "does not take --skip"),
@@ -354,9 +367,7 @@ def _end():
 
 
 def _opened(path):
-    from byheart.models import folder
-
-    return folder.open(path)
+    return byheart.open(path)
 
 
 def test_trace_shows_the_way(run, fox):

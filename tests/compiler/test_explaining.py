@@ -155,7 +155,7 @@ def test_pictures(data, tmp_path, method, ending):
     ("method", "output", "said"),
     [
         ("hash-fold-retrieve", "picture.pdf", ".svg or .png"),
-        ("hash-fold-retrieve", "nowhere/picture.svg", "no folder"),
+        ("hash-fold-retrieve", "nowhere/picture.svg", "not a directory"),
         ("no-such", "picture.svg", "no method"),
         ("seq2seq", "picture.svg", "one label"),
     ],

@@ -1,8 +1,6 @@
 """What the tests of the small constructions share: a judge, and a look at what the search found."""
 
-import importlib.util
 import random
-import sys
 import tempfile
 from itertools import product
 from pathlib import Path
@@ -14,12 +12,6 @@ from byheart.constructions.hash_fold_retrieve import build as building
 from byheart.constructions.hash_fold_retrieve.cost import cost
 from byheart.data.load import from_rows
 from byheart.exact.evaluate import evaluate
-
-CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
-specification = importlib.util.spec_from_file_location("independent_checker", CHECKER)
-checker = importlib.util.module_from_spec(specification)
-sys.modules["independent_checker"] = checker
-specification.loader.exec_module(checker)
 
 
 def lists(labels):
@@ -48,7 +40,7 @@ def memorised():
 
 
 @pytest.fixture
-def failures():
+def failures(checker):
     """A function: the independent checker's judgement of a saved model and its data."""
 
     def judged(model, rows):

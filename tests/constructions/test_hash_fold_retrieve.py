@@ -1,10 +1,8 @@
 """hash-fold-retrieve: cases by hand, A1, G1, G2, G3, and what a changed weight or label does."""
 
-import importlib.util
 import math
 import random
 import signal
-import sys
 import tempfile
 from collections import defaultdict
 from contextlib import contextmanager
@@ -30,12 +28,6 @@ from byheart.exact.network import Network, dyadic, matrix
 from byheart.models.claims.labels import batch_of
 from byheart.models.trace import trace
 from byheart.models.verification import verify
-
-CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
-specification = importlib.util.spec_from_file_location("independent_checker", CHECKER)
-checker = importlib.util.module_from_spec(specification)
-sys.modules["independent_checker"] = checker
-specification.loader.exec_module(checker)
 
 OBJECTIVES = ("nonzero", "dense", "bits")
 LIMIT = 120  # seconds for one small model: far more than it takes, a hang if not
@@ -91,11 +83,16 @@ def right(model, rows):
     )
 
 
-def failures(model, dataset):
-    """The independent checker's judgement of the saved folder."""
-    with tempfile.TemporaryDirectory() as place:
-        model.save(Path(place) / "model", data=dataset)
-        return checker.failures(Path(place) / "model", Path(place) / "model" / "data.jsonl")
+@pytest.fixture(scope="session")
+def failures(checker):
+    """A function: the independent checker's judgement of a saved model and its dataset."""
+
+    def judged(model, dataset):
+        with tempfile.TemporaryDirectory() as place:
+            model.save(Path(place) / "model", data=dataset)
+            return checker.failures(Path(place) / "model", Path(place) / "model" / "data.jsonl")
+
+    return judged
 
 
 # --- by hand
@@ -236,7 +233,7 @@ def test_every_label_is_returned(case, seed):  # G1
 
 @given(datasets(size=8), st.sampled_from(OBJECTIVES), st.sampled_from([0, 3]))
 @settings(max_examples=15, deadline=None, phases=QUICK)
-def test_the_checker_agrees(case, minimise, reject):  # G1, judged by other code
+def test_the_checker_agrees(failures, case, minimise, reject):  # G1, judged by other code
     rows, positions = case
     dataset = from_rows(rows)
     model = compile(dataset, positions=positions, minimise=minimise, reject_unknown=reject)
@@ -313,7 +310,7 @@ def test_nasty_data_for_other_objectives(name, minimise):
     assert right(compile(from_rows(NASTY[name]), minimise=minimise), NASTY[name])
 
 
-def test_the_checker_agrees_on_nasty_data():
+def test_the_checker_agrees_on_nasty_data(failures):
     for name in ("equal sums", "floats", "zero is a token, ragged", "skewed"):
         dataset = from_rows(NASTY[name])
         assert failures(compile(dataset), dataset) == [], name

@@ -312,5 +312,5 @@ def test_help_hides_no_brackets(capsys):
     """Rich takes what is in brackets for a style, and does not show it."""
     assert main(["reproduce", "--help"]) == 0
     said = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    for words in ("beside the rows", "the figure's own", "one a core"):
+    for words in ("beside the rows", "the figure's own", "one per core"):
         assert f"(default: {words})" in said

@@ -2,7 +2,6 @@
 
 import errno
 import hashlib
-import importlib.util
 import json
 import math
 import os
@@ -38,12 +37,6 @@ from byheart.softmax.decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, 
 ROOT = Path(__file__).parents[3]
 FILES = ("config.json", "weights.safetensors", "vocabulary.json")
 FOUR = (*FILES, "certificate.json")
-specification = importlib.util.spec_from_file_location(
-    "independent_checker", ROOT / "checker" / "check.py"
-)
-checker = importlib.util.module_from_spec(specification)
-sys.modules["independent_checker"] = checker
-specification.loader.exec_module(checker)
 FIT = Fit(1.5e-10, 9e-10, 5.000000001, 5.0, 0.75, 6)
 
 WORDS = [(["a", "b"], "x"), (["a", "b"], "b"), (["b"], "a"), (["\u00e9", "b", "b"], "\U0001f600")]
@@ -145,14 +138,6 @@ def leftovers(path):
     return [name for name in os.listdir(path) if name.startswith(".")]
 
 
-def checker_outcome(path):
-    """The exit code of the independent checker without data."""
-    try:
-        return 1 if checker.check(str(path)).failures else 0
-    except checker.Refusal:
-        return 2
-
-
 def outcome(path):
     """The exit code that opening this folder stands for; what is refused is so in a sentence."""
     try:
@@ -191,15 +176,20 @@ def change(path, name, *keys, value):
     seal(path)
 
 
-def changed(path, *arguments, value, stricter=False):
-    """The exit code after such a change, the checker's as well; the folder is as before."""
-    before = contents(path)
-    change(path, *arguments, value=value)
-    found = outcome(path)
-    assert found == checker_outcome(path) or (stricter and found == 2)
-    for name, content in before.items():
-        put(path / name, content)
-    return found
+@pytest.fixture(scope="session")
+def changed(checker_outcome):
+    """A function: the exit code after such a change, the checker's as well; then it is undone."""
+
+    def code(path, *arguments, value, stricter=False):
+        before = contents(path)
+        change(path, *arguments, value=value)
+        found = outcome(path)
+        assert found == checker_outcome(path) or (stricter and found == 2)
+        for name, content in before.items():
+            put(path / name, content)
+        return found
+
+    return code
 
 
 # ---------------------------------------------------------------- round trips
@@ -504,13 +494,13 @@ HEADS = ("heads", "key_dimension", "value_dimension")
 
 @attention
 @pytest.mark.parametrize("name", [*SIZES, *HEADS])
-def test_sizes_are_refused_before_anything_is_made(saved, name):
+def test_sizes_are_refused_before_anything_is_made(saved, name, changed):
     for size in (*BAD_SIZES, *([1] if name == "vocabulary" else [])):
         assert changed(saved, "config.json", "decoder", name, value=size) == 2, size
 
 
 @both
-def test_sizes_that_the_weights_do_not_have(saved):
+def test_sizes_that_the_weights_do_not_have(saved, changed):
     """Up to the largest: a tensor of 2^40 numbers must not be made to find that out."""
     config = json.loads((saved / "config.json").read_text())
     given, expected = config["decoder"], (1, 2) if config["number"] == "dyadic" else (2,)
@@ -523,7 +513,7 @@ def test_sizes_that_the_weights_do_not_have(saved):
 
 
 @attention
-def test_heads_together_are_limited(saved):
+def test_heads_together_are_limited(saved, changed):
     for sizes in ((2**10 + 1, 2**10, 1), (2**10 + 1, 1, 2**10), (2**20, 2**20, 2**20)):
         given = json.loads((saved / "config.json").read_text())["decoder"]
         given |= dict(zip(HEADS, sizes, strict=True))
@@ -544,7 +534,7 @@ def test_a_dyadic_decoder_is_limited_by_its_zeros(tmp_path):
 
 
 @pytest.mark.parametrize("saved", ["token sum", "dyadic token sum"], indirect=True)
-def test_a_token_sum_has_no_heads(saved):
+def test_a_token_sum_has_no_heads(saved, changed):
     for name in HEADS:
         for size in (1, -1, None, False, 0.0, ...):
             assert changed(saved, "config.json", "decoder", name, value=size) == 2
@@ -552,7 +542,7 @@ def test_a_token_sum_has_no_heads(saved):
 
 
 @pytest.mark.parametrize("saved", ["no neurons", "dyadic no neurons"], indirect=True)
-def test_no_neurons_and_no_activation_belong_together(saved):
+def test_no_neurons_and_no_activation_belong_together(saved, changed):
     given = json.loads((saved / "config.json").read_text())["decoder"]
     assert (given["neurons"], given["activation"]) == (0, "none")
     for name, values in (
@@ -566,13 +556,13 @@ def test_no_neurons_and_no_activation_belong_together(saved):
 
 
 @both
-def test_neurons_need_an_activation(saved):
+def test_neurons_need_an_activation(saved, changed):
     assert changed(saved, "config.json", "decoder", "activation", value="none") == 2
     assert changed(saved, "config.json", "decoder", "neurons", value=0) == 2
 
 
 @pytest.mark.parametrize("saved", ["words", "padded", "padded token sum"], indirect=True)
-def test_padding_is_a_token_or_nothing(saved):
+def test_padding_is_a_token_or_nothing(saved, changed):
     given = json.loads((saved / "config.json").read_text())["decoder"]
     for padding in (0, given["vocabulary"] - 1, None, ...):
         if padding is not ... or "padding" in given:
@@ -596,7 +586,7 @@ def test_padding_is_no_word():
 
 
 @both
-def test_words_that_the_format_does_not_know(saved):
+def test_words_that_the_format_does_not_know(saved, changed):
     cases = {
         "kind": ("vector", "", None, 3, ...),
         "mixing": ("hard_attention", "sum", None, ...),
@@ -615,7 +605,7 @@ def test_words_that_the_format_does_not_know(saved):
     assert changed(saved, "config.json", "decoder", "extra", value=3) == 0  # ignored
 
 
-def test_the_mixing_and_the_number_are_those_of_the_weights(tmp_path):
+def test_the_mixing_and_the_number_are_those_of_the_weights(tmp_path, changed):
     for name, number in (("words", "dyadic"), ("dyadic", "float64")):
         case(name)[1].save(tmp_path / name)
         assert changed(tmp_path / name, "config.json", "number", value=number) == 2
@@ -635,7 +625,7 @@ def test_the_activation_is_guarded_by_its_hash_only(saved, activation):
 
 
 @both
-def test_counts_are_counted_again(saved):
+def test_counts_are_counted_again(saved, changed):
     for group, name in (
         *(("parameters", name) for name in ("nonzero", "dense", "counted", "outside")),
         *(("bits", name) for name in ("total", "fixed", "largest")),
@@ -650,7 +640,7 @@ def test_counts_are_counted_again(saved):
 
 
 @both
-def test_the_vocabulary_is_one_of_distinct_words(saved):
+def test_the_vocabulary_is_one_of_distinct_words(saved, changed):
     tokens = json.loads((saved / "vocabulary.json").read_text())["tokens"]
     for wrong in (
         [tokens[0], *tokens[:-1]],
@@ -704,7 +694,7 @@ BAD_GAPS = (
 )
 
 
-def test_wrong_gaps(saved):
+def test_wrong_gaps(saved, changed):
     for gap in BAD_GAPS:
         assert changed(saved, "certificate.json", "gap", value=gap) == 2, gap
     for gap in ("1e-9", "0.000000001", "1e-009", "3", "2.5", "1e+3"):
@@ -713,7 +703,7 @@ def test_wrong_gaps(saved):
 
 
 @both
-def test_claims_that_no_certificate_makes(saved):
+def test_claims_that_no_certificate_makes(saved, changed):
     contexts = json.loads((saved / "config.json").read_text())["data"]["contexts"]
     assert contexts == 3
     for checked, correct, evidence, expected in (
@@ -728,7 +718,7 @@ def test_claims_that_no_certificate_makes(saved):
 
 
 @both
-def test_claims_about_other_things(saved):
+def test_claims_about_other_things(saved, changed):
     for claim in ("labels", "distribution", "", None, 1, ...):
         assert changed(saved, "certificate.json", "claim", value=claim) == 2
     assert changed(saved, "config.json", "data", "contexts", value=4) == 1
@@ -739,13 +729,13 @@ def test_claims_about_other_things(saved):
     assert changed(saved, "certificate.json", "data", "sha256", value="0" * 64) == 1
 
 
-def test_an_exact_network_claims_no_distributions(tmp_path):
+def test_an_exact_network_claims_no_distributions(tmp_path, changed):
     byheart.compile(from_rows([(["a"], "x"), (["b"], "y")])).save(tmp_path / "m")
     assert changed(tmp_path / "m", "certificate.json", "claim", value="distributions") == 2
     assert changed(tmp_path / "m", "config.json", "decoder", value={}) == 2
 
 
-def test_what_is_said_for_people(saved):
+def test_what_is_said_for_people(saved, changed):
     for name in ("divergence", "loss", "accuracy", "predictions"):
         change(saved, "certificate.json", name, value=...)
         fit = byheart.open(saved).about["verification"].fit
@@ -773,7 +763,7 @@ def test_what_is_said_for_people(saved):
 
 
 @both
-def test_truncated_and_longer_weights(saved):
+def test_truncated_and_longer_weights(saved, checker_outcome):
     file = saved / "weights.safetensors"
     content = file.read_bytes()
     for wrong in (
@@ -793,7 +783,7 @@ def test_truncated_and_longer_weights(saved):
 
 
 @pytest.mark.parametrize("saved", ["words", "token sum"], indirect=True)
-def test_plain_tensors_of_other_shapes_and_values(saved):
+def test_plain_tensors_of_other_shapes_and_values(saved, checker_outcome):
     file = saved / "weights.safetensors"
     arrays = load_file(file)
     for name, array in arrays.items():
@@ -819,7 +809,7 @@ def test_plain_tensors_of_other_shapes_and_values(saved):
 
 
 @pytest.mark.parametrize("saved", ["dyadic", "dyadic token sum"], indirect=True)
-def test_changed_limbs(saved):
+def test_changed_limbs(saved, checker_outcome):
     file, chance, seen = saved / "weights.safetensors", random.Random(1), set()
     arrays = load_file(file)
     for name, array in arrays.items():

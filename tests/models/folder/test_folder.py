@@ -3,7 +3,6 @@
 import builtins
 import errno
 import hashlib
-import importlib.util
 import json
 import os
 import random
@@ -51,10 +50,6 @@ CHECKER = ROOT / "checker" / "check.py"
 FILES = ("config.json", "weights.safetensors", "vocabulary.json")
 FOUR = (*FILES, "certificate.json")
 
-specification = importlib.util.spec_from_file_location("independent_checker", CHECKER)
-checker = importlib.util.module_from_spec(specification)
-sys.modules["independent_checker"] = checker
-specification.loader.exec_module(checker)
 
 WORDS = [(["a", "b"], "x"), (["b", "a"], "y"), (["b"], "x"), (["\u00e9", "a", "b"], "\U0001f600")]
 NUMBERS = [([-1.5, 3], 7), ([3, 0.375], -7), ([-0.25], 0), ([0.1, -5, 12], 7)]
@@ -141,14 +136,6 @@ def outcome(path):
     except ByheartError:
         return 2
     return 0
-
-
-def checker_outcome(path):
-    """The exit code of the independent checker without data."""
-    try:
-        return 1 if checker.check(str(path)).failures else 0
-    except checker.Refusal:
-        return 2
 
 
 def put(file, content):
@@ -287,7 +274,7 @@ def test_an_unverified_model_is_not_saved(compiled, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_sample_stays_a_sample(compiled, tmp_path):
+def test_a_sample_stays_a_sample(compiled, tmp_path, checker_outcome):
     dataset, model = compiled["sampled"]
     model.save(tmp_path / "m", data=dataset)
     found = byheart.open(tmp_path / "m").about["verification"]
@@ -555,7 +542,7 @@ def examples(kind):
 
 
 @examples("good")
-def test_good_folders_open(path, tmp_path):
+def test_good_folders_open(path, tmp_path, checker):
     model, dataset = byheart.open(path), load(path / "data.jsonl")
     assert verify(model, dataset).evidence == "proved"
     model.save(tmp_path / "again", data=dataset)
@@ -582,7 +569,7 @@ REFUSED = {
 
 
 @examples("bad")
-def test_bad_folders_are_refused(path):
+def test_bad_folders_are_refused(path, checker_outcome):
     """Those with exit code 1 whose files agree are wrong only about their data."""
     expected = json.loads((path / "EXPECT.json").read_text())["exit"]
     assert outcome(path) == checker_outcome(path) or outcome(path) == expected
@@ -591,7 +578,7 @@ def test_bad_folders_are_refused(path):
         assert outcome(path) == 1
 
 
-def test_links_pipes_and_folders_are_no_files(saved, tmp_path):
+def test_links_pipes_and_folders_are_no_files(saved, tmp_path, checker_outcome):
     for name in FOUR:
         content = (saved / name).read_bytes()
         (tmp_path / "elsewhere").write_bytes(content)
@@ -614,7 +601,7 @@ def test_what_is_no_folder(saved, tmp_path):
             byheart.open(place)
 
 
-def test_hostile_files(saved):
+def test_hostile_files(saved, checker_outcome):
     before = contents(saved)
     header = json.dumps({"x" * 100: {}}).encode()
     cases = [
@@ -679,7 +666,7 @@ def test_damaged_bytes_never_change_the_function(saved, compiled):
 
 @kinds
 @pytest.mark.parametrize("name", FILES)
-def test_damaged_bytes_with_hashes_that_agree(name, saved):
+def test_damaged_bytes_with_hashes_that_agree(name, saved, checker_outcome):
     """The checker and the reader give the same verdict, without the hashes' help."""
     chance, before, seen = random.Random(name), contents(saved), set()
     for _ in range(250):
@@ -702,7 +689,7 @@ def replaced(value, chance):
 
 
 @pytest.mark.parametrize("saved", ["sparse", "sparse tags"], indirect=True)
-def test_changed_arrays_are_refused_or_disagree(saved):
+def test_changed_arrays_are_refused_or_disagree(saved, checker_outcome):
     """And with hashes that agree, checker and reader say the same."""
     chance, file, before = random.Random(2), saved / "weights.safetensors", contents(saved)
     arrays, seen = load_file(file), set()
@@ -721,7 +708,9 @@ def test_changed_arrays_are_refused_or_disagree(saved):
 
 
 @pytest.mark.parametrize("saved", ["sparse tags"], indirect=True)
-def test_connections_are_there_if_and_only_if_some_layer_is_sparse(saved, compiled, tmp_path):
+def test_connections_are_there_if_and_only_if_some_layer_is_sparse(
+    saved, compiled, tmp_path, checker_outcome
+):
     arrays = load_file(saved / "weights.safetensors")
     for name in weights.CONNECTIONS:
         fewer = {key: array for key, array in arrays.items() if key != name}
@@ -737,7 +726,7 @@ def test_connections_are_there_if_and_only_if_some_layer_is_sparse(saved, compil
 
 
 @pytest.mark.parametrize("saved", ["floats"], indirect=True)
-def test_changed_doubles_are_refused_or_disagree(saved):
+def test_changed_doubles_are_refused_or_disagree(saved, checker_outcome):
     chance, file, before = random.Random(3), saved / "weights.safetensors", contents(saved)
     arrays, seen = load_file(file), set()
     for name, array in arrays.items():
@@ -793,7 +782,7 @@ def mutate(value, chance):
 
 @kinds
 @pytest.mark.parametrize("name", [n for n in FOUR if n.endswith(".json")])
-def test_wrong_values(name, saved):
+def test_wrong_values(name, saved, checker_outcome):
     """As the checker; stricter only for values that the checker does not use."""
     chance, before = random.Random(name), contents(saved)
     for _ in range(300):
