@@ -557,13 +557,13 @@ def reproduce(
 
     Drawing needs the rows alone. Training is for --train and --quick.
     """
-    from ..commands import reproduce as command
     from ..commands.training import Workers
-    from .reproduce import reproduced
+    from ..reproduce import redraw
+    from .reproduce import chosen, reproduced
 
     with keeping(rows), watching(json) as watch:
-        answer = command.reproduce(
-            names or (), everything=everything, rows=rows, output=output, train=train,
-            quick=quick, data=data, seeds=seeds, workers=Workers(jobs=jobs), watch=watch,
+        answer = redraw.reproduce(
+            chosen(names, everything), rows=rows, output=output, train=train, quick=quick,
+            data=data, seeds=seeds, workers=Workers(jobs=jobs), watch=watch,
         )  # fmt: skip
-    finish(answer, json, reproduced)
+    finish(answer.json(), json, reproduced)

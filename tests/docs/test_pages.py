@@ -10,14 +10,16 @@ import numpy as np
 from byheart.compiler.compiling import compile
 from byheart.data import generate
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 
 
 def test_the_page_of_methods_is_up_to_date():
-    place = importlib.util.spec_from_file_location("make_methods", DOCS / "make_methods.py")
+    path = ROOT / "tools" / "make_methods.py"
+    place = importlib.util.spec_from_file_location("make_methods", path)
     program = importlib.util.module_from_spec(place)
     place.loader.exec_module(program)
-    assert program.PAGE.read_text() == program.page(), "run python docs/make_methods.py"
+    assert program.PAGE.read_text() == program.page(), "run python tools/make_methods.py"
 
 
 def test_the_lines_that_run_plain_tensors(tmp_path):

@@ -15,10 +15,19 @@ from byheart.errors import ByheartError
 from byheart.lab.problem import next_token
 from byheart.reproduce.figure import Settings, censored, gap, picture, spread
 from byheart.reproduce.madden import MADDEN_1
-from byheart.reproduce.madden.cells import cells, fast, paper, published, repeated, smallest, steps
+from byheart.reproduce.madden.captions import finding
+from byheart.reproduce.madden.cells import (
+    cells,
+    fast,
+    paper,
+    place,
+    published,
+    repeated,
+    smallest,
+    steps,
+)
 from byheart.reproduce.madden.drawing import _short
-from byheart.reproduce.madden.parts import CRITERION, predictions
-from byheart.reproduce.madden.telling import finding
+from byheart.reproduce.madden.sweeps import CRITERION, predictions
 from byheart.reproduce.published import column, read
 from byheart.theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
 
@@ -92,7 +101,7 @@ def test_stories_under_ten_words_are_left_out():
     assert found.sequence(8) == stories(3)[0].split()[:9]
     assert found.label(8) == stories(3)[0].split()[9]
     with pytest.raises(
-        ByheartError, match="needs 4 stories of 10 words or more, and the data has 3"
+        ByheartError, match="needs 4 stories of 10 words or more, but the data has only 3"
     ):
         predictions(["too short.", *stories(3)], 4)
 
@@ -106,7 +115,7 @@ def test_the_data_is_what_load_makes_of_the_same_stories(tmp_path):
 def test_the_parts(tmp_path):
     path = tmp_path / "stories.txt"
     path.write_text("\n".join(stories(1000)))
-    parts = MADDEN_1.sweeps(Settings(data=path))
+    parts = MADDEN_1.parts(Settings(data=path))
     assert [part.label for part in parts] == [
         "fast", *(f"{how}-{n}00" for how in ("fast", "paper") for n in (1, 2, 3, 4))
     ]  # fmt: skip
@@ -116,7 +125,7 @@ def test_the_parts(tmp_path):
     assert [each.seeds for each in (grid, *rest)] == [1, 3, 3, 3, 3, 1, 1, 1, 1]
     assert all(trial in _places(grid) for each in rest for trial in _places(each))
     assert {each.criterion for each in (grid, *rest)} == {CRITERION}
-    quick = MADDEN_1.sweeps(Settings(quick=True, data=path, seeds=2))
+    quick = MADDEN_1.parts(Settings(quick=True, data=path, seeds=2))
     assert [len(part.sweep.trials()) for part in quick] == [16]
 
 
@@ -137,22 +146,23 @@ def test_the_stories_have_a_hundredth_of_their_entropy_to_reach():
 
 
 def test_cells_and_the_smallest():
-    found = smallest(few()["fast"])
-    assert [(each.contexts, each.rows[0]["trial"]["sizes"]["neurons"]) for each in
-            found.values()] == [(300, 16), (600, 32)]  # fmt: skip
+    found = smallest(few())
+    assert [(each.best["contexts"], place(each.best)) for each in found.values()] == [
+        (300, (100, 16)), (600, (200, 32)),
+    ]  # fmt: skip
     assert all(each.censored == 0 for each in found.values())
     assert list(fast(few())) == [(100, 8), (100, 16), (100, 32), (200, 8), (200, 16), (200, 32)]
     assert set(paper(few())) == {(100, 16), (200, 16), (200, 32)}
-    assert censored(few()) == 4 and steps(few()["fast"]) == sum(
+    assert censored(few()) == 4 and steps(few()) == sum(
         each["planned"] for each in few()["fast"][0]["attempts"]
     )
 
 
 def test_a_seed_that_does_not_get_there_is_censored():
     rows = [row(100, 8, 0.1), row(100, 8, 9.0, seed=1), row(100, 16, 8.0, seed=1)]
-    found = smallest(rows)[100]
-    assert (len(found.rows), found.censored) == (1, 1)
-    assert found.tried["trial"]["sizes"]["neurons"] == 16
+    found = smallest({"fast": rows})[100]
+    assert (len(found.reached), found.censored) == (1, 1)
+    assert place(found.largest) == (100, 16)
 
 
 def test_a_cell_is_as_good_as_its_best_seed():
@@ -186,8 +196,9 @@ def test_any_seed_counts_and_the_spread_is_shown():
         row(100, 8, 0.1), row(100, 16, 0.1), row(100, 8, 9.0, seed=1), row(100, 16, 0.1, seed=1),
         row(100, 8, 9.0, seed=2), row(100, 16, 9.0, seed=2), row(200, 8, 9.0), row(200, 16, 9.0),
     ]}  # fmt: skip
-    found = smallest(rows["fast"])
-    assert (found[100].neurons, found[100].censored, found[200].neurons) == (8, 1, None)
+    found = smallest(rows)
+    assert place(found[100].best) == (100, 8) and found[100].censored == 1
+    assert found[200].best is None
     axes = drawn(rows).axes
     (frame,) = axes[0].patches
     assert frame.get_x() == -0.5, "the column of 8 neurons"

@@ -1,4 +1,4 @@
-"""What the figures of kajitsuka2025 train, on which data.
+"""The sweeps behind the figures of kajitsuka2025, their data, and sentences of their captions.
 
 The paper reads the output at token 0 and the architecture here at the last token, so sequences are
 reversed: the token that is read is the paper's, and uniform attention knows no order.
@@ -18,21 +18,21 @@ from .. import data
 from ..figure import Part
 
 ARCHITECTURE = "kajitsuka2025"
-LENGTH = 8  # words of a sequence
+LENGTH = 8  # words per sequence
 THRESHOLD = 0.01  # the paper's epsilon, above the least loss that the labels allow
-ENOUGH = 0.9 * THRESHOLD  # where a search may stop: a smaller loss would change no answer
+ENOUGH = 0.9 * THRESHOLD  # a search may stop here: a smaller loss would change no answer
 EMBEDDING = "embedding.weight"
-KINDS = ("trained", "frozen", "paper")  # parts: embeddings learnt, kept, and the authors' protocol
+KINDS = ("trained", "frozen", "paper")  # embeddings learnt, frozen, and the authors' protocol
 
 
 def multinli(source: data.Source, sequences: int) -> Dataset:
-    """The first pairs of premise and hypothesis, one after the other, cut after 8 words."""
+    """The first pairs, premise and hypothesis joined, truncated to 8 words."""
     pairs = data.pairs(source)[:sequences]
     return cut((f"{premise} {hypothesis}", label) for label, premise, hypothesis in pairs)
 
 
 def imdb(source: data.Source, sequences: int) -> Dataset:
-    """The first reviews, cut after 8 words."""
+    """The first reviews, truncated to 8 words."""
     return cut((text, label) for label, text in data.reviews(source)[:sequences])
 
 
@@ -42,25 +42,37 @@ def cut(texts: Iterable[tuple[str, str]]) -> Dataset:
 
 
 def part(
-    label: str, dataset: Dataset, axes: tuple[Axis, ...], how: Protocol, seeds: int = 1,
-    find: bool = False, dimension: int = 2, **options: str,
-) -> Part:  # fmt: skip
-    """A sweep over blocks: so many layers before attention, and as many after it."""
+    label: str,
+    dataset: Dataset,
+    axes: tuple[Axis, ...],
+    how: Protocol,
+    seeds: int = 1,
+    find: bool = False,
+    dimension: int = 2,
+    **options: str,
+) -> Part:
+    """A sweep over blocks: `layers` of them before attention, and as many after it."""
     sweep = Sweep(
-        ARCHITECTURE, {"dimension": dimension}, axes, {"sha256": dataset.sha256(), **options}, how,
-        Criterion("loss", THRESHOLD), seeds, find,
-    )  # fmt: skip
+        architecture=ARCHITECTURE,
+        sizes={"dimension": dimension},
+        axes=axes,
+        data={"sha256": dataset.sha256(), **options},
+        protocol=how,
+        criterion=Criterion("loss", THRESHOLD),
+        seeds=seeds,
+        find=find,
+    )
     return Part(label, sweep, dataset)
 
 
-def how(
+def protocol_of(
     kind: str, curve: int = 0, stop: float | None = None, trials: int = 0, steps: int | None = None
 ) -> Protocol:
     """The protocol of a kind of part.
 
     stop    where a training ends: close enough to the least loss
     trials  of the search for hyper-parameters in the authors' protocol
-    steps   of a single attempt, in the place of all
+    steps   of a single attempt, which replaces the protocol's attempts
     """
     found = protocol(ARCHITECTURE, "paper" if kind == "paper" else "fast")
     if steps is not None:
@@ -71,16 +83,8 @@ def how(
     return replace(found, curve=curve, stop=stop or found.stop, frozen=frozen)
 
 
-def blocks(row: Row) -> int:
-    return row["trial"]["sizes"]["layers"]
-
-
-def count(blocks: int) -> str:
-    return f"{blocks} block{'' if blocks == 1 else 's'}"
-
-
 def conflicts(rows: Sequence[Row]) -> str:
-    """How contradictory the labels of the largest dataset are, as a sentence."""
+    """How contradictory the labels of the largest dataset are, in sentences."""
     row = max(rows, key=lambda row: row["predictions"])
     count, best = row["predictions"], row["best_accuracy"]
     least = row["entropy"] / count

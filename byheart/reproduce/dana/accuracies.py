@@ -1,80 +1,41 @@
-"""What the figures of dana2024 train, and what their rows say.
-
-Change a constant here to make the figures finer, or cheaper.
-"""
+"""Accuracies on all bigrams: ours and the published ones, with their fits, axes and captions."""
 
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...data.dataset import Dataset
-from ...lab.protocol import protocol
-from ...lab.sweeps.sweep import Sweep
-from ...lab.trial import Criterion, Row
+from ...lab.trial import Row
 from ...theory.dana2024.capacity import theorem_1
-from .. import marks
-from ..figure import Part, Settings, seeds, spread
+from .. import plotting
+from ..figure import seeds, spread
 from ..fits import Fit, polynomial
 from ..published import Published, read
-from ..random_data import bigrams
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TABLE = 0  # the seed of the random tables
-SEEDS = 3  # of every size, except in Figure 1a
-QUICK_STEPS = 800  # of the one attempt of a quick version
-LINEAR = 0.9  # accuracy up to which sizes count for a fit: above, points bend towards 1
+LINEAR = 0.9  # sizes up to this accuracy count for a fit: above it, points bend towards 1
 
-Points = dict[int, tuple[float, float, float]]  # a size: mean, least and largest accuracy
-
-
-def part(
-    settings: Settings,
-    label: str,
-    dataset: Dataset,
-    sizes: Mapping[str, int],
-    axis: tuple[str, Sequence[int]],
-    name: str = "fast",
-    seeds: int = SEEDS,
-    architecture: str = "dana2024",
-) -> Part:
-    """All values of one size, trained by the protocol of this name."""
-    how = protocol(architecture, name)
-    if settings.quick:
-        how = replace(how, attempts=(replace(how.attempts[0], steps=QUICK_STEPS),))
-    sweep = Sweep(
-        architecture=architecture,
-        sizes=dict(sizes),
-        axes=((axis[0], tuple(axis[1])),),
-        data={"sha256": dataset.sha256()},
-        protocol=how,
-        criterion=Criterion("accuracy", 1.0),
-        seeds=settings.repeats(1 if settings.quick else seeds),
-    )
-    return Part(label, sweep, dataset)
-
-
-def table(vocabulary: int) -> Dataset:
-    """The random bigram table of so many tokens that every figure uses."""
-    return bigrams(vocabulary, TABLE)
+Points = dict[int, tuple[float, float, float]]  # a size: mean, minimum and maximum accuracy
 
 
 def points(rows: Sequence[Row], axis: str) -> Points:
-    """The accuracy on all bigrams over a size, in increasing order, with its spread over seeds."""
-    found = defaultdict(list)
+    """The accuracy by size, in increasing order, with its spread over seeds.
+
+    axis  a size of the architecture, or "parameters"
+    """
+    by_size = defaultdict(list)
     for row in rows:
-        found[row["trial"]["sizes"][axis]].append(row["accuracy"])
-    return {size: spread(found[size]) for size in sorted(found)}
+        by_size[{**row, **row["trial"]["sizes"]}[axis]].append(row["accuracy"])
+    return {size: spread(by_size[size]) for size in sorted(by_size)}
 
 
 def published(experiment: str, **sizes: int) -> tuple[Published, ...]:
-    """The authors' accuracies of an experiment, of the sizes that are given."""
+    """The authors' accuracies of an experiment at the given sizes."""
     return tuple(
         row
         for row in read("dana")
@@ -83,22 +44,22 @@ def published(experiment: str, **sizes: int) -> tuple[Published, ...]:
 
 
 def exact(sizes: Sequence[float], accuracies: Sequence[float]) -> Points:
-    """Points that have no spread, such as the published ones."""
+    """Points without a spread, such as the published ones."""
     return {int(x): (y, y, y) for x, y in zip(sizes, accuracies, strict=True)}
 
 
 def unsaturated(found: Points) -> Points:
     """The sizes before the first whose accuracy is above LINEAR.
 
-    So a larger size that failed does not come back: what is fitted is a range of sizes, and not a
-    choice by outcome.
+    So a larger size that failed does not come back: a range of sizes is fitted, not a selection
+    by outcome.
     """
     sizes = takewhile(lambda size: found[size][0] <= LINEAR, sorted(found))
     return {size: found[size] for size in sizes}
 
 
 def law(name: str, found: Points, degree: int, letter: str) -> list[Fit]:
-    """The polynomial through the sizes that are not saturated; none if there are too few."""
+    """The polynomial through the unsaturated sizes; no fit if there are too few."""
     kept = unsaturated(found)
     if len(kept) <= degree:
         return []
@@ -106,7 +67,7 @@ def law(name: str, found: Points, degree: int, letter: str) -> list[Fit]:
 
 
 def guaranteed(heads: int, head_dimension: int, dimension: int) -> int:
-    """H d_h + d, with no more for a head than its rank, which is at most d."""
+    """H d_h + d, where a head counts with its rank, which is at most d."""
     return theorem_1(heads, min(head_dimension, dimension), dimension)
 
 
@@ -115,7 +76,7 @@ def means(found: Points) -> list[float]:
 
 
 def fine(sizes: Sequence[float]) -> np.ndarray:
-    """Enough places to draw a curve."""
+    """Enough places between the smallest and the largest size to draw a curve."""
     return np.linspace(min(sizes), max(sizes), 101)
 
 
@@ -125,15 +86,15 @@ def signs(text: str) -> str:
     return drawn.replace("<=", "≤").replace(">=", "≥")
 
 
-def dress(axes: "Axes", title: str, size: str) -> None:
-    """Accuracy over a size."""
-    marks.dress(axes, signs(title), signs(size), "accuracy on all bigrams")
+def finish(axes: "Axes", title: str, size: str) -> None:
+    """Title and axes of accuracy over a size."""
+    plotting.finish(axes, signs(title), signs(size), "accuracy on all bigrams")
     axes.locator_params(axis="x", integer=True)
     axes.set_ylim(-0.05, 1.04)
 
 
 def trained(rows: Mapping[str, Sequence[Row]]) -> str:
-    """How our points were made, as sentences of a caption."""
+    """How our points were trained, as sentences of a caption."""
     every = [row for part in rows.values() for row in part]
     ours = [row for row in every if row["trial"]["protocol"]["name"] == "fast"]
     if not ours:
