@@ -15,9 +15,9 @@ PAGE = ROOT / "docs" / "reproduce.md"
 RESULTS = ROOT / "results"
 INTRODUCTION = """# The papers' figures, measured again
 
-Each picture stands beside the numbers that its authors published. The rows behind it are in
-`results/`, one line a training; `byheart reproduce --all` draws all of them anew in a minute, and
-this page is written from the same rows by `docs/make_reproduce.py`.
+Each picture shows our measurements beside the numbers that the authors published. The rows behind
+it are in `results/`, one line per training; `byheart reproduce --all` redraws all of them in a
+minute, and this page is generated from the same rows by `tools/make_reproduce.py`.
 
 ```
 byheart reproduce dana-1a                                        # draw from the rows
@@ -26,10 +26,10 @@ byheart reproduce madden-1 --rows mine --train --data tinystories.txt    # train
 ```
 
 Ours are solid, with the range over seeds; published numbers are hollow; theorems are dashed; fits
-are dotted. A training that does not reach its criterion is censored: "not reached in so many
-steps", a triangle, and never "cannot".
+are dotted. A training that does not reach its criterion is censored: "not reached in N steps", a
+triangle, and never "cannot".
 
-What came out, beside what the papers say, in numbers from the rows:
+The results, beside what the papers report, in numbers from the rows:
 """
 
 
@@ -56,7 +56,7 @@ def page() -> str:
         again = f"byheart reproduce {figure.name} --rows mine --train{data}"
         cost = (
             f"*{len(every):,} trainings, {minutes:.0f} CPU minutes, {censored(rows):,} censored. "
-            f"Rows: `results/{figure.name}/`; all of it again: `{again}`.*"
+            f"Rows: `results/{figure.name}/`; to train it all again: `{again}`.*"
         )
         lines += ["", cost, ""]
     return "\n".join(lines)

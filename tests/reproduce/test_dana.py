@@ -161,7 +161,9 @@ def test_a_cubic_law_is_recognised_among_the_models():
     linear, quadratic, cubic, law = models("ours", lines)
     assert cubic.residual < quadratic.residual < linear.residual
     assert law.coefficients[0] == pytest.approx(C, rel=0.02)
-    assert "To our slopes a + b d^3 is nearest" in coefficient.caption(rows_of(named("dana-2b")))
+    assert "The model nearest to our slopes is a + b d^3" in coefficient.caption(
+        rows_of(named("dana-2b"))
+    )
 
 
 def test_heads_and_neurons_have_the_same_parameters():
@@ -217,7 +219,7 @@ def test_captions_count_what_was_not_reached_and_compare_schedules():
     rows = rows_of(named("dana-1a"))
     missed = sum(not row["reached"] for row in rows["fast"])
     said = named("dana-1a").caption(rows)
-    assert "155 trainings by the protocol fast, 5 seeds a size" in said
+    assert "155 trainings by the protocol fast, 5 seeds per size" in said
     assert f"{missed} of them did not reach accuracy 1" in said
     assert "H = 21: script 0.859, published 0.861" in said
     assert "text says d_h = 5" in named("dana-4").caption({})
@@ -234,7 +236,7 @@ def test_findings_say_where_ours_is_lower():
         "dana-2a, 3 seeds: ours is higher at d = 5 to 7 (most at 5: 0.500, published 0.264)" in said
     )
     assert "and lower at d = 8 to 15 (most at 15: 0.500, published 0.814)." in said
-    assert "has a layer norm and a factor 1/sqrt(d_h), ours has not" in said
+    assert "has a layer norm and a factor 1/sqrt(d_h), ours has neither" in said
     assert rest == [] and findings(SCALINGS, {}) == []
 
 
@@ -250,7 +252,7 @@ def test_findings_of_a_law_that_holds_and_of_slopes():
     rows = {"dana-1a": rows_of(named("dana-1a")), "dana-2b": rows_of(named("dana-2b"))}
     _, law, gain = findings(SCALINGS, rows)
     assert "0.000 for ours (22 sizes, 5 seeds), 0.005 for the published (5 sizes)." in law
-    assert "(dana-2b, 3 seeds).** To our slopes a + b d^3 is nearest" in gain
+    assert "(dana-2b, 3 seeds).** The model nearest to our slopes is a + b d^3" in gain
 
 
 def test_drawing_imports_no_torch():
@@ -274,4 +276,4 @@ def test_a_real_row_is_drawn():
     rows = {"fast": [run(trial, material.of(trial)) for trial in sweep.trials()[:2]]}
     assert accuracies.points(rows["fast"], "heads").keys() == {1, 5}
     picture(named("dana-4"), rows).canvas.draw()
-    assert "2 trainings by the protocol fast, one seed a size" in named("dana-4").caption(rows)
+    assert "2 trainings by the protocol fast, one seed per size" in named("dana-4").caption(rows)

@@ -179,7 +179,7 @@ def test_the_grid_has_no_seeds_of_the_comparison():
     assert len(fast(rows)[100, 8].rows) == 1 and len(repeated(rows)[100, 8].rows) == 2
     said = MADDEN_1.caption(rows)
     assert "1 cells (one seed)" in said and "1 of 1 cells is censored" in said
-    assert "the gap of ours, the best of 2 seeds there, is no larger in 1 of them" in said
+    assert "our gap, the best of 2 seeds there, is no larger in 1 of them" in said
     found = drawn(rows)
     assert found.axes[0].texts[0].get_text() == "9.0" and len(found.axes[0].patches) == 0
     assert list(lines(found.axes[-1])["our protocol"].get_ydata()) == pytest.approx([9.0, 0.1])
@@ -208,7 +208,7 @@ def test_any_seed_counts_and_the_spread_is_shown():
     (bar,) = (x.get_segments()[0] for x in axes[3].collections)
     assert bar.tolist() == [[300, small], [300, large]]
     said = MADDEN_1.caption(rows)
-    assert "4 cells (3 seeds, the least of them in each cell)" in said
+    assert "4 cells (3 seeds, the smallest of them in each cell)" in said
     assert "A size that any seed reached counts as reached" in said
     assert "Seeds that reached 1 % with no size tried: 100 stories (1 of 3)." in said
     assert "any seed" not in MADDEN_1.caption(few())
@@ -223,8 +223,8 @@ def test_parts_beside_the_grid_are_drawn_without_it():
 def test_the_finding_is_the_numbers_of_the_rows():
     said = finding(few())
     assert "is 16 for 100 stories and 32 for 200 stories (one seed)." in said
-    assert "Published, on powers of two: 16 to 32. Another sample" in said
-    assert "as well, in 3 cells, the gap of ours is no larger in 2 of them." in said
+    assert "Published, on powers of two: 16 to 32. Not the authors' sample" in said
+    assert "as well, in 3 cells, our gap is no larger in 2 of them." in said
     lost = finding({"fast": [row(300, 8, 50.0)]})
     assert "is not reached with up to 8 for 300 stories" in lost and "protocol" not in lost
     assert finding({}) == ""
@@ -272,11 +272,11 @@ def test_the_caption_counts_what_is_censored_and_compares():
     said = MADDEN_1.caption(few())
     assert "6 cells (one seed)" in said
     assert "3 of 6 cells are censored (triangles): not reached in" in said
-    assert "run on 3 cells (below, a point a seed); the gap of ours is no larger in 2" in said
+    assert "run on 3 cells (below, one point per seed); our gap is no larger in 2" in said
     assert "theirs took 1.0 times the CPU time" in said
     assert "none that theirs reaches is censored in ours" in said
     assert "100 stories, m = 16: 1.5, 1.9, 5.35" in said
-    assert "Another sample" in said and "(published: 699 and 290)" in said
+    assert "Not the authors' sample" in said and "(published: 699 and 290)" in said
 
 
 def test_the_caption_tells_whether_neurons_are_finer():
@@ -287,7 +287,7 @@ def test_the_caption_tells_whether_neurons_are_finer():
 def test_the_caption_tells_the_authors_sample():
     rows = {"fast": [row(100, 8, 1.0, contexts=377, words=182)]}
     said = MADDEN_1.caption(rows)
-    assert "the contexts and words of the authors' sample" in said and "Another" not in said
+    assert "the contexts and words of the authors' sample" in said and "Not the authors" not in said
     assert "All 1 cells reached 1 %" in said and "protocol was not run here" in said
 
 

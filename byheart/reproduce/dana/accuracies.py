@@ -102,18 +102,18 @@ def trained(rows: Mapping[str, Sequence[Row]]) -> str:
     seconds = sum(row["seconds"] for row in ours) / len(ours)
     missed = sum(not row["reached"] for row in ours)
     return (
-        f"Ours: {len(ours)} trainings by the protocol fast, {seeds(ours)} a size, {seconds:.1f} "
-        "CPU-seconds each on average; points are means over seeds, bars go from the least to the "
-        f"largest. {missed} of them did not reach accuracy 1 in their steps; with more steps they "
-        "may get further, so the points are what was reached and not what is possible."
+        f"Ours: {len(ours)} trainings by the protocol fast, {seeds(ours)} per size, {seconds:.1f} "
+        "CPU-seconds each on average; points are means over seeds, bars go from the minimum to "
+        f"the maximum. {missed} of them did not reach accuracy 1 in their steps; with more steps "
+        "they may get further, so the points are what was reached and not what is possible."
     )
 
 
 DIFFERENCES = (
-    "Differs from the paper: ours is the model of eq. (2); the published numbers are of a program "
-    "that has a layer norm and a factor 1/sqrt(d_h) as well. Ours is the accuracy on all bigrams, "
-    "each counted once; theirs is an average over the last 100 training batches, which weighs each "
-    "bigram by how often it was sampled. One random table serves all seeds, where the paper draws "
-    "a new one for each. The protocol fast trains on the whole table at once, and further. "
-    f"Fits (dotted) use the sizes before the first one above accuracy {LINEAR:g}."
+    "Differs from the paper: ours is the model of eq. (2); the published numbers come from a "
+    "program that has a layer norm and a factor 1/sqrt(d_h) as well. Ours is the accuracy on all "
+    "bigrams, each counted once; theirs is an average over the last 100 training batches, which "
+    "weights each bigram by how often it was sampled. All seeds share one random table; the paper "
+    "draws a new one for each. The protocol fast trains on the whole table at once, and for "
+    f"longer. Fits (dotted) use the sizes before the first one above accuracy {LINEAR:g}."
 )

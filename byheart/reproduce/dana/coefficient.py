@@ -122,7 +122,7 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
         label = f"$c\\,d^3$, $c$ = ({value * 1e5:.2f} ± {error * 1e5:.2f}) $10^{{-5}}$"
         right.plot(xs, fit.at(xs**3), color=plotting.OURS, linewidth=1.4, label=label, zorder=1)
     right.set_ylim(bottom=min(0.0, right.get_ylim()[0]))
-    plotting.finish(right, "slope over $d = d_h$", "$d = d_h$", "slope: accuracy a head")
+    plotting.finish(right, "slope over $d = d_h$", "$d = d_h$", "slope: accuracy per head")
     plotting.legend(right, loc="upper left")
 
 
@@ -147,7 +147,7 @@ def caption(rows: RowsByLabel) -> str:
     used = ", ".join(f"{fit.points} for d = {d}" for d, fit in slopes(rows).items())
     return paragraph(
         accuracies.trained(rows),
-        f"Lines go through the sizes before the first one above accuracy {accuracies.LINEAR:g} "
+        f"Lines are fitted to the sizes before the first one above accuracy {accuracies.LINEAR:g} "
         f"({used}); bars at slopes are standard errors."
         if used
         else "",
@@ -164,7 +164,7 @@ def nearest(whose: str, found: list[Fit]) -> str:
     if not found:
         return ""
     power, fit = min(zip(ORDERS, found, strict=False), key=lambda one: one[1].residual)
-    return f"To {whose} slopes a + b d^{power} is nearest (residual {fit.residual:.1g})."
+    return f"The model nearest to {whose} slopes is a + b d^{power} (residual {fit.residual:.1g})."
 
 
 DANA_2B = Figure(

@@ -14,9 +14,9 @@ def findings(scalings: Sequence[Scaling], rows: Mapping[str, RowsByLabel]) -> li
         sentence for one in scalings if (sentence := compared(one, rows.get(one.name, {})))
     ]:
         found.append(
-            "**Accuracy of attention alone, beside the published.** Two models are compared: the "
-            "program of the published numbers has a layer norm and a factor 1/sqrt(d_h), ours has "
-            f"not. {' '.join(said)}"
+            "**Accuracy of attention alone, beside the published numbers.** Two models are "
+            "compared: the program of the published numbers has a layer norm and a factor "
+            f"1/sqrt(d_h), ours has neither. {' '.join(said)}"
         )
     said = []
     for one in scalings:

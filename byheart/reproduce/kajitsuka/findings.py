@@ -29,8 +29,8 @@ def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
             paragraph(
                 "**Fewest blocks (kajitsuka-3).**",
                 *said,
-                "The paper reports growth from N = 600 to 1,700, and does not say whether it "
-                "learns embeddings.",
+                "The paper reports growth from N = 600 to 1,700, and does not say whether "
+                "embeddings are trained.",
                 f"Trained here: {' and '.join(few)} only." if few else "",
             )
         )

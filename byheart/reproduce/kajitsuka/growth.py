@@ -155,16 +155,17 @@ def caption(rows: RowsByLabel) -> str:
     ]
     return paragraph(
         sweeps.costs(every),
-        f"A point is the mean over seeds of the fewest blocks tried whose loss comes "
-        f"within {sweeps.THRESHOLD:g} of the least possible one; bars go from the least to the "
-        "largest. Triangles: some seed did not reach it in the steps of the protocol, up to the "
+        "A point is the mean over seeds of the fewest blocks tried whose loss comes within "
+        f"{sweeps.THRESHOLD:g} of the least possible one; bars go from the minimum to the "
+        "maximum. Triangles: some seed did not reach it in the steps of the protocol, up to the "
         "most blocks tried; such N are left out of the fits.",
         f"Not reached by every seed: {', '.join(missed)}." if missed else "",
         *(deeper(rows.get(kind, ()), kind) for kind in LOOKS),
-        "Theorem 4.2 is about the worst labels of as many contexts; these may take fewer blocks.",
+        "Theorem 4.2 is about the worst labels of as many contexts; these may need fewer blocks.",
         sweeps.conflicts(every),
         "The paper's threshold is on the loss itself. It reports #blocks growing as sqrt(N) for "
-        "N = 600 to 1400 and faster beyond; its points exist as a picture only and are not drawn.",
+        "N = 600 to 1400 and faster beyond; its points are published only as a picture and not "
+        "drawn.",
         _constructed(rows),
         sweeps.DIFFERENCES,
     )
@@ -180,8 +181,8 @@ def _constructed(rows: RowsByLabel) -> str:
         for row in (found[0], found[-1])
     )
     return (
-        f"Theorem E.1's construction has {low:,} to {high:,} nonzero parameters beside the "
-        f"embedding; a block here, one before and one after attention, has {BLOCK}."
+        f"Theorem E.1's construction has {low:,} to {high:,} nonzero parameters apart from "
+        f"the embedding; a block here, one before and one after attention, has {BLOCK}."
     )
 
 

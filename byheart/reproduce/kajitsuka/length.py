@@ -138,7 +138,7 @@ def caption(rows: RowsByLabel) -> str:
         f"{sweeps.costs(every)} {every[0]['predictions']} sequences of {COORDINATES}-dimensional "
         f"vectors; the fewest blocks, by bisection over {DEPTHS[0]} to {DEPTHS[-1]}{few}, whose "
         f"mean squared error is at most {sweeps.THRESHOLD:g}, in up to {usual:,} steps{steps}. "
-        f"Found (least over seeds): {said}. "
+        f"Result (minimum over seeds): {said}. "
         f"{f'Not trained here: n = {left}. ' if left else ''}{narrow}{DIFFERENCES}"
     )
 

@@ -89,9 +89,9 @@ def conflicts(rows: Sequence[Row]) -> str:
     count, best = row["predictions"], row["best_accuracy"]
     least = row["entropy"] / count
     return (
-        f"The network sees words without order, and which is first: {count:,} sequences are "
+        f"The network sees which word is first, but no other order: {count:,} sequences are "
         f"{row['contexts']:,} contexts, and {round(count * (1 - best))} have another label than "
-        f"most of their context. So no function of the context has more than accuracy "
+        f"the majority of their context. So no function of the context has an accuracy above "
         f"{best:.3f}, or a mean loss below {least:.4f}."
     )
 
@@ -102,10 +102,10 @@ def costs(rows: Sequence[Row]) -> str:
 
 
 DIFFERENCES = (
-    "Differs from the paper: words are tokens, as its tokenizer is not said; another sample of the "
-    "data; the head size is 2. Whether its embeddings are trained is not said: `trained` learns "
-    "them, `frozen` keeps them at their random start. The protocol fast restarts with more steps "
-    "and lets the rate fall; `paper` is AdamW for 1,000 steps with rate and warm-up by Optuna, and "
-    "ends at the first of Optuna's trials that reaches the criterion, where the authors take the "
-    "best of two (Figures 1 and 2) or of ten (Figure 3)."
+    "Differs from the paper: words are tokens, because its tokenizer is not named; another sample "
+    "of the data; the head size is 2. The paper does not say whether embeddings are trained: "
+    "`trained` learns them, `frozen` keeps their random initial values. The protocol fast "
+    "restarts with more steps and decays the rate; `paper` is AdamW for 1,000 steps with rate and "
+    "warm-up by Optuna, and ends at the first of Optuna's trials that reaches the criterion, "
+    "where the authors take the best of two (Figures 1 and 2) or of ten (Figure 3)."
 )

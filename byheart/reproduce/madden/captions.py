@@ -6,8 +6,8 @@ from .cells import Cell, Place, fast, paper, place, published, repeated, smalles
 from .sweeps import FAST
 
 BOUNDS = (
-    "The bounds are about the worst data of as many contexts and words as these samples; most "
-    "contexts of real text have one continuation, so it may take fewer parameters."
+    "The bounds are for the worst data with as many contexts and words as these samples; most "
+    "contexts of real text have one continuation, so real text may need fewer parameters."
 )
 
 
@@ -15,7 +15,7 @@ def caption(rows: RowsByLabel) -> str:
     """What is drawn, what is censored, what differs from the paper."""
     ours, found = rows.get(FAST, ()), fast(rows)
     several = len({row["trial"]["seed"] for row in ours}) > 1
-    least = ", the least of them in each cell" if several else ""
+    least = ", the smallest of them in each cell" if several else ""
     drawn = (
         f"Summed loss minus entropy of {len(found)} cells"
         f"{f' ({seeds(ours)}{least})' if ours else ''}, beside the gaps read off the published "
@@ -39,7 +39,7 @@ def caption(rows: RowsByLabel) -> str:
     if out:
         censored = (
             f"{out} of {len(found)} cells {'is' if out == 1 else 'are'} censored (triangles): not "
-            f"reached in {steps(rows):,} steps, which is not to say that they cannot."
+            f"reached in {steps(rows):,} steps, which does not mean that they cannot be."
         )
     missed = [
         f"{stories:,} stories ({each.censored} of {len(each.by_seed)})"
@@ -73,8 +73,8 @@ def _sample(rows: RowsByLabel) -> str:
     most = max(ours)
     known = f" (published: {theirs[most][0]:,} and {theirs[most][1]:,})" if most in theirs else ""
     return (
-        f"Another sample of TinyStories than the authors': {most:,} stories have {ours[most][0]:,} "
-        f"contexts and {ours[most][1]:,} words{known}; words are cut by the same rule."
+        f"Not the authors' sample of TinyStories: {most:,} stories have {ours[most][0]:,} contexts "
+        f"and {ours[most][1]:,} words{known}; the text is tokenised by the same rule."
     )
 
 
@@ -92,10 +92,10 @@ def _both_protocols(rows: RowsByLabel) -> str:
         three = ", ".join("-" if gap is None else f"{gap:.3g}" for gap in numbers)
         gaps.append(f"{at[0]} stories, m = {at[1]}: {three}")
     return (
-        f"The authors' protocol was run on {len(places)} cells (below, a point a seed); "
+        f"The authors' protocol was run on {len(places)} cells (below, one point per seed); "
         f"{_no_larger(rows)}, and "
         f"{lost or 'none'} that theirs reaches is censored in ours; theirs took {cost:.1f} times "
-        f"the CPU time of all our seeds. Gaps in nats, ours, theirs here, published: "
+        f"the CPU time of all our seeds. Gaps in nats (ours, theirs here, published): "
         f"{'; '.join(gaps)}."
     )
 
@@ -116,7 +116,7 @@ def _no_larger(rows: RowsByLabel) -> str:
     good = sum(gap(ours[at]) <= gap(theirs[at]) for at in places)
     most = max((len(ours[at].rows) for at in places), default=1)
     best = f", the best of {most} seeds there," if most > 1 else ""
-    return f"the gap of ours{best} is no larger in {good} of them"
+    return f"our gap{best} is no larger in {good} of them"
 
 
 def finding(rows: RowsByLabel) -> str:
