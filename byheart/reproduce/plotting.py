@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 OURS, PUBLISHED, BOUND = BLUE, ORANGE, GREY
+HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markersize": 6, "markeredgewidth": 1.3}
+OPEN: dict[str, Any] = {"markerfacecolor": "none", "markersize": 7, "markeredgewidth": 1.2}
+BARS: dict[str, Any] = {"markersize": 5, "elinewidth": 1.2, "linewidth": 1.2, "capsize": 2.5}
 Spread = tuple[float, float, float]  # mean, minimum and maximum over seeds
 
 
@@ -28,35 +31,20 @@ def ours(
 ) -> None:
     """Solid points at the mean over seeds, bars from the minimum to the maximum."""
     middle, low, high = np.array(y, float).reshape(-1, 3).T
-    axes.errorbar(
-        x,
-        middle,
-        [middle - low, high - middle],
-        fmt="o-" if line else "o",
-        color=colour,
-        markersize=5,
-        elinewidth=1.2,
-        linewidth=1.2,
-        capsize=2.5,
-        label=label,
-        zorder=3,
-    )
+    bars, form = [middle - low, high - middle], "o-" if line else "o"
+    axes.errorbar(x, middle, bars, fmt=form, color=colour, label=label, zorder=3, **BARS)
 
 
 def published(
     axes: "Axes", x: ArrayLike, y: ArrayLike, label: str | None, colour: str = PUBLISHED
 ) -> None:
     """Hollow points."""
-    axes.plot(x, y, "o", color=colour, label=label, zorder=2, **_hollow("white", 6, 1.3))
+    axes.plot(x, y, "o", color=colour, label=label, zorder=2, **HOLLOW)
 
 
 def not_reached(axes: "Axes", x: ArrayLike, y: ArrayLike, label: str | None) -> None:
     """Upward triangles: no model up to this size reached the criterion in its steps."""
-    axes.plot(x, y, "^", color=INK, label=label, zorder=4, **_hollow("none", 7, 1.2))
-
-
-def _hollow(inside: str, size: float, edge: float) -> dict[str, Any]:
-    return {"markerfacecolor": inside, "markersize": size, "markeredgewidth": edge}
+    axes.plot(x, y, "^", color=INK, label=label, zorder=4, **OPEN)
 
 
 def bound(
@@ -69,16 +57,14 @@ def bound(
     """
     xs, ys = np.asarray(x, float), np.asarray(y, float)
     axes.plot(xs, ys, color=BOUND, linewidth=1.3, linestyle=(0, (5, 3)), zorder=1)
-    axes.annotate(
-        label,
-        (xs[at], ys[at]),
-        (0, 5 if above else -5),
-        textcoords="offset points",
-        ha="left" if at == 0 or (at > 0 and not above) else "right",
-        va="bottom" if above else "top",
-        size=8.5,
-        color=PALE,
-    )
+    right = at == 0 or (at > 0 and not above)
+    beside(axes, label, (xs[at], ys[at]), above, size=8.5, ha="left" if right else "right")
+
+
+def beside(axes: "Axes", text: str, at: tuple, above: bool, gap: int = 5, **options: Any) -> None:
+    """A pale text just above or below a point."""
+    offset, side = (0, gap if above else -gap), "bottom" if above else "top"
+    axes.annotate(text, at, offset, textcoords="offset points", va=side, color=PALE, **options)
 
 
 def fitted(axes: "Axes", x: ArrayLike, y: ArrayLike, label: str | None, colour: str = OURS) -> None:

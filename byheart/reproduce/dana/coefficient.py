@@ -4,7 +4,7 @@ For each d the accuracy over H is fitted by a line; its slope is the coefficient
 a + b d^k for k = 1, 2 and 3, and the law c d^3.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,14 +36,9 @@ def parts(settings: Settings) -> list[Part]:
     """A sweep over H for each d."""
     dataset = sweeps.table(VOCABULARY)
     return [
-        sweeps.part(
-            settings,
-            f"d{d}",
-            dataset,
-            {"dimension": d, "head_dimension": d},
-            ("heads", QUICK if settings.quick else heads),
-        )
+        sweeps.part(settings, f"d{d}", dataset, {"dimension": d, "head_dimension": d}, axis)
         for d, heads in HEADS.items()
+        for axis in [("heads", QUICK if settings.quick else heads)]
     ]
 
 
@@ -128,19 +123,11 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
 
 def _draw_slopes(axes: "Axes", lines: dict[int, Fit], label: str, colour: str, inside: str) -> None:
     """Slopes with their standard errors."""
-    axes.errorbar(
-        list(lines),
-        [fit.coefficients[1] for fit in lines.values()],
-        [fit.errors[1] if fit.errors else 0.0 for fit in lines.values()],
-        fmt="o",
-        label=label,
-        color=colour,
-        markerfacecolor=inside,
-        markersize=6,
-        capsize=3,
-        elinewidth=1.2,
-        zorder=3,
-    )
+    slopes = [fit.coefficients[1] for fit in lines.values()]
+    errors = [fit.errors[1] if fit.errors else 0.0 for fit in lines.values()]
+    look: dict[str, Any] = {"markersize": 6, "capsize": 3, "elinewidth": 1.2, "zorder": 3}
+    look |= {"color": colour, "markerfacecolor": inside}
+    axes.errorbar(list(lines), slopes, errors, fmt="o", label=label, **look)
 
 
 def caption(rows: RowsByLabel) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...pictures import GREEN, INK
 from ...theory.dana2024.associations import mahdavi_memory
@@ -168,16 +168,9 @@ class Scaling:
         self._draw_laws(axes, rows)
         for name, (marker, colour, label) in AUTHORS.items():
             if found := accuracies.points(rows.get(name, ()), self.axis):
-                axes.plot(
-                    list(found),
-                    accuracies.means(found),
-                    marker,
-                    color=colour,
-                    markersize=6,
-                    linestyle="none",
-                    label=f"{label} ({name}), ours",
-                    zorder=3,
-                )
+                look: dict[str, Any] = {"markersize": 6, "linestyle": "none", "zorder": 3}
+                heights, label = accuracies.means(found), f"{label} ({name}), ours"
+                axes.plot(list(found), heights, marker, color=colour, label=label, **look)
         N, values = self.vocabulary, sorted({*ours, *theirs})
         for label, end, memory in GUARANTEES:  # on average over random tables
             known = [memory(self.all_sizes(x)) for x in values]

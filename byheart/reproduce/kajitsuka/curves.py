@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...data.dataset import Dataset
 from ...lab.trial import Row
-from ...pictures import INK, PALE
+from ...pictures import INK
 from .. import plotting
 from ..data import Source
 from ..figure import Figure, Part, RowsByLabel, Settings
@@ -51,14 +51,9 @@ class Curves:
         kinds = {"trained": self.quick} if settings.quick else self.blocks
         dataset = self.load(settings.data, QUICK_SEQUENCES if settings.quick else self.sequences)
         return [
-            sweeps.part(
-                kind,
-                dataset,
-                (("layers", depths),),
-                sweeps.protocol_of(kind, POINTS, trials=TRIALS),
-                settings.repeats(1),
-            )
+            sweeps.part(kind, dataset, (("layers", depths),), how, settings.repeats(1))
             for kind, depths in kinds.items()
+            for how in [sweeps.protocol_of(kind, POINTS, trials=TRIALS)]
         ]
 
     def draw(self, rows: RowsByLabel, picture: "Picture") -> None:
@@ -133,21 +128,12 @@ def _draw_panel(axes: "Axes", rows: Sequence[Row], column: int, title: str) -> N
             linewidth=1.4,
         )
     if column == 1:
-        limit, name, offset, side = rows[0]["entropy"] / rows[0]["predictions"], "least", -4, "top"
+        limit, name = rows[0]["entropy"] / rows[0]["predictions"], "least"
     else:
-        limit, name, offset, side = rows[0]["best_accuracy"], "best", 4, "bottom"
+        limit, name = rows[0]["best_accuracy"], "best"
     axes.axhline(limit, color=INK, linewidth=1.1, linestyle=(0, (5, 3)))
-    axes.annotate(
-        f"{name} possible {limit:.3f}",
-        (0.98, limit),
-        (0, offset),
-        textcoords="offset points",
-        size=8,
-        xycoords=("axes fraction", "data"),
-        ha="right",
-        va=side,
-        color=PALE,
-    )
+    place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "size": 8, "ha": "right"}
+    plotting.beside(axes, f"{name} possible {limit:.3f}", (0.98, limit), column == 2, 4, **place)
     plotting.finish(axes, title, "steps", "mean loss in nats" if column == 1 else "accuracy")
     axes.set_ylim(*((-0.18, 1.25) if column == 1 else (0.28, 1.06)))
 

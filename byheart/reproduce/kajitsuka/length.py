@@ -70,14 +70,9 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
     left, right = picture.subplots(1, 2)
     answers = by_length(rows)
     lengths = sorted({*SEEDS, *answers})
-    left.plot(
-        (min(SEEDS), max(SEEDS)),
-        (PUBLISHED, PUBLISHED),
-        color=plotting.PUBLISHED,
-        linewidth=1.4,
-        label=f"Kajitsuka & Sato: {PUBLISHED} for all n (set-up: m = 2)",
-        zorder=1,
-    )
+    ends, level = (min(SEEDS), max(SEEDS)), (PUBLISHED, PUBLISHED)
+    label = f"Kajitsuka & Sato: {PUBLISHED} for all n (set-up: m = 2)"
+    left.plot(ends, level, color=plotting.PUBLISHED, linewidth=1.4, label=label, zorder=1)
     draw_points(left, answers, f"ours (fast), m = {COORDINATES}")
     plotting.finish(left, "Fewest blocks", "length n", "#blocks")
     left.set_ylim(0, max(DEPTHS) + 1.5)
