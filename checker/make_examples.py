@@ -734,18 +734,8 @@ def sampled() -> dict:
     return {**words(), "sampled": 2}
 
 
-GOOD = {
-    "words": words,
-    "vectors": vectors,
-    "spread": spread,
-    "larger": larger,
-    "phrases": phrases,
-    "tags": tags,
-    "sets": sets,
-    "extremes": extremes,
-    "floats": floats,
-    "sampled": sampled,
-}
+KINDS = (words, vectors, spread, larger, phrases, tags, sets, extremes, floats, sampled)
+GOOD = {make.__name__: make for make in KINDS}
 
 
 # ---------------------------------------------------------------- decoders (section 9)
@@ -994,13 +984,8 @@ def attend() -> dict:
     return {"decoder": shape, "tensors": tensors, "words": words, "rows": rows, "gap": "1e-12"}
 
 
-GOOD_DECODERS = {
-    "next-word": next_word,
-    "ramp": ramp,
-    "heads": heads,
-    "digits": digits,
-    "attend": attend,
-}
+DECODERS = (next_word, ramp, heads, digits, attend)
+GOOD_DECODERS = {make.__name__.replace("_", "-"): make for make in DECODERS}
 
 
 # ---------------------------------------------------------------- bad

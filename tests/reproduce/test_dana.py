@@ -28,9 +28,9 @@ from byheart.reproduce.figure import Settings, picture
 from byheart.reproduce.published import read
 
 HERE = Path(__file__).parent
-specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_sweeps.py")
-made = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(made)
+specification = importlib.util.spec_from_file_location("samples", HERE / "rows_of_sweeps.py")
+samples = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(samples)
 SCALINGS = (DANA_1A, DANA_1B, DANA_2A, DANA_4)
 C, CHANCE = 4e-5, 0.02
 ALL, QUICK = Settings(), Settings(quick=True)
@@ -47,7 +47,8 @@ def exact(trial):
 
 def rows_of(figure, settings=ALL, vocabulary=50):
     return {
-        part.label: made.rows(part, exact, vocabulary=vocabulary) for part in figure.parts(settings)
+        part.label: samples.rows(part, exact, vocabulary=vocabulary)
+        for part in figure.parts(settings)
     }
 
 
@@ -100,7 +101,7 @@ def test_points_are_means_with_least_and_largest():
 
 @pytest.mark.parametrize("scaling", (DANA_1A, DANA_1B), ids=lambda one: one.name)
 def test_the_law_is_recovered_from_points_that_are_not_saturated(scaling):
-    rows = {"fast": made.rows(scaling.parts(ALL)[0], exact)}
+    rows = {"fast": samples.rows(scaling.parts(ALL)[0], exact)}
     reached = [row["accuracy"] for row in rows["fast"]]
     assert max(reached) > accuracies.LINEAR or scaling is DANA_1B
     law = next(fit for fit in scaling.fits(rows) if fit.name == "ours, C(N) H d_h^2 d")
@@ -126,10 +127,12 @@ def test_a_size_that_failed_after_a_saturated_one_changes_no_fit():
     below = law([1, 2, 3], [0.1, 0.3, 0.5])
     assert law([1, 2, 3, 9, 12], [0.1, 0.3, 0.5, 0.95, 0.7]) == below
     assert law([12, 9, 3, 2, 1], [0.7, 0.95, 0.5, 0.3, 0.1]) == below
-    rows = {"fast": made.rows(DANA_4.parts(ALL)[0], lambda trial: (FAILS[trial.sizes["heads"]], 0))}
+    rows = {
+        "fast": samples.rows(DANA_4.parts(ALL)[0], lambda trial: (FAILS[trial.sizes["heads"]], 0))
+    }
     fits = [fit for fit in DANA_4.fits(rows) if fit.name.startswith("ours")]
     assert [fit.points for fit in fits] == [9, 9], "the line and the law"
-    ours = DANA_2A.fits({"fast": made.rows(DANA_2A.parts(ALL)[0], lambda t: (
+    ours = DANA_2A.fits({"fast": samples.rows(DANA_2A.parts(ALL)[0], lambda t: (
         {8: 0.95, 9: 0.2}.get(t.sizes["dimension"], 0.5), False))})  # fmt: skip
     assert [(fit.name, fit.points) for fit in ours[:-2]] == [("ours, d <= 10, linear", 3)]
 
@@ -230,7 +233,7 @@ def test_captions_count_what_was_not_reached_and_compare_schedules():
 
 def test_findings_say_where_ours_is_lower():
     """Whatever the rows are: 0.5 everywhere is above the published at small d, and below later."""
-    rows = {"dana-2a": {"fast": made.rows(DANA_2A.parts(ALL)[0], lambda trial: (0.5, False))}}
+    rows = {"dana-2a": {"fast": samples.rows(DANA_2A.parts(ALL)[0], lambda trial: (0.5, False))}}
     said, *rest = findings(SCALINGS, rows)
     assert (
         "dana-2a, 3 seeds: ours is higher at d = 5 to 7 (most at 5: 0.500, published 0.264)" in said
@@ -242,7 +245,7 @@ def test_findings_say_where_ours_is_lower():
 
 def test_findings_list_sizes_that_are_no_neighbours():
     part = DANA_1B.parts(ALL)[0]
-    rows = made.rows(part, lambda trial: (trial.sizes["head_dimension"] in (1, 3, 4), False))
+    rows = samples.rows(part, lambda trial: (trial.sizes["head_dimension"] in (1, 3, 4), False))
     said = compared(DANA_1B, {"fast": rows})
     assert "higher at d_h = 1, 3, 4 (most at 1: 1.000, published 0.081)" in said
     assert "lower at d_h = 2, 5, 6, 7, 8, 9, 10 (most at 10" in said

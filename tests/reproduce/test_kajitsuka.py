@@ -21,9 +21,9 @@ from byheart.theory.kajitsuka2025.sign_patterns import uniform_attention
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "data"
-specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_sweeps.py")
-made = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(made)
+specification = importlib.util.spec_from_file_location("samples", HERE / "rows_of_sweeps.py")
+samples = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(samples)
 WORDS = "a b c d e f g h i j k l m n o p".split()
 FACTS = {"vocabulary": 1700, "outputs": 3, "entropy": 10.0, "best_accuracy": 0.9}
 
@@ -55,7 +55,7 @@ def rows_of(figure, settings):
     """Every second depth and more is enough; curves are straight lines."""
     curve = [[0, 600.0, 0.4], [500, 300.0, 0.6]]
     return {
-        part.label: made.rows(
+        part.label: samples.rows(
             part, lambda trial: (0.8, trial.sizes["layers"] >= 2), curve=curve, **FACTS
         )
         for part in figure.parts(settings)

@@ -33,10 +33,10 @@ from byheart.theory.madden2024.capacity import theorem_1_parameters, theorem_5_p
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "data" / "tinystories.txt"
-specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_madden.py")
-made = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(made)
-row = made.row
+specification = importlib.util.spec_from_file_location("samples", HERE / "rows_of_madden.py")
+samples = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(samples)
+row = samples.row
 
 
 def few(**more):

@@ -26,9 +26,9 @@ from byheart.reproduce.redraw import reproduce as run
 
 pytest.importorskip("matplotlib")
 HERE = Path(__file__).parent
-specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_madden.py")
-made = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(made)
+specification = importlib.util.spec_from_file_location("samples", HERE / "rows_of_madden.py")
+samples = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(samples)
 TESTS = str(HERE.parent)
 sys.path.insert(0, TESTS)
 from stand_in import StandIn  # noqa: E402
@@ -53,13 +53,13 @@ def store(folder, rows):
 def results(tmp_path):
     """Made-up rows of one figure."""
     folder = tmp_path / "results"
-    store(folder / "madden-1" / "fast", [made.row(100, 8, 90.0), made.row(100, 16, 0.5)])
+    store(folder / "madden-1" / "fast", [samples.row(100, 8, 90.0), samples.row(100, 16, 0.5)])
     return folder
 
 
 def plain(key=None, reached=True, **own):
     """A row with every field, of which the tiny figure reads none."""
-    row = {**made.row(100, 8, 0.5), "reached": reached, **own}
+    row = {**samples.row(100, 8, 0.5), "reached": reached, **own}
     return row if key is None else {**row, "key": key}
 
 
@@ -141,7 +141,7 @@ def test_a_folder_that_is_no_part_is_not_drawn(tmp_path):
     """Rows of madden-1 beside those of a figure: it is drawn and told as if they were not there."""
     figure = next(one for one in FIGURES if one.name == "dana-3")
     for stray in ("old", f"{figure.labels[0]}-old"):
-        store(tmp_path / "dana-3" / stray, [made.row(100, 8, 90.0)])
+        store(tmp_path / "dana-3" / stray, [samples.row(100, 8, 90.0)])
     with pytest.raises(ByheartError, match="holds no rows of dana-3"):
         reproduce(["dana-3"], rows=tmp_path)
     shutil.copytree(RESULTS / "dana-3", tmp_path / "dana-3", dirs_exist_ok=True)
@@ -310,7 +310,10 @@ def test_rows_of_something_else_are_refused(tmp_path, capsys):
     ],
 )
 def test_a_damaged_row_is_named(results, capsys, change, words):
-    store(results / "madden-1" / "more", [made.row(200, 8, 9.0), made.row(200, 16, 0.5) | change])
+    store(
+        results / "madden-1" / "more",
+        [samples.row(200, 8, 9.0), samples.row(200, 16, 0.5) | change],
+    )
     assert main(["reproduce", "madden-1", "--rows", str(results)]) == 2
     said = capsys.readouterr().err
     assert f"more/rows.jsonl: line 2 has {words}" in said and said.count("\n") == 1
