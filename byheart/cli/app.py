@@ -558,12 +558,16 @@ def reproduce(
     Drawing needs the rows alone. Training is for --train and --quick.
     """
     from ..commands.training import Workers
-    from ..reproduce import redraw
-    from .reproduce import chosen, reproduced
+    from ..errors import ByheartError
+    from ..reproduce import FIGURES, redraw
+    from .reproduce import reproduced
 
+    if everything == bool(names):
+        known = ", ".join(figure.name for figure in FIGURES)
+        raise ByheartError(f"name a figure or give --all; there are: {known}.")
     with keeping(rows), watching(json) as watch:
         answer = redraw.reproduce(
-            chosen(names, everything), rows=rows, output=output, train=train, quick=quick,
-            data=data, seeds=seeds, workers=Workers(jobs=jobs), watch=watch,
+            names or None, rows=rows, output=output, train=train, quick=quick, data=data,
+            seeds=seeds, workers=Workers(jobs=jobs), watch=watch,
         )  # fmt: skip
     finish(answer.json(), json, reproduced)
