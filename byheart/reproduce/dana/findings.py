@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..figure import RowsByLabel, seeds
+from ..figure import RowsByLabel, paragraph, seeds
 from . import accuracies, coefficient
 from .scaling import Scaling
 
@@ -10,28 +10,27 @@ from .scaling import Scaling
 def findings(scalings: Sequence[Scaling], rows: Mapping[str, RowsByLabel]) -> list[str]:
     """Of figures by name; those without rows are left out."""
     found = []
-    if said := [
-        sentence for one in scalings if (sentence := compared(one, rows.get(one.name, {})))
-    ]:
+    sentences = [compared(one, rows.get(one.name, {})) for one in scalings]
+    if any(sentences):
         found.append(
             "**Accuracy of attention alone, beside the published numbers.** Two models are "
             "compared: the program of the published numbers has a layer norm and a factor "
-            f"1/sqrt(d_h), ours has neither. {' '.join(said)}"
+            f"1/sqrt(d_h), ours has neither. {paragraph(*sentences)}"
         )
-    said = []
+    sentences = []
     for one in scalings:
         fits = [fit for fit in one.fits(rows.get(one.name, {})) if fit.name.endswith("H d_h^2 d")]
         if len(fits) == 2:
             ours, theirs = fits
-            said.append(
+            sentences.append(
                 f"{one.name}: {ours.residual:.3f} for ours ({ours.points} sizes, "
                 f"{seeds(rows[one.name]['fast'])}), {theirs.residual:.3f} for the published "
                 f"({theirs.points} sizes)."
             )
-    if said:
+    if sentences:
         found.append(
             "**The law C(N) H d_h^2 d + C'.** Its residual, at the sizes before the first one "
-            f"above accuracy {accuracies.LINEAR:g}: {' '.join(said)}"
+            f"above accuracy {accuracies.LINEAR:g}: {' '.join(sentences)}"
         )
     slopes = rows.get("dana-2b", {})
     if models := coefficient.models("", coefficient.slopes(slopes)):
@@ -52,16 +51,18 @@ def compared(scaling: Scaling, rows: RowsByLabel) -> str:
     gains = {x: ours[x][0] - y for x, (y, _, _) in scaling.theirs.items() if x in ours}
     if not gains:
         return ""
-    said = []
+    sentences = []
     for word, sign in (("higher", 1), ("lower", -1)):
         some = [x for x in gains if sign * gains[x] > 0]
         if some:
             most = max(some, key=lambda x: abs(gains[x]))
-            said.append(
+            sentences.append(
                 f"{word} at {scaling.letter} = {_listed(some, list(gains))} (most at {most}: "
                 f"{ours[most][0]:.3f}, published {scaling.theirs[most][0]:.3f})"
             )
-    return f"{scaling.name}, {seeds(rows['fast'])}: ours is {' and '.join(said) or 'the same'}."
+    return (
+        f"{scaling.name}, {seeds(rows['fast'])}: ours is {' and '.join(sentences) or 'the same'}."
+    )
 
 
 def _listed(some: list[int], of: list[int]) -> str:

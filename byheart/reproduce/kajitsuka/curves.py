@@ -74,20 +74,20 @@ class Curves:
         if not every:
             return sweeps.DIFFERENCES
         missed = sum(not row["reached"] for row in every)
-        said = []
+        bests = []
         for kind in sweeps.KINDS:
             known = [row for row in rows.get(kind, ()) if row["loss"] is not None]
             if known:
                 best = min(known, key=lambda row: row["loss"])
                 loss, depth = best["loss"] / best["predictions"], count(blocks(best))
-                said.append(
+                bests.append(
                     f"{kind}: loss {loss:.3f}, accuracy {best['accuracy']:.3f} with {depth}"
                 )
         return (
             f"{sweeps.costs(every)} Dashed: the least loss and the best accuracy that the labels "
             f"allow. {sweeps.conflicts(every)} {missed} of the trainings did not come within "
             f"{sweeps.THRESHOLD:g} of the least loss in their steps. Best of each kind: "
-            f"{'; '.join(said)}. {sweeps.DIFFERENCES}"
+            f"{'; '.join(bests)}. {sweeps.DIFFERENCES}"
         )
 
     @property

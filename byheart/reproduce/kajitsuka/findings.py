@@ -18,17 +18,17 @@ def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
     """Of figures by name; those without rows are left out."""
     found = []
     searched = {kind: some for kind in NAMES if (some := rows.get("kajitsuka-3", {}).get(kind))}
-    said = []
+    sentences = []
     for kind, some in searched.items():
-        said.append(f"{NAMES[kind]}: {answers(smallest(some))} ({seeds(some)}).")
-        said.append(deeper(some, kind))
-    if said:
+        sentences.append(f"{NAMES[kind]}: {answers(smallest(some))} ({seeds(some)}).")
+        sentences.append(deeper(some, kind))
+    if sentences:
         most = {kind: max(smallest(some)) for kind, some in searched.items()}
         few = [f"`{kind}` up to N = {N:,}" for kind, N in most.items() if N < min(growth.SIZES)]
         found.append(
             paragraph(
                 "**Fewest blocks (kajitsuka-3).**",
-                *said,
+                *sentences,
                 "The paper reports growth from N = 600 to 1,700, and does not say whether "
                 "embeddings are trained.",
                 f"Trained here: {' and '.join(few)} only." if few else "",
@@ -36,13 +36,13 @@ def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
         )
     trained = {name: rows[name] for name in ("kajitsuka-1", "kajitsuka-2") if rows.get(name)}
     if trained:
-        said = [
+        sentences = [
             f"{name}: {'; '.join(_depths(some, kind) for kind in NAMES if some.get(kind))}."
             for name, some in trained.items()
         ]
         found.append(
             f"**Deeper networks (kajitsuka-1, kajitsuka-2).** Within {sweeps.THRESHOLD:g} of the "
-            f"least loss, of the depths trained: {' '.join(said)}"
+            f"least loss, of the depths trained: {' '.join(sentences)}"
         )
     return found
 
@@ -52,19 +52,19 @@ def answers(found: Mapping[int, Smallest]) -> str:
 
     From the minimum to the maximum over seeds; seeds that missed the criterion are counted.
     """
-    said = {}
+    blocks_at = {}
     for N, one in found.items():
         if not one.reached:
-            said[N] = f"not reached (tried: {listed(one)})"
+            blocks_at[N] = f"not reached (tried: {listed(one)})"
             continue
         low, high = min(fewest(one)), max(fewest(one))
-        said[N] = count(low) if low == high else f"{low} to {high} blocks"
+        blocks_at[N] = count(low) if low == high else f"{low} to {high} blocks"
         if one.censored:
-            said[N] += f" (not reached by {one.censored} of the seeds)"
-    if len(found) > 1 and len(set(said.values())) == 1:
-        sizes = sorted(said)
-        return f"{said[sizes[0]]} at each of {len(sizes)} N from {sizes[0]:,} to {sizes[-1]:,}"
-    return ", ".join(f"{one} at N = {N:,}" for N, one in said.items())
+            blocks_at[N] += f" (not reached by {one.censored} of the seeds)"
+    if len(found) > 1 and len(set(blocks_at.values())) == 1:
+        sizes = sorted(blocks_at)
+        return f"{blocks_at[sizes[0]]} at each of {len(sizes)} N from {sizes[0]:,} to {sizes[-1]:,}"
+    return ", ".join(f"{one} at N = {N:,}" for N, one in blocks_at.items())
 
 
 def _depths(rows: RowsByLabel, kind: str) -> str:

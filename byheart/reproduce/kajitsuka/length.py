@@ -114,7 +114,7 @@ def caption(rows: RowsByLabel) -> str:
     if not every:
         return DIFFERENCES
     answers = by_length(rows)
-    said = ", ".join(f"n = {n:,}: {_described(one)}" for n, one in answers.items())
+    results = ", ".join(f"n = {n:,}: {_described(one)}" for n, one in answers.items())
     few = "".join(f" ({min(x)} to {max(x)} at n = {n:,})" for n, x in FEW.items() if n in answers)
     usual = sum(attempt.steps for attempt in sweeps.protocol_of("trained").attempts)
     steps = "".join(f", {x:,} at n = {n:,}" for n, x in STEPS.items() if n in answers)
@@ -133,7 +133,7 @@ def caption(rows: RowsByLabel) -> str:
         f"{sweeps.costs(every)} {every[0]['predictions']} sequences of {COORDINATES}-dimensional "
         f"vectors; the fewest blocks, by bisection over {DEPTHS[0]} to {DEPTHS[-1]}{few}, whose "
         f"mean squared error is at most {sweeps.THRESHOLD:g}, in up to {usual:,} steps{steps}. "
-        f"Result (minimum over seeds): {said}. "
+        f"Result (minimum over seeds): {results}. "
         f"{f'Not trained here: n = {left}. ' if left else ''}{narrow}{DIFFERENCES}"
     )
 
