@@ -36,7 +36,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/training.py
 
 picture: $(TOOLS)
-	$(BIN)/python docs/make_demo_picture.py
+	$(BIN)/python tools/make_demo_picture.py
 
 figures: $(TOOLS)
 	$(BIN)/byheart reproduce --all

@@ -1,4 +1,4 @@
-"""Picture files: what may be written, and how; and what all pictures look like."""
+"""Picture files: their names, how they are written, and the style of all pictures."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ ENDINGS = (".svg", ".png")
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "svg.hashsalt": "byheart",  # one drawing, one file
+    "svg.hashsalt": "byheart",  # the same drawing gives the same bytes
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
@@ -67,11 +67,11 @@ def quiet(axes: "Axes", size: float = 9) -> None:
 
 
 def check_picture(path: Path) -> None:
-    """ByheartError if no picture can be written under this name, or none at all."""
+    """Raise ByheartError if a picture cannot have this name, or matplotlib is missing."""
     if path.suffix.lower() not in ENDINGS:
         raise ByheartError(f"{path}: a picture's name must end in {' or '.join(ENDINGS)}.")
     if find_spec("matplotlib") is None:
-        raise ByheartError("pictures need matplotlib; install byheart with its extra figures.")
+        raise ByheartError("pictures need matplotlib: pip install 'byheart[figures]'.")
 
 
 def checked(path: str | Path | None, force: bool) -> Path | None:
@@ -84,7 +84,7 @@ def checked(path: str | Path | None, force: bool) -> Path | None:
 
 
 def write(draw: Callable[[dict], "Figure"], answer: dict, path: Path) -> None:
-    """Draw and write a picture, whole or not at all."""
+    """Draw a picture and write it, as a whole or not at all."""
     from matplotlib import rc_context
 
     form = path.suffix.lower()[1:]

@@ -19,6 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 HASHED = ("config.json", "weights.safetensors", "vocabulary.json")
 Files = dict[str, bytes]
+Bad = dict[str, tuple[Files, int, str]]  # name: files, exit code, part of the message
 
 
 # ---------------------------------------------------------------- a writer of folders
@@ -54,10 +55,10 @@ def weights(
     hole: int = 0,
     minus: int = 1,
 ) -> bytes:
-    """The safetensors file of these parameters, as they are: sorted and odd or not, and of the
-    connections of all sparse layers if there are such layers. For bad files: `spare` zero limbs on
-    top of each mantissa, a hole of that many bytes before the limbs (an overlap if it is negative),
-    another mark of negative numbers."""
+    """The safetensors file of these parameters, whether or not they are sorted and odd, and of the
+    connections of all sparse layers if there are any. For bad files: `spare` zero limbs on top of
+    each mantissa, a hole of this many bytes before the limbs (an overlap if it is negative), and
+    another mark for negative numbers."""
     limbs, start = [], [0]
     for *_, mantissa, _ in parameters:
         size = max(1, -(-abs(mantissa).bit_length() // 64)) + spare
@@ -85,7 +86,7 @@ def weights(
 
 
 def append(header: dict, data: bytes, name: str, dtype: str, shape: list, code: str, numbers: list):
-    """The data with one array more, which the header then describes."""
+    """The data with one more array, which is added to the header."""
     packed = struct.pack(f"<{len(numbers)}{code}", *numbers)
     place = [len(data), len(data) + len(packed)]
     header[name] = {"dtype": dtype, "shape": shape, "data_offsets": place}
@@ -98,7 +99,7 @@ def container(header: dict, data: bytes) -> bytes:
 
 
 def doubles(layers: list[dict], tensors: list[list[list]]) -> bytes:
-    """The safetensors file of a float64 network: one array a tensor."""
+    """The safetensors file of a float64 network: one array per tensor."""
     names = {
         "linear": ("weight", "bias"),
         "relu": ("weight", "bias"),
@@ -176,58 +177,72 @@ def lines(rows: list[dict]) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
+def folder(
+    example: dict, network: dict, data: dict, sizes: dict, claim: dict, engine: str, checked: int
+) -> Files:
+    """The files of an example, except its weights: `network` describes it in config.json, and
+    `claim` what its certificate claims for all that were checked."""
+    words = {"tokens": example["tokens"], "labels": example["labels"]}
+    evidence = example.get("evidence", "sampled" if "sampled" in example else "proved")
+    nothing = dict.fromkeys(("form", "paper", "item"))
+    config = {
+        "format": "byheart-model",
+        "version": 1,
+        "number": example["number"],
+        "method": "by hand",
+        **nothing,
+        **network,
+        "loading": {},
+        "data": data,
+        **sizes,
+    }
+    certificate = {
+        "format": "byheart-certificate",
+        "version": 1,
+        **claim,
+        "files": {},
+        "data": {key: data[key] for key in ("sha256", "sequences")},
+        "verified": {
+            "checked": checked,
+            "correct": checked,
+            "evidence": evidence,
+            "engine": engine,
+        },
+    }
+    return {
+        "config.json": encode(config),
+        "vocabulary.json": encode(words),
+        "certificate.json": encode(certificate),
+        "data.jsonl": lines(example["rows"]),
+    }
+
+
 def build(example: dict) -> Files:
     """The files of an example: {input, labels, layers, tensors, tokens, rows} and, where they are
     not the usual ones, {unknown, every, number, connections, sampled}."""
-    parameters = entries(example["tensors"])
+    example = {"number": "dyadic", **example}
     tensors, rows, layers = example["tensors"], example["rows"], example["layers"]
-    sha256 = data_hash(example["input"]["kind"], rows)
+    parameters = entries(tensors)
     output = {"labels": len(example["labels"]), "unknown": example.get("unknown")}
     answers = len(rows)
     if example.get("every"):
         output["every"] = True
         answers = sum(len(row["input"]) for row in rows)
-    checked = example.get("sampled", answers)
-    number = example.get("number", "dyadic")
-    packed = weights(parameters, example.get("connections"))
-    config = {
-        "format": "byheart-model",
-        "version": 1,
-        "number": number,
-        "method": "by hand",
-        "form": None,
-        "paper": None,
-        "item": None,
+    network = {
         "input": example["input"],
         "output": output,
         "width": max(layer.get("rows", 0) for layer in layers),
         "layers": layers,
-        "loading": {},
-        "data": {"sha256": sha256, "sequences": len(rows)},
-        **counts(parameters, tensors),
     }
-    certificate = {
-        "format": "byheart-certificate",
-        "version": 1,
-        "claim": "labels",
-        "files": {},
-        "data": {"sha256": sha256, "sequences": len(rows)},
-        "verified": {
-            "checked": checked,
-            "correct": checked,
-            "evidence": "sampled" if "sampled" in example else "proved",
-            "engine": "exact",
-        },
-    }
-    return seal(
-        {
-            "config.json": encode(config),
-            "weights.safetensors": packed if number == "dyadic" else doubles(layers, tensors),
-            "vocabulary.json": encode({"tokens": example["tokens"], "labels": example["labels"]}),
-            "certificate.json": encode(certificate),
-            "data.jsonl": lines(rows),
-        }
-    )
+    data = {"sha256": data_hash(example["input"]["kind"], rows), "sequences": len(rows)}
+    checked = example.get("sampled", answers)
+    sizes = counts(parameters, tensors)
+    files = folder(example, network, data, sizes, {"claim": "labels"}, "exact", checked)
+    if example["number"] == "dyadic":
+        packed = weights(parameters, example.get("connections"))
+    else:
+        packed = doubles(layers, tensors)
+    return seal({**files, "weights.safetensors": packed})
 
 
 def seal(files: Files) -> Files:
@@ -263,7 +278,7 @@ def relu(rows: int, columns: int, stage: str) -> dict:
 
 
 def reads(kind: str, length: int, padding: list | None, **others) -> dict:
-    """What stands under `input`; padding and extra are vectors of numbers."""
+    """The value of `input`; padding and extra are vectors of numbers."""
     vectors = {"padding": padding, **others}
     given = {"kind": kind, "dimension": 1, "length": length, "positions": False, **vectors}
     for key in ("padding", "extra"):
@@ -311,13 +326,7 @@ def words() -> dict:
         {"input": ["yes"], "label": "differ"},
     ]
     return {
-        "input": {
-            "kind": "string",
-            "dimension": 1,
-            "length": 2,
-            "positions": False,
-            "padding": [[0, 0]],
-        },
+        "input": reads("string", 2, [0]),
         "labels": ["same", "differ"],
         "tokens": ["no", "yes"],
         "rows": rows,
@@ -348,7 +357,7 @@ def lookup(pairs: dict[int, int], width: int, lane: int, answer: int) -> list[li
 
 
 def vectors() -> dict:
-    """Vectors in the plane with positions, three to a sequence (3 is the odd part of n).
+    """Vectors in the plane with positions, three per sequence (3 is the odd part of n).
 
     Lanes: u, f the fold, k the key, y the answer; r(t) = max(0, t).
     embed      u = 4 a + 8 b + 16 i for the vector (a, b) at position i
@@ -393,13 +402,7 @@ def vectors() -> dict:
         [[0]],
     ]
     return {
-        "input": {
-            "kind": "vector",
-            "dimension": 2,
-            "length": 3,
-            "positions": True,
-            "padding": [dyadic(x) for x in padding],
-        },
+        "input": reads("vector", 3, padding, dimension=2, positions=True),
         "labels": labels,
         "unknown": 3,
         "tokens": None,
@@ -417,11 +420,11 @@ def vectors() -> dict:
 
 
 def spread() -> dict:
-    """Numbers, up to six to a sequence, and two attention layers.
+    """Numbers, up to six per sequence, and two attention layers.
 
     Lanes: x, s the sum, e the excess, y the answer. The first attention gives every column
     s = sum x = 6 mean x; the feed-forward part e = r(6 x - s), how far six times this number lies
-    above the sum; the second attention y = sum e. The label tells small, middle and great y.
+    above the sum; the second attention y = sum e. The label separates small, middle and large y.
     """
     inputs = [
         [1.0],
@@ -455,13 +458,7 @@ def spread() -> dict:
         [[0]],
     ]
     return {
-        "input": {
-            "kind": "number",
-            "dimension": 1,
-            "length": 6,
-            "positions": False,
-            "padding": [["0", "0"]],
-        },
+        "input": {**reads("number", 6, None), "padding": [["0", "0"]]},
         "labels": ["flat", "uneven", "steep"],
         "tokens": None,
         "rows": rows,
@@ -574,9 +571,9 @@ def sparse(head: int, connections: list) -> dict:
 
 
 def tags() -> dict:
-    """Sparse attention with an extra column, and a label for every token.
+    """Sparse attention with an extra column, and one label per token.
 
-    Numbers, three to a sequence, padding -1, extra column 7. Lanes: x, s, k = 64 x, y.
+    Numbers, three per sequence, padding -1, extra column 7. Lanes: x, s, k = 64 x, y.
     first      the extra column is connected to the three others: its s = sum x, W_O = 3
     second     column 1 is connected to the extra column, columns 2 and 3 to it and to the one
                before them: k = k + 4 mean s + 2 mean x over these
@@ -657,7 +654,7 @@ def sets() -> dict:
 
 
 def extremes() -> dict:
-    """Hard attention with two heads that are not uniform: vectors (a, b), three to a sequence.
+    """Hard attention with two heads that are not uniform: vectors (a, b), three per sequence.
 
     Lanes: a, b, 1, y. The score of a column is its a in the first head and -a in the second, the
     value its b: y = b at the largest a + 4 b at the smallest a. Padding has a = -1/2, b = 3. Where
@@ -733,22 +730,12 @@ def floats() -> dict:
 
 
 def sampled() -> dict:
-    """`words` with a certificate that claims only to have looked at two sequences."""
+    """`words` with a certificate that claims to have checked only two sequences."""
     return {**words(), "sampled": 2}
 
 
-GOOD = {
-    "words": words,
-    "vectors": vectors,
-    "spread": spread,
-    "larger": larger,
-    "phrases": phrases,
-    "tags": tags,
-    "sets": sets,
-    "extremes": extremes,
-    "floats": floats,
-    "sampled": sampled,
-}
+KINDS = (words, vectors, spread, larger, phrases, tags, sets, extremes, floats, sampled)
+GOOD = {make.__name__: make for make in KINDS}
 
 
 # ---------------------------------------------------------------- decoders (section 9)
@@ -773,58 +760,25 @@ def decoder_doubles(tensors: dict[str, list]) -> bytes:
 def build_decoder(example: dict) -> Files:
     """The files of an example: {decoder, tensors, words, rows, gap} and, where they are not the
     usual ones, {number, sampled, evidence}."""
+    example = {"number": "float64", "tokens": example["words"], "labels": None, **example}
     tensors, rows = decoder_tensors(example), example["rows"]
     parameters = entries(tensors)
-    number = example.get("number", "float64")
-    contexts = len({tuple(row["input"]) for row in rows})
-    checked = example.get("sampled", contexts)
     sizes = counts(parameters, tensors)
     sizes["parameters"] |= {"counted": sizes["parameters"]["dense"], "outside": 0}
-    data = {
-        "sha256": data_hash(example["decoder"]["kind"], rows),
-        "sequences": len(rows),
-    }
-    config = {
-        "format": "byheart-model",
-        "version": 1,
-        "number": number,
-        "method": "by hand",
-        "form": None,
-        "paper": None,
-        "item": None,
-        "decoder": example["decoder"],
-        "loading": {},
-        "data": {**data, "contexts": contexts},
-        **sizes,
-    }
-    certificate = {
-        "format": "byheart-certificate",
-        "version": 1,
-        "claim": "distributions",
-        "gap": example["gap"],
-        "files": {},
-        "data": data,
-        "verified": {
-            "checked": checked,
-            "correct": checked,
-            "evidence": example.get("evidence", "sampled" if "sampled" in example else "proved"),
-            "engine": "by hand",
-        },
-    }
-    packed = decoder_doubles(example["tensors"]) if number == "float64" else weights(parameters)
-    return seal(
-        {
-            "config.json": encode(config),
-            "weights.safetensors": packed,
-            "vocabulary.json": encode({"tokens": example["words"], "labels": None}),
-            "certificate.json": encode(certificate),
-            "data.jsonl": lines(rows),
-        }
-    )
+    contexts = len({tuple(row["input"]) for row in rows})
+    sha256 = data_hash(example["decoder"]["kind"], rows)
+    data = {"sha256": sha256, "sequences": len(rows), "contexts": contexts}
+    network = {"decoder": example["decoder"]}
+    claim = {"claim": "distributions", "gap": example["gap"]}
+    checked = example.get("sampled", contexts)
+    files = folder(example, network, data, sizes, claim, "by hand", checked)
+    exact = example["number"] == "dyadic"
+    packed = weights(parameters) if exact else decoder_doubles(example["tensors"])
+    return seal({**files, "weights.safetensors": packed})
 
 
 def decoder_shape(kind: str, words: list, length: int, dimension: int, **others) -> dict:
-    """What stands under `decoder`: one head, unless `others` says otherwise."""
+    """The value of `decoder`: one head, unless `others` says otherwise."""
     shape = {"kind": kind, "vocabulary": len(words), "length": length, "dimension": dimension}
     heads = {"mixing": "attention", "heads": 1, "key_dimension": 1, "value_dimension": 1}
     return {**shape, **heads, "skip": False, **others}
@@ -834,7 +788,7 @@ TOKEN_SUM = {"mixing": "token_sum", "heads": 0, "key_dimension": 0, "value_dimen
 
 
 def targets(rows: list[dict]) -> dict[tuple, dict]:
-    """What follows each context, and how often."""
+    """The tokens that follow each context, with their counts."""
     found: dict[tuple, dict] = {}
     for row in rows:
         following = found.setdefault(tuple(row["input"]), {})
@@ -984,7 +938,7 @@ def heads() -> dict:
 
 def digits() -> dict:
     """Dyadic weights of hundreds of digits that cancel: erf(x) / 3 to 100 digits times 2^300, and
-    the difference of two such neurons, is what tells the words apart."""
+    the difference of two such neurons, is what distinguishes the words."""
     third, large = Fraction(2**333 // 3, 2**333), 2**300
     output = [[large, -large], [0, 0], [-large * third, large * third]]
     tensors = {
@@ -1002,8 +956,8 @@ def digits() -> dict:
 
 def attend() -> dict:
     """No neurons: one of the tokens that were read comes next, each equally likely. The first head
-    looks at both places alike, the second at the last one, and takes away what `skip` adds. The
-    fourth coordinate is the place; a context of one token is filled up in front."""
+    attends to both places equally, the second to the last one, and subtracts what `skip` adds. The
+    fourth coordinate is the place; a context of one token is padded in front."""
     words, letters = ["x", "y", "z", "<pad>"], range(3)
     heads = {"heads": 2, "key_dimension": 1, "value_dimension": 3, "skip": True}
     others = {**heads, "neurons": 0, "activation": "none", "padding": 3}
@@ -1030,27 +984,22 @@ def attend() -> dict:
     return {"decoder": shape, "tensors": tensors, "words": words, "rows": rows, "gap": "1e-12"}
 
 
-GOOD_DECODERS = {
-    "next-word": next_word,
-    "ramp": ramp,
-    "heads": heads,
-    "digits": digits,
-    "attend": attend,
-}
+DECODERS = (next_word, ramp, heads, digits, attend)
+GOOD_DECODERS = {make.__name__.replace("_", "-"): make for make in DECODERS}
 
 
 # ---------------------------------------------------------------- bad
 
 
 def config(files: Files, change) -> Files:
-    """The files with `change` done to the config and the hashes made to agree."""
+    """The files with `change` applied to the config, and hashes that agree."""
     value = json.loads(files["config.json"])
     change(value)
     return seal({**files, "config.json": encode(value)})
 
 
 def put(*path):
-    """A change: the last item becomes the value at the place that the others name."""
+    """A change: the last item becomes the value at the path that the others name."""
     *places, key, new = path
 
     def change(value) -> None:
@@ -1107,7 +1056,7 @@ def with_rows(make, rows: list[dict]) -> Files:
 
 
 def with_connections(make, change) -> Files:
-    """The example with other connections, which config.json does not know of."""
+    """The example with other connections in the weights only."""
     example = make()
     connections = change(example["connections"])
     packed = weights(entries(example["tensors"]), connections)
@@ -1135,8 +1084,8 @@ def with_double(tensor: int, row: int, column: int, number: float) -> Files:
 
 
 def wide_span() -> Files:
-    """`floats` with two lanes more that are 1: the output gains 2^60 - 2^60, which exact
-    arithmetic does not notice."""
+    """`floats` with two more lanes that are 1: the output gains 2^60 - 2^60, which is nothing in
+    exact arithmetic."""
     example = floats()
     tensors = example["tensors"]
     tensors[8] += [[0, 0], [0, 0]]
@@ -1154,7 +1103,7 @@ def without_every(files: Files) -> Files:
 
 
 def lettered() -> dict:
-    """`phrases` without attention: what stands in other columns does not change the answer."""
+    """`phrases` without attention: other columns do not change the answer."""
     example = phrases()
     layers, tensors = example["layers"], example["tensors"]
     rows = [{"input": ["a", letter], "label": "x"} for letter in "abc"]
@@ -1163,297 +1112,293 @@ def lettered() -> dict:
     return {**example, "layers": [first, last], "tensors": ends, "rows": rows}
 
 
+def wrong(message: str, files: Files) -> tuple[Files, int, str]:
+    """A folder that is refuted, with a part of the message."""
+    return files, 1, message
+
+
+def unreadable(message: str, files: Files) -> tuple[Files, int, str]:
+    """A folder that breaks the format, with a part of the message."""
+    return files, 2, message
+
+
 # refused because of what the data holds: without data they can be read
 ONLY_WITH_DATA = ("mean-not-dyadic", "label-list", "mixed-label-lists")
 
 
-def new_bad_folders() -> dict[str, tuple[Files, int, str]]:
-    """The same for the rules on relu layers, embeddings, attention of other kinds and doubles."""
-    short = phrases()
-    short["layers"][0] = {**short["layers"][0], "columns": 3}
-    short["tensors"][0] = [row[:3] for row in short["tensors"][0]]
-    thirds = [*extremes()["rows"], {"input": [[0, 0], [0, 0.5], [0, 0.5]], "label": 0}]
-    two = [*tags()["rows"][:-1], {"input": [3, 0], "label": ["rise"]}]
-    single = [{"input": row["input"], "label": "rise"} for row in tags()["rows"]]
-    none = [*words()["rows"], {"input": [], "label": "same"}]
-    lone = [*sets()["rows"], {"input": [3] * 8, "label": 4}]
-    mixed = [*tags()["rows"], {"input": [1], "label": "rise"}]
-    arrays = weights(entries(tags()["tensors"]))
-    more = weights(entries(words()["tensors"]), [])
-    every = build(tags())
+def bad_answers() -> Bad:
+    """Data and labels that the network does not answer as claimed."""
+    files = build(words())
+    other_label = [{"input": ["no", "no"], "label": "differ"}, *words()["rows"][1:]]
     return {
-        "unsorted-connections": (
-            with_connections(tags, lambda c: [c[1], c[0], *c[2:]]),
-            2,
-            "not distinct and sorted",
+        "changed-weight": wrong("the network answers", with_number(words, 5, 2, 0, -5)),
+        "hashes-agree-labels-wrong": wrong('the label is "differ", the network', relabelled()),
+        "changed-label": wrong("sha256 of the data", with_data(lambda rows: other_label)),
+        "missing-item": wrong("the data has 4 sequences", with_data(lambda rows: rows[:-1])),
+        "unknown-token": wrong(
+            '"maybe" is not in the vocabulary',
+            with_data(lambda rows: [*rows, {"input": ["maybe"], "label": "same"}]),
         ),
-        "repeated-connection": (
-            with_connections(tags, lambda c: [c[0], c[0], *c[2:]]),
-            2,
-            "not distinct and sorted",
+        "too-long": wrong(
+            "it has 3 tokens",
+            with_data(lambda rows: [*rows, {"input": ["no"] * 3, "label": "same"}]),
         ),
-        "connection-outside": (
-            with_connections(tags, lambda c: [*c[:-1], (3, 4)]),
-            2,
-            "outside the columns",
+        "wrong-hash": wrong(
+            "the sha256 of config.json", certificate(files, put("files", "config.json", "0" * 64))
         ),
-        "negative-connection": (
-            with_connections(tags, lambda c: [(0, -1), *c[1:]]),
-            2,
-            "outside the columns",
+        "wrong-counts": wrong(
+            "parameters.nonzero is 3", config(files, put("parameters", "nonzero", 3))
         ),
-        "connection-count": (with_connections(tags, lambda c: c[:-1]), 2, "7 targets"),
-        "connections-missing": (
-            seal({**every, "weights.safetensors": arrays}),
-            2,
+        "wrong-bits": wrong("bits.largest is 99", config(files, put("bits", "largest", 99))),
+        "non-integer-output": wrong(
+            "output 1 * 2^-1 is no label", with_number(words, 8, 0, 2, Fraction(1, 2))
+        ),
+        # in Python labels[-1] is the last label, which is the right one here
+        "negative-output": wrong("output -1 is no label", with_number(words, 8, 0, 2, -1)),
+        "output-outside-labels": wrong("output 3 is no label", with_number(words, 8, 0, 2, 3)),
+    }
+
+
+def bad_files() -> Bad:
+    """Files that are damaged, or in which a name or a size is wrong."""
+    files = build(words())
+    raw, text = files["weights.safetensors"], files["config.json"]
+    upward = {"../config.json" if n == "config.json" else n: "0" * 64 for n in HASHED}
+    long_header = struct.pack("<Q", 2**60) + raw[8:]
+    not_a_number = text.replace(b'"width": 3', b'"width": NaN')
+    return {
+        "truncated-weights": unreadable(
+            "bytes of data", seal({**files, "weights.safetensors": raw[:-5]})
+        ),
+        "header-length": unreadable(
+            "is truncated", seal({**files, "weights.safetensors": long_header})
+        ),
+        "trailing-weights": unreadable(
+            "bytes of data", seal({**files, "weights.safetensors": raw + b"\0"})
+        ),
+        "missing-tensor": unreadable(
             "names the tensors",
+            seal({**files, "weights.safetensors": raw.replace(b"limbs", b"limbo")}),
         ),
-        "connections-unasked": (
-            seal({**build(words()), "weights.safetensors": more}),
-            2,
-            "names the tensors",
+        "hole": unreadable("a hole or an overlap before limbs", with_entries(list, hole=8)),
+        "overlap": unreadable("a hole or an overlap before limbs", with_entries(list, hole=-8)),
+        "wrong-version": unreadable('"version" is 2', config(files, put("version", 2))),
+        "huge-length": unreadable(
+            '"length" is 2147483648', config(files, put("input", "length", 2**31))
         ),
-        "huge-connections": (
-            with_config(tags, "layers", 1, "connections", 2**24 + 1),
-            2,
-            "not between 0 and 2^24",
+        "path-in-files": unreadable('"../config.json"', certificate(files, put("files", upward))),
+        "duplicate-key": unreadable(
+            '"version" occurs twice',
+            seal({**files, "config.json": b'{"version": 1, ' + text.lstrip()[1:]}),
         ),
-        "changed-connection": (
-            with_connections(tags, lambda c: [*c[:-1], (3, 1)]),
-            1,
-            "the network",
+        "not-a-number": unreadable(
+            "NaN is not a JSON number", seal({**files, "config.json": not_a_number})
         ),
-        "odd-connections": (
-            with_number(tags, 3, 1, 0, 1),
-            2,
-            "the odd part of the number of connections",
+        "not-utf8": unreadable("is not UTF-8", seal({**files, "vocabulary.json": b"\xff\xfe{}"})),
+        "missing-file": unreadable(
+            "cannot be read", {n: c for n, c in files.items() if n != "vocabulary.json"}
         ),
-        "id-outside": (build(short), 1, "a column is 3, the embedding has 0 to 2"),
-        "padding-outside": (
-            with_config(phrases, "input", "padding", [[1, 2]]),
-            1,
-            "a column is 1 * 2^2, the embedding has 0 to 3",
+        "duplicate-tokens": unreadable(
+            "not distinct and sorted", with_vocabulary(tokens=["no", "no"])
         ),
-        "extra-outside": (
-            with_config(lettered, "input", "extra", [[-1, 0]]),
-            1,
-            "a column is -1, the embedding has 0 to 3",
+        "duplicate-labels": unreadable(
+            "1 distinct labels", with_vocabulary(labels=["same", "same"])
         ),
-        "half-an-id": (
-            with_config(lettered, "input", "extra", [[1, -1]]),
-            1,
-            "a column is 1 * 2^-1, the embedding has 0 to 3",
-        ),
-        "embedding-of-vectors": (
-            with_layer(
-                larger, 0, {"kind": "embedding", "rows": 2, "columns": 2, "stage": ""}, remove=1
-            ),
-            2,
-            "tokens of dimension 1",
-        ),
-        "mean-not-dyadic": (with_rows(extremes, thirds), 2, "the mean of 3 columns is not dyadic"),
-        "many-heads": (with_config(extremes, "layers", 1, "heads", 2**20 + 1), 2, '"heads"'),
-        "sum-with-padding": (
-            with_config(sets, "input", "padding", [[0, 0]]),
-            2,
-            "a sum layer needs input.padding null",
-        ),
-        "no-padding-no-sum": (
-            with_config(words, "input", "padding", None),
-            2,
-            "one sum is the only layer",
-        ),
-        "two-sums": (
-            with_layer(sets, 3, {"kind": "sum", "stage": ""}),
-            2,
-            "one sum is the only layer",
-        ),
-        "sum-with-positions": (
-            with_layer(
-                lambda: {**sets(), "input": {**sets()["input"], "positions": True}},
-                0,
-                linear(1, 2, ""),
-                remove=1,
-            ),
-            2,
-            "neither positions",
-        ),
-        "sum-with-extra": (with_config(sets, "input", "extra", [[1, 0]]), 2, "nor extra"),
-        "sum-every": (with_config(sets, "output", "every", True), 2, "an answer to every token"),
-        "set-too-large": (with_rows(sets, lone), 1, "the network reads 0 to 7"),
-        "nothing-to-read": (with_rows(words, none), 1, "it has 0 tokens"),
-        "relu-width": (with_config(larger, "layers", 2, "columns", 2), 2, '"columns" is 2'),
-        "output-width": (with_config(larger, "layers", 3, "columns", 3), 2, '"columns" is 3'),
-        "total-width": (with_config(larger, "width", 4), 2, "not that of the widest layer"),
-        "relu-at-the-end": (with_config(larger, "layers", 3, "kind", "relu"), 2, '"kind" is'),
-        "linear-inside": (
-            with_config(larger, "layers", 1, "kind", "linear"),
-            2,
-            "cannot stand here",
-        ),
-        "float64-nan": (with_double(8, 0, 0, float("nan")), 2, "not finite"),
-        "float64-infinite": (with_double(3, 1, 0, float("-inf")), 2, "not finite"),
-        "float64-minus-zero": (with_double(1, 0, 0, -0.0), 2, "-0.0"),
-        "float64-span": (wide_span(), 1, "spans more than 53 bits"),
-        "float64-token": (
-            with_rows(floats, [*floats()["rows"], {"input": [2.0**60, 0.5], "label": 1}]),
-            1,
-            "spans more than 53 bits",
-        ),
-        "float64-range": (
-            with_rows(floats, [*floats()["rows"], {"input": [2.0**-1001], "label": 1}]),
-            1,
-            "from 2^-1000 to 2^1000",
-        ),
-        "float64-length": (with_config(floats, "input", "length", 6), 2, "not a power of two"),
-        "float64-extra": (with_config(floats, "input", "extra", [[0, 0]]), 2, "5 columns"),
-        "float64-shape": (with_config(floats, "layers", 2, "hidden", 3), 2, "has shape"),
-        "float64-dyadics": (
-            with_config(words, "number", "float64"),
-            2,
-            "names the tensors",
-        ),
-        "float64-sparse": (
-            with_config(tags, "number", "float64"),
-            2,
-            "no layers of kind sparse_attention",
-        ),
-        "other-number": (with_config(words, "number", "float32"), 2, "is not known"),
-        "label-list": ({**every, "data.jsonl": lines(two)}, 2, "1 labels for 2 tokens"),
-        "mixed-label-lists": ({**every, "data.jsonl": lines(mixed)}, 2, "a label a token"),
-        "every-missing": (
-            {**every, "data.jsonl": lines(single)},
-            1,
-            "the data has one label a sequence",
-        ),
-        "every-unasked": (
-            with_config(tags, "output", "every", False),
-            1,
-            "the data has a label for every token",
-        ),
-        "every-hash": (without_every(every), 1, "sha256 of the data"),
-        "every-label": (
-            with_rows(tags, [{"input": [1], "label": ["fall"]}, *tags()["rows"]]),
-            1,
-            'token 0 [1]: the label is "fall", the network answers "rise"',
-        ),
-        "every-checked": (
-            certificate(every, put("verified", {"checked": 6, "correct": 6, "evidence": "proved"})),
-            1,
-            "does not claim that all labels",
-        ),
-        "every-incorrect": (
-            certificate(every, put("verified", "correct", 13)),
-            1,
-            "does not claim that all labels",
-        ),
-        "sampled-all": (build({**words(), "sampled": 5}), 1, "does not claim that all labels"),
-        "sampled-none": (build({**words(), "sampled": 0}), 1, "does not claim that all labels"),
-        "sampled-and-wrong": (
-            build({**words(), "sampled": 2, "rows": [{"input": ["no"], "label": "differ"}] * 3}),
-            1,
-            'the label is "differ", the network',
+        "mixed-labels": unreadable(
+            "all strings or all integers", with_vocabulary(labels=["same", 1])
         ),
     }
 
 
-def bad_folders() -> dict[str, tuple[Files, int, str]]:
-    """Name: the files, the exit code, a part of the sentence."""
-    files = build(words())
-    raw, text = files["weights.safetensors"], files["config.json"]
-    other_label = [{"input": ["no", "no"], "label": "differ"}, *words()["rows"][1:]]
-    upward = {"../config.json" if n == "config.json" else n: "0" * 64 for n in HASHED}
-    far, long_header = 2**31 - 2, struct.pack("<Q", 2**60) + raw[8:]
-    not_a_number = text.replace(b'"width": 3', b'"width": NaN')
+def bad_entries() -> Bad:
+    """Weights that are not in canonical form (section 3)."""
+    far = 2**31 - 2
     return {
-        "changed-weight": (with_number(words, 5, 2, 0, -5), 1, "the network answers"),
-        "hashes-agree-labels-wrong": (relabelled(), 1, 'the label is "differ", the network'),
-        "changed-label": (with_data(lambda rows: other_label), 1, "sha256 of the data"),
-        "missing-item": (with_data(lambda rows: rows[:-1]), 1, "the data has 4 sequences"),
-        "unknown-token": (
-            with_data(lambda rows: [*rows, {"input": ["maybe"], "label": "same"}]),
-            1,
-            '"maybe" is not in the vocabulary',
+        "huge-exponent": unreadable(
+            "an exponent above 2^22", with_entries(lambda p: p[0].__setitem__(4, far))
         ),
-        "too-long": (
-            with_data(lambda rows: [*rows, {"input": ["no"] * 3, "label": "same"}]),
-            1,
-            "it has 3 tokens",
+        "odd-part": unreadable("not divisible by 3", with_number(vectors, 7, 1, 0, 4)),
+        "unsorted": unreadable("out of order", with_entries(swap)),
+        "repeated-entry": unreadable("out of order", with_entries(lambda p: p.insert(1, p[0]))),
+        "top-limb-zero": unreadable("a top limb of zero", with_entries(list, spare=1)),
+        "sign-two": unreadable("neither 0 nor 1", with_entries(list, minus=2)),
+        "even-mantissa": unreadable(
+            "an even mantissa", with_entries(lambda p: p[1].__setitem__(slice(3, 5), [2, 0]))
         ),
-        "wrong-hash": (
-            certificate(files, put("files", "config.json", "0" * 64)),
-            1,
-            "the sha256 of config.json",
+        "outside-tensor": unreadable(
+            "outside its tensor", with_entries(lambda p: p[-1].__setitem__(2, 3))
         ),
-        "wrong-counts": (
-            config(files, put("parameters", "nonzero", 3)),
-            1,
-            "parameters.nonzero is 3",
+    }
+
+
+def bad_connections() -> Bad:
+    """Sparse attention whose connections break a rule."""
+    arrays = weights(entries(tags()["tensors"]))
+    more = weights(entries(words()["tensors"]), [])
+    return {
+        "unsorted-connections": unreadable(
+            "not distinct and sorted", with_connections(tags, lambda c: [c[1], c[0], *c[2:]])
         ),
-        "wrong-bits": (config(files, put("bits", "largest", 99)), 1, "bits.largest is 99"),
-        "non-integer-output": (
-            with_number(words, 8, 0, 2, Fraction(1, 2)),
-            1,
-            "output 1 * 2^-1 is no label",
+        "repeated-connection": unreadable(
+            "not distinct and sorted", with_connections(tags, lambda c: [c[0], c[0], *c[2:]])
         ),
-        # in Python labels[-1] is the last label, which is the right one here
-        "negative-output": (with_number(words, 8, 0, 2, -1), 1, "output -1 is no label"),
-        "output-outside-labels": (with_number(words, 8, 0, 2, 3), 1, "output 3 is no label"),
-        "truncated-weights": (seal({**files, "weights.safetensors": raw[:-5]}), 2, "bytes of data"),
-        "header-length": (seal({**files, "weights.safetensors": long_header}), 2, "is truncated"),
-        "trailing-weights": (
-            seal({**files, "weights.safetensors": raw + b"\0"}),
-            2,
-            "bytes of data",
+        "connection-outside": unreadable(
+            "outside the columns", with_connections(tags, lambda c: [*c[:-1], (3, 4)])
         ),
-        "wrong-version": (config(files, put("version", 2)), 2, '"version" is 2'),
-        "huge-length": (config(files, put("input", "length", 2**31)), 2, '"length" is 2147483648'),
-        "huge-exponent": (
-            with_entries(lambda p: p[0].__setitem__(4, far)),
-            2,
-            "an exponent above 2^22",
+        "negative-connection": unreadable(
+            "outside the columns", with_connections(tags, lambda c: [(0, -1), *c[1:]])
         ),
-        "path-in-files": (certificate(files, put("files", upward)), 2, '"../config.json"'),
-        "odd-part": (with_number(vectors, 7, 1, 0, 4), 2, "not divisible by 3"),
-        "unsorted": (with_entries(swap), 2, "out of order"),
-        "repeated-entry": (with_entries(lambda p: p.insert(1, p[0])), 2, "out of order"),
-        "top-limb-zero": (with_entries(list, spare=1), 2, "a top limb of zero"),
-        "hole": (with_entries(list, hole=8), 2, "a hole or an overlap before limbs"),
-        "overlap": (with_entries(list, hole=-8), 2, "a hole or an overlap before limbs"),
-        "sign-two": (with_entries(list, minus=2), 2, "neither 0 nor 1"),
-        "missing-tensor": (
-            seal({**files, "weights.safetensors": raw.replace(b"limbs", b"limbo")}),
-            2,
-            "names the tensors",
+        "connection-count": unreadable("7 targets", with_connections(tags, lambda c: c[:-1])),
+        "connections-missing": unreadable(
+            "names the tensors", seal({**build(tags()), "weights.safetensors": arrays})
         ),
-        "even-mantissa": (
-            with_entries(lambda p: p[1].__setitem__(slice(3, 5), [2, 0])),
-            2,
-            "an even mantissa",
+        "connections-unasked": unreadable(
+            "names the tensors", seal({**build(words()), "weights.safetensors": more})
         ),
-        "outside-tensor": (
-            with_entries(lambda p: p[-1].__setitem__(2, 3)),
-            2,
-            "outside its tensor",
+        "huge-connections": unreadable(
+            "not between 0 and 2^24", with_config(tags, "layers", 1, "connections", 2**24 + 1)
         ),
-        "duplicate-tokens": (with_vocabulary(tokens=["no", "no"]), 2, "not distinct and sorted"),
-        "duplicate-labels": (with_vocabulary(labels=["same", "same"]), 2, "1 distinct labels"),
-        "mixed-labels": (with_vocabulary(labels=["same", 1]), 2, "all strings or all integers"),
-        "duplicate-key": (
-            seal({**files, "config.json": b'{"version": 1, ' + text.lstrip()[1:]}),
-            2,
-            '"version" occurs twice',
+        "changed-connection": wrong(
+            "the network", with_connections(tags, lambda c: [*c[:-1], (3, 1)])
         ),
-        "not-a-number": (
-            seal({**files, "config.json": not_a_number}),
-            2,
-            "NaN is not a JSON number",
+        "odd-connections": unreadable(
+            "the odd part of the number of connections", with_number(tags, 3, 1, 0, 1)
         ),
-        "not-utf8": (seal({**files, "vocabulary.json": b"\xff\xfe{}"}), 2, "is not UTF-8"),
-        "missing-file": (
-            {n: c for n, c in files.items() if n != "vocabulary.json"},
-            2,
-            "cannot be read",
+    }
+
+
+def bad_columns() -> Bad:
+    """Embeddings, means and heads that do not fit the columns."""
+    short = phrases()
+    short["layers"][0] = {**short["layers"][0], "columns": 3}
+    short["tensors"][0] = [row[:3] for row in short["tensors"][0]]
+    thirds = [*extremes()["rows"], {"input": [[0, 0], [0, 0.5], [0, 0.5]], "label": 0}]
+    of_vectors = {"kind": "embedding", "rows": 2, "columns": 2, "stage": ""}
+    return {
+        "id-outside": wrong("a column is 3, the embedding has 0 to 2", build(short)),
+        "padding-outside": wrong(
+            "a column is 1 * 2^2, the embedding has 0 to 3",
+            with_config(phrases, "input", "padding", [[1, 2]]),
+        ),
+        "extra-outside": wrong(
+            "a column is -1, the embedding has 0 to 3",
+            with_config(lettered, "input", "extra", [[-1, 0]]),
+        ),
+        "half-an-id": wrong(
+            "a column is 1 * 2^-1, the embedding has 0 to 3",
+            with_config(lettered, "input", "extra", [[1, -1]]),
+        ),
+        "embedding-of-vectors": unreadable(
+            "tokens of dimension 1", with_layer(larger, 0, of_vectors, remove=1)
+        ),
+        "mean-not-dyadic": unreadable(
+            "the mean of 3 columns is not dyadic", with_rows(extremes, thirds)
+        ),
+        "many-heads": unreadable('"heads"', with_config(extremes, "layers", 1, "heads", 2**20 + 1)),
+    }
+
+
+def bad_layers() -> Bad:
+    """Layers in the wrong place or of the wrong width, and sums that read what they must not."""
+    none = [*words()["rows"], {"input": [], "label": "same"}]
+    lone = [*sets()["rows"], {"input": [3] * 8, "label": 4}]
+
+    def placed() -> dict:
+        return {**sets(), "input": {**sets()["input"], "positions": True}}
+
+    return {
+        "sum-with-padding": unreadable(
+            "a sum layer needs input.padding null", with_config(sets, "input", "padding", [[0, 0]])
+        ),
+        "no-padding-no-sum": unreadable(
+            "one sum is the only layer", with_config(words, "input", "padding", None)
+        ),
+        "two-sums": unreadable(
+            "one sum is the only layer", with_layer(sets, 3, {"kind": "sum", "stage": ""})
+        ),
+        "sum-with-positions": unreadable(
+            "neither positions", with_layer(placed, 0, linear(1, 2, ""), remove=1)
+        ),
+        "sum-with-extra": unreadable("nor extra", with_config(sets, "input", "extra", [[1, 0]])),
+        "sum-every": unreadable(
+            "an answer to every token", with_config(sets, "output", "every", True)
+        ),
+        "set-too-large": wrong("the network reads 0 to 7", with_rows(sets, lone)),
+        "nothing-to-read": wrong("it has 0 tokens", with_rows(words, none)),
+        "relu-width": unreadable('"columns" is 2', with_config(larger, "layers", 2, "columns", 2)),
+        "output-width": unreadable(
+            '"columns" is 3', with_config(larger, "layers", 3, "columns", 3)
+        ),
+        "total-width": unreadable("not that of the widest layer", with_config(larger, "width", 4)),
+        "relu-at-the-end": unreadable(
+            '"kind" is', with_config(larger, "layers", 3, "kind", "relu")
+        ),
+        "linear-inside": unreadable(
+            "cannot stand here", with_config(larger, "layers", 1, "kind", "linear")
+        ),
+    }
+
+
+def bad_doubles() -> Bad:
+    """Networks of doubles that are not exact, and other kinds of numbers."""
+    return {
+        "float64-nan": unreadable("not finite", with_double(8, 0, 0, float("nan"))),
+        "float64-infinite": unreadable("not finite", with_double(3, 1, 0, float("-inf"))),
+        "float64-minus-zero": unreadable("-0.0", with_double(1, 0, 0, -0.0)),
+        "float64-span": wrong("spans more than 53 bits", wide_span()),
+        "float64-token": wrong(
+            "spans more than 53 bits",
+            with_rows(floats, [*floats()["rows"], {"input": [2.0**60, 0.5], "label": 1}]),
+        ),
+        "float64-range": wrong(
+            "from 2^-1000 to 2^1000",
+            with_rows(floats, [*floats()["rows"], {"input": [2.0**-1001], "label": 1}]),
+        ),
+        "float64-length": unreadable(
+            "not a power of two", with_config(floats, "input", "length", 6)
+        ),
+        "float64-extra": unreadable("5 columns", with_config(floats, "input", "extra", [[0, 0]])),
+        "float64-shape": unreadable("has shape", with_config(floats, "layers", 2, "hidden", 3)),
+        "float64-dyadics": unreadable("names the tensors", with_config(words, "number", "float64")),
+        "float64-sparse": unreadable(
+            "no layers of kind sparse_attention", with_config(tags, "number", "float64")
+        ),
+        "other-number": unreadable("is not known", with_config(words, "number", "float32")),
+    }
+
+
+def bad_lists() -> Bad:
+    """Lists of labels that do not fit the tokens, and false claims about how many were checked."""
+    every = build(tags())
+    two = [*tags()["rows"][:-1], {"input": [3, 0], "label": ["rise"]}]
+    single = [{"input": row["input"], "label": "rise"} for row in tags()["rows"]]
+    mixed = [*tags()["rows"], {"input": [1], "label": "rise"}]
+    return {
+        "label-list": unreadable("1 labels for 2 tokens", {**every, "data.jsonl": lines(two)}),
+        "mixed-label-lists": unreadable("a label a token", {**every, "data.jsonl": lines(mixed)}),
+        "every-missing": wrong(
+            "the data has one label a sequence", {**every, "data.jsonl": lines(single)}
+        ),
+        "every-unasked": wrong(
+            "the data has a label for every token", with_config(tags, "output", "every", False)
+        ),
+        "every-hash": wrong("sha256 of the data", without_every(every)),
+        "every-label": wrong(
+            'token 0 [1]: the label is "fall", the network answers "rise"',
+            with_rows(tags, [{"input": [1], "label": ["fall"]}, *tags()["rows"]]),
+        ),
+        "every-checked": wrong(
+            "does not claim that all labels",
+            certificate(every, put("verified", {"checked": 6, "correct": 6, "evidence": "proved"})),
+        ),
+        "every-incorrect": wrong(
+            "does not claim that all labels", certificate(every, put("verified", "correct", 13))
+        ),
+        "sampled-all": wrong("does not claim that all labels", build({**words(), "sampled": 5})),
+        "sampled-none": wrong("does not claim that all labels", build({**words(), "sampled": 0})),
+        "sampled-and-wrong": wrong(
+            'the label is "differ", the network',
+            build({**words(), "sampled": 2, "rows": [{"input": ["no"], "label": "differ"}] * 3}),
         ),
     }
 
@@ -1466,7 +1411,7 @@ def changed(make, name: str, *path) -> Files:
 
 
 def with_decoder(*path) -> Files:
-    """`next_word` with a change of what stands under `decoder`."""
+    """`next_word` with a change in `decoder`."""
     return config(build_decoder(next_word()), put("decoder", *path))
 
 
@@ -1494,7 +1439,7 @@ def with_claim(*path) -> Files:
 
 
 def raw_double(make, name: str, *path) -> Files:
-    """A change that only the file of weights knows of: a number that is none has no digits."""
+    """A change in the file of weights only: NaN has no digits to count."""
     example = make()
     put(*path)(example["tensors"][name])
     return seal(
@@ -1502,8 +1447,8 @@ def raw_double(make, name: str, *path) -> Files:
     )
 
 
-def bad_decoders() -> dict[str, tuple[Files, int, str]]:
-    """The same for section 9."""
+def bad_distributions() -> Bad:
+    """Decoders whose distributions, data or certificate disagree (section 9)."""
     example = next_word()
     files, rows = build_decoder(example), example["rows"]
     output = example["tensors"]["output.weight"]
@@ -1515,159 +1460,136 @@ def bad_decoders() -> dict[str, tuple[Files, int, str]]:
     long = next(row for row in rows if len(row["input"]) == 2)["input"] + ["a"]
     tags = [{**row, "label": row["input"]} for row in rows]
     return {
-        "next-label": (
-            with_sequences(lambda rows: rows[0].update(label="end")),
-            1,
-            "the divergence is",
+        "next-label": wrong(
+            "the divergence is", with_sequences(lambda rows: rows[0].update(label="end"))
         ),
-        "next-count": (
-            with_sequences(lambda rows: rows[0].update(count=4)),
-            1,
-            "the divergence is",
+        "next-count": wrong(
+            "the divergence is", with_sequences(lambda rows: rows[0].update(count=4))
         ),
-        "next-data": (
-            {**files, "data.jsonl": lines([{**rows[0], "count": 4}, *rows[1:]])},
-            1,
+        "next-data": wrong(
             "the sha256 of the data",
+            {**files, "data.jsonl": lines([{**rows[0], "count": 4}, *rows[1:]])},
         ),
-        "next-output": (
-            changed(next_word, "output.weight", token, neuron, nudged),
-            1,
-            "the divergence is",
+        "next-output": wrong(
+            "the divergence is", changed(next_word, "output.weight", token, neuron, nudged)
         ),
-        "next-swapped": (swapped(), 1, "the divergence is"),
-        "next-slope": (
-            changed(next_word, "hidden.weight", 3, [-slope] * 2),
-            1,
-            "the divergence is",
+        "next-swapped": wrong("the divergence is", swapped()),
+        "next-slope": wrong(
+            "the divergence is", changed(next_word, "hidden.weight", 3, [-slope] * 2)
         ),
-        "next-gap": (with_claim("gap", "1e-13"), 1, "the gap 1e-13"),
-        "next-contexts": (
+        "next-gap": wrong("the gap 1e-13", with_claim("gap", "1e-13")),
+        "next-contexts": wrong(
+            "9 contexts, config.json says 8",
             certificate(
                 config(files, put("data", "contexts", 8)),
                 put("verified", {"checked": 8, "correct": 8, "evidence": "proved"}),
             ),
-            1,
-            "9 contexts, config.json says 8",
         ),
-        "next-checked": (with_claim("verified", "checked", 5), 1, "does not claim that all"),
-        "next-evidence": (
-            with_claim("verified", "evidence", "refuted"),
-            1,
-            "does not claim that all",
+        "next-checked": wrong("does not claim that all", with_claim("verified", "checked", 5)),
+        "next-evidence": wrong(
+            "does not claim that all", with_claim("verified", "evidence", "refuted")
         ),
-        "next-hash": (with_claim("files", "weights.safetensors", "0" * 64), 1, "the sha256 of"),
-        "next-counted": (
-            config(files, put("parameters", "counted", 1)),
-            1,
-            "parameters.counted is 1",
+        "next-hash": wrong("the sha256 of", with_claim("files", "weights.safetensors", "0" * 64)),
+        "next-counted": wrong(
+            "parameters.counted is 1", config(files, put("parameters", "counted", 1))
         ),
-        "next-unknown-token": (
+        "next-unknown-token": wrong(
+            '"d" is not in the vocabulary',
             with_sequences(lambda rows: rows.append({"input": ["d"], "label": "a"})),
-            1,
-            '"d" is not in the vocabulary',
         ),
-        "next-unknown-label": (
+        "next-unknown-label": wrong(
+            '"d" is not in the vocabulary',
             with_sequences(lambda rows: rows.append({"input": ["b"], "label": "d"})),
-            1,
-            '"d" is not in the vocabulary',
         ),
-        "next-too-long": (
-            with_sequences(lambda rows: rows.append({"input": long, "label": "a"})),
-            1,
+        "next-too-long": wrong(
             "it has 3 tokens, the decoder reads 1 to 2",
+            with_sequences(lambda rows: rows.append({"input": long, "label": "a"})),
         ),
-        "next-empty": (
-            with_sequences(lambda rows: rows.append({"input": [], "label": "a"})),
-            1,
+        "next-empty": wrong(
             "it has 0 tokens, the decoder reads 1 to 2",
+            with_sequences(lambda rows: rows.append({"input": [], "label": "a"})),
         ),
-        "next-every": ({**files, "data.jsonl": lines(tags)}, 1, "a label for every token"),
-        "next-kind": (with_decoder("kind", "number"), 1, "the decoder reads numbers"),
-        "next-claim": (with_claim("claim", "labels"), 2, '"claim" is "labels"'),
-        "words-claim": (
-            certificate(build(words()), put("claim", "distributions")),
-            2,
-            '"claim" is "distributions"',
+        "next-every": wrong("a label for every token", {**files, "data.jsonl": lines(tags)}),
+        "next-kind": wrong("the decoder reads numbers", with_decoder("kind", "number")),
+    }
+
+
+def bad_claims() -> Bad:
+    """Certificates of decoders that claim something else, or a gap that is not one."""
+    return {
+        "next-claim": unreadable('"claim" is "labels"', with_claim("claim", "labels")),
+        "words-claim": unreadable(
+            '"claim" is "distributions"', certificate(build(words()), put("claim", "distributions"))
         ),
-        "next-gap-zero": (with_claim("gap", "0.0"), 2, "not between 1e-300 and 1e300"),
-        "next-gap-tiny": (with_claim("gap", "1e-999"), 2, "not between 1e-300 and 1e300"),
-        "next-gap-minus": (with_claim("gap", "-1e-9"), 2, "not a decimal number"),
-        "next-gap-nan": (with_claim("gap", "nan"), 2, "not a decimal number"),
-        "next-gap-number": (with_claim("gap", 1e-9), 2, '"gap" is'),
-        "next-nan": (
-            raw_double(next_word, "hidden.bias", 0, float("nan")),
-            2,
+        "next-gap-zero": unreadable("not between 1e-300 and 1e300", with_claim("gap", "0.0")),
+        "next-gap-tiny": unreadable("not between 1e-300 and 1e300", with_claim("gap", "1e-999")),
+        "next-gap-minus": unreadable("not a decimal number", with_claim("gap", "-1e-9")),
+        "next-gap-nan": unreadable("not a decimal number", with_claim("gap", "nan")),
+        "next-gap-number": unreadable('"gap" is', with_claim("gap", 1e-9)),
+    }
+
+
+def bad_decoders() -> Bad:
+    """Decoders that cannot be read: numbers, shapes and vocabularies."""
+    files, words = build_decoder(next_word()), next_word()["words"]
+    return {
+        "next-nan": unreadable(
             "hidden.bias: a number is not finite",
+            raw_double(next_word, "hidden.bias", 0, float("nan")),
         ),
-        "next-infinite": (
-            raw_double(next_word, "output.weight", 1, 1, float("inf")),
-            2,
+        "next-infinite": unreadable(
             "output.weight: a number is not finite",
+            raw_double(next_word, "output.weight", 1, 1, float("inf")),
         ),
-        "next-minus-zero": (
-            raw_double(next_word, "output.weight", 3, 0, -0.0),
-            2,
-            "output.weight: a number is -0.0",
+        "next-minus-zero": unreadable(
+            "output.weight: a number is -0.0", raw_double(next_word, "output.weight", 3, 0, -0.0)
         ),
-        "next-neurons": (with_decoder("neurons", 3), 2, "has shape"),
-        "next-huge": (with_decoder("neurons", 2**20 + 1), 2, '"neurons" is 1048577'),
-        "next-heads": (
-            config(with_decoder("heads", 2**11), put("decoder", "value_dimension", 2**10)),
-            2,
+        "next-neurons": unreadable("has shape", with_decoder("neurons", 3)),
+        "next-huge": unreadable('"neurons" is 1048577', with_decoder("neurons", 2**20 + 1)),
+        "next-heads": unreadable(
             "more than 2^20 rows together",
+            config(with_decoder("heads", 2**11), put("decoder", "value_dimension", 2**10)),
         ),
-        "next-one-word": (with_decoder("vocabulary", 1), 2, "a vocabulary of 1"),
-        "next-activation": (with_decoder("activation", "relu"), 2, '"relu" is not known'),
-        "next-mixing": (with_decoder("mixing", "mean"), 2, '"mean" is not known'),
-        "next-skip": (with_decoder("skip", 1), 2, '"skip" is 1'),
-        "next-layers": (config(files, put("layers", [])), 2, "both decoder and layers"),
-        "next-labels": (with_words(next_word, example["words"], []), 2, "labels must be null"),
-        "next-same-words": (
-            with_words(next_word, ["c", "a", "b", "end", "a"]),
-            2,
-            "4 distinct tokens, not 5",
+        "next-one-word": unreadable("a vocabulary of 1", with_decoder("vocabulary", 1)),
+        "next-activation": unreadable('"relu" is not known', with_decoder("activation", "relu")),
+        "next-mixing": unreadable('"mean" is not known', with_decoder("mixing", "mean")),
+        "next-skip": unreadable('"skip" is 1', with_decoder("skip", 1)),
+        "next-layers": unreadable("both decoder and layers", config(files, put("layers", []))),
+        "next-labels": unreadable("labels must be null", with_words(next_word, words, [])),
+        "next-same-words": unreadable(
+            "4 distinct tokens, not 5", with_words(next_word, ["c", "a", "b", "end", "a"])
         ),
-        "next-true": (
-            with_words(next_word, ["c", "a", "b", "end", True]),
-            2,
-            "neither a string nor an integer",
-        ),
-        "ramp-heads": (
-            config(build_decoder(ramp()), put("decoder", "heads", 1)),
-            2,
-            '"heads" is 1',
-        ),
-        "ramp-skip": (
-            config(build_decoder(ramp()), put("decoder", "skip", True)),
-            2,
-            '"skip" is true',
-        ),
-        "ramp-output": (
-            changed(ramp, "output.weight", 0, 2, 1.0),
-            1,
-            "the divergence is",
-        ),
-        "ramp-half": (
-            build_decoder({**ramp(), "rows": [*ramp()["rows"], {"input": [2.5], "label": 1}]}),
-            1,
-            "2.5 is not in the vocabulary",
-        ),
-        "heads-query": (
-            changed(heads, "attention.query.weight", 1, 0, 9.0),
-            1,
-            "the divergence is",
-        ),
-        "digits-last": (
-            changed(digits, "hidden.bias", 1, Fraction(-3, 2**300)),
-            1,
-            "the divergence is",
+        "next-true": unreadable(
+            "neither a string nor an integer", with_words(next_word, ["c", "a", "b", "end", True])
         ),
     }
 
 
-def bad_attention() -> dict[str, tuple[Files, int, str]]:
-    """The same for decoders without neurons, and with padding."""
+def bad_variants() -> Bad:
+    """Other activations, mixings and number types."""
+    return {
+        "ramp-heads": unreadable(
+            '"heads" is 1', config(build_decoder(ramp()), put("decoder", "heads", 1))
+        ),
+        "ramp-skip": unreadable(
+            '"skip" is true', config(build_decoder(ramp()), put("decoder", "skip", True))
+        ),
+        "ramp-output": wrong("the divergence is", changed(ramp, "output.weight", 0, 2, 1.0)),
+        "ramp-half": wrong(
+            "2.5 is not in the vocabulary",
+            build_decoder({**ramp(), "rows": [*ramp()["rows"], {"input": [2.5], "label": 1}]}),
+        ),
+        "heads-query": wrong(
+            "the divergence is", changed(heads, "attention.query.weight", 1, 0, 9.0)
+        ),
+        "digits-last": wrong(
+            "the divergence is", changed(digits, "hidden.bias", 1, Fraction(-3, 2**300))
+        ),
+    }
+
+
+def bad_attention() -> Bad:
+    """Decoders without neurons, and with padding."""
     files, example = build_decoder(attend()), attend()
 
     def declared(**changes) -> Files:
@@ -1678,47 +1600,50 @@ def bad_attention() -> dict[str, tuple[Files, int, str]]:
 
     none = TOKEN_SUM | {"skip": False}
     return {
-        "attend-out": (
-            changed(attend, "attention.out.weight", 0, 1, 2.0),
-            1,
-            "the divergence is",
+        "attend-out": wrong(
+            "the divergence is", changed(attend, "attention.out.weight", 0, 1, 2.0)
         ),
-        "attend-key": (
-            changed(attend, "attention.key.weight", 1, 3, 1.0),
-            1,
-            "the divergence is",
+        "attend-key": wrong(
+            "the divergence is", changed(attend, "attention.key.weight", 1, 3, 1.0)
         ),
-        "attend-place": (
-            changed(attend, "positions.weight", 0, 0, 1.0),
-            1,
-            "the divergence is",
+        "attend-place": wrong("the divergence is", changed(attend, "positions.weight", 0, 0, 1.0)),
+        "attend-count": wrong("the divergence is", read_also({"input": ["x", "y"], "label": "x"})),
+        "attend-padding-read": wrong(
+            '"<pad>" is not in the vocabulary', read_also({"input": ["<pad>", "x"], "label": "x"})
         ),
-        "attend-count": (
-            read_also({"input": ["x", "y"], "label": "x"}),
-            1,
-            "the divergence is",
+        "attend-padding-next": wrong(
+            '"<pad>" is not in the vocabulary', read_also({"input": ["x"], "label": "<pad>"})
         ),
-        "attend-padding-read": (
-            read_also({"input": ["<pad>", "x"], "label": "x"}),
-            1,
-            '"<pad>" is not in the vocabulary',
+        "attend-padding-word": wrong('"x" is not in the vocabulary', declared(padding=0)),
+        "attend-padding-large": unreadable(
+            "the padding 4 is the number of no token", declared(padding=4)
         ),
-        "attend-padding-next": (
-            read_also({"input": ["x"], "label": "<pad>"}),
-            1,
-            '"<pad>" is not in the vocabulary',
-        ),
-        "attend-padding-word": (declared(padding=0), 1, '"x" is not in the vocabulary'),
-        "attend-padding-large": (declared(padding=4), 2, "the padding 4 is the number of no token"),
-        "attend-padding-minus": (declared(padding=-1), 2, "the padding -1 is the number"),
-        "attend-padding-true": (declared(padding=True), 2, '"padding" is true'),
-        "attend-padding-text": (declared(padding="<pad>"), 2, '"padding" is "<pad>"'),
-        "attend-neurons": (declared(neurons=1), 2, '"neurons" is 1'),
-        "attend-activation": (declared(activation="tanh"), 2, '"neurons" is 0'),
-        "attend-sum": (declared(**none), 2, "a token sum without neurons"),
-        "next-none": (with_decoder("activation", "none"), 2, '"neurons" is 9'),
-        "next-no-neurons": (with_decoder("neurons", 0), 2, '"neurons" is 0'),
+        "attend-padding-minus": unreadable("the padding -1 is the number", declared(padding=-1)),
+        "attend-padding-true": unreadable('"padding" is true', declared(padding=True)),
+        "attend-padding-text": unreadable('"padding" is "<pad>"', declared(padding="<pad>")),
+        "attend-neurons": unreadable('"neurons" is 1', declared(neurons=1)),
+        "attend-activation": unreadable('"neurons" is 0', declared(activation="tanh")),
+        "attend-sum": unreadable("a token sum without neurons", declared(**none)),
+        "next-none": unreadable('"neurons" is 9', with_decoder("activation", "none")),
+        "next-no-neurons": unreadable('"neurons" is 0', with_decoder("neurons", 0)),
     }
+
+
+BAD = (
+    bad_answers,
+    bad_files,
+    bad_entries,
+    bad_connections,
+    bad_columns,
+    bad_layers,
+    bad_doubles,
+    bad_lists,
+    bad_distributions,
+    bad_claims,
+    bad_decoders,
+    bad_variants,
+    bad_attention,
+)
 
 
 def main() -> None:
@@ -1728,8 +1653,8 @@ def main() -> None:
         write(HERE / "good" / name, build(make()))
     for name, make in GOOD_DECODERS.items():
         write(HERE / "good" / name, build_decoder(make()))
-    bad = {**bad_folders(), **new_bad_folders(), **bad_decoders(), **bad_attention()}
-    for name, (files, exit_code, message) in bad.items():
+    bad = [item for table in BAD for item in table().items()]
+    for name, (files, exit_code, message) in bad:
         expected = encode({"exit": exit_code, "message": message, "data": name in ONLY_WITH_DATA})
         write(HERE / "bad" / name, {**files, "EXPECT.json": expected})
 

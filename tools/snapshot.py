@@ -269,7 +269,7 @@ def rows() -> dict[str, str]:
 def pages() -> dict[str, str]:
     """The pages that programs write."""
     found = {}
-    for program in sorted((ROOT / "docs").glob("make_*.py")):
+    for program in sorted((ROOT / "tools").glob("make_*.py")):
         if program.stem != "make_demo_picture":
             source = (
                 f"import runpy; names = runpy.run_path({str(program)!r}, run_name='page'); "

@@ -8,8 +8,10 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..commands.reproduce import reproduce
 from ..commands.training import Workers
+from ..errors import ByheartError
+from ..reproduce import FIGURES
+from ..reproduce.redraw import reproduce
 from .options import Json
 from .output import columns, finish, number
 from .progress import keeping, watching
@@ -51,10 +53,12 @@ def command(
 
     Drawing needs the rows alone. Training is for --train and --quick.
     """
+    if everything == bool(names):
+        known = ", ".join(figure.name for figure in FIGURES)
+        raise ByheartError(f"name a figure or give --all; there are: {known}.")
     with keeping(rows), watching() as watch:
-        answer = reproduce(
-            names or (),
-            everything=everything,
+        found = reproduce(
+            names or None,
             rows=rows,
             output=output,
             train=train,
@@ -64,7 +68,7 @@ def command(
             workers=Workers(jobs=jobs),
             watch=watch,
         )
-    finish(answer, json, view)
+    finish(found.json(), json, view)
 
 
 def view(answer: dict) -> Group:

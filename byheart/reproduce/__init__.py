@@ -1,19 +1,31 @@
 """The figures of the papers, redrawn: our rows beside the published numbers and the bounds.
 
-figure     what a figure is: the parts to train, and how their rows are drawn
-marks      one look for all of them
+redraw     the command: train what is missing, draw, and describe
+figure     a figure: the sweeps to train, and how their rows are drawn
+plotting   one style for all of them
 fits       least squares with standard errors
 published  the authors' numbers
-data       TinyStories, MultiNLI and IMDb, from the user's file or from Hugging Face
+data       TinyStories, MultiNLI and IMDb from a file or from Hugging Face; random datasets
 
-random_data              random bigram tables and random vectors
 madden, dana, kajitsuka  the figures of each paper
-findings                 what came out of them, in sentences
 """
 
-from .dana import DANA
-from .figure import Figure
-from .kajitsuka import KAJITSUKA
-from .madden import MADDEN_1
+from collections.abc import Mapping
 
-FIGURES: tuple[Figure, ...] = (MADDEN_1, *DANA, *KAJITSUKA)
+from . import dana, kajitsuka, madden
+from .figure import Figure, RowsByLabel
+
+FIGURES: tuple[Figure, ...] = (madden.MADDEN_1, *dana.DANA, *kajitsuka.KAJITSUKA)
+
+
+def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
+    """The results of all figures beside the papers' claims, one paragraph each.
+
+    Figures are given by name; a finding without rows is left out.
+    """
+    found = (
+        madden.finding(rows.get("madden-1", {})),
+        *dana.findings(dana.SCALINGS, rows),
+        *kajitsuka.findings(rows),
+    )
+    return [paragraph for paragraph in found if paragraph]

@@ -1,6 +1,6 @@
-"""Figure: a figure of a paper, as the trainings behind it and a drawing of their rows.
+"""Figure: a figure of a paper, as the sweeps behind it and a drawing of their rows.
 
-Drawing needs the rows alone: neither torch nor the data file.
+Drawing needs only the rows: neither torch nor the data file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from .fits import Fit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-RowsByLabel = Mapping[str, Sequence[Row]]  # label of a part: its rows, in no order that counts
+RowsByLabel = Mapping[str, Sequence[Row]]  # label of a part: its rows, in any order
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,20 @@ class Settings:
     quick  a small version: about two minutes on two cores
     data   the user's own file, a folder with tinystories.txt, mnli.tsv and imdb.tsv, or
            "huggingface" (byheart.reproduce.data reads it); None for figures on random data
-    seeds  repetitions of every trial, None: as many as the figure takes by itself
+    seeds  repetitions of every trial; None for the figure's default
     """
 
     quick: bool = False
     data: Path | str | None = None
     seeds: int | None = None
 
-    def repeats(self, own: int) -> int:
-        """The seeds that are asked for, or else the figure's own number."""
-        return own if self.seeds is None else self.seeds
+    def repeats(self, default: int) -> int:
+        """The number of seeds that was given, or else the figure's default."""
+        return default if self.seeds is None else self.seeds
 
 
 class Part(NamedTuple):
-    """A sweep of a figure; its rows are kept in a folder of this label."""
+    """One sweep of a figure; its rows are kept in a folder of this label."""
 
     label: str
     sweep: Sweep
@@ -50,15 +50,15 @@ class Part(NamedTuple):
 class Figure:
     """A figure of a paper.
 
-    name     of the command: "madden-1"
+    name     as the command takes it: "madden-1"
     title    what it shows
-    paper    where it stands: "madden2024, Figure 1"
-    data     "tinystories", "mnli", "imdb", or None if the data is drawn at random
-    sweeps   the parts to train
-    draw     the rows on an empty picture, whose layout is constrained; rows may lack some parts
+    paper    where it is from: "madden2024, Figure 1"
+    data     "tinystories", "mnli", "imdb", or None if the data is random
+    parts    the sweeps to train
+    draw     draws the rows on an empty picture with constrained layout; parts may be missing
     caption  what is drawn, what is censored and what differs from the paper, in sentences
-    fits     the laws that were fitted, ours and the published numbers'; most figures have some
-    size     of the picture, in inches at 100 dots each
+    fits     the laws that were fitted to our numbers and to the published ones
+    size     of the picture, in inches at 100 dots per inch
     labels   of its parts
     """
 
@@ -66,7 +66,7 @@ class Figure:
     title: str
     paper: str
     data: str | None
-    sweeps: Callable[[Settings], list[Part]]
+    parts: Callable[[Settings], list[Part]]
     draw: Callable[[RowsByLabel, "Picture"], None]
     caption: Callable[[RowsByLabel], str]
     fits: Callable[[RowsByLabel], list[Fit]] = lambda rows: []
@@ -74,43 +74,39 @@ class Figure:
     labels: tuple[str, ...] = ()
 
     def own(self, rows: RowsByLabel) -> RowsByLabel:
-        """The rows of its parts: there may be other folders beside them."""
+        """The rows of its own parts: other folders may lie beside them."""
         return {label: some for label, some in rows.items() if label in self.labels}
 
 
 def gap(row: Row) -> float | None:
-    """Summed loss minus entropy, in nats; None for a training that blew up."""
+    """Summed loss minus entropy, in nats; None for a training that diverged."""
     return None if row["loss"] is None else max(0.0, row["loss"] - row["entropy"])
 
 
 def trainings(rows: RowsByLabel) -> list[Row]:
-    """The rows of all parts; a trial that stands in two parts counts once."""
+    """The rows of all parts; a trial that is in two parts counts once."""
     return list({row["key"]: row for part in rows.values() for row in part}.values())
 
 
 def censored(rows: RowsByLabel) -> int:
-    """How many trials did not reach their criterion in their steps."""
+    """The number of trials that did not reach their criterion in their steps."""
     return sum(not row["reached"] for row in trainings(rows))
 
 
 def seeds(rows: Sequence[Row]) -> str:
-    """How many repetitions there are, in words."""
+    """The number of seeds, in words."""
     count = len({row["trial"]["seed"] for row in rows})
     return "one seed" if count == 1 else f"{count} seeds"
 
 
 def spread(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean, least and largest, over seeds."""
+    """Mean, minimum and maximum over seeds."""
     return sum(values) / len(values), min(values), max(values)
 
 
-def smallest_by_seed(rows: Sequence[Row]) -> dict[int, Row]:
-    """The smallest model that reached the criterion, for each seed of which one did."""
-    found: dict[int, Row] = {}
-    for row in sorted(rows, key=lambda row: row["parameters"]):
-        if row["reached"]:
-            found.setdefault(row["trial"]["seed"], row)
-    return found
+def paragraph(*sentences: str) -> str:
+    """The sentences that are not empty, joined."""
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def picture(figure: Figure, rows: RowsByLabel) -> "Picture":
@@ -118,6 +114,6 @@ def picture(figure: Figure, rows: RowsByLabel) -> "Picture":
     from matplotlib.figure import Figure as Picture
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    found = Picture(figsize=figure.size, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
-    figure.draw(rows, found)
-    return found
+    drawn = Picture(figsize=figure.size, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
+    figure.draw(rows, drawn)
+    return drawn

@@ -16,12 +16,12 @@ ORDERS = {1: "linear", 2: "quadratic", 3: "cubic"}
 class Fit:
     """y = the sum of coefficients times columns, by least squares.
 
-    name          what was fitted to what: "ours, linear"
+    name          the data and the law: "ours, linear"
     terms         the columns, as a reader would write them: "n", "H d_h^2", "1"
-    coefficients  one for each term
-    errors        their standard errors, None if there are no more points than terms
-    residual      the root of the mean squared residual
-    points        how many
+    coefficients  one per term
+    errors        their standard errors, None unless there are more points than terms
+    residual      the root mean squared residual
+    points        the number of points
     """
 
     name: str
@@ -50,8 +50,9 @@ class Fit:
 def least_squares(name: str, columns: Mapping[str, ArrayLike], y: ArrayLike) -> Fit:
     """The fit of y by columns of numbers.
 
-    Columns are scaled to length 1 first, so that n and n^3 are resolved alike. With s^2 = RSS /
-    (points - terms), the covariance of the coefficients is s^2 (X^T X)^-1.
+    Columns are scaled to length 1 first, so that n and n^3 are equally well resolved. With s^2 =
+    RSS / (points - terms), the covariance of the coefficients is s^2 (X^T X)^-1, whose diagonal
+    comes from R^-1 of X = Q R.
     """
     terms, target = tuple(columns), np.asarray(y, float)
     matrix = np.stack(
@@ -59,27 +60,25 @@ def least_squares(name: str, columns: Mapping[str, ArrayLike], y: ArrayLike) -> 
     )
     lengths = np.linalg.norm(matrix, axis=1)
     scaled = (matrix / np.where(lengths, lengths, 1)[:, None]).T
-    found, _, rank, _ = np.linalg.lstsq(scaled, target, rcond=None)
-    if rank < len(terms):  # fewer points than terms, a column of zeros, or columns that depend
-        raise ByheartError(f"{name}: {target.size} points do not fix {len(terms)} coefficients.")
-    squares = float(((scaled @ found - target) ** 2).sum())
+    solution, _, rank, _ = np.linalg.lstsq(scaled, target, rcond=None)
+    if rank < len(terms):  # too few points, a column of zeros, or dependent columns
+        raise ByheartError(
+            f"{name}: {target.size} points do not determine {len(terms)} coefficients."
+        )
+    squares = float(((scaled @ solution - target) ** 2).sum())
+    errors = None
+    if (free := target.size - len(terms)) > 0:
+        inverse = np.linalg.inv(np.linalg.qr(scaled)[1])
+        scale = (squares / free) ** 0.5
+        errors = tuple((np.linalg.norm(inverse, axis=1) * scale / lengths).tolist())
     return Fit(
-        name,
-        terms,
-        tuple((found / lengths).tolist()),
-        _errors(scaled, lengths, squares),
-        (squares / target.size) ** 0.5,
-        target.size,
+        name=name,
+        terms=terms,
+        coefficients=tuple((solution / lengths).tolist()),
+        errors=errors,
+        residual=(squares / target.size) ** 0.5,
+        points=target.size,
     )
-
-
-def _errors(scaled: Floats, lengths: Floats, squares: float) -> tuple[float, ...] | None:
-    """Standard errors of the coefficients; R^-1 of X = Q R gives the diagonal of (X^T X)^-1."""
-    free = len(scaled) - scaled.shape[1]
-    if free < 1:
-        return None
-    inverse = np.linalg.inv(np.linalg.qr(scaled)[1])
-    return tuple((np.linalg.norm(inverse, axis=1) * (squares / free) ** 0.5 / lengths).tolist())
 
 
 def polynomial(name: str, x: ArrayLike, y: ArrayLike, degree: int, letter: str = "n") -> Fit:

@@ -21,23 +21,19 @@ Published = dict[str, float | str]
 
 @cache
 def read(name: str) -> tuple[Published, ...]:
-    """The rows of a table; what reads as a number is one."""
+    """The rows of a table; numbers are converted."""
+
+    def value(text: str) -> float | str:
+        try:
+            return float(text) if "." in text or "e" in text else int(text)
+        except ValueError:
+            return text
+
     text = files(__package__).joinpath("published", f"{name}.csv").read_text("utf-8")
     lines = csv.DictReader(text.splitlines())
-    return tuple({key: _value(value) for key, value in line.items()} for line in lines)
+    return tuple({key: value(entry) for key, entry in line.items()} for line in lines)
 
 
 def column(rows: tuple[Published, ...], name: str) -> list[float]:
     """One column of numbers."""
     return [float(row[name]) for row in rows]
-
-
-def _value(text: str) -> float | str:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text

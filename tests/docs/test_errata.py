@@ -1,4 +1,4 @@
-"""The page of errata is what docs/make_errata.py writes now, and has all of them."""
+"""The page of errata is what tools/make_errata.py writes now, and has all of them."""
 
 import importlib.util
 from pathlib import Path
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def program():
-    path = ROOT / "docs" / "make_errata.py"
+    path = ROOT / "tools" / "make_errata.py"
     place = importlib.util.spec_from_file_location("make_errata", path)
     module = importlib.util.module_from_spec(place)
     place.loader.exec_module(module)
@@ -18,7 +18,7 @@ def program():
 
 
 def test_the_page_is_up_to_date(program):
-    assert program.PAGE.read_text() == program.page(), "run python docs/make_errata.py"
+    assert program.PAGE.read_text() == program.page(), "run python tools/make_errata.py"
 
 
 def test_every_file_of_errata_is_a_paper_of_the_page(program):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,14 +11,16 @@ import numpy as np
 from byheart.compiler.compiling import compile
 from byheart.data import generate
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 
 
 def test_the_page_of_methods_is_up_to_date():
-    place = importlib.util.spec_from_file_location("make_methods", DOCS / "make_methods.py")
+    path = ROOT / "tools" / "make_methods.py"
+    place = importlib.util.spec_from_file_location("make_methods", path)
     program = importlib.util.module_from_spec(place)
     place.loader.exec_module(program)
-    assert program.PAGE.read_text() == program.page(), "run python docs/make_methods.py"
+    assert program.PAGE.read_text() == program.page(), "run python tools/make_methods.py"
 
 
 def test_the_lines_that_run_plain_tensors(tmp_path):
@@ -36,3 +39,23 @@ def test_the_lines_that_run_plain_tensors(tmp_path):
             vectors = np.array(dataset.sequence(i), dtype=float)
             found = labels[names["forward"](config, tensors, vectors)]
             assert found == dataset.label(i)
+
+
+def test_the_readme_lists_the_folders_that_there_are():
+    """And the pages: a folder that is added, renamed or removed must be so in the table."""
+    table = (ROOT / "README.md").read_text().partition("## Where things are")[2]
+    folders = re.findall(r"^\| `([\w/]+)/` \|", table, flags=re.MULTILINE)
+    packages = {path.parent.name for path in (ROOT / "byheart").glob("*/__init__.py")}
+    others = {"checker", "results", "benchmarks", "tests", "docs", "tools"}
+    assert sorted(folders) == sorted({f"byheart/{name}" for name in packages} | others)
+    assert all((ROOT / name).is_dir() for name in others)
+    pages = re.findall(r"^\| \[(docs/[\w-]+\.md)\]\(\1\) \|", table, flags=re.MULTILINE)
+    assert sorted(pages) == sorted(f"docs/{path.name}" for path in DOCS.glob("*.md"))
+
+
+def test_paths_that_pages_name_exist():
+    pages = [*DOCS.glob("*.md"), *(ROOT / x for x in ("README.md", "CONTRIBUTING.md"))]
+    for page in (*pages, ROOT / "checker" / "FORMAT.md"):
+        named = re.findall(r"`((?:byheart|tools|tests|benchmarks)/[\w/.-]+)`", page.read_text())
+        missing = [path for path in named if not (ROOT / path).exists()]
+        assert missing == [], page.name

@@ -10,8 +10,7 @@ import pytest
 from byheart.lab.sweeps.rows import read
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import trial
-from byheart.reproduce import FIGURES
-from byheart.reproduce.findings import findings
+from byheart.reproduce import FIGURES, findings
 
 ROOT = Path(__file__).parents[2]
 NAMES = [figure.name for figure in FIGURES]
@@ -19,7 +18,7 @@ NAMES = [figure.name for figure in FIGURES]
 
 @pytest.fixture(scope="module")
 def program():
-    path = ROOT / "docs" / "make_reproduce.py"
+    path = ROOT / "tools" / "make_reproduce.py"
     place = importlib.util.spec_from_file_location("make_reproduce", path)
     module = importlib.util.module_from_spec(place)
     place.loader.exec_module(module)
@@ -27,7 +26,7 @@ def program():
 
 
 def test_the_page_is_up_to_date(program):
-    assert program.PAGE.read_text() == program.page(), "run python docs/make_reproduce.py"
+    assert program.PAGE.read_text() == program.page(), "run python tools/make_reproduce.py"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -48,8 +48,8 @@ def test_lemma_b2_for_multisets_of_different_sizes():
     which fulfils (20): h = (31, -32, 18), f = (126, 63, 113), and the sums are 126, 126 and 113.
     The shift is added once an element. Lemma B.3 needs the lemma for restrictions to A, whose sizes
     differ even if all sequences have one length.
-    Repair: f random, uniform in the same range. A pair of multisets is closer than sqrt(|S|) with a
-    chance of at most (2 sqrt(|S|) + 1) / (4 N^2 |S| sqrt(pi)); all pairs together are below 1.
+    Repair: f random, uniform in the same range. A pair of multisets is closer than sqrt(|S|) with
+    probability at most (2 sqrt(|S|) + 1) / (4 N^2 |S| sqrt(pi)); the sum over all pairs is below 1.
     Still holds: the lemma as stated, by that choice; and the proof for multisets of one size.
     """
     N = S = 3
@@ -118,7 +118,7 @@ def test_lemma_b4_without_its_hypothesis():
     """Eq. (79), (84) and (89): Lemma B.4 where W > M
 
     Statement: Lemma B.4 needs W <= M, and is applied to the M = n^3 H N, n q N and n N polynomials
-    of Theorem B.3 with the W parameters so far, of which nothing is said.
+    of Theorem B.3 with the W parameters so far, without checking that.
     Counterexample: W = 30, M = 1, D = 1, the polynomial a_1: it has three signs, and
     (8 e M D / W)^W is below 1.
     Repair: if W > M for one of them, the transformer has more than n N parameters, which is more
@@ -160,7 +160,7 @@ def test_labels_of_log_c_bits():
     """Lemma C.1: labels 1, ..., C in log C bits
 
     Statement: (99) stores each label in log C bits of a long number.
-    Counterexample: C = 2: the labels 1 and 2 are not told apart from 1 and 0 by one bit, and 0
+    Counterexample: C = 2: one bit does not distinguish the labels 1 and 2 from 1 and 0, and 0
     means "not stored".
     Repair: C.bit_length() bits, here two; and as many bits for a key as floor(R) has.
     Still holds: the lemma, up to constants.
@@ -302,7 +302,7 @@ def test_points_below_2():
 
     Statement: F_1 guarantees x_1, ..., x_V >= 2.
     Counterexample: Lemma C.2 guarantees 0 <= F only. With x = 1 and u = 0, |x - 1/2 - 0| = 1/2 is
-    not above 1: a place that is free, with the key 0, takes x for its own. And a layer that carries
+    not above 1: a free place, with the key 0, mistakes x for its own key. And a layer that carries
     x as relu(x) needs x >= 0 in any case.
     Repair: a bias that makes all keys 2 or more; R doubles at most.
     Still holds: the outputs, as free places have the label 0.
@@ -339,7 +339,7 @@ def test_lemma_f1_and_its_last_network():
     Statement: F_2, ..., F_{N / B^2} of (140) hand x on and add what they find; every x_i has its
     index j in {2, ..., N / B^2}.
     Counterexample: N = 8, B = 2: two subsets of four points need F_2 and F_3, and N / B^2 = 2
-    leaves F_3 out: the points 5 to 8 give 0. N = 9, B = 2: 9 / 4 is no number of subsets.
+    leaves F_3 out: the points 5 to 8 give 0. N = 9, B = 2: 9 / 4 is not an integer.
     Repair: i = 2, ..., ceil(N / B^2) + 1, the last subset smaller.
     Still holds: the lemma, up to constants.
     """

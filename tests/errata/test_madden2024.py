@@ -107,8 +107,8 @@ def test_theorem_7_and_contexts_that_are_equal():
     """Theorem 7 for contexts that are not distinct, and its averages
 
     Statement: m neurons interpolate any m contexts after "token averaging".
-    Counterexample: a context that occurs twice with two targets. And the mechanism is no average:
-    with u = (1, 1) and z = 3 the context (a, a) has 6.
+    Counterexample: a context that occurs twice with two targets. And the mechanism is not an
+    average: with u = (1, 1) and z = 3 the context (a, a) has 6.
     Repair: distinct contexts, as in Theorem 5; a weighted sum that nothing normalises.
     Still holds: for distinct contexts.
     """
@@ -134,7 +134,7 @@ def test_theorem_1_and_its_number_of_contexts():
     Counterexample: omega = 3, k = 6: n' = 4, T = 2, and n = 7; but the documents (0, 0), (0, 1),
     (0, 2), (1, 0) have six contexts. And k has T d parameters of positions: with omega = 2, d = 1
     and m = 1, the k of T = 1 wants T = 4.
-    Repair: at most n; take T as a fixed point, the least T whose k wants no more than T.
+    Repair: at most n; take T as a fixed point, the smallest T whose k needs at most T.
     Still holds: the upper bound (2 + 1 / (omega - 1)) k / (omega - 1) + 1. The targets must be
     outside the closure of what the model reaches; empirical ones come near them, for large N.
     """

@@ -18,9 +18,9 @@ from byheart.reproduce.dana import (
     DANA_1B,
     DANA_2A,
     DANA_4,
+    accuracies,
     coefficient,
     neurons,
-    parts,
 )
 from byheart.reproduce.dana.coefficient import models, published_slopes, slopes
 from byheart.reproduce.dana.findings import compared, findings
@@ -28,9 +28,9 @@ from byheart.reproduce.figure import Settings, picture
 from byheart.reproduce.published import read
 
 HERE = Path(__file__).parent
-specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_sweeps.py")
-made = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(made)
+specification = importlib.util.spec_from_file_location("samples", HERE / "rows_of_sweeps.py")
+samples = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(samples)
 SCALINGS = (DANA_1A, DANA_1B, DANA_2A, DANA_4)
 C, CHANCE = 4e-5, 0.02
 ALL, QUICK = Settings(), Settings(quick=True)
@@ -47,8 +47,8 @@ def exact(trial):
 
 def rows_of(figure, settings=ALL, vocabulary=50):
     return {
-        part.label: made.rows(part, exact, vocabulary=vocabulary)
-        for part in figure.sweeps(settings)
+        part.label: samples.rows(part, exact, vocabulary=vocabulary)
+        for part in figure.parts(settings)
     }
 
 
@@ -61,7 +61,7 @@ def test_every_published_point_is_trained(scaling):
     assert len(scaling.theirs) >= 6
     assert set(scaling.theirs) <= set(scaling.values)
     assert set(scaling.quick) <= set(scaling.values)
-    fast = scaling.trains(ALL)[0]
+    fast = scaling.parts(ALL)[0]
     assert fast.label == fast.sweep.protocol.name == "fast"
     assert fast.sweep.axes == ((scaling.axis, scaling.values),)
     assert len(fast.dataset) == scaling.vocabulary**2
@@ -69,23 +69,23 @@ def test_every_published_point_is_trained(scaling):
 
 def test_every_published_number_is_drawn():
     drawn = sum(len(one.theirs) for one in SCALINGS)
-    drawn += sum(len(parts.published("heads", dimension=d)) for d in coefficient.DIMENSIONS)
-    drawn += sum(len(neurons.published(label)[1]) for label in neurons.MODELS)
+    drawn += sum(len(accuracies.published("heads", dimension=d)) for d in coefficient.HEADS)
+    drawn += sum(len(neurons.published(label)) for label in neurons.MODELS)
     twice = len(DANA_1A.theirs)  # the line of d = 10 is in figures 1a and 2b
     assert drawn == len(read("dana")) + twice
 
 
 def test_figure_1a_has_all_heads_five_seeds_and_the_authors_schedules():
-    trained = DANA_1A.trains(ALL)
+    trained = DANA_1A.parts(ALL)
     assert [part.label for part in trained] == ["fast", "script", "paper"]
     assert trained[0].sweep.seeds == 5 and len(trained[0].sweep.trials()) == 31 * 5
     assert [len(part.sweep.trials()) for part in trained[1:]] == [3, 1]
-    assert DANA_1A.trains(replace(ALL, seeds=2))[0].sweep.seeds == 2
+    assert DANA_1A.parts(replace(ALL, seeds=2))[0].sweep.seeds == 2
 
 
 def test_quick_versions_are_small():
     for figure in DANA:
-        trained = figure.sweeps(QUICK)
+        trained = figure.parts(QUICK)
         assert {part.sweep.protocol.name for part in trained} == {"fast"}
         assert sum(len(part.sweep.trials()) for part in trained) <= 12
 
@@ -95,15 +95,15 @@ def test_points_are_means_with_least_and_largest():
         {"trial": {"sizes": {"heads": H}}, "accuracy": a}
         for H, a in ((6, 0.5), (1, 0.25), (6, 0.75), (6, 1.0))
     ]
-    assert parts.points(rows, "heads") == {1: (0.25, 0.25, 0.25), 6: (0.75, 0.5, 1.0)}
-    assert list(parts.points(rows, "heads")) == [1, 6]
+    assert accuracies.points(rows, "heads") == {1: (0.25, 0.25, 0.25), 6: (0.75, 0.5, 1.0)}
+    assert list(accuracies.points(rows, "heads")) == [1, 6]
 
 
 @pytest.mark.parametrize("scaling", (DANA_1A, DANA_1B), ids=lambda one: one.name)
 def test_the_law_is_recovered_from_points_that_are_not_saturated(scaling):
-    rows = {"fast": made.rows(scaling.trains(ALL)[0], exact)}
-    accuracies = [row["accuracy"] for row in rows["fast"]]
-    assert max(accuracies) > parts.LINEAR or scaling is DANA_1B
+    rows = {"fast": samples.rows(scaling.parts(ALL)[0], exact)}
+    reached = [row["accuracy"] for row in rows["fast"]]
+    assert max(reached) > accuracies.LINEAR or scaling is DANA_1B
     law = next(fit for fit in scaling.fits(rows) if fit.name == "ours, C(N) H d_h^2 d")
     assert law.coefficients == pytest.approx((C, CHANCE), rel=0.02)
     polynomial = next(fit for fit in scaling.fits(rows) if fit.name.startswith("ours, "))
@@ -118,8 +118,8 @@ def test_saturated_points_change_no_fit():
     assert law([1, 2], [0.1, 1.0]) == []
 
 
-def law(sizes, accuracies):
-    return parts.law("x", parts.exact(sizes, accuracies), 1, "H")
+def law(sizes, heights):
+    return accuracies.law("x", accuracies.exact(sizes, heights), 1, "H")
 
 
 def test_a_size_that_failed_after_a_saturated_one_changes_no_fit():
@@ -128,11 +128,11 @@ def test_a_size_that_failed_after_a_saturated_one_changes_no_fit():
     assert law([1, 2, 3, 9, 12], [0.1, 0.3, 0.5, 0.95, 0.7]) == below
     assert law([12, 9, 3, 2, 1], [0.7, 0.95, 0.5, 0.3, 0.1]) == below
     rows = {
-        "fast": made.rows(DANA_4.trains(ALL)[0], lambda trial: (FAILS[trial.sizes["heads"]], 0))
+        "fast": samples.rows(DANA_4.parts(ALL)[0], lambda trial: (FAILS[trial.sizes["heads"]], 0))
     }
     fits = [fit for fit in DANA_4.fits(rows) if fit.name.startswith("ours")]
     assert [fit.points for fit in fits] == [9, 9], "the line and the law"
-    ours = DANA_2A.fits({"fast": made.rows(DANA_2A.trains(ALL)[0], lambda t: (
+    ours = DANA_2A.fits({"fast": samples.rows(DANA_2A.parts(ALL)[0], lambda t: (
         {8: 0.95, 9: 0.2}.get(t.sizes["dimension"], 0.5), False))})  # fmt: skip
     assert [(fit.name, fit.points) for fit in ours[:-2]] == [("ours, d <= 10, linear", 3)]
 
@@ -152,7 +152,7 @@ def test_figure_2a_is_cut_where_d_is_the_head_dimension():
 
 def test_slopes_follow_an_independent_fit():
     for d, fit in published_slopes().items():
-        every = parts.published("heads", dimension=d)
+        every = accuracies.published("heads", dimension=d)
         known = list(takewhile(lambda row: row["accuracy"] <= 0.9, every))
         slope = np.polyfit([r["heads"] for r in known], [r["accuracy"] for r in known], 1)[0]
         assert fit.coefficients[1] == pytest.approx(slope)
@@ -164,21 +164,23 @@ def test_a_cubic_law_is_recognised_among_the_models():
     linear, quadratic, cubic, law = models("ours", lines)
     assert cubic.residual < quadratic.residual < linear.residual
     assert law.coefficients[0] == pytest.approx(C, rel=0.02)
-    assert "To our slopes a + b d^3 is nearest" in coefficient.caption(rows_of(named("dana-2b")))
+    assert "The model nearest to our slopes is a + b d^3" in coefficient.caption(
+        rows_of(named("dana-2b"))
+    )
 
 
 def test_heads_and_neurons_have_the_same_parameters():
-    heads, width = named("dana-3").sweeps(ALL)
+    heads, width = named("dana-3").parts(ALL)
     d, N = neurons.DIMENSION, neurons.VOCABULARY
     counts = [dana2024(N, 2, d, H, d).parameters for H in heads.sweep.axes[0][1]]
     assert counts[1:] == [dana2024_mlp(N, 2, d, w).parameters for w in width.sweep.axes[0][1]]
-    assert counts == neurons.published("heads")[0]
-    assert [row["width"] for row in parts.published("mlp")] == [0, *width.sweep.axes[0][1]]
+    assert counts == list(neurons.published("heads"))
+    assert [row["width"] for row in accuracies.published("mlp")] == [0, *width.sweep.axes[0][1]]
 
 
 def test_a_head_is_guaranteed_no_more_than_its_rank():
-    assert parts.guaranteed(20, 10, 15) == 20 * 10 + 15
-    assert parts.guaranteed(20, 5, 2) == 42
+    assert accuracies.guaranteed(20, 10, 15) == 20 * 10 + 15
+    assert accuracies.guaranteed(20, 5, 2) == 42
 
 
 def test_the_guarantee_and_our_points_are_on_the_picture():
@@ -188,9 +190,9 @@ def test_the_guarantee_and_our_points_are_on_the_picture():
     bound = 1 / 50 + (1 - 1 / 50) * (10 * H + 10) / 2500
     lines = [np.asarray(line.get_ydata()) for line in axes.lines]
     assert any(len(y) == 31 and np.allclose(y, bound) for y in lines)
-    ours = [mean for mean, _, _ in parts.points(rows["fast"], "heads").values()]
+    ours = [mean for mean, _, _ in accuracies.points(rows["fast"], "heads").values()]
     assert any(len(y) == 31 and np.allclose(y, ours) for y in lines)
-    theirs = parts.means(DANA_1A.theirs)
+    theirs = accuracies.means(DANA_1A.theirs)
     assert any(len(y) == 7 and np.allclose(y, theirs) for y in lines)
 
 
@@ -220,7 +222,7 @@ def test_captions_count_what_was_not_reached_and_compare_schedules():
     rows = rows_of(named("dana-1a"))
     missed = sum(not row["reached"] for row in rows["fast"])
     said = named("dana-1a").caption(rows)
-    assert "155 trainings by the protocol fast, 5 seeds a size" in said
+    assert "155 trainings by the protocol fast, 5 seeds per size" in said
     assert f"{missed} of them did not reach accuracy 1" in said
     assert "H = 21: script 0.859, published 0.861" in said
     assert "text says d_h = 5" in named("dana-4").caption({})
@@ -231,19 +233,19 @@ def test_captions_count_what_was_not_reached_and_compare_schedules():
 
 def test_findings_say_where_ours_is_lower():
     """Whatever the rows are: 0.5 everywhere is above the published at small d, and below later."""
-    rows = {"dana-2a": {"fast": made.rows(DANA_2A.trains(ALL)[0], lambda trial: (0.5, False))}}
+    rows = {"dana-2a": {"fast": samples.rows(DANA_2A.parts(ALL)[0], lambda trial: (0.5, False))}}
     said, *rest = findings(SCALINGS, rows)
     assert (
         "dana-2a, 3 seeds: ours is higher at d = 5 to 7 (most at 5: 0.500, published 0.264)" in said
     )
     assert "and lower at d = 8 to 15 (most at 15: 0.500, published 0.814)." in said
-    assert "has a layer norm and a factor 1/sqrt(d_h), ours has not" in said
+    assert "has a layer norm and a factor 1/sqrt(d_h), ours has neither" in said
     assert rest == [] and findings(SCALINGS, {}) == []
 
 
 def test_findings_list_sizes_that_are_no_neighbours():
-    part = DANA_1B.trains(ALL)[0]
-    rows = made.rows(part, lambda trial: (trial.sizes["head_dimension"] in (1, 3, 4), False))
+    part = DANA_1B.parts(ALL)[0]
+    rows = samples.rows(part, lambda trial: (trial.sizes["head_dimension"] in (1, 3, 4), False))
     said = compared(DANA_1B, {"fast": rows})
     assert "higher at d_h = 1, 3, 4 (most at 1: 1.000, published 0.081)" in said
     assert "lower at d_h = 2, 5, 6, 7, 8, 9, 10 (most at 10" in said
@@ -253,7 +255,7 @@ def test_findings_of_a_law_that_holds_and_of_slopes():
     rows = {"dana-1a": rows_of(named("dana-1a")), "dana-2b": rows_of(named("dana-2b"))}
     _, law, gain = findings(SCALINGS, rows)
     assert "0.000 for ours (22 sizes, 5 seeds), 0.005 for the published (5 sizes)." in law
-    assert "(dana-2b, 3 seeds).** To our slopes a + b d^3 is nearest" in gain
+    assert "(dana-2b, 3 seeds).** The model nearest to our slopes is a + b d^3" in gain
 
 
 def test_drawing_imports_no_torch():
@@ -269,12 +271,12 @@ def test_a_real_row_is_drawn():
     pytest.importorskip("pytorch_optimizer")
     from byheart.lab.train import run
 
-    part = DANA_4.trains(QUICK)[0]
+    part = DANA_4.parts(QUICK)[0]
     how = part.sweep.protocol
     short = replace(how, attempts=(replace(how.attempts[0], steps=3),))
     sweep = replace(part.sweep, protocol=short, data={"sequences": 100, **part.sweep.data})
     material = Material(part.dataset, sweep.architecture)
     rows = {"fast": [run(trial, material.of(trial)) for trial in sweep.trials()[:2]]}
-    assert parts.points(rows["fast"], "heads").keys() == {1, 5}
+    assert accuracies.points(rows["fast"], "heads").keys() == {1, 5}
     picture(named("dana-4"), rows).canvas.draw()
-    assert "2 trainings by the protocol fast, one seed a size" in named("dana-4").caption(rows)
+    assert "2 trainings by the protocol fast, one seed per size" in named("dana-4").caption(rows)

@@ -53,7 +53,9 @@ def test_a_folder_has_the_files_by_name(tmp_path):
     (tmp_path / "imdb.tsv").write_text("label\ttext\n1\tgood film\n0\tbad film\n")
     assert data.stories(tmp_path) == ["a", "b"]
     assert data.reviews(tmp_path) == [("1", "good film"), ("0", "bad film")]
-    with pytest.raises(ByheartError, match="mnli.tsv is no file; give MultiNLI as --data FILE"):
+    with pytest.raises(
+        ByheartError, match="mnli.tsv is not a file; pass data=... with that of MultiNLI"
+    ):
         data.pairs(tmp_path)
 
 
@@ -76,14 +78,16 @@ def test_a_table_without_the_columns(tmp_path):
 def test_a_row_that_is_too_short(tmp_path):
     path = tmp_path / "table.tsv"
     path.write_text("label\ttext\n1\tx\n0\n")
-    with pytest.raises(ByheartError, match="row 3: 1 fields, and the header has 2"):
+    with pytest.raises(ByheartError, match="row 3: 1 fields, but the header has 2"):
         data.reviews(path)
 
 
 def test_no_source_and_no_file():
-    with pytest.raises(ByheartError, match="needs TinyStories: give --data FILE"):
+    with pytest.raises(ByheartError, match="needs TinyStories: pass data=... with its file"):
         data.stories(None)
-    with pytest.raises(ByheartError, match="nowhere.tsv is no file; give IMDb"):
+    with pytest.raises(
+        ByheartError, match="nowhere.tsv is not a file; pass data=... with that of IMDb"
+    ):
         data.reviews("nowhere.tsv")
 
 
@@ -107,7 +111,9 @@ def test_pairs_and_reviews_of_the_hub(hub):
 
 
 def test_no_network(hub):
-    with pytest.raises(ByheartError, match=r"could not be had .*\(no network\); give IMDb as"):
+    with pytest.raises(
+        ByheartError, match=r"could not be downloaded .*\(no network\); pass data=..."
+    ):
         data.reviews("huggingface")
 
 

@@ -68,12 +68,12 @@ def test_the_names_of_powers():
 
 @pytest.mark.parametrize("x", [[1], [2, 2, 2]])
 def test_too_few_points_are_refused(x):
-    with pytest.raises(ByheartError, match="do not fix 2 coefficients"):
+    with pytest.raises(ByheartError, match="do not determine 2 coefficients"):
         polynomial("few", x, np.ones(len(x)), 1)
 
 
 def test_a_column_of_zeros_is_refused():
-    with pytest.raises(ByheartError, match="do not fix"):
+    with pytest.raises(ByheartError, match="do not determine"):
         least_squares("zero", {"x": [0, 0, 0], "1": [1, 1, 1]}, [1, 2, 3])
 
 

@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 from byheart.errors import ByheartError
 from byheart.lab.material import Material
 from byheart.lab.problem import labelled
+from byheart.lab.sweeps.results import Smallest
 from byheart.reproduce.figure import Settings, picture
-from byheart.reproduce.kajitsuka import KAJITSUKA, curves, findings, growth, length, parts
-from byheart.reproduce.kajitsuka.smallest import answer, smallest
+from byheart.reproduce.kajitsuka import KAJITSUKA, curves, findings, growth, length, sweeps
+from byheart.reproduce.kajitsuka.blocks import fewest, smallest, tried
 from byheart.theory.kajitsuka2025.sign_patterns import uniform_attention
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "data"
-specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_sweeps.py")
-made = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(made)
+specification = importlib.util.spec_from_file_location("samples", HERE / "rows_of_sweeps.py")
+samples = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(samples)
 WORDS = "a b c d e f g h i j k l m n o p".split()
 FACTS = {"vocabulary": 1700, "outputs": 3, "entropy": 10.0, "best_accuracy": 0.9}
 
@@ -54,15 +55,15 @@ def rows_of(figure, settings):
     """Every second depth and more is enough; curves are straight lines."""
     curve = [[0, 600.0, 0.4], [500, 300.0, 0.6]]
     return {
-        part.label: made.rows(
+        part.label: samples.rows(
             part, lambda trial: (0.8, trial.sizes["layers"] >= 2), curve=curve, **FACTS
         )
-        for part in figure.sweeps(settings)
+        for part in figure.parts(settings)
     }
 
 
 def test_sequences_are_eight_words_and_end_with_the_first_one():
-    dataset = parts.cut([("One, two three four five six seven eight nine", "x"), ("b a", "y")])
+    dataset = sweeps.cut([("One, two three four five six seven eight nine", "x"), ("b a", "y")])
     assert dataset.sequence(0) == ["seven", "six", "five", "four", "three", "two", ",", "One"]
     assert dataset.sequence(1) == ["a", "b"]
     assert [dataset.label(i) for i in (0, 1)] == ["x", "y"]
@@ -71,48 +72,48 @@ def test_sequences_are_eight_words_and_end_with_the_first_one():
 def test_multinli_joins_premise_and_hypothesis(tmp_path):
     path = tmp_path / "mnli.tsv"
     path.write_text("label\tpremise\thypothesis\nneutral\tp q\tr\nentailment\tp q\tr\n")
-    dataset = parts.multinli(path, 5)
+    dataset = sweeps.multinli(path, 5)
     assert [dataset.sequence(i) for i in (0, 1)] == [["r", "q", "p"]] * 2
     problem = labelled(dataset)
     assert (len(problem), problem.best_accuracy) == (1, 0.5)
     assert problem.entropy == pytest.approx(2 * math.log(2))
-    assert len(parts.multinli(path, 1)) == 1
+    assert len(sweeps.multinli(path, 1)) == 1
 
 
 def test_data_that_is_not_there_is_said():
     for figure in KAJITSUKA[:3]:
-        with pytest.raises(ByheartError, match="--data"):
-            figure.sweeps(Settings())
+        with pytest.raises(ByheartError, match="data=..."):
+            figure.parts(Settings())
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
 def test_contradictions_of_the_real_data():
-    problem = labelled(parts.multinli(SHARED, 2000))
+    problem = labelled(sweeps.multinli(SHARED, 2000))
     assert (problem.predictions, len(problem), problem.outputs) == (2000, 1644, 3)
     assert problem.best_accuracy == pytest.approx(0.836)
-    review = labelled(parts.imdb(SHARED, 3000))
+    review = labelled(sweeps.imdb(SHARED, 3000))
     assert (review.predictions, len(review), review.outputs) == (3000, 2993, 2)
 
 
 def test_protocols_of_the_kinds():
-    trained, frozen, paper = (parts.how(kind, 50, 0.009, 2) for kind in parts.KINDS)
+    trained, frozen, paper = (sweeps.protocol_of(kind, 50, 0.009, 2) for kind in sweeps.KINDS)
     assert frozen == replace(trained, frozen=("embedding.weight",))
     assert trained.curve == paper.curve == 50 and trained.stop == 0.009
     assert paper.search.trials == 2 and paper.attempts[0].optimiser == "adamw"
     assert paper.stop is None, "the authors train all 1,000 steps"
-    assert parts.how("trained").stop is not None
-    assert [one.steps for one in parts.how("trained", steps=7).attempts] == [7]
+    assert sweeps.protocol_of("trained").stop is not None
+    assert [one.steps for one in sweeps.protocol_of("trained", steps=7).attempts] == [7]
 
 
 def test_what_is_trained(texts):
-    first, second, third, last = (figure.sweeps(Settings(data=texts)) for figure in KAJITSUKA)
+    first, second, third, last = (figure.parts(Settings(data=texts)) for figure in KAJITSUKA)
     assert {part.label: part.sweep.axes[0][1] for part in first}["trained"] == (
         1,
         *range(10, 51, 10),
     )
     assert {len(part.dataset) for part in second} == {3000}
     assert all(part.sweep.protocol.curve == 50 for part in (*first, *second))
-    assert [part.label for part in third] == list(parts.KINDS)
+    assert [part.label for part in third] == list(sweeps.KINDS)
     assert third[0].sweep.axes[0] == ("sequences", tuple(range(600, 1701, 100)))
     assert all(part.sweep.criterion.value == 0.01 for part in (*third, *last))
     assert [part.sweep.find for part in third] == [True, False, True]
@@ -124,13 +125,14 @@ def test_what_is_trained(texts):
 
 
 def test_the_smallest_of_each_seed():
-    found = answer([row(8, True), row(4, False), row(6, True), row(8, True, 1), row(8, False, 2)])
-    assert (sorted(found.seeds), found.missed, found.tried) == ([6, 8], 1, 8)
-    assert found.parameters == 600
-    nothing = answer([row(8, False)])
-    assert (nothing.seeds, nothing.missed, nothing.parameters) == ((), 1, None)
+    rows = (row(8, True), row(4, False), row(6, True), row(8, True, 1), row(8, False, 2))
+    found = Smallest(rows)
+    assert (sorted(fewest(found)), found.censored, tried(found)) == ([6, 8], 1, [4, 6, 8])
+    assert found.best["parameters"] == 600 and found.largest["parameters"] == 800
+    nothing = Smallest((row(8, False),))
+    assert (fewest(nothing), nothing.censored, nothing.best) == ([], 1, None)
     many = smallest([row(2, True, sequences=900), row(3, True, sequences=600)])
-    assert [(N, one.seeds) for N, one in many.items()] == [(600, (3,)), (900, (2,))]
+    assert [(N, fewest(one)) for N, one in many.items()] == [(600, [3]), (900, [2])]
 
 
 def test_the_square_root_is_recovered_and_censored_sizes_are_left_out():
@@ -223,7 +225,7 @@ def test_the_depths_that_were_tried_are_named():
     """Not those that the figure asks for: a sweep may be incomplete."""
     rows = {"frozen": [row(k, False, sequences=200) for k in (8, 1, 4)]}
     assert "frozen N = 200 (tried: 1, 4, 8 blocks)" in growth.caption(rows)
-    assert answer([row(1, True)]).depths == (1,)
+    assert tried(Smallest((row(1, True),))) == [1]
 
 
 def test_deeper_networks_that_missed_it_are_counted():
@@ -253,9 +255,9 @@ def test_captions_tell_when_the_search_for_rates_ends():
 
 def test_seeds_are_taken_by_quick_versions_as_well(texts):
     for figure in KAJITSUKA:
-        found = figure.sweeps(Settings(quick=True, data=texts, seeds=3))
+        found = figure.parts(Settings(quick=True, data=texts, seeds=3))
         assert {part.sweep.seeds for part in found} == {3}, figure.name
-        assert {part.sweep.seeds for part in figure.sweeps(Settings(True, texts))} == {1}
+        assert {part.sweep.seeds for part in figure.parts(Settings(True, texts))} == {1}
 
 
 # --- what came out
@@ -299,7 +301,7 @@ def test_what_came_of_two_dimensions_is_said(reached, said):
     narrow = [row(4, False, sequences=500), row(8, reached, sequences=500)]
     rows = {"n10": [row(3, True, sequences=500)], "narrow": narrow}
     assert f"of 4, 8 blocks {said} reached it" in length.caption(rows)
-    assert set(length.found(rows)) == {10}
+    assert set(length.by_length(rows)) == {10}
 
 
 def test_real_rows_are_drawn(texts):
@@ -308,7 +310,7 @@ def test_real_rows_are_drawn(texts):
     from byheart.lab.train import run
 
     for figure in (KAJITSUKA[0], KAJITSUKA[3]):
-        part = figure.sweeps(Settings(quick=True, data=texts))[0]
+        part = figure.parts(Settings(quick=True, data=texts))[0]
         how = part.sweep.protocol
         short = replace(how, attempts=(replace(how.attempts[0], steps=2),))
         data = {"sequences": len(part.dataset), **part.sweep.data}

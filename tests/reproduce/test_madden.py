@@ -15,19 +15,28 @@ from byheart.errors import ByheartError
 from byheart.lab.problem import next_token
 from byheart.reproduce.figure import Settings, censored, gap, picture, spread
 from byheart.reproduce.madden import MADDEN_1
-from byheart.reproduce.madden.cells import cells, fast, paper, published, repeated, smallest, steps
+from byheart.reproduce.madden.captions import finding
+from byheart.reproduce.madden.cells import (
+    cells,
+    fast,
+    paper,
+    place,
+    published,
+    repeated,
+    smallest,
+    steps,
+)
 from byheart.reproduce.madden.drawing import _short
-from byheart.reproduce.madden.parts import CRITERION, predictions
-from byheart.reproduce.madden.telling import finding
+from byheart.reproduce.madden.sweeps import CRITERION, predictions
 from byheart.reproduce.published import column, read
 from byheart.theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "data" / "tinystories.txt"
-specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_madden.py")
-made = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(made)
-row = made.row
+specification = importlib.util.spec_from_file_location("samples", HERE / "rows_of_madden.py")
+samples = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(samples)
+row = samples.row
 
 
 def few(**more):
@@ -92,7 +101,7 @@ def test_stories_under_ten_words_are_left_out():
     assert found.sequence(8) == stories(3)[0].split()[:9]
     assert found.label(8) == stories(3)[0].split()[9]
     with pytest.raises(
-        ByheartError, match="needs 4 stories of 10 words or more, and the data has 3"
+        ByheartError, match="needs 4 stories of 10 words or more, but the data has only 3"
     ):
         predictions(["too short.", *stories(3)], 4)
 
@@ -106,7 +115,7 @@ def test_the_data_is_what_load_makes_of_the_same_stories(tmp_path):
 def test_the_parts(tmp_path):
     path = tmp_path / "stories.txt"
     path.write_text("\n".join(stories(1000)))
-    parts = MADDEN_1.sweeps(Settings(data=path))
+    parts = MADDEN_1.parts(Settings(data=path))
     assert [part.label for part in parts] == [
         "fast", *(f"{how}-{n}00" for how in ("fast", "paper") for n in (1, 2, 3, 4))
     ]  # fmt: skip
@@ -116,7 +125,7 @@ def test_the_parts(tmp_path):
     assert [each.seeds for each in (grid, *rest)] == [1, 3, 3, 3, 3, 1, 1, 1, 1]
     assert all(trial in _places(grid) for each in rest for trial in _places(each))
     assert {each.criterion for each in (grid, *rest)} == {CRITERION}
-    quick = MADDEN_1.sweeps(Settings(quick=True, data=path, seeds=2))
+    quick = MADDEN_1.parts(Settings(quick=True, data=path, seeds=2))
     assert [len(part.sweep.trials()) for part in quick] == [16]
 
 
@@ -137,22 +146,23 @@ def test_the_stories_have_a_hundredth_of_their_entropy_to_reach():
 
 
 def test_cells_and_the_smallest():
-    found = smallest(few()["fast"])
-    assert [(each.contexts, each.rows[0]["trial"]["sizes"]["neurons"]) for each in
-            found.values()] == [(300, 16), (600, 32)]  # fmt: skip
+    found = smallest(few())
+    assert [(each.best["contexts"], place(each.best)) for each in found.values()] == [
+        (300, (100, 16)), (600, (200, 32)),
+    ]  # fmt: skip
     assert all(each.censored == 0 for each in found.values())
     assert list(fast(few())) == [(100, 8), (100, 16), (100, 32), (200, 8), (200, 16), (200, 32)]
     assert set(paper(few())) == {(100, 16), (200, 16), (200, 32)}
-    assert censored(few()) == 4 and steps(few()["fast"]) == sum(
+    assert censored(few()) == 4 and steps(few()) == sum(
         each["planned"] for each in few()["fast"][0]["attempts"]
     )
 
 
 def test_a_seed_that_does_not_get_there_is_censored():
     rows = [row(100, 8, 0.1), row(100, 8, 9.0, seed=1), row(100, 16, 8.0, seed=1)]
-    found = smallest(rows)[100]
-    assert (len(found.rows), found.censored) == (1, 1)
-    assert found.tried["trial"]["sizes"]["neurons"] == 16
+    found = smallest({"fast": rows})[100]
+    assert (len(found.reached), found.censored) == (1, 1)
+    assert place(found.largest) == (100, 16)
 
 
 def test_a_cell_is_as_good_as_its_best_seed():
@@ -169,7 +179,7 @@ def test_the_grid_has_no_seeds_of_the_comparison():
     assert len(fast(rows)[100, 8].rows) == 1 and len(repeated(rows)[100, 8].rows) == 2
     said = MADDEN_1.caption(rows)
     assert "1 cells (one seed)" in said and "1 of 1 cells is censored" in said
-    assert "the gap of ours, the best of 2 seeds there, is no larger in 1 of them" in said
+    assert "our gap, the best of 2 seeds there, is no larger in 1 of them" in said
     found = drawn(rows)
     assert found.axes[0].texts[0].get_text() == "9.0" and len(found.axes[0].patches) == 0
     assert list(lines(found.axes[-1])["our protocol"].get_ydata()) == pytest.approx([9.0, 0.1])
@@ -186,8 +196,9 @@ def test_any_seed_counts_and_the_spread_is_shown():
         row(100, 8, 0.1), row(100, 16, 0.1), row(100, 8, 9.0, seed=1), row(100, 16, 0.1, seed=1),
         row(100, 8, 9.0, seed=2), row(100, 16, 9.0, seed=2), row(200, 8, 9.0), row(200, 16, 9.0),
     ]}  # fmt: skip
-    found = smallest(rows["fast"])
-    assert (found[100].neurons, found[100].censored, found[200].neurons) == (8, 1, None)
+    found = smallest(rows)
+    assert place(found[100].best) == (100, 8) and found[100].censored == 1
+    assert found[200].best is None
     axes = drawn(rows).axes
     (frame,) = axes[0].patches
     assert frame.get_x() == -0.5, "the column of 8 neurons"
@@ -197,7 +208,7 @@ def test_any_seed_counts_and_the_spread_is_shown():
     (bar,) = (x.get_segments()[0] for x in axes[3].collections)
     assert bar.tolist() == [[300, small], [300, large]]
     said = MADDEN_1.caption(rows)
-    assert "4 cells (3 seeds, the least of them in each cell)" in said
+    assert "4 cells (3 seeds, the smallest of them in each cell)" in said
     assert "A size that any seed reached counts as reached" in said
     assert "Seeds that reached 1 % with no size tried: 100 stories (1 of 3)." in said
     assert "any seed" not in MADDEN_1.caption(few())
@@ -212,8 +223,8 @@ def test_parts_beside_the_grid_are_drawn_without_it():
 def test_the_finding_is_the_numbers_of_the_rows():
     said = finding(few())
     assert "is 16 for 100 stories and 32 for 200 stories (one seed)." in said
-    assert "Published, on powers of two: 16 to 32. Another sample" in said
-    assert "as well, in 3 cells, the gap of ours is no larger in 2 of them." in said
+    assert "Published, on powers of two: 16 to 32. Not the authors' sample" in said
+    assert "as well, in 3 cells, our gap is no larger in 2 of them." in said
     lost = finding({"fast": [row(300, 8, 50.0)]})
     assert "is not reached with up to 8 for 300 stories" in lost and "protocol" not in lost
     assert finding({}) == ""
@@ -261,11 +272,11 @@ def test_the_caption_counts_what_is_censored_and_compares():
     said = MADDEN_1.caption(few())
     assert "6 cells (one seed)" in said
     assert "3 of 6 cells are censored (triangles): not reached in" in said
-    assert "run on 3 cells (below, a point a seed); the gap of ours is no larger in 2" in said
+    assert "run on 3 cells (below, one point per seed); our gap is no larger in 2" in said
     assert "theirs took 1.0 times the CPU time" in said
     assert "none that theirs reaches is censored in ours" in said
     assert "100 stories, m = 16: 1.5, 1.9, 5.35" in said
-    assert "Another sample" in said and "(published: 699 and 290)" in said
+    assert "Not the authors' sample" in said and "(published: 699 and 290)" in said
 
 
 def test_the_caption_tells_whether_neurons_are_finer():
@@ -276,7 +287,7 @@ def test_the_caption_tells_whether_neurons_are_finer():
 def test_the_caption_tells_the_authors_sample():
     rows = {"fast": [row(100, 8, 1.0, contexts=377, words=182)]}
     said = MADDEN_1.caption(rows)
-    assert "the contexts and words of the authors' sample" in said and "Another" not in said
+    assert "the contexts and words of the authors' sample" in said and "Not the authors" not in said
     assert "All 1 cells reached 1 %" in said and "protocol was not run here" in said
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from byheart.data.arrays import number_rows
 from byheart.lab.problem import labelled, next_token
-from byheart.reproduce.random_data import _numbered, bigrams, vectors
+from byheart.reproduce.data import _numbered, bigrams, vectors
 
 
 @given(st.integers(2, 12), st.integers(0, 5))

@@ -5,13 +5,17 @@ cannot be: such a point is censored, and stays apart from the others.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from statistics import median
+from typing import TypeVar
 
 from ..trial import Row, Trial
 from .fields import FACTS
 from .sweep import Place, RowsByKey, Sweep
+
+Trained = TypeVar("Trained")
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,67 @@ class Result:
     @property
     def seed(self) -> int:
         return self.trial.seed
+
+
+def smallest_by_seed(
+    trained: Iterable[tuple[int, bool, Trained]],
+) -> dict[int, Trained | None]:
+    """The smallest model that reached the criterion, for each seed; None if none did.
+
+    Args:
+        trained: by increasing size, the seed, whether it reached the criterion, and the model.
+    """
+    found: dict[int, Trained | None] = {}
+    for seed, reached, model in trained:
+        if found.get(seed) is None:
+            found[seed] = model if reached else None
+    return found
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The smallest model that memorises one dataset.
+
+    A size that any seed reached counts as reached: the smallest of these is `best`.
+
+    rows  all that were trained on it, in any order
+    """
+
+    rows: tuple[Row, ...]
+
+    @cached_property
+    def by_seed(self) -> dict[int, Row | None]:
+        """The smallest that memorises, for each seed; None if the seed is censored."""
+        ordered = sorted(self.rows, key=lambda row: row["parameters"])
+        return smallest_by_seed((row["trial"]["seed"], row["reached"], row) for row in ordered)
+
+    @property
+    def reached(self) -> list[Row]:
+        """The smallest models, one for each seed that is not censored."""
+        return [row for row in self.by_seed.values() if row is not None]
+
+    @property
+    def censored(self) -> int:
+        """How many seeds reached the criterion with no size."""
+        return len(self.by_seed) - len(self.reached)
+
+    @property
+    def best(self) -> Row | None:
+        """The smallest that some seed memorises with; None if no seed does."""
+        return min(self.reached, key=lambda row: row["parameters"], default=None)
+
+    @property
+    def largest(self) -> Row:
+        """The largest that was trained."""
+        return max(self.rows, key=lambda row: row["parameters"])
+
+
+def smallest(rows: Iterable[Row], dataset: Callable[[Row], int]) -> dict[int, Smallest]:
+    """The smallest model that memorises each dataset, by the number that `dataset` gives it."""
+    groups: dict[int, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(dataset(row), []).append(row)
+    return {number: Smallest(tuple(groups[number])) for number in sorted(groups)}
 
 
 @dataclass(frozen=True)
@@ -152,7 +217,7 @@ class Cell:
 
 def _of_seed(seed: int, tried: Sequence[tuple[int, Result]]) -> OfSeed:
     """Of the values that a seed was trained with, increasing."""
-    smallest = next((value for value, result in tried if result.reached), None)
+    smallest = smallest_by_seed((seed, one.reached, value) for value, one in tried)[seed]
     return OfSeed(seed, smallest, tried[-1][0], max(result.steps for _, result in tried))
 
 

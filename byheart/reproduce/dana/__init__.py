@@ -1,15 +1,14 @@
 """The figures of dana2024: how many bigrams one layer of attention remembers.
 
-parts        what is trained, on which table, and what the rows say
+sweeps       what is trained
+accuracies   accuracies on all bigrams, with their fits and captions
 scaling      Figures 1a, 1b, 2a and 4: one size grows
-drawing      how these are drawn
 coefficient  Figure 2b: the slope in H over d
 neurons      Figure 3: heads against neurons
-findings     what came out of these, in sentences
+findings     the results, in sentences
 """
 
 from .coefficient import DANA_2B
-from .drawing import figure
 from .findings import findings
 from .neurons import DANA_3
 from .scaling import Scaling
@@ -17,34 +16,61 @@ from .scaling import Scaling
 __all__ = ["DANA", "SCALINGS", "findings"]
 
 DANA_1A = Scaling(
-    "dana-1a", "Accuracy over heads (N = 50, d = d_h = 10)", "dana2024, Figure 1a",
-    vocabulary=50, axis="heads", letter="H", values=tuple(range(1, 32)), quick=(1, 11, 21, 31),
-    sizes={"dimension": 10, "head_dimension": 10}, experiment="heads", seeds=5,
+    name="dana-1a",
+    title="Accuracy over heads (N = 50, d = d_h = 10)",
+    paper="dana2024, Figure 1a",
+    vocabulary=50,
+    axis="heads",
+    letter="H",
+    values=tuple(range(1, 32)),
+    quick=(1, 11, 21, 31),
+    sizes={"dimension": 10, "head_dimension": 10},
+    experiment="heads",
+    seeds=5,
     others=(("script", (6, 16, 21)), ("paper", (11,))),
-)  # fmt: skip
+)
 DANA_1B = Scaling(
-    "dana-1b", "Accuracy over the head dimension (N = 50, d = 10, H = 20)", "dana2024, Figure 1b",
-    vocabulary=50, axis="head_dimension", letter="d_h", values=tuple(range(1, 11)),
-    quick=(1, 4, 7, 10), sizes={"dimension": 10, "heads": 20}, experiment="head-dimension",
+    name="dana-1b",
+    title="Accuracy over the head dimension (N = 50, d = 10, H = 20)",
+    paper="dana2024, Figure 1b",
+    vocabulary=50,
+    axis="head_dimension",
+    letter="d_h",
+    values=tuple(range(1, 11)),
+    quick=(1, 4, 7, 10),
+    sizes={"dimension": 10, "heads": 20},
+    experiment="head-dimension",
     degree=2,
-)  # fmt: skip
+)
 DANA_2A = Scaling(
-    "dana-2a", "Accuracy over the embedding dimension (N = 50, d_h = 10, H = 20)",
-    "dana2024, Figure 2a", vocabulary=50, axis="dimension", letter="d",
-    values=tuple(range(5, 16)), quick=(5, 8, 10, 12, 15),
-    sizes={"head_dimension": 10, "heads": 20}, experiment="dimension", pieces=10,
+    name="dana-2a",
+    title="Accuracy over the embedding dimension (N = 50, d_h = 10, H = 20)",
+    paper="dana2024, Figure 2a",
+    vocabulary=50,
+    axis="dimension",
+    letter="d",
+    values=tuple(range(5, 16)),
+    quick=(5, 8, 10, 12, 15),
+    sizes={"head_dimension": 10, "heads": 20},
+    experiment="dimension",
+    pieces=10,
     remark="Below d = d_h = 10 a head has the rank d, so H d + d associations are guaranteed.",
-)  # fmt: skip
+)
 DANA_4 = Scaling(
-    "dana-4", "Accuracy over heads (N = 10, d = d_h = 2)", "dana2024, Figure 4", vocabulary=10,
-    axis="heads", letter="H", values=tuple(range(1, 22, 2)), quick=(1, 5, 9, 13, 17, 21),
-    sizes={"dimension": 2, "head_dimension": 2}, experiment="plane",
+    name="dana-4",
+    title="Accuracy over heads (N = 10, d = d_h = 2)",
+    paper="dana2024, Figure 4",
+    vocabulary=10,
+    axis="heads",
+    letter="H",
+    values=tuple(range(1, 22, 2)),
+    quick=(1, 5, 9, 13, 17, 21),
+    sizes={"dimension": 2, "head_dimension": 2},
+    experiment="plane",
     remark="The published table has d_h = 2, which is drawn here; the paper's text says d_h = 5. "
     "With d = 2 a head of any dimension has the rank 2, so H = 20 guarantees 42 associations and "
     "not all 100.",
-)  # fmt: skip
+)
 
 SCALINGS = (DANA_1A, DANA_1B, DANA_2A, DANA_4)
-DANA = (
-    figure(DANA_1A), figure(DANA_1B), figure(DANA_2A), DANA_2B, DANA_3, figure(DANA_4),
-)  # fmt: skip
+DANA = (DANA_1A.figure, DANA_1B.figure, DANA_2A.figure, DANA_2B, DANA_3, DANA_4.figure)

@@ -4,63 +4,67 @@ For each d the accuracy over H is fitted by a line; its slope is the coefficient
 a + b d^k for k = 1, 2 and 3, and the law c d^3.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...pictures import GREEN, GREY, INK
-from .. import marks
-from ..figure import Figure, Part, RowsByLabel, Settings
+from .. import plotting
+from ..figure import Figure, Part, RowsByLabel, Settings, paragraph
 from ..fits import ORDERS, Fit, cubic_law, least_squares, power
 from ..published import column
-from . import parts
+from . import accuracies, sweeps
+from .accuracies import Points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
-HEADS = {  # a larger d is saturated earlier
+HEADS = {  # a larger d saturates earlier
     4: (1, 6, 11, 16, 21, 26, 31),
     7: (1, 6, 11, 16, 21, 26, 31),
     10: (1, 6, 11, 16, 21, 26, 31),
     13: (1, 3, 6, 8, 11, 16, 21),
 }
 QUICK = (1, 6, 11)
-DIMENSIONS = tuple(HEADS)
+SHADES = {4: "#9fbbd9", 7: "#6f99c6", 10: plotting.OURS, 13: "#24476e"}
 COLOURS = {1: GREY, 2: GREEN, 3: INK}
 VOCABULARY = 50
 
 
-def trains(settings: Settings) -> list[Part]:
+def parts(settings: Settings) -> list[Part]:
     """A sweep over H for each d."""
-    dataset = parts.table(VOCABULARY)
+    dataset = sweeps.table(VOCABULARY)
     return [
-        parts.part(settings, f"d{d}", dataset, {"dimension": d, "head_dimension": d},
-                   ("heads", QUICK if settings.quick else heads))
+        sweeps.part(settings, f"d{d}", dataset, {"dimension": d, "head_dimension": d}, axis)
         for d, heads in HEADS.items()
-    ]  # fmt: skip
+        for axis in [("heads", QUICK if settings.quick else heads)]
+    ]
+
+
+def ours(rows: RowsByLabel, d: int) -> Points:
+    """Our accuracies over H."""
+    return accuracies.points(rows.get(f"d{d}", ()), "heads")
+
+
+def theirs(d: int) -> Points:
+    """The published accuracies over H."""
+    table = accuracies.published("heads", dimension=d)
+    return accuracies.exact(column(table, "heads"), column(table, "accuracy"))
 
 
 def slopes(rows: RowsByLabel) -> dict[int, Fit]:
     """The line through our accuracies over H, for each d."""
-    found = {}
-    for d in DIMENSIONS:
-        some = parts.points(rows.get(f"d{d}", ()), "heads")
-        for fit in parts.law(f"ours, d = {d}", some, 1, "H"):
-            found[d] = fit
-    return found
+    return {
+        d: fit for d in HEADS for fit in accuracies.law(f"ours, d = {d}", ours(rows, d), 1, "H")
+    }
 
 
 def published_slopes() -> dict[int, Fit]:
     """The line through the published accuracies over H, for each d."""
-    found = {}
-    for d in DIMENSIONS:
-        some = parts.published("heads", dimension=d)
-        known = parts.exact(column(some, "heads"), column(some, "accuracy"))
-        for fit in parts.law(f"published, d = {d}", known, 1, "H"):
-            found[d] = fit
-    return found
+    return {
+        d: fit for d in HEADS for fit in accuracies.law(f"published, d = {d}", theirs(d), 1, "H")
+    }
 
 
 def models(name: str, lines: dict[int, Fit]) -> list[Fit]:
@@ -76,90 +80,89 @@ def models(name: str, lines: dict[int, Fit]) -> list[Fit]:
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    ours, theirs = slopes(rows), published_slopes()
+    own, known = slopes(rows), published_slopes()
     return [
-        *ours.values(), *models("slopes of ours", ours),
-        *theirs.values(), *models("published slopes", theirs),
-    ]  # fmt: skip
+        *own.values(),
+        *models("slopes of ours", own),
+        *known.values(),
+        *models("published slopes", known),
+    ]
 
 
 def draw(rows: RowsByLabel, picture: "Picture") -> None:
     """Left the accuracies with their lines, right the slopes with their models."""
     left, right = picture.subplots(1, 2)
-    ours, theirs = slopes(rows), published_slopes()
-    _draw_lines(left, rows, ours)
-    _slopes(right, theirs, "published by Dana et al.", marks.PUBLISHED, hollow=True)
-    if ours:
-        _slopes(right, ours, "ours (fast)", marks.OURS)
-    _draw_models(right, models("", ours or theirs))
-    marks.dress(right, "slope over $d = d_h$", "$d = d_h$", "slope: accuracy a head")
-    marks.legend(right, loc="upper left")
-
-
-def _draw_lines(axes: "Axes", rows: RowsByLabel, lines: dict[int, Fit]) -> None:
-    for d, shade in zip(DIMENSIONS, ("#9fbbd9", "#6f99c6", marks.OURS, "#24476e"), strict=True):
-        some = parts.points(rows.get(f"d{d}", ()), "heads")
-        if some:
-            marks.ours(axes, list(some), list(some.values()), f"$d$ = {d}", shade)
+    lines = slopes(rows)
+    for d, shade in SHADES.items():
+        if some := ours(rows, d):
+            plotting.ours(left, list(some), list(some.values()), f"$d$ = {d}", shade)
         if d in lines:
-            xs = parts.fine(list(some))
+            xs = accuracies.fine(list(some))
             ys = lines[d].at(np.ones_like(xs), xs)
-            marks.fitted(axes, xs[ys <= 1.02], ys[ys <= 1.02], None, shade)
-        theirs = parts.published("heads", dimension=d)
-        marks.published(axes, column(theirs, "heads"), column(theirs, "accuracy"),
-                        "published" if d == DIMENSIONS[-1] else None)  # fmt: skip
-    parts.dress(axes, "accuracy over heads", "heads H")
-    marks.legend(axes, loc="upper left", bbox_to_anchor=(0.0, 0.93))
-
-
-def _slopes(
-    axes: "Axes", lines: dict[int, Fit], label: str, colour: str, hollow: bool = False
-) -> None:
-    """Slopes with their standard errors."""
-    errors = [fit.errors[1] if fit.errors else 0.0 for fit in lines.values()]
-    axes.errorbar(
-        list(lines), [fit.coefficients[1] for fit in lines.values()], errors, fmt="o", label=label,
-        color=colour, markerfacecolor="white" if hollow else colour, markersize=6, capsize=3,
-        elinewidth=1.2, zorder=3,
-    )  # fmt: skip
-
-
-def _draw_models(axes: "Axes", found: Sequence[Fit]) -> None:
-    d = parts.fine((0, max(DIMENSIONS) + 1))
+            plotting.fitted(left, xs[ys <= 1.02], ys[ys <= 1.02], None, shade)
+        known, label = theirs(d), "published" if d == max(SHADES) else None
+        plotting.published(left, list(known), accuracies.means(known), label)
+    accuracies.finish(left, "accuracy over heads", "heads H")
+    plotting.legend(left, loc="upper left", bbox_to_anchor=(0.0, 0.93))
+    _draw_slopes(right, published_slopes(), "published by Dana et al.", plotting.PUBLISHED, "white")
+    if lines:
+        _draw_slopes(right, lines, "ours (fast)", plotting.OURS, plotting.OURS)
+    xs = accuracies.fine((0, max(HEADS) + 1))
+    found = models("", lines or published_slopes())
     for k, fit in zip(ORDERS, found, strict=False):
         label = f"$a + b\\,d^{k}$: residual {fit.residual:.1g}"
-        marks.fitted(axes, d, fit.at(np.ones_like(d), d**k), label, COLOURS[k])
+        plotting.fitted(right, xs, fit.at(np.ones_like(xs), xs**k), label, COLOURS[k])
     for fit in found[len(ORDERS) :]:
         value, error = fit.coefficients[0], fit.errors[0] if fit.errors else 0.0
         label = f"$c\\,d^3$, $c$ = ({value * 1e5:.2f} ± {error * 1e5:.2f}) $10^{{-5}}$"
-        axes.plot(d, fit.at(d**3), color=marks.OURS, linewidth=1.4, label=label, zorder=1)
-    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        right.plot(xs, fit.at(xs**3), color=plotting.OURS, linewidth=1.4, label=label, zorder=1)
+    right.set_ylim(bottom=min(0.0, right.get_ylim()[0]))
+    plotting.finish(right, "slope over $d = d_h$", "$d = d_h$", "slope: accuracy per head")
+    plotting.legend(right, loc="upper left")
+
+
+def _draw_slopes(axes: "Axes", lines: dict[int, Fit], label: str, colour: str, inside: str) -> None:
+    """Slopes with their standard errors."""
+    slopes = [fit.coefficients[1] for fit in lines.values()]
+    errors = [fit.errors[1] if fit.errors else 0.0 for fit in lines.values()]
+    look: dict[str, Any] = {"markersize": 6, "capsize": 3, "elinewidth": 1.2, "zorder": 3}
+    look |= {"color": colour, "markerfacecolor": inside}
+    axes.errorbar(list(lines), slopes, errors, fmt="o", label=label, **look)
 
 
 def caption(rows: RowsByLabel) -> str:
     used = ", ".join(f"{fit.points} for d = {d}" for d, fit in slopes(rows).items())
-    said = (
-        parts.trained(rows),
-        f"Lines go through the sizes before the first one above accuracy {parts.LINEAR:g} "
-        f"({used}); bars at slopes are standard errors." if used else "",
+    return paragraph(
+        accuracies.trained(rows),
+        f"Lines are fitted to the sizes before the first one above accuracy {accuracies.LINEAR:g} "
+        f"({used}); bars at slopes are standard errors."
+        if used
+        else "",
         nearest("our", models("", slopes(rows))),
         nearest("the published", models("", published_slopes())),
         "The paper does not spell out its models; here they are a + b d^k, and c d^3 for its law "
         "C(N) d^3 H.",
-        parts.DIFFERENCES,
-    )  # fmt: skip
-    return " ".join(x for x in said if x)
+        accuracies.DIFFERENCES,
+    )
 
 
 def nearest(whose: str, found: list[Fit]) -> str:
-    """Which of the models with two coefficients is nearest to the slopes."""
+    """Which of the models with two coefficients is nearest to the slopes, as a sentence."""
     if not found:
         return ""
     power, fit = min(zip(ORDERS, found, strict=False), key=lambda one: one[1].residual)
-    return f"To {whose} slopes a + b d^{power} is nearest (residual {fit.residual:.1g})."
+    return f"The model nearest to {whose} slopes is a + b d^{power} (residual {fit.residual:.1g})."
 
 
 DANA_2B = Figure(
-    "dana-2b", "How the gain of a head grows with d = d_h (N = 50)", "dana2024, Figure 2b", None,
-    trains, draw, caption, fits, (10.0, 5.0), tuple(f"d{d}" for d in DIMENSIONS),
-)  # fmt: skip
+    name="dana-2b",
+    title="How the gain of a head grows with d = d_h (N = 50)",
+    paper="dana2024, Figure 2b",
+    data=None,
+    parts=parts,
+    draw=draw,
+    caption=caption,
+    fits=fits,
+    size=(10.0, 5.0),
+    labels=tuple(f"d{d}" for d in HEADS),
+)

@@ -4,100 +4,98 @@ from typing import TYPE_CHECKING
 
 from ...pictures import GREEN
 from ...theory.dana2024.capacity import accuracy, parameters
-from .. import marks
-from ..figure import Figure, Part, RowsByLabel, Settings, spread
+from .. import plotting
+from ..figure import Figure, Part, RowsByLabel, Settings, paragraph
 from ..fits import Fit
 from ..published import column
-from . import parts
+from . import accuracies, sweeps
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
 VOCABULARY, DIMENSION = 70, 10
 HEADS = (1, 6, 11, 16, 21, 26, 31)
 QUICK = (1, 11)
 MODELS = {  # label of a part: colour, name, experiment of the published numbers
-    "heads": (marks.OURS, "attention only", "attention"),
+    "heads": (plotting.OURS, "attention only", "attention"),
     "neurons": (GREEN, "one head and neurons", "mlp"),
 }
+COUNTS = [parameters(VOCABULARY, 2, DIMENSION, DIMENSION, H) for H in HEADS]
+TITLE = "Heads and neurons at equal parameters (N = 70, d = d_h = 10)"
 
 
-def trains(settings: Settings) -> list[Part]:
-    """Heads, and as many parameters in neurons; no neurons are the same model as one head."""
-    dataset, heads = parts.table(VOCABULARY), QUICK if settings.quick else HEADS
-    widths = [neurons(H) for H in heads if H > 1]
+def parts(settings: Settings) -> list[Part]:
+    """Heads, and as many parameters in neurons: w = 2 d (H - 1) of them beside one head.
+
+    The model without neurons is the same as the one with one head.
+    """
+    dataset, heads = sweeps.table(VOCABULARY), QUICK if settings.quick else HEADS
     d = DIMENSION
+    widths = [2 * d * (H - 1) for H in heads if H > 1]
+    sizes = {"dimension": d, "head_dimension": d}
     return [
-        parts.part(settings, "heads", dataset, {"dimension": d, "head_dimension": d},
-                   ("heads", heads)),
-        parts.part(settings, "neurons", dataset, {"dimension": d}, ("width", widths),
-                   architecture="dana2024-mlp"),
+        sweeps.part(settings, "heads", dataset, sizes, ("heads", heads)),
+        sweeps.part(
+            settings, "neurons", dataset, {"dimension": d}, ("width", widths),
+            architecture="dana2024-mlp",
+        ),
     ]  # fmt: skip
 
 
-def neurons(heads: int) -> int:
-    """w = 2 d (H - 1): as many parameters beside one head as in H."""
-    return 2 * DIMENSION * (heads - 1)
+def ours(rows: RowsByLabel, label: str) -> accuracies.Points:
+    """Our accuracies over the parameters of a model."""
+    return accuracies.points(rows.get(label, ()), "parameters")
 
 
-def found(rows: RowsByLabel, label: str) -> parts.Points:
-    """Accuracy with its spread over the parameters of a model."""
-    accuracies: dict[int, list[float]] = {}
-    for row in rows.get(label, ()):
-        accuracies.setdefault(row["parameters"], []).append(row["accuracy"])
-    return {count: spread(accuracies[count]) for count in sorted(accuracies)}
-
-
-def published(label: str) -> tuple[list[int], list[float]]:
-    """Parameters and accuracies of the authors' models."""
-    some = parts.published(MODELS[label][2])
-    said = column(some, "accuracy")
-    return [count(H) for H in HEADS], said
-
-
-def count(heads: int) -> int:
-    return parameters(VOCABULARY, 2, DIMENSION, DIMENSION, heads)
+def published(label: str) -> accuracies.Points:
+    """The authors' accuracies over the parameters of a model."""
+    return accuracies.exact(COUNTS, column(accuracies.published(MODELS[label][2]), "accuracy"))
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
     """A line in the parameters for each model, ours and theirs."""
-    result = []
-    for label, (_, name, _) in MODELS.items():
-        theirs = parts.exact(*published(label))
-        for whose, some in (("ours", found(rows, label)), ("published", theirs)):
-            result += parts.law(f"{whose}, {name}", some, 1, "parameters")
-    return result
+    return [
+        fit
+        for label, (_, name, _) in MODELS.items()
+        for whose, some in (("ours", ours(rows, label)), ("published", published(label)))
+        for fit in accuracies.law(f"{whose}, {name}", some, 1, "parameters")
+    ]
 
 
 def draw(rows: RowsByLabel, picture: "Picture") -> None:
     axes = picture.add_subplot()
     for label, (colour, name, _) in MODELS.items():
-        marks.published(axes, *published(label), f"published, {name}", colour)
-        some = found(rows, label)
-        if some:
-            marks.ours(axes, list(some), list(some.values()), f"ours (fast), {name}", colour, True)
-    _guarantee(axes)
-    parts.dress(axes, TITLE, "parameters")
+        known = published(label)
+        plotting.published(axes, list(known), accuracies.means(known), f"published, {name}", colour)
+        if some := ours(rows, label):
+            plotting.ours(
+                axes, list(some), list(some.values()), f"ours (fast), {name}", colour, line=True
+            )
+    guaranteed = [accuracies.guaranteed(H, DIMENSION, DIMENSION) for H in HEADS]
+    bound = [accuracy(k, VOCABULARY**2, VOCABULARY).average for k in guaranteed]
+    plotting.bound(axes, COUNTS, bound, "Corollary 2, attention only")
+    accuracies.finish(axes, TITLE, "parameters")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    marks.legend(axes, loc="upper left")
-
-
-def _guarantee(axes: "Axes") -> None:
-    known = [parts.guaranteed(H, DIMENSION, DIMENSION) for H in HEADS]
-    said = [accuracy(k, VOCABULARY**2, VOCABULARY).average for k in known]
-    marks.bound(axes, [count(H) for H in HEADS], said, "Corollary 2, attention only")
+    plotting.legend(axes, loc="upper left")
 
 
 def caption(rows: RowsByLabel) -> str:
-    return " ".join(x for x in (
-        parts.trained(rows), parts.DIFFERENCES,
+    return paragraph(
+        accuracies.trained(rows),
+        accuracies.DIFFERENCES,
         "The model with neurons has w = 2 d (H - 1) of them; w = 0 is the attention-only model "
         "with one head and is not trained again.",
-    ) if x)  # fmt: skip
+    )
 
 
-TITLE = "Heads and neurons at equal parameters (N = 70, d = d_h = 10)"
 DANA_3 = Figure(
-    "dana-3", TITLE, "dana2024, Figure 3", None, trains, draw, caption, fits, labels=tuple(MODELS),
-)  # fmt: skip
+    name="dana-3",
+    title=TITLE,
+    paper="dana2024, Figure 3",
+    data=None,
+    parts=parts,
+    draw=draw,
+    caption=caption,
+    fits=fits,
+    labels=tuple(MODELS),
+)

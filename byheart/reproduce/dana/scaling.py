@@ -1,27 +1,53 @@
 """Figures 1a, 1b, 2a and 4 of dana2024: accuracy on all bigrams as one size of the model grows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from ..figure import Part, RowsByLabel, Settings
-from ..fits import Fit, least_squares
+from ...pictures import GREEN, INK
+from ...theory.dana2024.associations import mahdavi_memory
+from ...theory.dana2024.capacity import accuracy
+from .. import plotting
+from ..figure import Figure, Part, RowsByLabel, Settings, paragraph, seeds
+from ..fits import Fit, curve, least_squares
 from ..published import column
-from . import parts
-from .parts import DIFFERENCES, Points
+from . import accuracies, sweeps
+from .accuracies import DIFFERENCES, Points
 
-AUTHORS = ("script", "paper")  # protocols of theirs, for orientation
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
+
+WORDS = {"heads": "heads", "head_dimension": "head dimension", "dimension": "embedding dimension"}
+AUTHORS = {  # their own schedules, on a few points for orientation: marker, colour, name
+    "script": ("D", GREEN, "schedule of the published program"),
+    "paper": ("s", INK, "schedule of the paper's text"),
+}
+GUARANTEES: tuple[tuple[str, int, Callable[[dict[str, int]], int]], ...] = (
+    (
+        "Corollary 2: $H d_h + d$ associations",
+        -1,
+        lambda s: accuracies.guaranteed(s["heads"], s["head_dimension"], s["dimension"]),
+    ),
+    (
+        "earlier bound: $H (d_h - 1) + 1$",
+        0,
+        lambda s: mahdavi_memory(s["heads"], min(s["head_dimension"], s["dimension"])),
+    ),
+)  # name, the end of the line that it labels, associations for given sizes
 
 
 @dataclass(frozen=True)
 class Scaling:
     """A figure with one size on its axis.
 
-    axis        the size that grows, letter its sign in the paper
-    values      what it takes, quick a few of them
+    axis        the size that grows, and letter its symbol in the paper
+    values      the sizes that are trained, and quick a few of them
     sizes       the other sizes of the model
     experiment  of the published numbers
     degree      of the polynomial that is fitted, unless `pieces` cuts the axis in two lines
-    others      values that are trained by the authors' schedules as well
+    others      values that are also trained by the authors' schedules
     """
 
     name: str
@@ -36,48 +62,53 @@ class Scaling:
     experiment: str
     degree: int = 1
     pieces: int | None = None
-    seeds: int = parts.SEEDS
+    seeds: int = sweeps.SEEDS
     others: tuple[tuple[str, tuple[int, ...]], ...] = ()
     remark: str = ""
 
-    def trains(self, settings: Settings) -> list[Part]:
+    @property
+    def figure(self) -> Figure:
+        return Figure(
+            name=self.name,
+            title=self.title,
+            paper=self.paper,
+            data=None,
+            parts=self.parts,
+            draw=self.draw,
+            caption=self.caption,
+            fits=self.fits,
+            labels=("fast", *(name for name, _ in self.others)),
+        )
+
+    def parts(self, settings: Settings) -> list[Part]:
         """All values by the protocol fast, a few by those of the authors."""
-        dataset = parts.table(self.vocabulary)
+        dataset = sweeps.table(self.vocabulary)
         values = self.quick if settings.quick else self.values
         wanted = [("fast", values, self.seeds)]
         if not settings.quick:
             wanted += [(name, some, 1) for name, some in self.others]
         return [
-            parts.part(settings, name, dataset, self.sizes, (self.axis, some), name, seeds)
+            sweeps.part(settings, name, dataset, self.sizes, (self.axis, some), name, seeds)
             for name, some, seeds in wanted
         ]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return ("fast", *(name for name, _ in self.others))
 
     @cached_property
     def theirs(self) -> Points:
         """The published accuracies, which have no spread."""
         fixed = {**self.sizes, "vocabulary": self.vocabulary}
-        found = parts.published(self.experiment, **fixed)
-        return parts.exact(column(found, self.axis), column(found, "accuracy"))
+        table = accuracies.published(self.experiment, **fixed)
+        return accuracies.exact(column(table, self.axis), column(table, "accuracy"))
 
-    def laws(self, rows: RowsByLabel) -> list[Fit]:
-        """The polynomial, or the two lines, for our points and for the published ones."""
-        ours = parts.points(rows.get("fast", ()), self.axis)
-        return [
-            fit
-            for name, found in (("ours", ours), ("published", self.theirs))
-            for part, xs in self.pieces_of(parts.unsaturated(found))
-            for fit in parts.law(name + part, {x: found[x] for x in xs}, self._degree, self.letter)
-        ]
+    def both(self, rows: RowsByLabel) -> list[tuple[str, Points]]:
+        """Our points and the published ones, with the names that their fits begin with."""
+        ours = accuracies.points(rows.get("fast", ()), self.axis)
+        return [("ours", ours), ("published", self.theirs)]
 
-    @property
-    def _degree(self) -> int:
-        return 1 if self.pieces else self.degree
+    def all_sizes(self, value: int) -> dict[str, int]:
+        return {**self.sizes, self.axis: value}
 
     def pieces_of(self, found: Points) -> list[tuple[str, list[int]]]:
+        """The ranges that are fitted on their own, as they are named in a fit, and their sizes."""
         if self.pieces is None:
             return [("", list(found))]
         cut, sign = self.pieces, self.letter
@@ -86,42 +117,80 @@ class Scaling:
             (f", {sign} >= {cut}", [x for x in found if x >= cut]),
         ]
 
+    def laws(self, rows: RowsByLabel) -> list[Fit]:
+        """The polynomial, or the two lines, for our points and for the published ones."""
+        degree = 1 if self.pieces else self.degree
+        return [
+            fit
+            for name, found in self.both(rows)
+            for piece, xs in self.pieces_of(accuracies.unsaturated(found))
+            for fit in accuracies.law(name + piece, {x: found[x] for x in xs}, degree, self.letter)
+        ]
+
     def fits(self, rows: RowsByLabel) -> list[Fit]:
         """The laws, and C(N) H d_h^2 d + C' of the paper where H or d_h grows."""
-        return [*self.laws(rows), *self._products(rows)]
-
-    def _products(self, rows: RowsByLabel) -> list[Fit]:
-        if self.axis == "dimension":  # the law is for d_h <= d
-            return []
-        ours = parts.points(rows.get("fast", ()), self.axis)
-        found = []
-        for name, some in (("ours", ours), ("published", self.theirs)):
-            kept = {x: y for x, (y, _, _) in parts.unsaturated(some).items()}
+        found = self.laws(rows)
+        if self.axis == "dimension":  # the paper's law is for d_h <= d
+            return found
+        for name, some in self.both(rows):
+            kept = {x: y for x, (y, _, _) in accuracies.unsaturated(some).items()}
             if len(kept) > 1:
-                products = [_product(self.all_sizes(x)) for x in kept]
+                sizes = [self.all_sizes(x) for x in kept]
+                products = [s["heads"] * s["head_dimension"] ** 2 * s["dimension"] for s in sizes]
                 columns = {"H d_h^2 d": products, "1": [1] * len(kept)}
                 found.append(least_squares(f"{name}, C(N) H d_h^2 d", columns, [*kept.values()]))
         return found
 
-    def all_sizes(self, value: int) -> dict[str, int]:
-        return {**self.sizes, self.axis: value}
-
     def caption(self, rows: RowsByLabel) -> str:
-        said = [parts.trained(rows), self._compared(rows), DIFFERENCES, self.remark]
-        return " ".join(x for x in said if x)
-
-    def _compared(self, rows: RowsByLabel) -> str:
-        """What the authors' schedules come to on the table, beside what was reported."""
-        found = [
+        judged = [
             f"{self.letter} = {x}: {name} {y:.3f}, published {self.theirs[x][0]:.3f}"
             for name in AUTHORS
-            for x, (y, _, _) in parts.points(rows.get(name, ()), self.axis).items()
+            for x, (y, _, _) in accuracies.points(rows.get(name, ()), self.axis).items()
             if x in self.theirs
         ]
-        return (
-            f"The authors' schedules, judged on all bigrams: {'; '.join(found)}." if found else ""
+        return paragraph(
+            accuracies.trained(rows),
+            f"The authors' schedules, judged on all bigrams: {'; '.join(judged)}."
+            if judged
+            else "",
+            DIFFERENCES,
+            self.remark,
         )
 
+    def draw(self, rows: RowsByLabel, picture: "Picture") -> None:
+        """Our points, published ones, fits, and what is guaranteed."""
+        axes = picture.add_subplot()
+        (_, ours), (_, theirs) = self.both(rows)
+        plotting.published(axes, list(theirs), accuracies.means(theirs), "published by Dana et al.")
+        if ours:
+            label = f"ours (fast), {seeds(rows['fast'])}"
+            plotting.ours(axes, list(ours), list(ours.values()), label)
+        self._draw_laws(axes, rows)
+        for name, (marker, colour, label) in AUTHORS.items():
+            if found := accuracies.points(rows.get(name, ()), self.axis):
+                look: dict[str, Any] = {"markersize": 6, "linestyle": "none", "zorder": 3}
+                heights, label = accuracies.means(found), f"{label} ({name}), ours"
+                axes.plot(list(found), heights, marker, color=colour, label=label, **look)
+        N, values = self.vocabulary, sorted({*ours, *theirs})
+        for label, end, memory in GUARANTEES:  # on average over random tables
+            known = [memory(self.all_sizes(x)) for x in values]
+            heights = [accuracy(k, N**2, N).average for k in known]
+            plotting.bound(axes, values, heights, label, at=end, above=end != 0)
+        accuracies.finish(axes, self.title, f"{WORDS[self.axis]} {self.letter}")
+        plotting.legend(axes, loc="upper left")
 
-def _product(sizes: dict[str, int]) -> int:
-    return sizes["heads"] * sizes["head_dimension"] ** 2 * sizes["dimension"]
+    def _draw_laws(self, axes: "Axes", rows: RowsByLabel) -> None:
+        """Each law over the sizes it is about, up to accuracy 1, with its leading coefficient."""
+        colours = {"ours": plotting.OURS, "published": plotting.PUBLISHED}
+        points = dict(self.both(rows))
+        for fit in self.laws(rows):
+            whose, *where, order = fit.name.split(", ")  # "ours, d <= 10, linear"
+            piece = f", {where[0]}" if where else ""
+            xs = accuracies.fine(dict(self.pieces_of(points[whose]))[piece])
+            ys = curve(fit, xs)
+            kept = ys <= 1.02
+            term, value = accuracies.signs(fit.terms[-1]), fit.coefficients[-1]
+            error = "" if fit.errors is None else f" ± {fit.errors[-1]:.4f}"
+            name = accuracies.signs(where[0]) if where else order
+            label = f"{name} fit: ({value:.4f}{error}) {term}"
+            plotting.fitted(axes, xs[kept], ys[kept], label, colours[whose])

@@ -1,11 +1,11 @@
 """The experiments of kajitsuka2025 (Appendix H): deep and narrow, one uniform attention layer.
 
-parts     what is trained, on which data
+sweeps    what is trained, on which data
 curves    Figures 1 and 2: loss and accuracy during training
-smallest  the fewest blocks, as a bisection found them
+blocks    the fewest blocks that memorise, as a bisection found them
 growth    Figure 3: they grow with the number of sequences
-findings  what came out of these, in sentences
 length    the last experiment: the length of sequences grows
+findings  the results, in sentences
 """
 
 from .curves import KAJITSUKA_1, KAJITSUKA_2

@@ -11,11 +11,11 @@ from ...lab.trial import Row
 from ...pictures import GREEN, INK
 from ...theory.kajitsuka2025.sign_patterns import uniform_attention
 from ...theory.kajitsuka2025.sizes import embedding_size
-from .. import marks
-from ..figure import Figure, Part, RowsByLabel, Settings, spread
+from .. import plotting
+from ..figure import Figure, Part, RowsByLabel, Settings, paragraph, spread
 from ..fits import Fit, curve, least_squares, polynomial
-from . import parts
-from .smallest import deeper, depths, points, smallest
+from . import sweeps
+from .blocks import deeper, draw_points, fewest, listed, smallest, tried
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,94 +36,96 @@ QUICK = {
 }
 BLOCK = kajitsuka2025(1, 1, 2).parameters - kajitsuka2025(1, 1, 1).parameters  # its parameters
 LOOKS = {
-    "trained": ("ours (fast)", marks.OURS),
+    "trained": ("ours (fast)", plotting.OURS),
     "frozen": ("ours (fast)", GREEN),
     "paper": ("the paper's protocol", INK),
 }
-CLOSE = 10  # blocks at the top of a panel in which there is room below the line of one block
+CLOSE = 10  # with more blocks on the axis, the name of the bound fits only above its line
 PANELS = (("trained", "paper"), ("frozen",))
 
 
-def trains(settings: Settings) -> list[Part]:
+def parts(settings: Settings) -> list[Part]:
     """A search over blocks for each N."""
     searched = QUICK if settings.quick else SEARCHED
-    dataset = parts.multinli(settings.data, max(max(sizes) for sizes, *_ in searched.values()))
+    dataset = sweeps.multinli(settings.data, max(max(sizes) for sizes, *_ in searched.values()))
     return [
-        parts.part(
-            kind, dataset, ((SEQUENCES, sizes), ("layers", depths)),
-            parts.how(kind, stop=parts.ENOUGH, trials=TRIALS), settings.repeats(seeds), find,
+        sweeps.part(
+            kind,
+            dataset,
+            ((SEQUENCES, sizes), ("layers", depths)),
+            sweeps.protocol_of(kind, stop=sweeps.ENOUGH, trials=TRIALS),
+            settings.repeats(seeds),
+            find,
         )
         for kind, (sizes, depths, seeds, find) in searched.items()
-    ]  # fmt: skip
+    ]
+
+
+def _known(rows: RowsByLabel, kind: str) -> dict[int, float]:
+    """The mean over seeds by N, where every seed reached the criterion."""
+    answers = smallest(rows.get(kind, ()))
+    return {N: spread(fewest(one))[0] for N, one in answers.items() if not one.censored}
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
     """a + b sqrt(N) up to 1400, as the paper has it, and a line through all N.
 
-    The name says the range of N that was fitted, which may end earlier.
+    The name gives the range of N that was fitted, which may end earlier.
     """
+
+    def name(kind: str, sizes: Iterable[int]) -> str:
+        return f"{kind}, N = {min(sizes)} to {max(sizes)}"
+
     found = []
     for kind in ("trained", "frozen"):
-        known = _known(rows, kind)
-        if len(set(known.values())) < 2:
+        blocks = _known(rows, kind)
+        if len(set(blocks.values())) < 2:
             continue  # nothing grows
-        some = {N: y for N, y in known.items() if N <= ROOT}
+        some = {N: y for N, y in blocks.items() if N <= ROOT}
         if len(some) > 2:
             columns = {"1": np.ones(len(some)), "sqrt(N)": np.sqrt(list(some))}
-            name = f"{kind}, {_range(some)}, sqrt(N)"
-            found.append(least_squares(name, columns, list(some.values())))
-        if len(known) > 2:
-            name = f"{kind}, {_range(known)}"
-            found.append(polynomial(name, list(known), list(known.values()), 1, "N"))
+            found.append(
+                least_squares(f"{name(kind, some)}, sqrt(N)", columns, list(some.values()))
+            )
+        if len(blocks) > 2:
+            found.append(
+                polynomial(name(kind, blocks), list(blocks), list(blocks.values()), 1, "N")
+            )
     return found
-
-
-def _range(known: Iterable[int]) -> str:
-    sizes = sorted(known)
-    return f"N = {sizes[0]} to {sizes[-1]}"
-
-
-def _known(rows: RowsByLabel, kind: str) -> dict[int, float]:
-    """The mean over seeds, where each seed reached the criterion."""
-    answers = smallest(rows.get(kind, ()))
-    return {N: spread(one.seeds)[0] for N, one in answers.items() if not one.missed}
 
 
 def draw(rows: RowsByLabel, picture: "Picture") -> None:
     """A panel for trained embeddings, and one for frozen ones if there are rows of them."""
     panels = [kinds for kinds in PANELS if any(rows.get(kind) for kind in kinds)] or [PANELS[0]]
     for axes, kinds in zip(picture.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        _panel(axes, rows, kinds)
+        for kind in kinds:
+            draw_points(axes, smallest(rows.get(kind, ())), *LOOKS[kind])
+        for fit in fits(rows):
+            if fit.name.split(", ")[0] in kinds:
+                _draw_law(axes, rows, fit)
+        answers = {N: one for kind in kinds for N, one in smallest(rows.get(kind, ())).items()}
+        top = max([2, *(max(fewest(one) or tried(one)) for one in answers.values())])
+        if answers:
+            places = sorted(answers)
+            needed = [needed_blocks(answers[N].rows[0]) for N in places]
+            above = top > CLOSE
+            plotting.bound(axes, places, needed, "Theorem 4.2: some labels need", above=above)
+        plotting.finish(axes, f"embeddings {kinds[0]}", "sequences N", "#blocks")
+        axes.set_ylim(0, 1.35 * top)
+        axes.locator_params(axis="y", integer=True)
+        if answers:
+            plotting.legend(axes, loc="upper left")
 
 
-def _panel(axes: "Axes", rows: RowsByLabel, kinds: tuple[str, ...]) -> None:
-    for kind in kinds:
-        points(axes, smallest(rows.get(kind, ())), *LOOKS[kind])
-    for fit in fits(rows):
-        if fit.name.split(", ")[0] in kinds:
-            _law(axes, rows, fit)
-    answers = {N: one for kind in kinds for N, one in smallest(rows.get(kind, ())).items()}
-    top = max([2, *(max(one.seeds, default=one.tried) for one in answers.values())])
-    if answers:
-        places = sorted(answers)
-        needed = [needed_blocks(answers[N].row) for N in places]
-        marks.bound(axes, places, needed, "Theorem 4.2: some labels need", above=top > CLOSE)
-    marks.dress(axes, f"embeddings {kinds[0]}", "sequences N", "#blocks")
-    axes.set_ylim(0, 1.35 * top)
-    axes.locator_params(axis="y", integer=True)
-    if answers:
-        marks.legend(axes, loc="upper left")
-
-
-def _law(axes: "Axes", rows: RowsByLabel, fit: Fit) -> None:
+def _draw_law(axes: "Axes", rows: RowsByLabel, fit: Fit) -> None:
+    """A fitted law over the N that it was fitted to."""
     kind, where, _ = fit.name.split(", ")
-    known = _known(rows, kind)
     root = fit.name.endswith("sqrt(N)")
-    fitted = [N for N in known if N <= ROOT or not root]
+    fitted = [N for N in _known(rows, kind) if N <= ROOT or not root]
     xs = np.linspace(min(fitted), max(fitted), 101)
     ys = fit.at(np.ones_like(xs), np.sqrt(xs)) if root else curve(fit, xs)
     law = "$\\sqrt{N}$" if root else "linear"
-    marks.fitted(axes, xs, ys, f"{law}, {where}: residual {fit.residual:.2g}", LOOKS[kind][1])
+    plotting.fitted(axes, xs, ys, f"{law}, {where}: residual {fit.residual:.2g}", LOOKS[kind][1])
     axes.lines[-1].set_linestyle("-." if root else ":")
 
 
@@ -135,60 +137,64 @@ def needed_blocks(row: Row) -> int:
 
 
 def learnt(row: Row, layers: int) -> int:
-    """The parameters of a network of so many blocks, without an embedding that is frozen."""
+    """The parameters of a network with this many blocks, except an embedding that is frozen."""
     words, m = row["vocabulary"], 2
     frozen = words * m if row["trial"]["protocol"]["frozen"] else 0
-    return kajitsuka2025(words, parts.LENGTH, layers, m, row["outputs"]).parameters - frozen
+    return kajitsuka2025(words, sweeps.LENGTH, layers, m, row["outputs"]).parameters - frozen
 
 
 def caption(rows: RowsByLabel) -> str:
     every = [row for part in rows.values() for row in part]
     if not every:
-        return parts.DIFFERENCES
-    return " ".join(x for x in (
-        parts.costs(every),
-        f"A point is the mean over seeds of the fewest blocks tried whose loss comes "
-        f"within {parts.THRESHOLD:g} of the least possible one; bars go from the least to the "
-        "largest. Triangles: some seed did not reach it in the steps of the protocol, up to the "
-        "most blocks tried; such N are left out of the fits.",
-        _missed(rows),
-        *(deeper(rows.get(kind, ()), kind) for kind in LOOKS),
-        "Theorem 4.2 is about the worst labels of as many contexts; these may take fewer blocks.",
-        parts.conflicts(every),
-        "The paper's threshold is on the loss itself. It reports #blocks growing as sqrt(N) for "
-        "N = 600 to 1400 and faster beyond; its points exist as a picture only and are not drawn.",
-        _sizes(rows),
-        parts.DIFFERENCES,
-    ) if x)  # fmt: skip
-
-
-def _missed(rows: RowsByLabel) -> str:
-    said = [
-        f"{kind} N = {N} (tried: {depths(one.depths)})"
+        return sweeps.DIFFERENCES
+    missed = [
+        f"{kind} N = {N} (tried: {listed(one)})"
         for kind in LOOKS
         for N, one in smallest(rows.get(kind, ())).items()
-        if one.missed
+        if one.censored
     ]
-    return f"Not reached by every seed: {', '.join(said)}." if said else ""
+    return paragraph(
+        sweeps.costs(every),
+        "A point is the mean over seeds of the fewest blocks tried whose loss comes within "
+        f"{sweeps.THRESHOLD:g} of the least possible one; bars go from the minimum to the "
+        "maximum. Triangles: some seed did not reach it in the steps of the protocol, up to the "
+        "most blocks tried; such N are left out of the fits.",
+        f"Not reached by every seed: {', '.join(missed)}." if missed else "",
+        *(deeper(rows.get(kind, ()), kind) for kind in LOOKS),
+        "Theorem 4.2 is about the worst labels of as many contexts; these may need fewer blocks.",
+        sweeps.conflicts(every),
+        "The paper's threshold is on the loss itself. It reports #blocks growing as sqrt(N) for "
+        "N = 600 to 1400 and faster beyond; its points are published only as a picture and not "
+        "drawn.",
+        _constructed(rows),
+        sweeps.DIFFERENCES,
+    )
 
 
-def _sizes(rows: RowsByLabel) -> str:
-    """What the paper's own construction takes, from the smallest to the largest N."""
-    found = [one.row for one in smallest(rows.get("trained", ())).values()]
+def _constructed(rows: RowsByLabel) -> str:
+    """The size of the paper's own construction, from the smallest to the largest N."""
+    found = [one.rows[0] for one in smallest(rows.get("trained", ())).values()]
     if not found:
         return ""
     low, high = (
-        embedding_size(row["contexts"], parts.LENGTH, row["vocabulary"], row["outputs"]).parameters
+        embedding_size(row["contexts"], sweeps.LENGTH, row["vocabulary"], row["outputs"]).parameters
         for row in (found[0], found[-1])
     )
     return (
-        f"Theorem E.1's construction has {low:,} to {high:,} nonzero parameters beside the "
-        f"embedding; a block here, one before and one after attention, has {BLOCK}."
+        f"Theorem E.1's construction has {low:,} to {high:,} nonzero parameters apart from "
+        f"the embedding; a block here, one before and one after attention, has {BLOCK}."
     )
 
 
-TITLE = "Fewest blocks that memorise N sequences of MultiNLI (n = 8)"
 KAJITSUKA_3 = Figure(
-    "kajitsuka-3", TITLE, "kajitsuka2025, Figure 3", "mnli", trains, draw, caption, fits,
-    (9.0, 4.8), tuple(SEARCHED),
-)  # fmt: skip
+    name="kajitsuka-3",
+    title="Fewest blocks that memorise N sequences of MultiNLI (n = 8)",
+    paper="kajitsuka2025, Figure 3",
+    data="mnli",
+    parts=parts,
+    draw=draw,
+    caption=caption,
+    fits=fits,
+    size=(9.0, 4.8),
+    labels=tuple(SEARCHED),
+)

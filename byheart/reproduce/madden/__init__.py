@@ -1,17 +1,25 @@
-"""Figure 1 of madden2024: how many parameters memorise how many contexts of TinyStories."""
+"""Figure 1 of madden2024: how many parameters memorise how many contexts of TinyStories.
+
+sweeps    what is trained
+cells     the cells of the heat map, the smallest models, and the lines through them
+drawing   the picture
+captions  its caption, and the result in sentences
+"""
 
 from ..figure import Figure
+from .captions import caption, finding
+from .cells import fits
 from .drawing import draw
-from .laws import fits
-from .parts import LABELS, parts
-from .telling import caption
+from .sweeps import LABELS, parts
+
+__all__ = ["MADDEN_1", "finding"]
 
 MADDEN_1 = Figure(
     name="madden-1",
     title="Gap to the entropy, and the smallest model that memorises TinyStories",
     paper="madden2024, Figure 1",
     data="tinystories",
-    sweeps=parts,
+    parts=parts,
     draw=draw,
     caption=caption,
     fits=fits,

@@ -1,35 +1,36 @@
-"""What the rows of Figure 1 say: cells of the heat map, and the smallest model that memorises."""
+"""Cells of the heat map of Figure 1, the smallest models that memorise, and lines through them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...lab.sweeps import results
+from ...lab.sweeps.results import Smallest
 from ...lab.sweeps.sweep import SEQUENCES
 from ...lab.trial import Row
-from ..figure import RowsByLabel, gap, smallest_by_seed
-from ..published import read
-from .parts import FAST, PAPERS, PREDICTED
+from ..figure import RowsByLabel, gap
+from ..fits import Fit, polynomial
+from ..published import column, read
+from .sweeps import FAST, PAPERS, PREDICTED
 
 Place = tuple[int, int]  # stories and neurons
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The seeds of one number of stories and one of neurons."""
+    """The rows of one number of stories and one number of neurons, one row per seed."""
 
-    stories: int
-    neurons: int
     rows: tuple[Row, ...]
 
     @property
-    def gap(self) -> float | None:
-        """The least over seeds, in nats; None if all trainings blew up."""
-        return min(self.gaps, default=None)
+    def gaps(self) -> list[float]:
+        """In nats, of all seeds that did not diverge."""
+        return [each for each in map(gap, self.rows) if each is not None]
 
     @property
-    def gaps(self) -> list[float]:
-        """Those of all seeds that did not blow up."""
-        return [each for each in map(gap, self.rows) if each is not None]
+    def gap(self) -> float | None:
+        """The smallest over seeds; None if all trainings diverged."""
+        return min(self.gaps, default=None)
 
     @property
     def reached(self) -> bool:
@@ -40,34 +41,6 @@ class Cell:
     def seconds(self) -> float:
         """CPU time of all seeds."""
         return sum(row["seconds"] for row in self.rows)
-
-
-@dataclass(frozen=True)
-class Smallest:
-    """The fewest neurons that memorise a number of stories, for each seed that found some.
-
-    A size that any seed reached counts as reached: the smallest of these is `best`.
-
-    tried      the largest model that was trained
-    rows       of the smallest models that reached the criterion, one for each such seed
-    censored   seeds of which none did
-    """
-
-    contexts: int
-    vocabulary: int
-    tried: Row
-    rows: tuple[Row, ...]
-    censored: int
-
-    @property
-    def best(self) -> Row | None:
-        """The smallest model that a seed memorises with; None if no seed does."""
-        return min(self.rows, key=lambda row: row["parameters"], default=None)
-
-    @property
-    def neurons(self) -> int | None:
-        """Those of the best."""
-        return None if self.best is None else place(self.best)[1]
 
 
 def place(row: Row) -> Place:
@@ -81,7 +54,7 @@ def cells(rows: Iterable[Row]) -> dict[Place, Cell]:
     found: dict[Place, list[Row]] = defaultdict(list)
     for row in rows:
         found[place(row)].append(row)
-    return {at: Cell(*at, tuple(found[at])) for at in sorted(found)}
+    return {at: Cell(tuple(found[at])) for at in sorted(found)}
 
 
 def fast(rows: RowsByLabel) -> dict[Place, Cell]:
@@ -91,16 +64,16 @@ def fast(rows: RowsByLabel) -> dict[Place, Cell]:
 
 def repeated(rows: RowsByLabel) -> dict[Place, Cell]:
     """The cells of our protocol for the comparison: with more seeds where those were trained."""
-    return {**fast(rows), **_beside(rows, FAST)}
+    return {**fast(rows), **_beside_the_grid(rows, FAST)}
 
 
 def paper(rows: RowsByLabel) -> dict[Place, Cell]:
     """The cells that the authors' protocol was run on."""
-    return _beside(rows, PAPERS)
+    return _beside_the_grid(rows, PAPERS)
 
 
-def _beside(rows: RowsByLabel, protocol: str) -> dict[Place, Cell]:
-    """The cells of the parts that a protocol has beside the grid."""
+def _beside_the_grid(rows: RowsByLabel, protocol: str) -> dict[Place, Cell]:
+    """The cells of a protocol's parts, except the grid."""
     return cells(
         row for label, part in rows.items() if label.startswith(f"{protocol}-") for row in part
     )
@@ -114,24 +87,33 @@ def published() -> dict[Place, float]:
     }
 
 
-def smallest(rows: Sequence[Row]) -> dict[int, Smallest]:
-    """The smallest model that memorises, by the number of stories."""
-    by_stories: dict[int, list[Row]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: row["parameters"]):
-        by_stories[place(row)[0]].append(row)
-    return {stories: _smallest(by_stories[stories]) for stories in sorted(by_stories)}
+def smallest(rows: RowsByLabel) -> dict[int, Smallest]:
+    """The smallest model of our protocol that memorises, by the number of stories."""
+    return results.smallest(rows.get(FAST, ()), lambda row: place(row)[0])
 
 
-def _smallest(rows: list[Row]) -> Smallest:
-    """Of rows by increasing size."""
-    seeds = {row["trial"]["seed"] for row in rows}
-    first = smallest_by_seed(rows)
-    return Smallest(
-        rows[0]["contexts"], rows[0]["vocabulary"], rows[-1], tuple(first.values()),
-        len(seeds) - len(first),
-    )  # fmt: skip
+def steps(rows: RowsByLabel) -> int:
+    """The most steps that our protocol gave a trial, over all its attempts."""
+    given = (sum(each["planned"] for each in row["attempts"]) for row in rows.get(FAST, ()))
+    return max(given, default=0)
 
 
-def steps(rows: Iterable[Row]) -> int:
-    """The most steps that a trial was given, over all its attempts."""
-    return max((sum(each["planned"] for each in row["attempts"]) for row in rows), default=0)
+def fits(rows: RowsByLabel) -> list[Fit]:
+    """Lines through parameters and neurons of the smallest models, ours and the authors'.
+
+    Over contexts, where there are at least two different numbers of them.
+    """
+    table = read("madden-smallest")
+    best = [row for each in smallest(rows).values() if (row := each.best)]
+    ours = {
+        "contexts": [row["contexts"] for row in best],
+        "parameters": [row["parameters"] for row in best],
+        "neurons": [place(row)[1] for row in best],
+    }
+    theirs = {name: column(table, name) for name in ours}
+    return [
+        polynomial(f"{quantity}, {whose}", numbers["contexts"], numbers[quantity], 1)
+        for quantity in ("parameters", "neurons")
+        for whose, numbers in (("ours", ours), ("published", theirs))
+        if len(set(numbers["contexts"])) > 1
+    ]

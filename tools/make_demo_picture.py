@@ -10,7 +10,7 @@ from rich.text import Text
 
 from byheart.cli.demo import show
 
-PICTURE = Path(__file__).with_name("demo.svg")
+PICTURE = Path(__file__).parents[1] / "docs" / "demo.svg"
 FIRST, LAST = 12, 5  # lines of the recitation that are kept
 
 

@@ -1,4 +1,4 @@
-"""What the figures of kajitsuka2025 train, on which data.
+"""The sweeps behind the figures of kajitsuka2025, their data, and sentences of their captions.
 
 The paper reads the output at token 0 and the architecture here at the last token, so sequences are
 reversed: the token that is read is the paper's, and uniform attention knows no order.
@@ -18,21 +18,21 @@ from .. import data
 from ..figure import Part
 
 ARCHITECTURE = "kajitsuka2025"
-LENGTH = 8  # words of a sequence
+LENGTH = 8  # words per sequence
 THRESHOLD = 0.01  # the paper's epsilon, above the least loss that the labels allow
-ENOUGH = 0.9 * THRESHOLD  # where a search may stop: a smaller loss would change no answer
+ENOUGH = 0.9 * THRESHOLD  # a search may stop here: a smaller loss would change no answer
 EMBEDDING = "embedding.weight"
-KINDS = ("trained", "frozen", "paper")  # parts: embeddings learnt, kept, and the authors' protocol
+KINDS = ("trained", "frozen", "paper")  # embeddings learnt, frozen, and the authors' protocol
 
 
 def multinli(source: data.Source, sequences: int) -> Dataset:
-    """The first pairs of premise and hypothesis, one after the other, cut after 8 words."""
+    """The first pairs, premise and hypothesis joined, truncated to 8 words."""
     pairs = data.pairs(source)[:sequences]
     return cut((f"{premise} {hypothesis}", label) for label, premise, hypothesis in pairs)
 
 
 def imdb(source: data.Source, sequences: int) -> Dataset:
-    """The first reviews, cut after 8 words."""
+    """The first reviews, truncated to 8 words."""
     return cut((text, label) for label, text in data.reviews(source)[:sequences])
 
 
@@ -42,25 +42,37 @@ def cut(texts: Iterable[tuple[str, str]]) -> Dataset:
 
 
 def part(
-    label: str, dataset: Dataset, axes: tuple[Axis, ...], how: Protocol, seeds: int = 1,
-    find: bool = False, dimension: int = 2, **options: str,
-) -> Part:  # fmt: skip
-    """A sweep over blocks: so many layers before attention, and as many after it."""
+    label: str,
+    dataset: Dataset,
+    axes: tuple[Axis, ...],
+    how: Protocol,
+    seeds: int = 1,
+    find: bool = False,
+    dimension: int = 2,
+    **options: str,
+) -> Part:
+    """A sweep over blocks: `layers` of them before attention, and as many after it."""
     sweep = Sweep(
-        ARCHITECTURE, {"dimension": dimension}, axes, {"sha256": dataset.sha256(), **options}, how,
-        Criterion("loss", THRESHOLD), seeds, find,
-    )  # fmt: skip
+        architecture=ARCHITECTURE,
+        sizes={"dimension": dimension},
+        axes=axes,
+        data={"sha256": dataset.sha256(), **options},
+        protocol=how,
+        criterion=Criterion("loss", THRESHOLD),
+        seeds=seeds,
+        find=find,
+    )
     return Part(label, sweep, dataset)
 
 
-def how(
+def protocol_of(
     kind: str, curve: int = 0, stop: float | None = None, trials: int = 0, steps: int | None = None
 ) -> Protocol:
     """The protocol of a kind of part.
 
     stop    where a training ends: close enough to the least loss
     trials  of the search for hyper-parameters in the authors' protocol
-    steps   of a single attempt, in the place of all
+    steps   of a single attempt, which replaces the protocol's attempts
     """
     found = protocol(ARCHITECTURE, "paper" if kind == "paper" else "fast")
     if steps is not None:
@@ -71,23 +83,15 @@ def how(
     return replace(found, curve=curve, stop=stop or found.stop, frozen=frozen)
 
 
-def blocks(row: Row) -> int:
-    return row["trial"]["sizes"]["layers"]
-
-
-def count(blocks: int) -> str:
-    return f"{blocks} block{'' if blocks == 1 else 's'}"
-
-
 def conflicts(rows: Sequence[Row]) -> str:
-    """How contradictory the labels of the largest dataset are, as a sentence."""
+    """How contradictory the labels of the largest dataset are, in sentences."""
     row = max(rows, key=lambda row: row["predictions"])
     count, best = row["predictions"], row["best_accuracy"]
     least = row["entropy"] / count
     return (
-        f"The network sees words without order, and which is first: {count:,} sequences are "
+        f"The network sees which word is first, but no other order: {count:,} sequences are "
         f"{row['contexts']:,} contexts, and {round(count * (1 - best))} have another label than "
-        f"most of their context. So no function of the context has more than accuracy "
+        f"the majority of their context. So no function of the context has an accuracy above "
         f"{best:.3f}, or a mean loss below {least:.4f}."
     )
 
@@ -98,10 +102,10 @@ def costs(rows: Sequence[Row]) -> str:
 
 
 DIFFERENCES = (
-    "Differs from the paper: words are tokens, as its tokenizer is not said; another sample of the "
-    "data; the head size is 2. Whether its embeddings are trained is not said: `trained` learns "
-    "them, `frozen` keeps them at their random start. The protocol fast restarts with more steps "
-    "and lets the rate fall; `paper` is AdamW for 1,000 steps with rate and warm-up by Optuna, and "
-    "ends at the first of Optuna's trials that reaches the criterion, where the authors take the "
-    "best of two (Figures 1 and 2) or of ten (Figure 3)."
+    "Differs from the paper: words are tokens, because its tokenizer is not named; another sample "
+    "of the data; the head size is 2. The paper does not say whether embeddings are trained: "
+    "`trained` learns them, `frozen` keeps their random initial values. The protocol fast "
+    "restarts with more steps and decays the rate; `paper` is AdamW for 1,000 steps with rate and "
+    "warm-up by Optuna, and ends at the first of Optuna's trials that reaches the criterion, "
+    "where the authors take the best of two (Figures 1 and 2) or of ten (Figure 3)."
 )

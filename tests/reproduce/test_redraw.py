@@ -11,7 +11,6 @@ import pytest
 
 from byheart.cli import main
 from byheart.cli.reproduce import formula
-from byheart.commands.reproduce import reproduce
 from byheart.commands.training import Workers
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
@@ -23,12 +22,13 @@ from byheart.reproduce import FIGURES
 from byheart.reproduce.data import FILES, TITLES
 from byheart.reproduce.figure import Figure, Part, Settings, censored, trainings
 from byheart.reproduce.fits import polynomial
+from byheart.reproduce.redraw import reproduce as run
 
 pytest.importorskip("matplotlib")
 HERE = Path(__file__).parent
-specification = importlib.util.spec_from_file_location("made", HERE / "rows_of_madden.py")
-made = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(made)
+specification = importlib.util.spec_from_file_location("samples", HERE / "rows_of_madden.py")
+samples = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(samples)
 TESTS = str(HERE.parent)
 sys.path.insert(0, TESTS)
 from stand_in import StandIn  # noqa: E402
@@ -37,6 +37,11 @@ sys.path.remove(TESTS)
 RESULTS = HERE.parents[1] / "results"
 KEYS = ["name", "title", "paper", "trials", "censored", "fits", "caption", "files"]
 DATASET = from_rows([(["a"], "b"), (["a", "b"], "c"), (["b"], "a"), (["b"], "c")])
+
+
+def reproduce(names, **options):
+    """The answer, as the command line gives it."""
+    return run(names, **options).json()
 
 
 def store(folder, rows):
@@ -48,13 +53,13 @@ def store(folder, rows):
 def results(tmp_path):
     """Made-up rows of one figure."""
     folder = tmp_path / "results"
-    store(folder / "madden-1" / "fast", [made.row(100, 8, 90.0), made.row(100, 16, 0.5)])
+    store(folder / "madden-1" / "fast", [samples.row(100, 8, 90.0), samples.row(100, 16, 0.5)])
     return folder
 
 
 def plain(key=None, reached=True, **own):
     """A row with every field, of which the tiny figure reads none."""
-    row = {**made.row(100, 8, 0.5), "reached": reached, **own}
+    row = {**samples.row(100, 8, 0.5), "reached": reached, **own}
     return row if key is None else {**row, "key": key}
 
 
@@ -87,7 +92,7 @@ def ran(monkeypatch):
             done.append((trial.sizes["neurons"], trial.seed, len(problem)))
             return plain(trial.key, trial.seed == 0, trial=trial.json())
 
-    monkeypatch.setattr("byheart.reproduce.FIGURES", (*FIGURES, TINY))
+    monkeypatch.setattr("byheart.reproduce.redraw.FIGURES", (*FIGURES, TINY))
     monkeypatch.setattr("byheart.commands.training.check_packages", lambda *_: None)
     monkeypatch.setattr(Workers, "start", lambda self, folder: Here())
     return done
@@ -136,7 +141,7 @@ def test_a_folder_that_is_no_part_is_not_drawn(tmp_path):
     """Rows of madden-1 beside those of a figure: it is drawn and told as if they were not there."""
     figure = next(one for one in FIGURES if one.name == "dana-3")
     for stray in ("old", f"{figure.labels[0]}-old"):
-        store(tmp_path / "dana-3" / stray, [made.row(100, 8, 90.0)])
+        store(tmp_path / "dana-3" / stray, [samples.row(100, 8, 90.0)])
     with pytest.raises(ByheartError, match="holds no rows of dana-3"):
         reproduce(["dana-3"], rows=tmp_path)
     shutil.copytree(RESULTS / "dana-3", tmp_path / "dana-3", dirs_exist_ok=True)
@@ -163,9 +168,9 @@ def test_the_labels_of_figures_are_those_of_their_parts(tmp_path, monkeypatch):
     (tmp_path / "imdb.tsv").write_text("label\ttext\n" + f"1\t{words}\n0\t{words}\n" * 1500)
     monkeypatch.setattr("byheart.reproduce.kajitsuka.length.vectors", lambda *_: DATASET)
     for figure in FIGURES:
-        parts = figure.sweeps(Settings(data=tmp_path))
+        parts = figure.parts(Settings(data=tmp_path))
         assert figure.labels == tuple(part.label for part in parts)
-        quick = figure.sweeps(Settings(quick=True, data=tmp_path))
+        quick = figure.parts(Settings(quick=True, data=tmp_path))
         assert {part.label for part in quick} <= set(figure.labels)
         assert figure.data is None or figure.data in FILES
 
@@ -173,8 +178,8 @@ def test_the_labels_of_figures_are_those_of_their_parts(tmp_path, monkeypatch):
 def test_a_figure_names_the_data_that_it_needs():
     for figure in FIGURES:
         if figure.data is not None:
-            with pytest.raises(ByheartError, match=f"needs {TITLES[figure.data]}: give --data"):
-                figure.sweeps(Settings())
+            with pytest.raises(ByheartError, match=f"needs {TITLES[figure.data]}: pass data=..."):
+                figure.parts(Settings())
 
 
 @pytest.mark.parametrize(
@@ -246,7 +251,7 @@ def test_rows_of_another_protocol_are_refused(ran, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_figure_is_really_trained(tmp_path, monkeypatch):
     pytest.importorskip("torch")
-    monkeypatch.setattr("byheart.reproduce.FIGURES", (TINY,))
+    monkeypatch.setattr("byheart.reproduce.redraw.FIGURES", (TINY,))
     reproduce(["tiny-1"], rows=tmp_path, train=True, workers=Workers(jobs=2))
     rows = read(tmp_path / "tiny-1" / "fast")
     assert len(rows) == 4 and all(row["contexts"] == 3 for row in rows)
@@ -263,13 +268,16 @@ def test_a_figure_is_really_trained(tmp_path, monkeypatch):
         (["madden-2"], "there is no figure 'madden-2'; there are: madden-1,"),
         (["madden-1", "--rows", "nowhere"], "nowhere holds no rows of madden-1"),
         (["--all", "--rows", "nowhere"], "nowhere holds no rows of madden-1"),
-        (["madden-1", "--data", "x.txt"], "--data is for training: give --train or --quick"),
-        (["madden-1", "--jobs", "2"], "--jobs is for training"),
-        (["madden-1", "--seeds", "2"], "--seeds is for training"),
-        (["madden-1", "--train", "--seeds", "0"], "--seeds is 1 to 1,000, not 0"),
+        (["madden-1", "--data", "x.txt"], "data is only for training: add --train or --quick"),
+        (["madden-1", "--jobs", "2"], "jobs is only for training"),
+        (["madden-1", "--seeds", "2"], "seeds is only for training"),
+        (["madden-1", "--train", "--seeds", "0"], "seeds must be 1 to 1,000, not 0"),
         (["madden-1", "--train", "--jobs", "0"], "--jobs is 1 or more, not 0"),
-        (["madden-1", "--train"], "needs TinyStories: give --data FILE"),
-        (["madden-1", "--quick", "--data", "none.txt"], "none.txt is no file; give TinyStories"),
+        (["madden-1", "--train"], "needs TinyStories: pass --data with its file"),
+        (
+            ["madden-1", "--quick", "--data", "none.txt"],
+            "none.txt is not a file; pass --data with that of TinyStories",
+        ),
     ],
 )
 def test_refused_in_one_sentence(arguments, reason, tmp_path, monkeypatch, capsys):
@@ -302,7 +310,10 @@ def test_rows_of_something_else_are_refused(tmp_path, capsys):
     ],
 )
 def test_a_damaged_row_is_named(results, capsys, change, words):
-    store(results / "madden-1" / "more", [made.row(200, 8, 9.0), made.row(200, 16, 0.5) | change])
+    store(
+        results / "madden-1" / "more",
+        [samples.row(200, 8, 9.0), samples.row(200, 16, 0.5) | change],
+    )
     assert main(["reproduce", "madden-1", "--rows", str(results)]) == 2
     said = capsys.readouterr().err
     assert f"more/rows.jsonl: line 2 has {words}" in said and said.count("\n") == 1
