@@ -1,58 +1,58 @@
-"""Presets: known architectures, tensor by tensor, with exact parameter counts.
+"""Known architectures, tensor by tensor, with exact parameter counts.
 
-A preset is a description, not a network: the names and shapes of the tensors that are learnt, in
-the layout of PyTorch ([outputs, inputs]), so that a count can be compared with any checkpoint.
+An Architecture is a description, not a network: the names and shapes of its learnt tensors, in the
+layout of PyTorch ([outputs, inputs]), so that a count can be compared with any checkpoint.
 """
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 
 from ..errors import ByheartError
-from .architecture import Preset
+from .description import Architecture
 from .papers import dana2024, dana2024_mlp, decoder, kajitsuka2025, madden2024
 from .public import GPT2, PYTHIA, gpt2, pythia
 
 __all__ = [
     "NAMES",
-    "PRESETS",
-    "Preset",
+    "ARCHITECTURES",
+    "Architecture",
     "dana2024",
     "dana2024_mlp",
     "decoder",
     "gpt2",
     "kajitsuka2025",
     "madden2024",
-    "preset",
+    "architecture",
     "pythia",
 ]
 
-PRESETS: dict[str, Callable[..., Preset]] = {
+ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "dana2024": dana2024,
     "dana2024-mlp": dana2024_mlp,
     "madden2024": madden2024,
     "kajitsuka2025": kajitsuka2025,
     "decoder": decoder,
 }
-NAMES = (*PRESETS, *GPT2, *PYTHIA)
+NAMES = (*ARCHITECTURES, *GPT2, *PYTHIA)
 LAYERS = 100_000  # at most
 SIZES = {"width": "neurons"}  # the paper's word where it is another one
 
 
-def preset(name: str, sizes: Mapping[str, int | str]) -> Preset:
-    """The preset of this name with these sizes; ByheartError if it does not take or lacks one."""
+def architecture(name: str, sizes: Mapping[str, int | str]) -> Architecture:
+    """The architecture of this name and these sizes; ByheartError if one is missing or unknown."""
     if name in GPT2 or name in PYTHIA:
         _refuse(name, sizes)
         return gpt2(name) if name in GPT2 else pythia(name)
-    if name not in PRESETS:
+    if name not in ARCHITECTURES:
         raise ByheartError(f"there is no architecture {name!r}; there are: {', '.join(NAMES)}.")
-    takes = inspect.signature(PRESETS[name]).parameters
+    takes = inspect.signature(ARCHITECTURES[name]).parameters
     given = {_word(size, takes): value for size, value in sizes.items()}
     _refuse(name, {size: value for size, value in given.items() if size not in takes})
     lacks = [x.name for x in takes.values() if x.default is x.empty and x.name not in given]
     if lacks:
         raise ByheartError(f"{name} needs {_options(lacks)} as well.")
     _check_layers(name, given)
-    return PRESETS[name](**given)
+    return ARCHITECTURES[name](**given)
 
 
 def _check_layers(name: str, given: Mapping[str, object]) -> None:

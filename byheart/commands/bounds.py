@@ -67,13 +67,13 @@ def _shared(
     dataset: str | Path | None, architecture: str | None, sizes: Mapping, loading: Mapping
 ) -> tuple[dict, dict]:
     """Sizes that are given, and loading options. A length is both, where both mean something."""
-    from ..architectures import PRESETS
+    from ..architectures import ARCHITECTURES
     from ..data.load import applicable
 
     given = {name: size for name, size in sizes.items() if size is not None}
     options, length = dict(loading), loading.get("length")
     cut = dataset is not None and "length" in applicable(dataset, options)
-    if length is not None and (architecture in PRESETS or (architecture is None and given)):
+    if length is not None and (architecture in ARCHITECTURES or (architecture is None and given)):
         given["length"] = length
         options["length"] = length if cut else None
     elif length is not None and dataset is None and architecture is None:

@@ -104,8 +104,8 @@ def model_facts(
     parameters: int | None = None,
     bits: int | None = None,
 ) -> "Model | None":
-    """The facts of a preset, or of a decoder of these sizes; None if nothing is said of one."""
-    from ..architectures import preset
+    """The facts of an architecture, or of a decoder of these sizes; None if neither is given."""
+    from .. import architectures
     from ..theory import Model
 
     _check({**sizes, "parameters": parameters, "bits": bits})
@@ -114,16 +114,16 @@ def model_facts(
     if architecture is None and not sizes:
         return None
     name = architecture or "decoder"
-    found = preset(name, {**_lent(name, data), **sizes})
+    found = architectures.architecture(name, {**_lent(name, data), **sizes})
     count = found.parameters if parameters is None else parameters
     return Model(parameters=count, bits=bits or BITS, **found.sizes)  # type: ignore[arg-type]
 
 
 def _lent(name: str, data: "Data | None") -> dict[str, int]:
     """Vocabulary and length of the data, for a model of which they are not said."""
-    from ..architectures import PRESETS
+    from ..architectures import ARCHITECTURES
 
-    if data is None or name not in PRESETS:
+    if data is None or name not in ARCHITECTURES:
         return {}
     lent = {"vocabulary": data.union, "length": data.length}
     return {size: value for size, value in lent.items() if value is not None}

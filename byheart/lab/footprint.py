@@ -2,7 +2,7 @@
 
 import math
 
-from ..architectures import Preset
+from ..architectures import Architecture
 from .problem import Problem, size_of
 from .protocol import Protocol
 from .trial import Trial
@@ -17,21 +17,21 @@ def bytes_of(trial: Trial, problem: Problem) -> int:
     Of a parameter: its weight, gradient and two moments, three numbers for a step; SOAP turns them
     and keeps more (19 were seen).
     """
-    preset = trial.preset(problem)
+    architecture = trial.architecture_for(problem)
     turned = [x.turned for x in trial.protocol.attempts if x.optimiser == "soap"]
     return (
         PROCESS
         + size_of(problem)
-        + SINGLE * (20 if turned else 7) * preset.parameters
-        + (SINGLE * _preconditioners(preset, max(turned)) if turned else 0)
-        + len(problem) * _each(preset, problem)
+        + SINGLE * (20 if turned else 7) * architecture.parameters
+        + (SINGLE * _preconditioners(architecture, max(turned)) if turned else 0)
+        + len(problem) * _each(architecture, problem)
         + _drawn(trial.protocol, problem)
     )
 
 
-def _preconditioners(preset: Preset, longest: int) -> int:
+def _preconditioners(architecture: Architecture, longest: int) -> int:
     """Numbers of SOAP: a matrix and its basis for each side, and four to turn the largest."""
-    shapes = [shape for shape in preset.tensors.values() if len(shape) > 1]
+    shapes = [shape for shape in architecture.tensors.values() if len(shape) > 1]
     sides = [side for shape in shapes for side in shape if side <= longest]
     return 2 * sum(side * side for side in sides) + 4 * max(sides, default=0) ** 2
 
@@ -44,9 +44,9 @@ def _drawn(protocol: Protocol, problem: Problem) -> int:
     return rows * DOUBLE * (3 * problem.length + 12)
 
 
-def _each(preset: Preset, problem: Problem) -> int:
+def _each(architecture: Architecture, problem: Problem) -> int:
     """Bytes of one context: activations with their gradients, and the loss in doubles."""
-    sizes = {name: size for name, size in preset.sizes.items() if isinstance(size, int)}
+    sizes = {name: size for name, size in architecture.sizes.items() if isinstance(size, int)}
     lanes = sizes["heads"] * sizes["head_dimension"]
     inputs = math.prod(problem.tokens.shape[1:])  # numbers that are read
     numbers = (

@@ -64,7 +64,7 @@ def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[R
 def _load(trial: Trial, problem: Problem) -> None:
     """Take a step that does not count: loading and compiling are no part of a training's time."""
     attempt = trial.protocol.attempts[0]
-    model = learner(trial.preset(problem), problem, 0, attempt.shrink)
+    model = learner(trial.architecture_for(problem), problem, 0, attempt.shrink)
     model.step(problem)
     optimiser_of(attempt, list(model.tensors.values())).step()
 
@@ -109,8 +109,8 @@ def best(found: list[Outcome]) -> Outcome:
 
 def outcome(trial: Trial, problem: Problem, attempt: Attempt, number: int) -> Outcome:
     """Train once from a new start; `number` tells attempts of a trial apart."""
-    preset = trial.preset(problem)
-    model = learner(preset, problem, trial.random_seed("start", number), attempt.shrink)
+    architecture = trial.architecture_for(problem)
+    model = learner(architecture, problem, trial.random_seed("start", number), attempt.shrink)
     steps, curve = descend(trial, problem, attempt, model)
     loss, accuracy = judged(problem, model)
     if not math.isfinite(loss):  # the training blew up: NaN says nothing, whichever is its argmax
@@ -125,7 +125,7 @@ def _row(
     return {
         "key": trial.key,
         "trial": trial.json(),
-        "parameters": trial.preset(problem).parameters,
+        "parameters": trial.architecture_for(problem).parameters,
         "contexts": len(problem),
         "vocabulary": problem.vocabulary,
         "outputs": problem.outputs,

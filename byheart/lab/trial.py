@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from ..architectures import Preset, preset
+from ..architectures import Architecture, architecture
 from ..errors import ByheartError
 from .problem import Problem
 from .protocol import Attempt, Protocol, Search
@@ -83,7 +83,7 @@ def criterion(text: str) -> Criterion:
 class Trial:
     """Everything that a training run depends on.
 
-    sizes  of the architecture, as its preset names them
+    sizes  of the architecture, by their names there
     data   {"sha256": ..., "sequences": ...}: which dataset, and how many of its first sequences
     seed   a small number that tells repetitions apart
     """
@@ -115,14 +115,14 @@ class Trial:
         digest = hashlib.sha256(":".join([self.key, *map(str, parts)]).encode()).digest()
         return int.from_bytes(digest[:7], "big")
 
-    def preset(self, problem: Problem) -> Preset:
+    def architecture_for(self, problem: Problem) -> Architecture:
         """The architecture with its sizes; what the data decides is taken from the data."""
         decided: dict[str, int] = {"vocabulary": problem.vocabulary, "length": problem.length}
         if self.architecture == "kajitsuka2025":
             decided["labels"] = problem.outputs
         if self.architecture == "madden2024":
             decided["attention_biases"] = True  # as in the authors' program
-        return preset(self.architecture, {**decided, **self.sizes})
+        return architecture(self.architecture, {**decided, **self.sizes})
 
 
 def trial(given: Mapping[str, Any]) -> Trial:

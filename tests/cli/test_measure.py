@@ -48,7 +48,7 @@ class Pretended(StandIn):
         loss = problem.entropy * (1.001 if reached else 2) + (0 if reached else 5)
         return {
             "key": trial.key, "trial": trial.json(),
-            "parameters": trial.preset(problem).parameters, "contexts": len(problem),
+            "parameters": trial.architecture_for(problem).parameters, "contexts": len(problem),
             "vocabulary": problem.vocabulary, "outputs": problem.outputs,
             "predictions": problem.predictions, "entropy": problem.entropy,
             "best_accuracy": problem.best_accuracy, "loss": loss, "accuracy": 0.5,
@@ -664,7 +664,7 @@ def test_soap_holds_much_of_every_parameter(data):
     problem, fast = material.problem(len(material.dataset)), protocol("madden2024", "fast")
     sizes = {"dimension": 16, "neurons": 500_000}
     trial = Trial("madden2024", sizes, {}, fast, Criterion("gap", 0.01), 0)
-    assert bytes_of(trial, problem) > PROCESS + 4 * 19 * trial.preset(problem).parameters
+    assert bytes_of(trial, problem) > PROCESS + 4 * 19 * trial.architecture_for(problem).parameters
 
 
 def test_only_sides_that_soap_turns_have_matrices(data):

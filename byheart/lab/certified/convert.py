@@ -9,7 +9,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from ...architectures import Preset
+from ...architectures import Architecture
 from ...constructions.base import Report
 from ...data.dataset import Dataset
 from ...errors import ByheartError
@@ -41,15 +41,15 @@ def model(
     prove_limit  seconds; where proving distributions takes longer, they are observed
     """
     given = material(trial, dataset)
-    problem, preset = given.of(trial), trial.preset(given.of(trial))
+    problem, architecture = given.of(trial), trial.architecture_for(given.of(trial))
     report(f"training {trial.architecture} again")
     started = time.perf_counter()
     row, learner = train(trial, problem)
     learnt = given.part(trial.data["sequences"])
-    made = Made(trial, preset, row, learnt, time.perf_counter() - started, report)
+    made = Made(trial, architecture, row, learnt, time.perf_counter() - started, report)
     tensors = _arrays(learner)
-    if preset.name in FOLDED:
-        found = decoder(preset, {**tensors, **_fixed(preset)})
+    if architecture.name in FOLDED:
+        found = decoder(architecture, {**tensors, **_fixed(architecture)})
         return distributions(made, found, prove_limit), row
     return labels(made, tensors, problem, on_conflict), row
 
@@ -63,12 +63,12 @@ def material(trial: Trial, dataset: Dataset) -> Material:
 
 
 def _arrays(learner: Learner) -> dict[str, NDArray]:
-    """Its tensors by the names of the preset."""
+    """Its tensors by the names of the architecture."""
     return {name: tensor.detach().numpy().copy() for name, tensor in learner.named().items()}
 
 
-def _fixed(preset: Preset) -> dict[str, NDArray]:
+def _fixed(architecture: Architecture) -> dict[str, NDArray]:
     """The tensors that are not learnt: sinusoidal positions."""
     from ..learners.decoders.decoder import sinusoids
 
-    return {name: np.asarray(sinusoids(*shape)) for name, shape in preset.fixed.items()}
+    return {name: np.asarray(sinusoids(*shape)) for name, shape in architecture.fixed.items()}

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ...architectures import Preset
+from ...architectures import Architecture
 from ...softmax.decoder import ATTENTION, Decoder, Shape
 
 Tensors = Mapping[str, NDArray]
@@ -28,17 +28,17 @@ MAPS = ("query", "key", "value", "out")
 ALWAYS_ON = 16.0  # a power of two: dividing by it rounds nothing
 
 
-def decoder(preset: Preset, tensors: Tensors) -> Decoder:
+def decoder(architecture: Architecture, tensors: Tensors) -> Decoder:
     """The decoder that computes what this architecture does with these tensors.
 
-    tensors  those that are learnt and those that are fixed, by the names of the preset
+    tensors  those that are learnt and those that are fixed, by the names of the architecture
     """
     # + 0.0 makes 0.0 of -0.0, which the format has no place for
     given = {name: np.asarray(tensor, np.float64) + 0.0 for name, tensor in tensors.items()}
-    wanted = preset.tensors | preset.fixed
+    wanted = architecture.tensors | architecture.fixed
     assert {name: tensor.shape for name, tensor in given.items()} == wanted, "other tensors"
-    made = FOLDED[preset.name](given)
-    return Decoder(_shape(preset, made), {name: made[name] + 0.0 for name in _names(made)})
+    made = FOLDED[architecture.name](given)
+    return Decoder(_shape(architecture, made), {name: made[name] + 0.0 for name in _names(made)})
 
 
 def _names(tensors: Doubles) -> list[str]:
@@ -48,10 +48,10 @@ def _names(tensors: Doubles) -> list[str]:
     return ["embedding.weight", "positions.weight", *maps, *hidden, "output.weight"]
 
 
-def _shape(preset: Preset, tensors: Doubles) -> Shape:
+def _shape(architecture: Architecture, tensors: Doubles) -> Shape:
     words, dimension = tensors["embedding.weight"].shape
     rows = len(tensors["attention.query.weight"])
-    heads = max(1, int(preset.sizes["heads"]))
+    heads = max(1, int(architecture.sizes["heads"]))
     neurons = len(tensors.get("hidden.bias", ()))
     return Shape(
         words,
@@ -61,7 +61,7 @@ def _shape(preset: Preset, tensors: Doubles) -> Shape:
         heads,
         rows // heads,
         rows // heads,
-        preset.name != "madden2024",
+        architecture.name != "madden2024",
         neurons,
         "gelu" if neurons else "none",
     )

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, TypeVar
 
-from ...architectures import Preset
+from ...architectures import Architecture
 from ...compiler.compiling import sizes_of
 from ...constructions.base import Report
 from ...data.dataset import Dataset
@@ -22,7 +22,7 @@ class Made(NamedTuple):
     """The trial, its architecture, its row and its data; `seconds` that the training took."""
 
     trial: Trial
-    preset: Preset
+    architecture: Architecture
     row: Row
     dataset: Dataset
     seconds: float
@@ -35,7 +35,7 @@ class Made(NamedTuple):
 
         dataset  what is certified: the data of the trial with one label a context
         """
-        paper, _, item = self.preset.reference.partition(", ")
+        paper, _, item = self.architecture.reference.partition(", ")
         return {
             "method": METHOD,
             "form": None,

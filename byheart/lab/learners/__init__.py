@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from numpy.typing import NDArray
 
-from ...architectures import Preset
+from ...architectures import Architecture
 from ...errors import ByheartError
 from ..problem import Problem, labelled, next_token
 
@@ -32,7 +32,7 @@ class Learner(Protocol):
     def tensors(self) -> Mapping[str, "torch.Tensor"]: ...
 
     def named(self) -> Mapping[str, "torch.Tensor"]:
-        """The parameters with the names and shapes of the preset, which may be parts of tensors."""
+        """The parameters with the architecture's names and shapes; they may be parts of tensors."""
         ...
 
     def step(self, problem: Problem) -> float:
@@ -53,7 +53,9 @@ PROBLEMS: dict[str, Callable] = {
 NAMES = tuple(PROBLEMS)
 
 
-def learner(preset: Preset, problem: Problem, seed: int, shrink: float = 1.0) -> Learner:
+def learner(
+    architecture: Architecture, problem: Problem, seed: int, shrink: float = 1.0
+) -> Learner:
     """A freshly initialised learner of this architecture.
 
     shrink  what the initial weights of residual branches are multiplied by
@@ -64,9 +66,9 @@ def learner(preset: Preset, problem: Problem, seed: int, shrink: float = 1.0) ->
     from .kajitsuka2025.transformer import start
 
     generator = torch.Generator().manual_seed(seed)
-    if preset.name == "kajitsuka2025":
-        return start(preset, problem, generator, shrink)
-    return Decoder(preset, generator)
+    if architecture.name == "kajitsuka2025":
+        return start(architecture, problem, generator, shrink)
+    return Decoder(architecture, generator)
 
 
 def known(name: str) -> str:

@@ -12,7 +12,7 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 
-from ...architectures import PRESETS
+from ...architectures import ARCHITECTURES
 from ...architectures import SIZES as ALIASES
 from ...errors import ByheartError
 from .sweep import SEQUENCES, Axis, complete
@@ -27,7 +27,7 @@ RANGE = re.compile(rf"({NUMBER})-({NUMBER})(?:([+x])({NUMBER}))?")
 
 def size_names(architecture: str) -> tuple[str, ...]:
     """The sizes of an architecture that one may choose."""
-    takes = inspect.signature(PRESETS[architecture]).parameters
+    takes = inspect.signature(ARCHITECTURES[architecture]).parameters
     return tuple(name for name in takes if name not in DECIDED)
 
 

@@ -30,7 +30,7 @@ def test_a_folder_keeps_how_it_was_trained(tmp_path):
     model.save(tmp_path / "m", data=dataset)
     opened = folder.open(tmp_path / "m")
     assert opened.about["training"] == model.about["training"]
-    assert opened.about["training"]["parameters"] == made.preset.parameters
+    assert opened.about["training"]["parameters"] == made.architecture.parameters
     text = (tmp_path / "m" / "README.md").read_text()
     assert "were trained" in text and "not trained" not in text and "Theorem" not in text
     found = trace(opened, dataset.sequence(0))

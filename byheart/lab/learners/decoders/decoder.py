@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ....architectures import Preset
+from ....architectures import Architecture
 from ...problem import Problem
 from ..kernels import attention
 from ..kernels.lanes import LANES
@@ -61,11 +61,11 @@ class Attention(Protocol):
 class Decoder:
     """A decoder that learns: see byheart.lab.learners.Learner.
 
-    Initial weights are drawn in the order of the preset's tensors.
+    Initial weights are drawn in the order of the architecture's tensors.
     """
 
-    def __init__(self, preset: Preset, generator: torch.Generator) -> None:
-        sizes, shapes = preset.sizes, preset.tensors
+    def __init__(self, architecture: Architecture, generator: torch.Generator) -> None:
+        sizes, shapes = architecture.sizes, architecture.tensors
         d, heads = int(sizes["dimension"]), int(sizes["heads"])
         answers, inputs = shapes["output.weight"]
         self.output = Output(answers, inputs, "output.bias" in shapes)
@@ -73,8 +73,8 @@ class Decoder:
             name: self.output.tensors.get(name, _empty(shapes[name])) for name in shapes
         }
         for name in shapes:
-            _draw(self.tensors[name], name, preset, generator)
-        self.width, self.skips = d, preset.name != "madden2024"
+            _draw(self.tensors[name], name, architecture, generator)
+        self.width, self.skips = d, architecture.name != "madden2024"
         scale = 1.0 if self.skips else 1 / math.sqrt(d)
         self.embedding = self.tensors["embedding.weight"]
         learnt = self.tensors.get("positions.weight")
@@ -88,7 +88,7 @@ class Decoder:
         self.works: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
 
     def named(self) -> dict[str, torch.Tensor]:
-        """The tensors, which are those of the preset."""
+        """The tensors, which are those of the architecture."""
         return self.tensors
 
     def step(self, problem: Problem) -> float:
@@ -172,13 +172,15 @@ def _empty(shape: tuple[int, ...]) -> torch.Tensor:
     return tensor
 
 
-def _draw(tensor: torch.Tensor, name: str, preset: Preset, generator: torch.Generator) -> None:
+def _draw(
+    tensor: torch.Tensor, name: str, architecture: Architecture, generator: torch.Generator
+) -> None:
     """As torch.nn does it: uniform within 1/sqrt(inputs), also for biases; N(0, 1) for embeddings.
 
     The program of Dana et al. has its embeddings in linear layers, which makes them smaller.
     """
-    if name == "embedding.weight" and preset.name == "madden2024":
+    if name == "embedding.weight" and architecture.name == "madden2024":
         tensor.normal_(generator=generator)
     else:
-        bound = 1 / math.sqrt(preset.tensors[name.replace("bias", "weight")][1])
+        bound = 1 / math.sqrt(architecture.tensors[name.replace("bias", "weight")][1])
         tensor.uniform_(-bound, bound, generator=generator)

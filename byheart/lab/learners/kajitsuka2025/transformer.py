@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ....architectures import Preset
+from ....architectures import Architecture
 from ...problem import Problem
 from ..kernels.blocks import Stack, backward, forward
 from .label_loss import label_loss
@@ -26,7 +26,7 @@ class Kajitsuka2025:
 
     tensors  the weights of all blocks of a stack lie in one tensor, such as "first.hidden.weight"
              [blocks, q, m]: a hundred small tensors would cost an optimiser more than the gradient.
-             `named` gives them as the preset names them.
+             `named` gives them as the architecture names them.
     """
 
     def __init__(self, tensors: dict[str, torch.Tensor]) -> None:
@@ -40,7 +40,7 @@ class Kajitsuka2025:
         self._stack_slopes = [_stack(self._slopes, part) for part in PARTS]
 
     def named(self) -> dict[str, torch.Tensor]:
-        """The tensors as the preset names them: views, block by block."""
+        """The tensors as the architecture names them: views, block by block."""
         return dict(_named(self.tensors))
 
     @np.errstate(over="ignore", invalid="ignore")  # the loss tells
@@ -108,7 +108,7 @@ class Kajitsuka2025:
 
 
 def start(
-    preset: Preset, problem: Problem, generator: torch.Generator, shrink: float = 1.0
+    architecture: Architecture, problem: Problem, generator: torch.Generator, shrink: float = 1.0
 ) -> Kajitsuka2025:
     """A learner as PyTorch would initialise it; W2 and b2 are multiplied by `shrink`.
 
@@ -116,30 +116,30 @@ def start(
     +-1/sqrt(inputs), biases as well.
     """
     tensors = {}
-    for name, shape in _stacked(preset).items():
+    for name, shape in _stacked(architecture).items():
         if name == "embedding.weight" and not problem.reads_vectors:
             tensors[name] = torch.randn(shape, generator=generator)
             continue
-        bound = _inputs(name, shape, preset) ** -0.5
+        bound = _inputs(name, shape, architecture) ** -0.5
         tensors[name] = (2 * torch.rand(shape, generator=generator) - 1) * bound
         if ".down." in name:
             tensors[name] *= shrink
     return Kajitsuka2025(tensors)
 
 
-def _inputs(name: str, shape: tuple[int, ...], preset: Preset) -> int:
+def _inputs(name: str, shape: tuple[int, ...], architecture: Architecture) -> int:
     """How many numbers a linear map reads; a bias is drawn as the weights beside it are."""
     if name == "embedding.weight":
         return shape[0]  # applied from the right
     if name.endswith("bias"):
-        return preset.tensors[name.replace(".", ".0.", 1).replace("bias", "weight")][1]
+        return architecture.tensors[name.replace(".", ".0.", 1).replace("bias", "weight")][1]
     return shape[-1]
 
 
-def _stacked(preset: Preset) -> dict[str, tuple[int, ...]]:
-    """The shapes of the preset's tensors with all blocks of a stack in one."""
+def _stacked(architecture: Architecture) -> dict[str, tuple[int, ...]]:
+    """The shapes of the architecture's tensors with all blocks of a stack in one."""
     shapes: dict[str, tuple[int, ...]] = {}
-    for name, shape in preset.tensors.items():
+    for name, shape in architecture.tensors.items():
         part, _, rest = name.partition(".")
         if part not in PARTS:
             shapes[name] = shape

@@ -1,4 +1,4 @@
-"""Preset: an architecture as a description, tensor by tensor, with its exact parameter count."""
+"""Architecture: a description, tensor by tensor, with its exact parameter count."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ Tensors = dict[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Preset:
+class Architecture:
     """An architecture with its sizes.
 
     name       by which it is known here
