@@ -15,10 +15,10 @@ class Architecture:
 
     name       by which it is known here
     reference  paper and item
-    formula    what it computes
-    tensors    what is learnt, with shapes
-    fixed      what is not learnt and not counted, with shapes
-    sizes      facts for bounds, by the names that byheart.bounds.Model has
+    formula    of its output
+    tensors    the learnt tensors, with their shapes
+    fixed      tensors that are neither learnt nor counted, with their shapes
+    sizes      facts for bounds, by the names of byheart.theory
     """
 
     name: str
@@ -35,5 +35,5 @@ class Architecture:
 
     @property
     def parameters(self) -> int:
-        """The numbers of all tensors that are learnt."""
+        """How many numbers are learnt."""
         return sum(math.prod(shape) for shape in self.tensors.values())

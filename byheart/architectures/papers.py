@@ -94,8 +94,9 @@ def kajitsuka2025(
 ) -> Architecture:
     """The experiment: feed-forward blocks, one uniform attention layer, as many blocks again.
 
-    Blocks of eq. (3) have q = 4 m neurons: 2 m q + q + m parameters. The head size is not said; we
-    take m. E_in is an embedding of the vocabulary. E_out gives a number, or one for each label.
+    Blocks of eq. (3) have q = 4 m neurons: 2 m q + q + m parameters. The paper does not give the
+    head size; we take m. E_in is an embedding of the vocabulary. E_out gives one number, or one per
+    label.
     """
     m, q = dimension, 4 * dimension
     return Architecture(
@@ -174,7 +175,7 @@ def _embeddings(vocabulary: int, length: int, dimension: int) -> Tensors:
 
 
 def _attention(dimension: int, rows: int) -> Tensors:
-    """Queries, keys and values of all heads, and what they are mapped to."""
+    """The maps to queries, keys and values of all heads, and the output map."""
     maps: Tensors = {
         f"attention.{name}.weight": (rows, dimension) for name in ("query", "key", "value")
     }

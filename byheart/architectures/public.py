@@ -39,7 +39,7 @@ def gpt2(name: str) -> Architecture:
 
 @cache
 def pythia(name: str) -> Architecture:
-    """Biderman et al. 2023: rotary positions, which are not learnt, and an unembedding apart."""
+    """Biderman et al. 2023: rotary positions, which are not learnt, and a separate unembedding."""
     layers, d, heads, rows = PYTHIA[name]
     tensors = {"embedding.weight": (rows, d), "output.weight": (rows, d)}
     sizes = _sizes(rows, 2048, d, heads, layers)
@@ -48,7 +48,7 @@ def pythia(name: str) -> Architecture:
 
 
 def _layers(layers: int, d: int) -> Tensors:
-    """12 d^2 + 13 d a layer, and the last norm."""
+    """12 d^2 + 13 d per layer, and the last norm."""
     block: Tensors = {
         "norm_1.weight": (d,),
         "norm_1.bias": (d,),

@@ -503,18 +503,27 @@ def measure(
 
     The last --axis is the one that is searched. What is not reached is "not reached in T steps".
     """
-    from ..commands import measure as command
-    from ..commands.saving import Saving
-    from ..commands.training import Workers
+    from ..commands.explain import checked_picture
+    from ..figures.measure import draw
+    from ..lab import measuring
+    from ..lab.sweeps.axes import parsed
+    from ..lab.workers import Workers
+    from ..pictures import write
     from .measure import measured
 
     with keeping(output), watching(json) as watch:
-        answer = command.measure(
-            data, output, architecture=architecture, axis=axis, fixed=fixed or (), seeds=seeds,
-            protocol=protocol, criterion=criterion, steps=steps, find=find, loss=loss,
-            workers=Workers(engine, jobs, address), saving=Saving(save, force, on_conflict),
-            plot=plot, loading=loading, force=force, watch=watch,
-        )  # fmt: skip
+        picture = checked_picture(plot, force)
+        answer = measuring.measure(
+            data, output, architecture=architecture, axes=parsed(axis, "axis", "4,8,16"),
+            sizes=parsed(fixed or (), "size", "16"), protocol=protocol, criterion=criterion,
+            seeds=seeds, steps=steps, find=find, loss=loss, loading=loading,
+            workers=Workers(engine, jobs, address), save=save, on_conflict=on_conflict,
+            force=force, watch=watch,
+        ).json()  # fmt: skip
+        if picture is not None:
+            watch.stage("drawing")
+            write(draw, answer, picture)
+            answer["picture"] = str(picture)
     finish(answer, json, measured)
     if answer["not_saved"]:
         raise typer.Exit(1)
@@ -558,7 +567,7 @@ def reproduce(
     Drawing needs the rows alone. Training is for --train and --quick.
     """
     from ..commands import reproduce as command
-    from ..commands.training import Workers
+    from ..lab.workers import Workers
     from .reproduce import reproduced
 
     with keeping(rows), watching(json) as watch:

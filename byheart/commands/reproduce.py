@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ByheartError
+from ..lab.workers import Workers, rows_of
 from ..machine.watch import SILENT, Watch
-from .training import Workers, rows_of
 
 if TYPE_CHECKING:
     from ..reproduce.figure import Figure, Part, RowsByLabel, Settings

@@ -154,13 +154,13 @@ def test_sizes_are_facts_of_bounds(name):
     ("name", "given", "said"),
     [
         ("gpt3", {}, "no architecture 'gpt3'; there are: dana2024, .*pythia-12b"),
-        ("gpt2", {"dimension": 5}, "gpt2 takes no --dimension"),
-        ("madden2024", {"vocabulary": 5, "head_dimension": 2}, "takes no --head-dimension"),
-        ("madden2024", {}, "madden2024 needs --vocabulary"),
-        ("decoder", {"vocabulary": 5}, "decoder needs --length, --dimension"),
+        ("gpt2", {"dimension": 5}, "gpt2 takes no dimension="),
+        ("madden2024", {"vocabulary": 5, "head_dimension": 2}, "takes no head_dimension="),
+        ("madden2024", {}, "madden2024 needs vocabulary="),
+        ("decoder", {"vocabulary": 5}, "decoder needs length=..., dimension="),
     ],
 )
-def test_what_a_preset_refuses(name, given, said):
+def test_what_an_architecture_refuses(name, given, said):
     with pytest.raises(ByheartError, match=said):
         architecture(name, given)
 

@@ -104,5 +104,5 @@ def test_unknown_protocols(given):
 
 @pytest.mark.parametrize("steps", [0, 10**9])
 def test_steps_have_limits(steps):
-    with pytest.raises(ByheartError, match="--steps is 1 to 100,000,000"):
+    with pytest.raises(ByheartError, match="steps must be 1 to 100,000,000"):
         protocol("madden2024", "fast", steps=steps)

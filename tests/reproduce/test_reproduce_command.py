@@ -12,13 +12,13 @@ import pytest
 from byheart.cli import main
 from byheart.cli.reproduce import formula
 from byheart.commands.reproduce import reproduce
-from byheart.commands.training import Workers
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
 from byheart.lab.protocol import protocol
 from byheart.lab.sweeps.rows import read
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion
+from byheart.lab.workers import Workers
 from byheart.reproduce import FIGURES
 from byheart.reproduce.data import FILES, TITLES
 from byheart.reproduce.figure import Figure, Part, Settings, censored, trainings
@@ -88,7 +88,7 @@ def ran(monkeypatch):
             return plain(trial.key, trial.seed == 0, trial=trial.json())
 
     monkeypatch.setattr("byheart.reproduce.FIGURES", (*FIGURES, TINY))
-    monkeypatch.setattr("byheart.commands.training.check_packages", lambda *_: None)
+    monkeypatch.setattr("byheart.lab.workers.check_packages", lambda *_: None)
     monkeypatch.setattr(Workers, "start", lambda self, folder: Here())
     return done
 
