@@ -135,7 +135,7 @@ def test_what_kills_every_worker_is_given_up(pids):
     with engine(1) as workers:
         workers.submit(pretend.trial(deaths=99), pretend.PROBLEM)
         workers.submit(pretend.trial(5), pretend.PROBLEM)
-        with pytest.raises(TrialFailed, match=r"ended twice \(by signal 9\); .* smaller jobs=..."):
+        with pytest.raises(TrialFailed, match=r"ended twice \(by signal 9\); .* fewer jobs"):
             workers.finished()
         assert workers.finished()["key"] == pretend.trial(5).key
     assert len(pids()) == 3

@@ -267,7 +267,7 @@ def test_a_figure_is_really_trained(tmp_path, monkeypatch):
         (["madden-1", "--jobs", "2"], "--jobs is for training"),
         (["madden-1", "--seeds", "2"], "--seeds is for training"),
         (["madden-1", "--train", "--seeds", "0"], "--seeds is 1 to 1,000, not 0"),
-        (["madden-1", "--train", "--jobs", "0"], "--jobs is 1 or more, not 0"),
+        (["madden-1", "--train", "--jobs", "0"], "jobs must be 1 or more, not 0"),
         (["madden-1", "--train"], "needs TinyStories: give --data FILE"),
         (["madden-1", "--quick", "--data", "none.txt"], "none.txt is no file; give TinyStories"),
     ],
@@ -283,7 +283,7 @@ def test_refused_in_one_sentence(arguments, reason, tmp_path, monkeypatch, capsy
 def test_a_broken_row_is_named(tmp_path, capsys):
     store(tmp_path / "madden-1" / "fast", [{"key": "a"}, ["no row"]])
     assert main(["reproduce", "madden-1", "--rows", str(tmp_path)]) == 2
-    assert "line 2 is no row" in capsys.readouterr().err
+    assert "line 2 is not the row" in capsys.readouterr().err
 
 
 def test_rows_of_something_else_are_refused(tmp_path, capsys):

@@ -113,7 +113,7 @@ class Engine:
             how = f"by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
             raise TrialFailed(
                 task.trial,
-                f"its process was ended twice ({how}); if memory is short, use a smaller jobs=...",
+                f"its process was ended twice ({how}); if memory is short, run fewer jobs",
             )
         self._queue.appendleft(task)
 
