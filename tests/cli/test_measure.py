@@ -690,7 +690,7 @@ def test_only_sides_that_soap_turns_have_matrices(data):
 
 
 def test_batches_and_their_indices_are_counted():
-    from byheart.lab.learners.decoders.reading import reading
+    from byheart.lab.learners.decoders.indices import indices
     from byheart.reproduce.random_data import bigrams
 
     problem, script = next_token(bigrams(20)), protocol("dana2024", "script")
@@ -701,8 +701,8 @@ def test_batches_and_their_indices_are_counted():
     )
     held = 0
     for batch in problem.batches(script.batch, script.batches, np.random.default_rng(0)):
-        index = reading(batch)
-        arrays = [*vars(index).values(), *index.judged]
+        index = indices(batch)
+        arrays = [*vars(index).values(), *index.targets]
         held += size_of(batch) + sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
     assert held < drawn - whole < 4 * held
 
