@@ -8,7 +8,7 @@ from hypothesis import settings
 from byheart.architectures import architecture
 from byheart.data.load import from_rows
 from byheart.lab.certified.folded import decoder
-from byheart.lab.certified.made import Made
+from byheart.lab.certified.trained import Trained
 from byheart.lab.problem import labelled, next_token
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
@@ -76,7 +76,7 @@ def made_of(architecture, sizes, dataset, squared=False):
     problem = labelled(dataset, squared) if labels else next_token(dataset)
     found = trial.architecture_for(problem)
     row = {"key": trial.key, "parameters": found.parameters, "attempts": [{}], "curve": []}
-    return Made(trial, found, row, dataset, 1.0, lambda sentence: None), problem
+    return Trained(trial, found, row, dataset, 1.0, lambda sentence: None), problem
 
 
 def relabelled(tensors, dataset):

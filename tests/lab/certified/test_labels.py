@@ -137,7 +137,7 @@ def test_a_network_that_is_wrong_is_not_certified():
     tensors, dataset = learnt_data(5, 3, count=30)
     made, problem = made_of("kajitsuka2025", {"layers": 1}, dataset)
     wrong = {**relabelled(tensors, dataset), "output.weight": np.zeros((3, 2), np.float32)}
-    with pytest.raises(ByheartError, match="gets 0 of"):
+    with pytest.raises(ByheartError, match="labels of 0 of"):
         labels(made, wrong, problem, "refuse")
 
 

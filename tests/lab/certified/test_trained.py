@@ -10,6 +10,7 @@ from byheart.cli import main
 from byheart.data.load import from_rows, write_jsonl
 from byheart.errors import ByheartError
 from byheart.lab.certified.labels import labels
+from byheart.lab.material import Material
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
 from byheart.models import folder
@@ -67,7 +68,7 @@ def trained(request, tmp_path_factory):
     trial = Trial(name, SIZES[name], data, how, when, 1)
     model, row = convert.model(trial, dataset)
     path = tmp_path_factory.mktemp(name)
-    part = convert.material(trial, dataset).part(8)
+    part = Material(dataset, name).part(8)
     model.save(path / "m", data=part)
     write_jsonl(part, path / "data.jsonl")
     again, repeated = convert.model(trial, dataset)
