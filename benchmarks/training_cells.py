@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.plain_torch import Batch, Training, dana2024, kajitsuka2025, madden2024
-from byheart.architectures import preset
+from byheart.architectures import architecture
 from byheart.data.contexts import contexts
 from byheart.data.corpora import prefix_tree, zipf
 from byheart.data.load import from_rows, load, load_documents
@@ -42,7 +42,7 @@ Pair = tuple[Problem, Batch]  # a batch for us, and the same for plain PyTorch
 class Cell:
     """A model and its data.
 
-    architecture  as presets name it, with `sizes` that the data does not decide
+    architecture  its name, with `sizes` that the data does not decide
     rows          stories, tokens of the vocabulary whose pairs are learnt, or sentences
     protocol      whose optimiser, rate and batches count
     uses          how often a batch is used before the next: layouts that we keep for a batch are
@@ -82,7 +82,7 @@ def sides(cell: Cell, pairs: Sequence[Pair]) -> tuple[Ours, Training]:
         sizes["attention_biases"] = True
     if cell.architecture == "kajitsuka2025":
         sizes["labels"] = problem.outputs
-    model = learner(preset(cell.architecture, sizes), problem, seed=0)
+    model = learner(architecture(cell.architecture, sizes), problem, seed=0)
     ours = Ours(model, cell.attempt, [one for one, _ in pairs])
     return ours, plain(cell, model.named(), [batch for _, batch in pairs])
 

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from .errors import AssumptionError as AssumptionError
     from .errors import ByheartError as ByheartError
     from .errors import DisagreementError as DisagreementError
+    from .lab.measuring import Measurement as Measurement
+    from .lab.measuring import measure as measure
     from .models.context_ids import context_ids as context_ids
     from .models.context_ids import contextual_mapping as contextual_mapping
     from .models.folder.read import open as open
@@ -61,6 +63,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "Dataset": "data.dataset",
     "DisagreementError": "errors",
     "EncoderCurve": "encoders.curve",
+    "Measurement": "lab.measuring",
     "Model": "models.model",
     "Statistics": "data.statistics",
     "Verification": "models.verification",
@@ -73,6 +76,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "explain": "compiler.explaining",
     "from_rows": "data.load",
     "load": "data.load",
+    "measure": "lab.measuring",
     "methods": "compiler.methods",
     "open": "models.folder.read",
     "stats": "data.statistics",

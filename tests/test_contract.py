@@ -382,8 +382,6 @@ ROOMS = (
     "pictures",
     "lab",
     "reproduce",
-    "figures",
-    "commands",
     "cli",
     "__main__",
 )

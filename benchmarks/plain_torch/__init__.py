@@ -3,7 +3,7 @@
 Modules, autograd and torch.optim, on the rows as they are, repetitions included. What PyTorch has
 to offer is used where it helps on one core: one projection for queries, keys and values, the fused
 optimisers, batches prepared in advance, gradients set to None, no evaluation between steps. The
-names of parameters are those of byheart.presets, so that both sides can start alike.
+names of parameters are those of byheart.architectures, so that both sides can start alike.
 
 torch.compile is left out: it takes 10 to 70 s for one model, and a sweep has a model a cell.
 """

@@ -1,75 +1,70 @@
-"""Presets: known architectures, tensor by tensor, with exact parameter counts.
+"""Known architectures, tensor by tensor, with exact parameter counts.
 
-A preset is a description, not a network: the names and shapes of the tensors that are learnt, in
-the layout of PyTorch ([outputs, inputs]), so that a count can be compared with any checkpoint.
+An Architecture is a description, not a network: the names and shapes of its learnt tensors, in the
+layout of PyTorch ([outputs, inputs]), so that a count can be compared with any checkpoint.
+
+papers     the architectures of the papers
+public     language models that anyone can download
+trainable  those that the lab trains, and how
 """
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 
 from ..errors import ByheartError
-from .architecture import Preset
+from .description import Architecture
 from .papers import dana2024, dana2024_mlp, decoder, kajitsuka2025, madden2024
 from .public import GPT2, PYTHIA, gpt2, pythia
 
 __all__ = [
+    "ARCHITECTURES",
     "NAMES",
-    "PRESETS",
-    "Preset",
+    "Architecture",
+    "architecture",
     "dana2024",
     "dana2024_mlp",
     "decoder",
     "gpt2",
     "kajitsuka2025",
     "madden2024",
-    "preset",
     "pythia",
 ]
 
-PRESETS: dict[str, Callable[..., Preset]] = {
+ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "dana2024": dana2024,
     "dana2024-mlp": dana2024_mlp,
     "madden2024": madden2024,
     "kajitsuka2025": kajitsuka2025,
     "decoder": decoder,
 }
-NAMES = (*PRESETS, *GPT2, *PYTHIA)
-LAYERS = 100_000  # at most
+NAMES = (*ARCHITECTURES, *GPT2, *PYTHIA)
+LAYERS = 100_000  # at most: every layer has its own tensors, which are listed
 SIZES = {"width": "neurons"}  # the paper's word where it is another one
 
 
-def preset(name: str, sizes: Mapping[str, int | str]) -> Preset:
-    """The preset of this name with these sizes; ByheartError if it does not take or lacks one."""
-    if name in GPT2 or name in PYTHIA:
-        _refuse(name, sizes)
-        return gpt2(name) if name in GPT2 else pythia(name)
-    if name not in PRESETS:
+def architecture(name: str, sizes: Mapping[str, int | str]) -> Architecture:
+    """The architecture of this name and these sizes; ByheartError if one is missing or unknown."""
+    if name not in NAMES:
         raise ByheartError(f"there is no architecture {name!r}; there are: {', '.join(NAMES)}.")
-    takes = inspect.signature(PRESETS[name]).parameters
-    given = {_word(size, takes): value for size, value in sizes.items()}
-    _refuse(name, {size: value for size, value in given.items() if size not in takes})
-    lacks = [x.name for x in takes.values() if x.default is x.empty and x.name not in given]
-    if lacks:
-        raise ByheartError(f"{name} needs {_options(lacks)} as well.")
-    _check_layers(name, given)
-    return PRESETS[name](**given)
-
-
-def _check_layers(name: str, given: Mapping[str, object]) -> None:
-    """Every layer has its own tensors, which are listed."""
+    build = ARCHITECTURES.get(name)
+    takes = {} if build is None else inspect.signature(build).parameters
+    given = {
+        SIZES[size] if size not in takes and SIZES.get(size) in takes else size: value
+        for size, value in sizes.items()
+    }
+    unknown = [size for size in given if size not in takes]
+    if unknown:
+        raise ByheartError(f"{name} takes no {_options(unknown)}: it has its own.")
+    if build is None:
+        return gpt2(name) if name in GPT2 else pythia(name)
+    missing = [x.name for x in takes.values() if x.default is x.empty and x.name not in given]
+    if missing:
+        raise ByheartError(f"{name} needs {_options(missing)} as well.")
     layers = given.get("layers", 0)
     if isinstance(layers, int) and layers > LAYERS:
-        raise ByheartError(f"{name}: {LAYERS:,} layers are the most, not {layers:,}.")
-
-
-def _word(size: str, takes: Mapping[str, object]) -> str:
-    return SIZES.get(size, size) if size not in takes else size
-
-
-def _refuse(name: str, sizes: Iterable[str]) -> None:
-    if sizes:
-        raise ByheartError(f"{name} takes no {_options(sizes)}: it has its own.")
+        raise ByheartError(f"{name} has at most {LAYERS:,} layers, not {layers:,}.")
+    return build(**given)
 
 
 def _options(names: Iterable[str]) -> str:
-    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
+    return ", ".join(f"{name}=..." for name in names)

@@ -18,7 +18,8 @@ from ..theory.item import SIGNS
 from ..theory.madden2024.capacity import DEFINITION_1, lemma_1_parameters
 from ..theory.question import ACTIVATIONS, ATTENTIONS
 from ..theory.tables import TABLES, filled
-from . import PRESETS, preset
+from . import ARCHITECTURES
+from . import architecture as described
 
 BITS = 32
 LARGEST = 10**60  # what is computed of sizes are floats, too
@@ -220,10 +221,10 @@ def architecture_facts(
     else:
         kind = name or "decoder"
         lent: dict[str, int | str] = {}
-        if data is not None and kind in PRESETS:
+        if data is not None and kind in ARCHITECTURES:
             pairs = {"vocabulary": data.union, "length": data.length}
             lent = {size: value for size, value in pairs.items() if value is not None}
-        found = preset(kind, {**lent, **sizes})
+        found = described(kind, {**lent, **sizes})
         known, parameters = found.sizes, found.parameters if parameters is None else parameters
     return ArchitectureFacts(name=name, parameters=parameters, bits=bits or BITS, **known)  # type: ignore[arg-type]
 

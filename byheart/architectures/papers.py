@@ -1,14 +1,14 @@
 """The architectures of the papers."""
 
-from .architecture import Preset, Tensors
+from .description import Architecture, Tensors
 
 
 def dana2024(
     vocabulary: int, length: int, dimension: int, heads: int, head_dimension: int
-) -> Preset:
+) -> Architecture:
     """Attention only: d (S + 2 N + 4 d_h H) parameters. W_QK is W_Q^T W_K, of rank d_h."""
     d = dimension
-    return Preset(
+    return Architecture(
         "dana2024",
         "dana2024, eq. (2)",
         "W_U (e(t_S) + pos_S + W_O W_V A(t))",
@@ -26,13 +26,13 @@ def dana2024(
     )  # fmt: skip
 
 
-def dana2024_mlp(vocabulary: int, length: int, dimension: int, width: int) -> Preset:
+def dana2024_mlp(vocabulary: int, length: int, dimension: int, width: int) -> Architecture:
     """One head of dimension d and neurons after it: d (S + 2 N + 4 d + 2 w) parameters.
 
     As many as attention only with d_h = d and H heads if w = 2 d (H - 1).
     """
     d = dimension
-    return Preset(
+    return Architecture(
         "dana2024-mlp",
         "dana2024, section 4.2.1",
         "W_U (W_2 GELU(W_1 x) + x), x = e(t_S) + pos_S + W_O W_V A(t)",
@@ -58,7 +58,7 @@ def madden2024(
     dimension: int = 16,
     neurons: int = 512,
     attention_biases: bool = False,
-) -> Preset:
+) -> Architecture:
     """The experiment: w d + 4 d^2 + m (d + 1) + w (m + 1) parameters, w the vocabulary.
 
     Sinusoidal positions are not learnt. "A bias in both linear layers" are those of hidden and
@@ -67,7 +67,7 @@ def madden2024(
     d, m = dimension, neurons
     maps = _attention(d, d)
     biases: Tensors = {name.replace("weight", "bias"): (d,) for name in maps}
-    return Preset(
+    return Architecture(
         "madden2024",
         "madden2024, section 7",
         "V^T GELU(W^T attention(e(t) + sinusoids) + b) + c, one head, no skip connection",
@@ -91,14 +91,15 @@ def madden2024(
 
 def kajitsuka2025(
     vocabulary: int, length: int, layers: int = 1, dimension: int = 2, labels: int = 1
-) -> Preset:
+) -> Architecture:
     """The experiment: feed-forward blocks, one uniform attention layer, as many blocks again.
 
-    Blocks of eq. (3) have q = 4 m neurons: 2 m q + q + m parameters. The head size is not said; we
-    take m. E_in is an embedding of the vocabulary. E_out gives a number, or one for each label.
+    Blocks of eq. (3) have q = 4 m neurons: 2 m q + q + m parameters. The paper does not give the
+    head size; we take m. E_in is an embedding of the vocabulary. E_out gives one number, or one per
+    label.
     """
     m, q = dimension, 4 * dimension
-    return Preset(
+    return Architecture(
         "kajitsuka2025",
         "kajitsuka2025, eq. (165)",
         "E_out F_2 (UA (F_1 (E_in X)))",
@@ -133,7 +134,7 @@ def decoder(
     width: int | None = None,
     attention: str = "softmax",
     activation: str = "relu",
-) -> Preset:
+) -> Architecture:
     """Any sizes: embeddings, layers of attention and neurons with skip connections, unembedding.
 
     By default heads share the dimension and a layer has 4 d neurons. Maps of attention have no
@@ -147,7 +148,7 @@ def decoder(
     block = {name: shape for name, shape in maps.items() if name.split(".")[1] in kept}
     block |= _feed_forward(d, q) if q else {}
     alone = layers == 1 and not q and attention == "softmax"
-    return Preset(
+    return Architecture(
         "decoder",
         "a decoder of these sizes",
         "W_U x_L, x_l = y_l + W_2 psi(W_1 y_l + b_1) + b_2, y_l = x_(l-1) + attention(x_(l-1))",
@@ -174,7 +175,7 @@ def _embeddings(vocabulary: int, length: int, dimension: int) -> Tensors:
 
 
 def _attention(dimension: int, rows: int) -> Tensors:
-    """Queries, keys and values of all heads, and what they are mapped to."""
+    """The maps to queries, keys and values of all heads, and the output map."""
     maps: Tensors = {
         f"attention.{name}.weight": (rows, dimension) for name in ("query", "key", "value")
     }

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from .architecture import Preset, Tensors
+from .description import Architecture, Tensors
 
 # layers, dimension, heads
 GPT2 = {
@@ -27,28 +27,28 @@ PYTHIA = {
 
 
 @cache
-def gpt2(name: str) -> Preset:
+def gpt2(name: str) -> Architecture:
     """Radford et al. 2019: learnt positions, and an unembedding that is the embedding."""
     layers, d, heads = GPT2[name]
     tensors: Tensors = {"embedding.weight": (50257, d), "positions.weight": (1024, d)}
     tied: Tensors = {"output.weight": (50257, d)}
     sizes = _sizes(50257, 1024, d, heads, layers)
     formula = "W_E norm(x_L)"
-    return Preset(name, "radford2019", formula, tensors | _layers(layers, d), tied, sizes)
+    return Architecture(name, "radford2019", formula, tensors | _layers(layers, d), tied, sizes)
 
 
 @cache
-def pythia(name: str) -> Preset:
-    """Biderman et al. 2023: rotary positions, which are not learnt, and an unembedding apart."""
+def pythia(name: str) -> Architecture:
+    """Biderman et al. 2023: rotary positions, which are not learnt, and a separate unembedding."""
     layers, d, heads, rows = PYTHIA[name]
     tensors = {"embedding.weight": (rows, d), "output.weight": (rows, d)}
     sizes = _sizes(rows, 2048, d, heads, layers)
     formula = "W_U norm(x_L), neurons beside attention"
-    return Preset(name, "biderman2023", formula, tensors | _layers(layers, d), {}, sizes)
+    return Architecture(name, "biderman2023", formula, tensors | _layers(layers, d), {}, sizes)
 
 
 def _layers(layers: int, d: int) -> Tensors:
-    """12 d^2 + 13 d a layer, and the last norm."""
+    """12 d^2 + 13 d per layer, and the last norm."""
     block: Tensors = {
         "norm_1.weight": (d,),
         "norm_1.bias": (d,),

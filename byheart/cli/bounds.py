@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import pictures
-from ..architectures import PRESETS
+from ..architectures import ARCHITECTURES
 from ..architectures.bounding import FITS, bounds
 from ..data.load import applicable
 from ..errors import ByheartError
@@ -72,7 +72,7 @@ def command(
         raise ByheartError("--plot needs --dataset: it marks the size of the data.")
     given = {name: size for name, size in sizes["sizes"].items() if size is not None}
     options, length = dict(loading), loading.get("length")
-    sized = architecture in PRESETS or (architecture is None and (given or dataset is None))
+    sized = architecture in ARCHITECTURES or (architecture is None and (given or dataset is None))
     if length is not None and sized:
         given["length"] = length
         if dataset is not None and "length" not in applicable(dataset, options):

@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import pictures
-from ..commands.measure import measure
-from ..commands.saving import Saving
-from ..commands.training import Workers
+from ..lab.measuring import measure
+from ..lab.sweeps.axes import parsed
+from ..lab.workers import Workers
 from .measure_picture import draw
 from .options import Data, Force, Json, Loading, OnConflict, Picture, reading
 from .output import columns, finish, number, pictured
@@ -93,8 +93,8 @@ def command(
             data,
             output,
             architecture=architecture,
-            axis=axis,
-            fixed=fixed or (),
+            axes=parsed(axis, "axis", "4,8,16"),
+            sizes=parsed(fixed or (), "size", "16"),
             seeds=seeds,
             protocol=protocol,
             criterion=criterion,
@@ -102,10 +102,12 @@ def command(
             find=find,
             loss=loss,
             workers=Workers(engine, jobs, address),
-            saving=Saving(save, force, on_conflict),
+            save=save,
+            on_conflict=on_conflict,
+            force=force,
             loading=loading,
             watch=watch,
-        )
+        ).json()
         pictured(answer, draw, picture, watch)
     finish(answer, json, view)
     if answer["not_saved"]:

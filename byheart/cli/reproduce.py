@@ -8,8 +8,8 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..commands.training import Workers
 from ..errors import ByheartError
+from ..lab.workers import Workers
 from ..reproduce import FIGURES
 from ..reproduce.redraw import reproduce
 from .options import Json

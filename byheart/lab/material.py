@@ -1,12 +1,14 @@
-"""Material: a dataset, and the problems that its beginnings pose to an architecture."""
+"""Material: a dataset, and the problems that its prefixes pose to an architecture."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..architectures.trainable import trainable
 from ..data.dataset import Dataset
-from .learners import PROBLEMS
-from .problem import Problem
+from .problem import Problem, labelled, next_token
 from .trial import Trial
+
+PROBLEMS = {"next_token": next_token, "labelled": labelled}
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Material:
     squared: bool = False
 
     def part(self, sequences: int) -> Dataset:
-        """The first so many sequences."""
+        """The first sequences of the data."""
         whole = sequences == len(self.dataset)
         return self.dataset if whole else self.dataset.prefix(sequences)
 
@@ -30,10 +32,10 @@ class Material:
         return {}
 
     def problem(self, sequences: int) -> Problem:
-        """Made once, as many trials ask for it."""
+        """The problem of the first sequences, made once, as many trials share it."""
         if sequences not in self._problems:
             options = {"squared": True} if self.squared else {}
-            pose = PROBLEMS[self.architecture]
+            pose = PROBLEMS[trainable(self.architecture).problem]
             self._problems[sequences] = pose(self.part(sequences), **options)
         return self._problems[sequences]
 

@@ -1,4 +1,4 @@
-"""Problem: a dataset as training sees it, every context once, with how often each answer follows.
+"""Problem: a dataset as training sees it, every context once, with the counts of its answers.
 
 The loss of repeated rows is the loss of their distinct contexts weighted by how often they occur,
 so nothing is trained twice.
@@ -31,8 +31,8 @@ class Problem:
     context     [k] the contexts of the pairs (context, answer) that occur, increasing
     answer      [k] their answers, increasing within a context
     count       [k] how often
-    squared     one number is said, and its squared distance from -1 or +1 (answers 0 and 1) is the
-                loss; otherwise it is the cross-entropy of `outputs` logits
+    squared     the loss is the squared distance of one output from -1 or +1 (answers 0 and 1);
+                otherwise it is the cross-entropy of `outputs` logits
     """
 
     vocabulary: int
@@ -75,7 +75,7 @@ class Problem:
 
     @cached_property
     def best_accuracy(self) -> float:
-        """The largest share of predictions that any function of the context gets right."""
+        """The largest share of correct predictions that any function of the context reaches."""
         begins = np.flatnonzero(np.diff(self.context, prepend=-1))
         return float(np.maximum.reduceat(self.count, begins).sum() / self.predictions)
 
@@ -90,10 +90,10 @@ class Problem:
         return float((self.count * missing).sum())
 
     def accuracy(self, logits: NDArray) -> float:
-        """The share of predictions that the largest logit, or the sign, gets right."""
-        said = logits[:, 0] > 0 if self.squared else logits.argmax(axis=1)
-        hit = said[self.context] == self.answer
-        return float(self.count[hit].sum() / self.predictions)
+        """The share of predictions in which the largest logit, or the sign, is correct."""
+        predicted = logits[:, 0] > 0 if self.squared else logits.argmax(axis=1)
+        correct = predicted[self.context] == self.answer
+        return float(self.count[correct].sum() / self.predictions)
 
     @property
     def signs(self) -> Ints:
@@ -101,7 +101,7 @@ class Problem:
         return 2 * self.answer - 1
 
     def drawn(self, counts: Ints) -> "Problem":
-        """The pairs that were drawn so many times each; contexts that were not are left out."""
+        """The pairs, each drawn as often as `counts` says; contexts never drawn are left out."""
         kept = np.flatnonzero(counts)
         rows, context = np.unique(self.context[kept], return_inverse=True)
         return replace(
@@ -114,14 +114,14 @@ class Problem:
         )
 
     def batches(self, size: int, number: int, random: np.random.Generator) -> Iterator["Problem"]:
-        """Independent batches of so many predictions, drawn from the empirical distribution."""
-        chances = self.count / self.predictions
+        """Independent batches of `size` predictions, drawn from the empirical distribution."""
+        probabilities = self.count / self.predictions
         for _ in range(number):
-            yield self.drawn(random.multinomial(size, chances))
+            yield self.drawn(random.multinomial(size, probabilities))
 
 
 def next_token(dataset: Dataset) -> Problem:
-    """What follows each ordered context, over one vocabulary of tokens read and said."""
+    """The tokens that follow each ordered context, over one vocabulary of inputs and outputs."""
     _check_one_label(dataset)
     found: Targets = targets(dataset, contexts(dataset, positions=True))
     lengths = np.diff(found.starts)
@@ -144,7 +144,16 @@ def labelled(dataset: Dataset, squared: bool = False) -> Problem:
     if dataset.kind == "number":
         raise ByheartError("this architecture reads words or vectors, and the data has numbers.")
     found = contexts(dataset, positions=False)
-    tokens, lengths = _tokens(dataset, found.first)
+    lengths = dataset.lengths[found.first]
+    table: NDArray = np.arange(len(dataset.tokens), dtype=np.int32)
+    if dataset.kind == "vector":
+        with np.errstate(over="ignore"):
+            table = dataset.vectors.astype(np.float32)
+        if not np.isfinite(table).all():
+            raise ByheartError("a coordinate is too large for float32, in which training computes.")
+    tokens = np.zeros((len(lengths), int(lengths.max()), *table.shape[1:]), table.dtype)
+    flat = take(dataset.ids, dataset.starts[found.first], lengths)
+    tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = table[flat]
     pairs = tally(dataset, found)
     order = np.lexsort((pairs.label, pairs.context))
     return Problem(
@@ -161,22 +170,9 @@ def labelled(dataset: Dataset, squared: bool = False) -> Problem:
 
 def _check_one_label(dataset: Dataset) -> None:
     if dataset.every:
-        raise ByheartError("training needs one label a sequence, and this data has one a token.")
-
-
-def _tokens(dataset: Dataset, sequences: Ints) -> tuple[NDArray, Ints]:
-    """The tokens of some sequences as a Problem has them, and the lengths."""
-    lengths = dataset.lengths[sequences]
-    table: NDArray = np.arange(len(dataset.tokens), dtype=np.int32)
-    if dataset.kind == "vector":
-        with np.errstate(over="ignore"):
-            table = dataset.vectors.astype(np.float32)
-        if not np.isfinite(table).all():
-            raise ByheartError("a coordinate is too large for float32, in which training computes.")
-    tokens = np.zeros((len(sequences), int(lengths.max()), *table.shape[1:]), table.dtype)
-    flat = take(dataset.ids, dataset.starts[sequences], lengths)
-    tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = table[flat]
-    return tokens, lengths
+        raise ByheartError(
+            "training needs one label per sequence, and this data has one per token."
+        )
 
 
 def size_of(problem: Problem) -> int:

@@ -1,10 +1,10 @@
 """Protocol: how a model is trained.
 
-`paper` is the authors' way: optimiser, learning rate, steps and batches as the paper says.
-`script` is what the published program of Dana et al. really does, which is not what the text says.
-`fast` is ours: full batch, SOAP (Adam in the eigenbasis of Shampoo's preconditioner) where it gets
-there sooner than Adam, a rate that falls to 0, more attempts with more steps while the criterion is
-not reached, an early stop.
+`paper` is the authors' way: the optimiser, learning rate, steps and batches of the paper.
+`script` is what the published program of Dana et al. really does, which differs from their text.
+`fast` is ours: full batch, SOAP (Adam in the eigenbasis of Shampoo's preconditioner) where it
+converges sooner than Adam, a rate that falls to 0, more attempts with more steps while the
+criterion is not reached, an early stop.
 
 Every protocol sees each distinct context of a batch once, weighted: the same loss, at less cost.
 """
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 
 from ..errors import ByheartError
 
-# The longest side of a matrix that SOAP turns, unless an attempt says otherwise. It leaves the
+# The longest side of a matrix that SOAP turns, unless an attempt has its own. It leaves the
 # vocabulary of stories as it is, so that a step costs less.
 LONGEST_SIDE = 128
 MOST_STEPS = 10**8  # months
@@ -60,11 +60,11 @@ class Protocol:
 
     batch    predictions in a batch, None: all of them
     batches  how many batches are drawn before training and then used in turn
-    stop     training ends when the mean loss is so close to the least possible and the criterion is
-             reached, None: never; of an accuracy the criterion alone counts, now and then
+    stop     training ends when the mean loss is this close to the least possible and the criterion
+             is reached, None: never; an accuracy is judged by the criterion alone, now and then
     curve    about how many points of the training curve are kept
     search   the first attempt is repeated with the rates and warm-ups that Optuna tries
-    frozen   tensors that stay as they were drawn; they count as parameters all the same
+    frozen   tensors that keep their initial values; they count as parameters all the same
     """
 
     name: str
@@ -120,9 +120,9 @@ def protocol(architecture: str, name: str, steps: int | None = None) -> Protocol
     names = [own for arch, own in PROTOCOLS if arch == architecture]
     if name not in names:
         raise ByheartError(f"{architecture} has the protocols {', '.join(names)}, not {name!r}.")
-    found = PROTOCOLS[architecture, name]
+    chosen = PROTOCOLS[architecture, name]
     if steps is None:
-        return found
+        return chosen
     if not 1 <= steps <= MOST_STEPS:
-        raise ByheartError(f"--steps is 1 to {MOST_STEPS:,}, not {steps:,}.")
-    return replace(found, attempts=tuple(replace(x, steps=steps) for x in found.attempts))
+        raise ByheartError(f"steps must be 1 to {MOST_STEPS:,}, not {steps:,}.")
+    return replace(chosen, attempts=tuple(replace(x, steps=steps) for x in chosen.attempts))

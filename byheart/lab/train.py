@@ -1,6 +1,6 @@
 """Run a trial: train until the criterion is reached or the attempts are used up.
 
-What is not reached is censored: "not reached in so many steps", never "cannot".
+A criterion that is not reached is censored: "not reached in T steps", never "cannot be reached".
 """
 
 import math
@@ -19,7 +19,7 @@ from .trial import Row, Trial
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one attempt came to: the summed loss in nats, the accuracy, and after how many steps."""
+    """The result of one attempt: summed loss in nats, accuracy, steps taken."""
 
     attempt: Attempt
     loss: float
@@ -49,31 +49,45 @@ def run(trial: Trial, problem: Problem) -> Row:
 def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[Row, Learner]:
     """The row, and the model of the best attempt.
 
-    journal  a file in which a search for hyper-parameters keeps what it has tried
+    journal  a file in which a search for hyper-parameters records its attempts
     """
+    architecture, first = trial.architecture_for(problem), trial.protocol.attempts[0]
     with _arithmetic():
-        _load(trial, problem)
+        # A step that does not count: loading and compiling are no part of a training's time.
+        model = learner(architecture, problem, 0, first.shrink)
+        model.step(problem)
+        optimiser_of(first, list(model.tensors.values())).step()
         started = time.process_time()
-        found = _outcomes(trial, problem, journal)
+        outcomes = _outcomes(trial, problem, journal)
         seconds = time.process_time() - started
-    chosen = best(found)
+    chosen = best(outcomes)
     assert chosen.learner is not None
-    return _row(trial, problem, found, chosen, seconds), chosen.learner
-
-
-def _load(trial: Trial, problem: Problem) -> None:
-    """Take a step that does not count: loading and compiling are no part of a training's time."""
-    attempt = trial.protocol.attempts[0]
-    model = learner(trial.preset(problem), problem, 0, attempt.shrink)
-    model.step(problem)
-    optimiser_of(attempt, list(model.tensors.values())).step()
+    row = {
+        "key": trial.key,
+        "trial": trial.json(),
+        "parameters": architecture.parameters,
+        "contexts": len(problem),
+        "vocabulary": problem.vocabulary,
+        "outputs": problem.outputs,
+        "predictions": problem.predictions,
+        "entropy": problem.entropy,
+        "best_accuracy": problem.best_accuracy,
+        "loss": _finite(chosen.loss),
+        "accuracy": chosen.accuracy,
+        "reached": chosen.reached,
+        "steps": chosen.steps,
+        "attempts": [one.json() for one in outcomes],
+        "curve": [[step, _finite(loss), accuracy] for step, loss, accuracy in chosen.curve],
+        "seconds": round(seconds, 3),
+    }
+    return row, chosen.learner
 
 
 @contextmanager
 def _arithmetic() -> Iterator[None]:
-    """One thread, as several add up in another order; and numbers below the normal ones are 0.
+    """One thread, as several add in another order; and subnormal numbers are rounded to 0.
 
-    That is faster, and only while it trains: nothing may be certified with such numbers.
+    That is faster, and holds only during training: nothing may be certified with such numbers.
     """
     import torch
 
@@ -94,54 +108,31 @@ def _outcomes(trial: Trial, problem: Problem, journal: str | None) -> list[Outco
         from .tuning import outcomes
 
         return outcomes(trial, problem, journal)
-    found = []
+    done: list[Outcome] = []
     for number, attempt in enumerate(trial.protocol.attempts):
-        found.append(outcome(trial, problem, attempt, number))
-        if found[-1].reached:
+        done.append(outcome(trial, problem, attempt, number))
+        if done[-1].reached:
             break
-    return found
+    return done
 
 
-def best(found: list[Outcome]) -> Outcome:
+def best(outcomes: list[Outcome]) -> Outcome:
     """The first that reached the criterion with the least loss, or the least loss of all."""
-    return min(found, key=lambda one: (not one.reached, one.loss))
+    return min(outcomes, key=lambda one: (not one.reached, one.loss))
 
 
 def outcome(trial: Trial, problem: Problem, attempt: Attempt, number: int) -> Outcome:
-    """Train once from a new start; `number` tells attempts of a trial apart."""
-    preset = trial.preset(problem)
-    model = learner(preset, problem, trial.random_seed("start", number), attempt.shrink)
+    """Train once from a new start; `number` distinguishes the attempts of a trial."""
+    seed = trial.random_seed("start", number)
+    model = learner(trial.architecture_for(problem), problem, seed, attempt.shrink)
     steps, curve = descend(trial, problem, attempt, model)
     loss, accuracy = judged(problem, model)
-    if not math.isfinite(loss):  # the training blew up: NaN says nothing, whichever is its argmax
+    if not math.isfinite(loss):  # the training diverged: the argmax of NaN means nothing
         return Outcome(attempt, math.inf, accuracy, False, steps, model, tuple(curve))
     reached = trial.criterion.reached(problem, loss, accuracy)
     return Outcome(attempt, loss, accuracy, reached, steps, model, tuple(curve))
 
 
-def _row(
-    trial: Trial, problem: Problem, found: list[Outcome], best: Outcome, seconds: float
-) -> Row:
-    return {
-        "key": trial.key,
-        "trial": trial.json(),
-        "parameters": trial.preset(problem).parameters,
-        "contexts": len(problem),
-        "vocabulary": problem.vocabulary,
-        "outputs": problem.outputs,
-        "predictions": problem.predictions,
-        "entropy": problem.entropy,
-        "best_accuracy": problem.best_accuracy,
-        "loss": _finite(best.loss),
-        "accuracy": best.accuracy,
-        "reached": best.reached,
-        "steps": best.steps,
-        "attempts": [one.json() for one in found],
-        "curve": [[step, _finite(loss), accuracy] for step, loss, accuracy in best.curve],
-        "seconds": round(seconds, 3),
-    }
-
-
 def _finite(loss: float) -> float | None:
-    """None for a loss that is no number any more: the training blew up."""
+    """None for the loss of a training that diverged."""
     return loss if math.isfinite(loss) else None

@@ -1,4 +1,4 @@
-"""Trial: one training run, its configuration, and what came of it as a row.
+"""Trial: one training run with its configuration; its result is a row.
 
 The seed is a hash of the configuration: neither the order of trials nor which process runs them
 changes a result. It is the same to the bit on one machine; another processor, or another version of
@@ -7,17 +7,21 @@ PyTorch or Numba, may add numbers in another order.
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from ..architectures import Preset, preset
+from ..architectures import Architecture, architecture
+from ..architectures.trainable import trainable
 from ..errors import ByheartError
-from .problem import Problem
+from .problem import Problem, size_of
 from .protocol import Attempt, Protocol, Search
 
-Row = dict[str, Any]  # what a line of rows.jsonl holds
+Row = dict[str, Any]  # a line of rows.jsonl
+PROCESS = 300_000_000  # bytes of a worker that trains next to nothing; libraries are shared
+SINGLE, DOUBLE = 4, 8  # bytes
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,11 @@ class Criterion:
         return f"{self.kind}={self.value:g}"
 
     def check(self, problem: Problem) -> None:
-        """ByheartError if this data cannot be judged so."""
+        """ByheartError if this data cannot be judged by it."""
         if self.kind == "gap" and not problem.entropy:
             raise ByheartError(
                 "a gap is relative to the entropy, and the entropy of this data is 0; "
-                "use --criterion accuracy=1 or loss=0.01."
+                "use criterion='accuracy=1' or criterion='loss=0.01'."
             )
 
     def reached(self, problem: Problem, loss: float, accuracy: float) -> bool:
@@ -54,14 +58,6 @@ class Criterion:
         return accuracy >= self.value * problem.best_accuracy
 
 
-DEFAULTS = {
-    "madden2024": Criterion("gap", 0.01),
-    "dana2024": Criterion("accuracy", 1.0),
-    "dana2024-mlp": Criterion("accuracy", 1.0),
-    "kajitsuka2025": Criterion("loss", 0.01),
-}
-
-
 def criterion(text: str) -> Criterion:
     """The criterion that "kind=value" names."""
     kind, _, value = text.partition("=")
@@ -71,7 +67,7 @@ def criterion(text: str) -> Criterion:
         found = Criterion("", 0)
     if found.kind not in ("gap", "loss", "accuracy") or not 0 < found.value < float("inf"):
         raise ByheartError(
-            "--criterion is gap=SHARE, loss=NATS or accuracy=SHARE, such as gap=0.01, "
+            "criterion must be 'gap=SHARE', 'loss=NATS' or 'accuracy=SHARE', such as 'gap=0.01', "
             f"not {text!r}."
         )
     if found.kind == "accuracy" and found.value > 1:
@@ -83,9 +79,9 @@ def criterion(text: str) -> Criterion:
 class Trial:
     """Everything that a training run depends on.
 
-    sizes  of the architecture, as its preset names them
+    sizes  of the architecture, by their names there
     data   {"sha256": ..., "sequences": ...}: which dataset, and how many of its first sequences
-    seed   a small number that tells repetitions apart
+    seed   a small number that distinguishes repetitions
     """
 
     architecture: str
@@ -115,14 +111,43 @@ class Trial:
         digest = hashlib.sha256(":".join([self.key, *map(str, parts)]).encode()).digest()
         return int.from_bytes(digest[:7], "big")
 
-    def preset(self, problem: Problem) -> Preset:
-        """The architecture with its sizes; what the data decides is taken from the data."""
-        decided: dict[str, int] = {"vocabulary": problem.vocabulary, "length": problem.length}
-        if self.architecture == "kajitsuka2025":
-            decided["labels"] = problem.outputs
-        if self.architecture == "madden2024":
-            decided["attention_biases"] = True  # as in the authors' program
-        return preset(self.architecture, {**decided, **self.sizes})
+    def architecture_for(self, problem: Problem) -> Architecture:
+        """The architecture with its sizes; the data decides some of them."""
+        record = trainable(self.architecture)
+        decided = {size: getattr(problem, name) for size, name in record.from_data.items()}
+        return architecture(self.architecture, {**decided, **record.always, **self.sizes})
+
+    def memory(self, problem: Problem) -> int:
+        """Bytes that a worker holds at one time, at most: an estimate, rather too large.
+
+        Of a parameter: its weight, gradient and two moments, three numbers for a step; SOAP turns
+        them and keeps more (19 were observed), and for each side of a matrix that it turns another
+        matrix and its basis, and four to turn the largest. Of a context: activations with their
+        gradients, and the loss in doubles. Of a batch drawn before training: its indices as well.
+        """
+        described, protocol = self.architecture_for(problem), self.protocol
+        turned = [x.turned for x in protocol.attempts if x.optimiser == "soap"]
+        matrices = [shape for shape in described.tensors.values() if len(shape) > 1]
+        sides = [side for x in matrices for side in x if side <= max(turned, default=0)]
+        sizes = {name: size for name, size in described.sizes.items() if isinstance(size, int)}
+        activations = (
+            sizes["length"] * (4 * sizes["dimension"] + 2 * sizes["heads"])
+            + 4 * sizes["heads"] * sizes["head_dimension"]
+            + sizes["layers"] * (4 * sizes["width"] + 4 * sizes["dimension"])
+            + math.prod(problem.tokens.shape[1:])
+        )
+        drawn = 0
+        if protocol.batch is not None and protocol.batches is not None:
+            rows = protocol.batches * min(protocol.batch, len(problem.count))
+            drawn = rows * DOUBLE * (3 * problem.length + 12)
+        return (
+            PROCESS
+            + size_of(problem)
+            + SINGLE * (20 if turned else 7) * described.parameters
+            + SINGLE * (2 * sum(side * side for side in sides) + 4 * max(sides, default=0) ** 2)
+            + len(problem) * (SINGLE * activations + (2 * SINGLE + 3 * DOUBLE) * problem.outputs)
+            + drawn
+        )
 
 
 def trial(given: Mapping[str, Any]) -> Trial:

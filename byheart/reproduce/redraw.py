@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from ..commands.training import Workers, rows_of
 from ..errors import ByheartError
 from ..lab.material import Material
 from ..lab.sweeps.rows import checked
+from ..lab.workers import Workers, rows_of
 from ..machine.watch import SILENT, Watch
 from ..pictures import ENDINGS, check_picture, write
 from . import FIGURES

@@ -1,18 +1,18 @@
-"""Presets: their counts against the formulas of the papers, and against sums by hand."""
+"""Architectures: their counts against the formulas of the papers, and against sums by hand."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.architectures import (
+    ARCHITECTURES,
     NAMES,
-    PRESETS,
+    architecture,
     dana2024,
     dana2024_mlp,
     decoder,
     kajitsuka2025,
     madden2024,
-    preset,
 )
 from byheart.errors import ByheartError
 from byheart.softmax.decoder import ATTENTION, Shape
@@ -68,7 +68,9 @@ def test_sizes_are_checked():
 
 
 def calls():
-    return {name: (build, (2,) if name == "dana2024" else ()) for name, build in PRESETS.items()}
+    return {
+        name: (build, (2,) if name == "dana2024" else ()) for name, build in ARCHITECTURES.items()
+    }
 
 
 # --- models that anyone can download: published counts, and sums by hand
@@ -93,7 +95,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_counts(name):
-    found = preset(name, {})
+    found = architecture(name, {})
     assert (found.name, found.parameters) == (name, PUBLISHED[name])
 
 
@@ -102,14 +104,14 @@ def test_gpt2_by_hand():
     d = 768
     layer = (3 * d * d + 3 * d) + (d * d + d) + (4 * d * d + 4 * d) + (4 * d * d + d) + 4 * d
     assert layer == 12 * d * d + 13 * d
-    assert preset("gpt2", {}).parameters == 50257 * d + 1024 * d + 12 * layer + 2 * d
-    assert preset("gpt2", {}).fixed == {"output.weight": (50257, d)}
+    assert architecture("gpt2", {}).parameters == 50257 * d + 1024 * d + 12 * layer + 2 * d
+    assert architecture("gpt2", {}).fixed == {"output.weight": (50257, d)}
 
 
 def test_pythia_by_hand():
     d = 512
     wanted = 2 * 50304 * d + 6 * (12 * d * d + 13 * d) + 2 * d
-    assert preset("pythia-70m", {}).parameters == wanted
+    assert architecture("pythia-70m", {}).parameters == wanted
 
 
 def test_kajitsuka2025_by_hand():
@@ -137,13 +139,13 @@ def test_a_decoder_of_any_sizes(N, S, d, H, d_h, w):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_sizes_are_facts_of_bounds(name):
-    if name in PRESETS:
+    if name in ARCHITECTURES:
         given = {"vocabulary": 5, "length": 2, "dimension": 6}
         given |= {"heads": 2, "head_dimension": 3} if name == "dana2024" else {}
         given |= {"width": 7} if name == "dana2024-mlp" else {}
-        found = preset(name, given)
+        found = architecture(name, given)
     else:
-        found = preset(name, {})
+        found = architecture(name, {})
     model = ArchitectureFacts(parameters=found.parameters, bits=16, **found.sizes)
     assert all(fact is not None for fact in model.facts.values())
 
@@ -152,16 +154,16 @@ def test_sizes_are_facts_of_bounds(name):
     ("name", "given", "said"),
     [
         ("gpt3", {}, "no architecture 'gpt3'; there are: dana2024, .*pythia-12b"),
-        ("gpt2", {"dimension": 5}, "gpt2 takes no --dimension"),
-        ("madden2024", {"vocabulary": 5, "head_dimension": 2}, "takes no --head-dimension"),
-        ("madden2024", {}, "madden2024 needs --vocabulary"),
-        ("decoder", {"vocabulary": 5}, "decoder needs --length, --dimension"),
+        ("gpt2", {"dimension": 5}, "gpt2 takes no dimension="),
+        ("madden2024", {"vocabulary": 5, "head_dimension": 2}, "takes no head_dimension="),
+        ("madden2024", {}, "madden2024 needs vocabulary="),
+        ("decoder", {"vocabulary": 5}, "decoder needs length=..., dimension="),
     ],
 )
-def test_what_a_preset_refuses(name, given, said):
+def test_what_an_architecture_refuses(name, given, said):
     with pytest.raises(ByheartError, match=said):
-        preset(name, given)
+        architecture(name, given)
 
 
 def test_width_is_the_number_of_neurons():
-    assert preset("madden2024", {"vocabulary": 9, "width": 3}) == madden2024(9, neurons=3)
+    assert architecture("madden2024", {"vocabulary": 9, "width": 3}) == madden2024(9, neurons=3)

@@ -78,7 +78,7 @@ def test_the_first_gradient_of_each_weight_is_the_same(cells, architecture):
 
 
 def gradients(cells, model):
-    """Ours, by the names of the preset: views of .grad where tensors are views of larger ones."""
+    """Ours, by the architecture's names: views of .grad where tensors are views of larger ones."""
     twin = {name: x.grad.clone() for name, x in model.tensors.items()}
     for name, gradient in twin.items():
         model.tensors[name].copy_(gradient)

@@ -15,16 +15,15 @@ from rich.console import Console
 
 from byheart.cli import main
 from byheart.cli.measure import view
-from byheart.commands.training import Workers, check_memory, rows_of
 from byheart.data.load import load
 from byheart.errors import ByheartError
-from byheart.lab.footprint import PROCESS, bytes_of
 from byheart.lab.material import Material
 from byheart.lab.problem import next_token, size_of
 from byheart.lab.protocol import LONGEST_SIDE, protocol
 from byheart.lab.sweeps import rows as file
 from byheart.lab.sweeps.sweep import Sweep
-from byheart.lab.trial import Criterion, Trial
+from byheart.lab.trial import PROCESS, Criterion, Trial
+from byheart.lab.workers import Workers, check_memory, rows_of
 from byheart.machine.watch import SILENT
 
 TESTS = str(Path(__file__).parents[1])
@@ -48,7 +47,7 @@ class Pretended(StandIn):
         loss = problem.entropy * (1.001 if reached else 2) + (0 if reached else 5)
         return {
             "key": trial.key, "trial": trial.json(),
-            "parameters": trial.preset(problem).parameters, "contexts": len(problem),
+            "parameters": trial.architecture_for(problem).parameters, "contexts": len(problem),
             "vocabulary": problem.vocabulary, "outputs": problem.outputs,
             "predictions": problem.predictions, "entropy": problem.entropy,
             "best_accuracy": problem.best_accuracy, "loss": loss, "accuracy": 0.5,
@@ -462,33 +461,36 @@ def test_reporting_imports_no_torch(ask, engine, data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--axis", "sequences=4"], "must name a size of madden2024: dimension, neurons"),
+        (["--axis", "sequences=4"], "must be a size of madden2024: dimension, neurons"),
         (["--axis", "width="], "has no values"),
         (["--axis", "width=4.5"], "numbers and ranges"),
-        (["--axis", "width=0,4"], "--axis width takes whole numbers from 1 to"),
-        (["--axis", "width=-4"], "--axis width takes whole numbers from 1 to"),
-        (["--axis", "heads=4"], "has no 'heads'; it has dimension, neurons, sequences"),
-        (["--axis", "width=4", "--axis", "neurons=8"], "neurons is there twice"),
+        (["--axis", "width=0,4"], "the axis width takes whole numbers from 1 to"),
+        (["--axis", "width=-4"], "the axis width takes whole numbers from 1 to"),
+        (["--axis", "heads=4"], "has no axis 'heads'; it has dimension, neurons, sequences"),
+        (["--axis", "width=4", "--axis", "neurons=8"], "neurons is given twice"),
         (["--axis", "width=4", "--set", "width=8"], "is an axis and is fixed as well"),
-        (["--axis", "width=4", "--set", "dimension=no"], "--set is NAME=NUMBER"),
+        (["--axis", "width=4", "--set", "dimension=no"], "the size dimension takes whole numbers"),
         (["--axis", "dimension=4"], "needs neurons as well"),
         (["--axis", "width=4", "--axis", "sequences=15,999"], "sequences, not 999"),
-        (["--axis", "width=1-9999", "--axis", "dimension=1-999"], "trials; 100,000 are the most"),
+        (
+            ["--axis", "width=1-9999", "--axis", "dimension=1-999"],
+            "trials; at most 100,000",
+        ),
         (["--axis", "width=4", "--protocol", "script"], "has the protocols"),
-        (["--axis", "width=4", "--criterion", "good"], "--criterion is gap=SHARE"),
-        (["--axis", "width=4", "--seeds", "0"], "--seeds is 1 or more"),
-        (["--axis", "width=4", "--steps", "0"], "--steps is 1 to "),
-        (["--axis", "width=4", "--jobs", "0"], "--jobs is 1 or more"),
-        (["--axis", "width=4", "--engine", "cloud"], "--engine is processes or ray"),
+        (["--axis", "width=4", "--criterion", "good"], "criterion must be 'gap=SHARE'"),
+        (["--axis", "width=4", "--seeds", "0"], "seeds must be 1 or more"),
+        (["--axis", "width=4", "--steps", "0"], "steps must be 1 to "),
+        (["--axis", "width=4", "--jobs", "0"], "jobs must be 1 or more"),
+        (["--axis", "width=4", "--engine", "cloud"], "engine must be processes or ray"),
         (["--axis", "width=4", "--address", "x:1"], "use --engine ray"),
         (
             ["--axis", "width=4", "--engine", "ray", "--jobs", "3"],
-            "--jobs is for --engine processes",
+            "jobs is for --engine processes",
         ),
-        (["--axis", "width=4", "--loss", "hinge"], "--loss is cross-entropy or squared"),
-        (["--axis", "width=4", "--loss", "squared"], "kajitsuka2025"),
+        (["--axis", "width=4", "--loss", "hinge"], "loss must be cross-entropy or squared"),
+        (["--axis", "width=4", "--loss", "squared"], "use --loss cross-entropy"),
         (["--axis", "width=4", "--plot", "x.pdf"], ".svg or .png"),
-        (["--axis", "width=4", "--on-conflict", "toss"], "--on-conflict is one of"),
+        (["--axis", "width=4", "--on-conflict", "toss"], "on_conflict must be one of"),
         (["--axis", "width=999999999999"], "bytes of memory"),
     ],
 )
@@ -500,7 +502,7 @@ def test_refusals(ask, engine, tmp_path, options, words):
 def test_layers_are_counted_before_they_are_listed(capsys, engine, labelled, tmp_path):
     given = [labelled, "--architecture", "kajitsuka2025", "-o", tmp_path / "rows"]
     given += ["--input", "text", "--label", "label", "--axis", "layers=999999999"]
-    refused(run(capsys, *given), "100,000 layers are the most")
+    refused(run(capsys, *given), "at most 100,000 layers")
 
 
 def test_a_label_for_every_token_is_refused(capsys, engine, tmp_path):
@@ -508,7 +510,7 @@ def test_a_label_for_every_token_is_refused(capsys, engine, tmp_path):
     path.write_text('{"input": ["a", "b"], "label": ["x", "y"]}\n')
     for name, axis in (("madden2024", "width=4"), ("kajitsuka2025", "layers=1")):
         given = [path, "--architecture", name, "-o", tmp_path / "rows", "--axis", axis]
-        refused(run(capsys, *given), "this data has one a token")
+        refused(run(capsys, *given), "this data has one per token")
 
 
 def test_tokens_that_are_no_words_are_refused(capsys, engine, tmp_path):
@@ -556,14 +558,14 @@ def test_data_without_entropy_has_no_gap(ask, engine, data):
     data.write_text("a b c d\n")
     refused(ask("--axis", "width=4"), "byheart: a gap", "the entropy of this data is 0")
     some = ["--axis", "sequences=2,3", "--axis", "width=4"]
-    refused(ask(*some), "--axis sequences=2: a gap", "the entropy of this data is 0")
+    refused(ask(*some), "of the first 2 sequences: a gap", "the entropy of this data is 0")
     code, answer, _ = ask("--axis", "width=4,11", "--criterion", "loss=0.01", "--json")
     assert code == 0 and answer["cells"][0]["smallest"]["value"] == 11
     assert answer["cells"][0]["points"][0]["gap"]["median"] is None
 
 
 def test_missing_packages(ask, monkeypatch, tmp_path):
-    from byheart.commands import training
+    from byheart.lab import workers as training
 
     for lacks, words in {"torch": "PyTorch", "pytorch_optimizer": "pytorch_optimizer"}.items():
         with monkeypatch.context() as patched:
@@ -597,7 +599,7 @@ def test_what_does_not_memorise_again_is_not_saved(ask, engine, tmp_path, monkey
 
 
 def test_saving_without_pytorch_tells_what_was_measured(ask, engine, tmp_path, monkeypatch):
-    from byheart.commands import training
+    from byheart.lab import workers as training
 
     given = ("--axis", "width=4,16", "--seeds", "1")
     ask(*given)
@@ -648,7 +650,7 @@ def test_memory_is_that_of_the_largest_trials_together(data, monkeypatch):
         "madden2024", {}, (("neurons", (4, 4000)),), {"sequences": len(material.dataset)},
         protocol("madden2024", "fast"), Criterion("gap", 0.01), 2,
     )  # fmt: skip
-    small, large = (bytes_of(x, material.of(x)) for x in sweep.trials()[1:3])
+    small, large = (x.memory(material.of(x)) for x in sweep.trials()[1:3])
     assert PROCESS < small < large
     for jobs, needed in ((1, large), (2, 2 * large), (3, 2 * large + small)):
         monkeypatch.setattr(memory, "available", lambda there=needed: there)
@@ -664,7 +666,7 @@ def test_soap_holds_much_of_every_parameter(data):
     problem, fast = material.problem(len(material.dataset)), protocol("madden2024", "fast")
     sizes = {"dimension": 16, "neurons": 500_000}
     trial = Trial("madden2024", sizes, {}, fast, Criterion("gap", 0.01), 0)
-    assert bytes_of(trial, problem) > PROCESS + 4 * 19 * trial.preset(problem).parameters
+    assert trial.memory(problem) > PROCESS + 4 * 19 * trial.architecture_for(problem).parameters
 
 
 def test_only_sides_that_soap_turns_have_matrices(data):
@@ -676,7 +678,7 @@ def test_only_sides_that_soap_turns_have_matrices(data):
     def more(neurons):
         sizes, data = {"dimension": 16, "neurons": neurons}, {"sequences": len(material.dataset)}
         soap, adam = (
-            bytes_of(Trial("madden2024", sizes, data, how, Criterion("gap", 0.01), 0), problem)
+            Trial("madden2024", sizes, data, how, Criterion("gap", 0.01), 0).memory(problem)
             for how in (fast, plain)
         )
         return soap - adam
@@ -688,19 +690,20 @@ def test_only_sides_that_soap_turns_have_matrices(data):
 
 
 def test_batches_and_their_indices_are_counted():
-    from byheart.lab.learners.decoders.reading import reading
     from byheart.reproduce.random_data import bigrams
+
+    from byheart.lab.learners.decoders.indices import indices
 
     problem, script = next_token(bigrams(20)), protocol("dana2024", "script")
     sizes = {"dimension": 2, "heads": 1, "head_dimension": 2}
     drawn, whole = (
-        bytes_of(Trial("dana2024", sizes, {}, how, Criterion("accuracy", 1.0), 0), problem)
+        Trial("dana2024", sizes, {}, how, Criterion("accuracy", 1.0), 0).memory(problem)
         for how in (script, replace(script, batch=None, batches=None))
     )
     held = 0
     for batch in problem.batches(script.batch, script.batches, np.random.default_rng(0)):
-        index = reading(batch)
-        arrays = [*vars(index).values(), *index.judged]
+        index = indices(batch)
+        arrays = [*vars(index).values(), *index.targets]
         held += size_of(batch) + sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
     assert held < drawn - whole < 4 * held
 

@@ -161,7 +161,7 @@ def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, gates, tmp_path):
         execute(pretend.Grid(trials), lambda _: pretend.PROBLEM, tmp_path, engine, watch)
         assert engine.running == 0 and pretend.holds(lambda: engine.jobs == 1)
         with pytest.raises(
-            TrialFailed, match="raises=1, .*, seed=0: ValueError: the loss is gone."
+            TrialFailed, match="raises 1, .*, seed 0: ValueError: the loss is gone."
         ):
             engine.submit(pretend.trial(raises=1), pretend.PROBLEM)
             engine.finished()
@@ -217,7 +217,7 @@ def test_the_address_is_that_of_the_environment(monkeypatch):
 
 def test_without_ray(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    refused("127.0.0.1:1", r"^--engine ray needs Ray: pip install 'byheart\[cluster\]'.$")
+    refused("127.0.0.1:1", r"^engine='ray' needs Ray: pip install 'byheart\[cluster\]'.$")
 
 
 @pytest.mark.slow

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from byheart.architectures import preset  # noqa: E402
+from byheart.architectures import architecture  # noqa: E402
 from byheart.lab.learners import learner  # noqa: E402
 from byheart.lab.learners.decoders import decoder as decoders  # noqa: E402
 from byheart.lab.learners.decoders import output  # noqa: E402
 from byheart.lab.learners.kernels.gelu import gelu  # noqa: E402
 from byheart.lab.problem import Problem  # noqa: E402
 
-PRESETS = {
+SIZES = {
     "madden2024": {"dimension": 6, "neurons": 5, "attention_biases": True},
     "madden2024 without biases of attention": {"dimension": 8, "neurons": 11},
     "madden2024 in whole registers": {"dimension": 16, "neurons": 5, "attention_biases": True},
@@ -31,7 +31,7 @@ PRESETS = {
 
 def made(kind: str, problem: Problem):
     decided = {"vocabulary": problem.vocabulary, "length": problem.length}
-    return preset(kind.split()[0], {**decided, **PRESETS[kind]})
+    return architecture(kind.split()[0], {**decided, **SIZES[kind]})
 
 
 def drawn(seed: int, contexts: int, vocabulary: int, length: int) -> Problem:
@@ -55,7 +55,7 @@ problems = st.builds(
 def plain(kind: str, tensors: dict, problem: Problem):
     """The logits, written with whole sequences, a mask and no table, one context after another."""
     name = kind.split()[0]
-    sizes = {"heads": 1, "head_dimension": PRESETS[kind]["dimension"], **PRESETS[kind]}
+    sizes = {"heads": 1, "head_dimension": SIZES[kind]["dimension"], **SIZES[kind]}
     d, heads, size = sizes["dimension"], sizes["heads"], sizes["head_dimension"]
     places = tensors.get("positions.weight")
     if places is None:
@@ -122,7 +122,7 @@ def worst(kind: str, model, problem: Problem) -> float:
 TOLERANCE = 1e-5
 
 
-@pytest.mark.parametrize("kind", PRESETS)
+@pytest.mark.parametrize("kind", SIZES)
 @settings(max_examples=15, deadline=None)
 @given(problem=problems)
 def test_gradients_are_those_of_a_plain_model(kind, problem):
@@ -130,7 +130,7 @@ def test_gradients_are_those_of_a_plain_model(kind, problem):
     assert worst(kind, model, problem) < TOLERANCE
 
 
-@pytest.mark.parametrize("kind", PRESETS)
+@pytest.mark.parametrize("kind", SIZES)
 @settings(max_examples=10, deadline=None)
 @given(problem=problems)
 def test_loss_and_logits_are_those_of_a_plain_model(kind, problem):
@@ -143,7 +143,7 @@ def test_loss_and_logits_are_those_of_a_plain_model(kind, problem):
     assert said == pytest.approx(judged, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", PRESETS)
+@pytest.mark.parametrize("kind", SIZES)
 def test_blas_and_the_kernel_learn_the_same(kind, monkeypatch):
     """Several blocks of rows in one, four rows at a time in the other."""
     problem = drawn(3, 90, 21, 5)
@@ -156,7 +156,7 @@ def test_blas_and_the_kernel_learn_the_same(kind, monkeypatch):
     assert found[0].step(problem) == pytest.approx(found[1].step(problem), rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", PRESETS)
+@pytest.mark.parametrize("kind", SIZES)
 def test_batches_of_any_size_leave_nothing_behind(kind):
     """Memory is used again from batch to batch: gradients are those of the batch alone."""
     problem = drawn(8, 60, 12, 4)
@@ -167,7 +167,7 @@ def test_batches_of_any_size_leave_nothing_behind(kind):
         assert worst(kind, model, batch) < TOLERANCE
 
 
-@pytest.mark.parametrize("kind", PRESETS)
+@pytest.mark.parametrize("kind", SIZES)
 def test_large_weights_keep_the_softmax_in_range(kind):
     """Scores and logits of hundreds: exponentials of differences neither overflow nor lose 1."""
     problem = drawn(9, 30, 10, 5)
@@ -182,7 +182,7 @@ def test_large_weights_keep_the_softmax_in_range(kind):
         np.testing.assert_allclose(found, right, rtol=0, atol=1e-4 * float(right.abs().max() + 1))
 
 
-@pytest.mark.parametrize("kind", PRESETS)
+@pytest.mark.parametrize("kind", SIZES)
 @pytest.mark.parametrize("factor", [0.999, 1.001])
 def test_a_wrong_factor_is_caught(kind, factor):
     """Each gradient, wrong by a thousandth, is farther from the truth than the tolerance."""
@@ -206,7 +206,7 @@ def test_a_bias_of_keys_has_no_gradient():
     assert not model.tensors["attention.key.bias"].grad.any()
 
 
-@pytest.mark.parametrize("kind", PRESETS)
+@pytest.mark.parametrize("kind", SIZES)
 def test_tensors_are_those_of_the_preset(kind):
     problem = drawn(2, 20, 9, 4)
     shapes = made(kind, problem).tensors
@@ -222,18 +222,18 @@ def test_initial_weights_are_those_of_torch():
     problem = drawn(2, 20, 400, 4)
     sizes = {"dimension": 16, "neurons": 64, "attention_biases": True}
     shapes = {"vocabulary": 400, "length": 4, **sizes}
-    model = learner(preset("madden2024", shapes), problem, 0)
+    model = learner(architecture("madden2024", shapes), problem, 0)
     assert model.tensors["embedding.weight"].std() == pytest.approx(1, abs=0.05)
     for name, inputs in {"attention.out.bias": 16, "hidden.weight": 16, "output.bias": 64}.items():
         largest = float(model.tensors[name].abs().max())
         assert 0.7 / math.sqrt(inputs) < largest <= 1 / math.sqrt(inputs)
     shapes = {"vocabulary": 400, "length": 4, "dimension": 10, "heads": 1, "head_dimension": 10}
-    model = learner(preset("dana2024", shapes), problem, 0)
+    model = learner(architecture("dana2024", shapes), problem, 0)
     for tensor in model.tensors.values():
         assert 0.7 / math.sqrt(10) < float(tensor.abs().max()) <= 1 / math.sqrt(10)
 
 
-@pytest.mark.parametrize("kind", PRESETS)
+@pytest.mark.parametrize("kind", SIZES)
 def test_learning_lowers_the_loss(kind):
     problem = drawn(4, 30, 10, 4)
     model = learner(made(kind, problem), problem, 0)
@@ -246,7 +246,7 @@ def test_learning_lowers_the_loss(kind):
     assert losses[-1] - least < 0.6 * (losses[0] - least)
 
 
-@pytest.mark.parametrize("kind", PRESETS)
+@pytest.mark.parametrize("kind", SIZES)
 def test_two_learners_of_one_seed_agree_to_the_bit(kind):
     problem = drawn(5, 33, 11, 4)
     found = []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from byheart.architectures import preset  # noqa: E402
+from byheart.architectures import architecture  # noqa: E402
 from byheart.errors import ByheartError  # noqa: E402
 from byheart.lab.learners import learner  # noqa: E402
 from byheart.lab.learners.kernels.blocks import Stack, forward  # noqa: E402
@@ -53,7 +53,9 @@ problems = st.builds(
 
 def made(problem: Problem, blocks: int = 2, dimension: int = 2):
     sizes = {"vocabulary": problem.vocabulary, "length": problem.length, "layers": blocks}
-    return preset("kajitsuka2025", {**sizes, "dimension": dimension, "labels": problem.outputs})
+    return architecture(
+        "kajitsuka2025", {**sizes, "dimension": dimension, "labels": problem.outputs}
+    )
 
 
 def plain(tensors: dict, problem: Problem, blocks: int):
@@ -220,11 +222,11 @@ def test_training_again_gives_the_same():
 def test_a_frozen_tensor_stays():
     problem = drawn(2, 60, 20, 4, 3)
     frozen = trial(("embedding.weight",), 20)
-    start = learner(frozen.preset(problem), problem, frozen.random_seed("start", 0))
+    start = learner(frozen.architecture_for(problem), problem, frozen.random_seed("start", 0))
     row, model = train(frozen, problem)
     for name, tensor in model.tensors.items():
         assert torch.equal(tensor, start.tensors[name]) == (name == "embedding.weight")
-    assert row["parameters"] == frozen.preset(problem).parameters
+    assert row["parameters"] == frozen.architecture_for(problem).parameters
 
 
 def test_a_frozen_tensor_that_is_not_there():

@@ -85,7 +85,7 @@ def test_a_broken_line_is_named(tmp_path, line):
     broken = begin + line + b"\n" + end
     (tmp_path / "rows.jsonl").write_bytes(broken)
     for reader in (read, lambda folder: Rows(folder).__enter__()):
-        with pytest.raises(ByheartError, match=r"rows.jsonl: line 2 is no row"):
+        with pytest.raises(ByheartError, match=r"rows.jsonl: line 2 is not the row"):
             reader(tmp_path)
     assert (tmp_path / "rows.jsonl").read_bytes() == broken
 
@@ -93,7 +93,7 @@ def test_a_broken_line_is_named(tmp_path, line):
 def test_a_repeated_line_is_named(tmp_path):
     content = write(tmp_path)
     (tmp_path / "rows.jsonl").write_bytes(content + content[: content.index(b"\n") + 1])
-    with pytest.raises(ByheartError, match="line 5 is the row of a trial that has one above"):
+    with pytest.raises(ByheartError, match="line 5 repeats the trial of a line above"):
         read(tmp_path)
 
 
@@ -163,7 +163,7 @@ def refused(folder, row):
     path.write_text("".join(json.dumps(x) + "\n" for x in (whole(9), row)))
     with pytest.raises(ByheartError) as error:
         checked(folder)
-    begin, end = f"{path}: line 2 has ", "; take the line out, and its trial can be trained again."
+    begin, end = f"{path}: line 2 has ", "; delete the line, and its trial can be trained again."
     assert str(error.value).startswith(begin) and str(error.value).endswith(end)
     return str(error.value)[len(begin) : -len(end)]
 
@@ -273,5 +273,5 @@ def test_another_configuration_is_refused(tmp_path, change, words):
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff"])
 def test_a_damaged_configuration_is_refused(tmp_path, content):
     (tmp_path / "configuration.json").write_bytes(content)
-    with pytest.raises(ByheartError, match="is no configuration of a measurement"):
+    with pytest.raises(ByheartError, match="is not the configuration of a measurement"):
         settle(tmp_path, CONFIGURATION)

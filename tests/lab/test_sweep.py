@@ -175,9 +175,9 @@ def test_the_configuration_has_everything_but_the_rows():
         ({"axes": (("neurons", ()),)}, "must increase"),
         ({"axes": (("neurons", (0, 4)),)}, "must increase"),
         ({"axes": (("neurons", (4, 4)),)}, "must increase"),
-        ({"axes": (("neurons", (4,)), ("neurons", (8,)))}, "there twice"),
+        ({"axes": (("neurons", (4,)), ("neurons", (8,)))}, "given twice"),
         ({"sizes": {"neurons": 8}}, "fixed as well"),
-        ({"seeds": 0}, "--seeds is 1 or more"),
+        ({"seeds": 0}, "seeds must be 1 or more"),
         ({"axes": (("neurons", (4,)), ("sequences", (8,))), "find": True}, "cannot be the last"),
     ],
 )
@@ -218,22 +218,22 @@ ALLOWED = "whole numbers from 1 to 999,999,999,999"
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("0", f"--axis width takes {ALLOWED}, not 0."),
-        ("4,-1", f"--axis width takes {ALLOWED}, not -1."),
-        ("0-8", f"--axis width takes {ALLOWED}, not 0."),
-        ("1-9+0", f"--axis width takes {ALLOWED}, not 0."),
-        ("4-8x0", f"--axis width takes {ALLOWED}, not 0."),
-        ("1000000000000", f"--axis width takes {ALLOWED}, not 1000000000000."),
-        ("9" * 9999, f"--axis width takes {ALLOWED}, not {'9' * 40}...."),
-        ("5-4", "--axis width: the range 5-4 ends below its beginning."),
-        ("4-8x1", "--axis width: the factor of the range 4-8x1 must be 2 or more."),
-        *((text, "--axis width takes numbers and ranges such as 4,8,16 or 1-31 or 4-512x2, not ")
+        ("0", f"the axis width takes {ALLOWED}, not 0."),
+        ("4,-1", f"the axis width takes {ALLOWED}, not -1."),
+        ("0-8", f"the axis width takes {ALLOWED}, not 0."),
+        ("1-9+0", f"the axis width takes {ALLOWED}, not 0."),
+        ("4-8x0", f"the axis width takes {ALLOWED}, not 0."),
+        ("1000000000000", f"the axis width takes {ALLOWED}, not 1000000000000."),
+        ("9" * 9999, f"the axis width takes {ALLOWED}, not {'9' * 40}...."),
+        ("5-4", "the axis width: the range 5-4 ends below its beginning."),
+        ("4-8x1", "the axis width: the factor of the range 4-8x1 must be 2 or more."),
+        *((text, "the axis width takes numbers and ranges such as 4,8,16 or 1-31 or 4-512x2, not ")
           for text in ("", ",", "a", "4,", "1.5", "4:8", "²", "4-8+", "--4", "x" * 9999)),
     ],
 )  # fmt: skip
 def test_values_that_are_none(text, words):
     with pytest.raises(ByheartError) as error:
-        axes.values(text, "--axis width")
+        axes.values(text, "the axis width")
     said = str(error.value)
     assert said.startswith(words) and said.endswith(".") and len(said) < 150
 
@@ -244,50 +244,59 @@ def test_the_ends_of_what_is_allowed():
 
 
 def test_an_axis_is_not_endless():
-    with pytest.raises(ByheartError, match="--axis width has at most 10,000 values; '1-9"):
-        axes.values("1-999999999999", "--axis width")
+    with pytest.raises(ByheartError, match="the axis width has at most 10,000 values; '1-9"):
+        axes.values("1-999999999999", "the axis width")
     assert len(axes.values("1-10000")) == 10_000
 
 
+def named(texts):
+    return axes.parsed(texts, "axis", "4,8,16")
+
+
 def test_axes_of_an_architecture():
-    assert axes.axes("madden2024", ["width=8,4"]) == (("neurons", (4, 8)),)
-    assert axes.axes("dana2024-mlp", ["width=4"]) == (("width", (4,)),)
-    found = axes.axes("dana2024", ["head-dimension=4", "heads=1-3", "sequences=9"])
+    assert axes.axes("madden2024", named(["width=8,4"])) == (("neurons", (4, 8)),)
+    assert axes.axes("madden2024", {"width": [8, 4, 8]}) == (("neurons", (4, 8)),)
+    assert axes.axes("dana2024-mlp", {"width": 4}) == (("width", (4,)),)
+    found = axes.axes("dana2024", named(["head-dimension=4", "heads=1-3", "sequences=9"]))
     assert [name for name, _ in found] == ["sequences", "head_dimension", "heads"]
 
 
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        ([], "must name a size of madden2024: dimension, neurons"),
-        (["sequences=10"], "must name a size"),
-        (["heads=4"], "has no 'heads'; it has dimension, neurons, sequences"),
-        (["vocabulary=4"], "has no 'vocabulary'"),
+        ([], "must be a size of madden2024: dimension, neurons"),
+        (["sequences=10"], "must be a size"),
+        (["heads=4"], "has no axis 'heads'; it has dimension, neurons, sequences"),
+        (["vocabulary=4"], "has no axis 'vocabulary'"),
         (["width"], "has no values"),
         (["width="], "has no values"),
-        (["width=a"], "--axis width takes numbers and ranges .* not 'a'"),
-        (["width =0"], f"--axis width takes {ALLOWED}, not 0"),
+        (["width=a"], "the axis width takes numbers and ranges .* not 'a'"),
+        (["width =0"], f"the axis width takes {ALLOWED}, not 0"),
     ],
 )
 def test_impossible_axes(texts, words):
     with pytest.raises(ByheartError, match=words):
-        axes.axes("madden2024", texts)
+        axes.axes("madden2024", named(texts))
 
 
 def test_fixed_sizes():
-    assert axes.fixed("madden2024", ["width=8", "dimension=4"]) == {"neurons": 8, "dimension": 4}
+    assert axes.fixed("madden2024", {"width": 8, "dimension": "4"}) == {
+        "neurons": 8,
+        "dimension": 4,
+    }
     for texts, words in (
-        (["heads=4"], "has no 'heads'"),
-        (["sequences=4"], "has no 'sequences'"),
-        (["dimension=0"], f"--set dimension takes {ALLOWED}, not 0"),
-        (["width=-1"], f"--set width takes {ALLOWED}, not -1"),
-        (["dimension=" + "9" * 9999], f"--set dimension takes {ALLOWED}, not 999"),
-        (["dimension=4.5"], "NAME=NUMBER"),
-        (["dimension"], "NAME=NUMBER"),
+        (["heads=4"], "has no size 'heads'"),
+        (["sequences=4"], "has no size 'sequences'"),
+        (["dimension=0"], f"the size dimension takes {ALLOWED}, not 0"),
+        (["width=-1"], f"the size width takes {ALLOWED}, not -1"),
+        (["dimension=" + "9" * 9999], f"the size dimension takes {ALLOWED}, not 999"),
+        (["dimension=4.5"], f"the size dimension takes {ALLOWED}, not 4.5"),
+        (["dimension"], "the size dimension has no values"),
         (["dimension=4", "dimension=5"], "twice"),
+        (["width=4", "neurons=5"], "twice"),
     ):
         with pytest.raises(ByheartError, match=words):
-            axes.fixed("madden2024", texts)
+            axes.fixed("madden2024", axes.parsed(texts, "size", "16"))
 
 
 def test_sizes_that_are_missing():

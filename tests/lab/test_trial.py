@@ -57,9 +57,9 @@ def test_seeds_of_several_purposes_differ():
 
 
 def test_the_data_decides_the_sizes_that_are_its_own():
-    assert ONE.preset(next_token(DATA)).sizes["vocabulary"] == 4
+    assert ONE.architecture_for(next_token(DATA)).sizes["vocabulary"] == 4
     deep = replace(ONE, architecture="kajitsuka2025", sizes={"layers": 2})
-    assert deep.preset(labelled(DATA)).sizes["outputs"] == 3
+    assert deep.architecture_for(labelled(DATA)).sizes["outputs"] == 3
 
 
 def test_criteria_by_hand():
@@ -104,5 +104,5 @@ def test_unknown_protocols(given):
 
 @pytest.mark.parametrize("steps", [0, 10**9])
 def test_steps_have_limits(steps):
-    with pytest.raises(ByheartError, match="--steps is 1 to 100,000,000"):
+    with pytest.raises(ByheartError, match="steps must be 1 to 100,000,000"):
         protocol("madden2024", "fast", steps=steps)

@@ -1,6 +1,6 @@
 """Rows such as training writes, with numbers that are made up: for tests of drawing only."""
 
-from byheart.architectures import preset
+from byheart.architectures import architecture
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
 
@@ -18,7 +18,7 @@ def row(stories, neurons, gap, *, name="fast", seed=0, contexts=None, words=None
     return {
         "key": trial.key,
         "trial": trial.json(),
-        "parameters": preset("madden2024", sizes).parameters,
+        "parameters": architecture("madden2024", sizes).parameters,
         "contexts": contexts or 3 * stories,
         "vocabulary": words,
         "outputs": words,

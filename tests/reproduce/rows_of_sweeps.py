@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from byheart.architectures import preset
+from byheart.architectures import architecture
 
 
 def rows(part, outcome, **facts):
@@ -22,7 +22,7 @@ def _row(trial, outcome, count, facts):
     return {
         "key": trial.key,
         "trial": trial.json(),
-        "parameters": preset(trial.architecture, {**own, **trial.sizes}).parameters,
+        "parameters": architecture(trial.architecture, {**own, **trial.sizes}).parameters,
         "accuracy": accuracy,
         "reached": reached,
         "attempts": [{"steps": 1000}],

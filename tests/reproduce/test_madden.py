@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.architectures import preset
+from byheart.architectures import architecture
 from byheart.data.load import load
 from byheart.errors import ByheartError
 from byheart.lab.problem import next_token
@@ -59,7 +59,7 @@ def test_published_parameters_are_those_of_the_architecture():
     for each in read("madden-smallest"):
         sizes = {"vocabulary": each["vocabulary"], "neurons": each["neurons"]}
         assert (
-            preset("madden2024", {**sizes, "attention_biases": True}).parameters
+            architecture("madden2024", {**sizes, "attention_biases": True}).parameters
             == (each["parameters"])
         )
 

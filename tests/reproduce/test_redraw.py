@@ -11,13 +11,13 @@ import pytest
 
 from byheart.cli import main
 from byheart.cli.reproduce import formula
-from byheart.commands.training import Workers
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
 from byheart.lab.protocol import protocol
 from byheart.lab.sweeps.rows import read
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion
+from byheart.lab.workers import Workers
 from byheart.reproduce import FIGURES
 from byheart.reproduce.data import FILES, TITLES
 from byheart.reproduce.figure import Figure, Part, Settings, censored, trainings
@@ -93,7 +93,7 @@ def ran(monkeypatch):
             return plain(trial.key, trial.seed == 0, trial=trial.json())
 
     monkeypatch.setattr("byheart.reproduce.redraw.FIGURES", (*FIGURES, TINY))
-    monkeypatch.setattr("byheart.commands.training.check_packages", lambda *_: None)
+    monkeypatch.setattr("byheart.lab.workers.check_packages", lambda *_: None)
     monkeypatch.setattr(Workers, "start", lambda self, folder: Here())
     return done
 
@@ -291,7 +291,7 @@ def test_refused_in_one_sentence(arguments, reason, tmp_path, monkeypatch, capsy
 def test_a_broken_row_is_named(tmp_path, capsys):
     store(tmp_path / "madden-1" / "fast", [{"key": "a"}, ["no row"]])
     assert main(["reproduce", "madden-1", "--rows", str(tmp_path)]) == 2
-    assert "line 2 is no row" in capsys.readouterr().err
+    assert "line 2 is not the row" in capsys.readouterr().err
 
 
 def test_rows_of_something_else_are_refused(tmp_path, capsys):

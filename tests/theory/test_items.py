@@ -182,9 +182,9 @@ def test_what_is_needed_is_not_more_than_what_is_enough(data):
 @some
 @given(st.integers(2, 500), st.integers(1, 50), st.integers(1, 50), st.integers(1, 999))
 def test_a_model_holds_no_less_than_is_proved(vocabulary, length, dimension, width):
-    from byheart.architectures import madden2024 as preset
+    from byheart.architectures import madden2024
 
-    found = preset(vocabulary, length, dimension, width)
+    found = madden2024(vocabulary, length, dimension, width)
     model = ArchitectureFacts(parameters=found.parameters, bits=32, **found.sizes)
     rows = [
         x for x in answers(Question(architecture=model)) if x.quantity == "contexts" and x.value

@@ -7,22 +7,20 @@ network again.
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...architectures import Preset
+from ...architectures.trainable import trainable
 from ...constructions.base import Report
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...models.model import Model
 from ...models.verification import PROVE_LIMIT
-from ..learners import Learner
 from ..material import Material
 from ..train import train
 from ..trial import Row, Trial
 from .distributions import distributions
-from .folded import FOLDED, decoder
+from .folded import decoder
 from .labels import labels
-from .made import Made
+from .trained import Trained
 
 
 def model(
@@ -39,35 +37,22 @@ def model(
     on_conflict  as in compile, for networks that store labels
     prove_limit  seconds; where proving distributions takes longer, they are observed
     """
-    given = material(trial, dataset)
-    problem, preset = given.of(trial), trial.preset(given.of(trial))
-    report(f"training {trial.architecture} again")
-    started = time.perf_counter()
-    row, learner = train(trial, problem)
-    learnt = given.part(trial.data["sequences"])
-    made = Made(trial, preset, row, learnt, time.perf_counter() - started, report)
-    tensors = _arrays(learner)
-    if preset.name in FOLDED:
-        found = decoder(preset, {**tensors, **_fixed(preset)})
-        return distributions(made, found, prove_limit), row
-    return labels(made, tensors, problem, on_conflict), row
-
-
-def material(trial: Trial, dataset: Dataset) -> Material:
-    """The dataset as the trial reads it."""
     count = trial.data["sequences"]
     if count > len(dataset):
         raise ByheartError(f"the trial learnt {count} sequences, and the data has {len(dataset)}.")
-    return Material(dataset, trial.architecture, trial.data.get("loss") == "squared")
-
-
-def _arrays(learner: Learner) -> dict[str, NDArray]:
-    """Its tensors by the names of the preset."""
-    return {name: tensor.detach().numpy().copy() for name, tensor in learner.named().items()}
-
-
-def _fixed(preset: Preset) -> dict[str, NDArray]:
-    """The tensors that are not learnt: sinusoidal positions."""
+    material = Material(dataset, trial.architecture, trial.data.get("loss") == "squared")
+    problem = material.of(trial)
+    architecture = trial.architecture_for(problem)
+    report(f"training {trial.architecture} again")
+    started = time.perf_counter()
+    row, learner = train(trial, problem)
+    seconds = time.perf_counter() - started
+    trained = Trained(trial, architecture, row, material.part(count), seconds, report)
+    tensors = {name: tensor.detach().numpy().copy() for name, tensor in learner.named().items()}
+    if not trainable(trial.architecture).decoder:
+        return labels(trained, tensors, problem, on_conflict), row
     from ..learners.decoders.decoder import sinusoids
 
-    return {name: np.asarray(sinusoids(*shape)) for name, shape in preset.fixed.items()}
+    for name, shape in architecture.fixed.items():  # positions that are not learnt
+        tensors[name] = np.asarray(sinusoids(*shape))
+    return distributions(trained, decoder(architecture, tensors), prove_limit), row

@@ -1,4 +1,4 @@
-"""A folded decoder as a model that claims distributions: the gap is what it reaches."""
+"""A folded decoder as a model that claims distributions, within the gap that it reaches."""
 
 import math
 import time
@@ -11,47 +11,47 @@ from ...models.claims import Distributions, Words
 from ...models.model import Model
 from ...models.verification import verify
 from ...softmax.decoder import Decoder
-from .made import Made
+from .trained import Trained
 
 SMALLEST_GAP = 1e-15  # nats: less is lost in the roundings of a run in doubles
 LIKELIEST = 0.5  # nats; a divergence below log 2 means that the one label is the likeliest
 DOUBLINGS = 64  # of the unembedding, at most
 
 
-def distributions(made: Made, found: Decoder, prove_limit: float) -> Model:
+def distributions(trained: Trained, decoder: Decoder, prove_limit: float) -> Model:
     """The decoder with the largest divergence that it reaches as its gap, rounded up, verified."""
-    dataset = made.dataset
+    dataset = trained.dataset
     grouped = contexts(dataset, positions=True)
     wanted = targets(dataset, grouped)
-    found, doubled = surer(found, wanted)
-    worst = reached(found, wanted)
+    decoder, doubled = surer(decoder, wanted)
+    worst = reached(decoder, wanted)
     if not math.isfinite(worst):
-        raise ByheartError("the trained network gives no distributions: its training blew up.")
+        raise ByheartError("the trained network gives no distributions: its training diverged.")
     gap = rounded_up(max(SMALLEST_GAP, worst * (1 + MORE)))
-    about = made.about(found, dataset, len(grouped), "refuse")
+    about = trained.about(decoder, dataset, len(grouped), "refuse")
     if doubled:
         about["training"]["output_times"] = 2**doubled
         about["notes"].append(
             f"output.weight is {2**doubled} times what was trained: the likeliest tokens are the "
             "same, and the gap proves them"
         )
-    model = Model(found, Words(dataset.kind, wanted.vocabulary), Distributions(gap), about)
-    made.report("verifying")
+    model = Model(decoder, Words(dataset.kind, wanted.vocabulary), Distributions(gap), about)
+    trained.report("verifying")
     started = time.perf_counter()
     checked = verify(model, dataset, prove_limit=prove_limit)
-    return made.verified(model, checked, time.perf_counter() - started)
+    return trained.verified(model, checked, time.perf_counter() - started)
 
 
-def surer(found: Decoder, wanted: Targets) -> tuple[Decoder, int]:
-    """The decoder with output.weight doubled as often as it takes to prove its labels; how often.
+def surer(decoder: Decoder, wanted: Targets) -> tuple[Decoder, int]:
+    """The decoder with output.weight doubled until its labels can be proved, and how often.
 
     Only where every context has one label, and it is the likeliest: training may stop as soon as
     that is so. Doubling keeps the order of the logits and brings every divergence below log 2; a
     token with more than half of the probability is the likeliest. Otherwise 0 times.
     """
-    best, certain = found, bool((wanted.support == 1).all())
+    best, certain = decoder, bool((wanted.support == 1).all())
     for doubled in range(DOUBLINGS if certain else 0):
         if reached(best, wanted) <= LIKELIEST:
             return best, doubled
         best = Decoder(best.shape, {**best.tensors, "output.weight": 2 * best["output"]})
-    return found, 0
+    return decoder, 0

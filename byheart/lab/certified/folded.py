@@ -1,15 +1,15 @@
-"""A trained decoder as the Decoder that byheart certifies: what that lacks is folded into the rest.
+"""A trained decoder as the Decoder that byheart certifies: parts that it lacks are folded in.
 
 Every folding is an identity over the real numbers, and products of weights are taken in doubles:
 the folded decoder is what is certified. With x_t the vectors of the tokens, x_k the last one:
 
 - 1 / sqrt(d) is a factor of the queries.
-- A key's bias adds the same to all scores of a context: the softmax does not see it.
+- A key's bias adds the same to all scores of a context, which leaves the softmax as it is.
 - A query's bias is the column of one more coordinate, which is 1 at all positions.
-- The weights of attention add up to 1, so the biases of values and of `out` add a constant to what
-  the neurons read (there is no skip connection): it goes into their bias.
-- The bias of the logits is one more neuron, which is always on: GELU(16) is 16 but for a share of
-  1e-57.
+- The weights of attention add up to 1, so the biases of values and of `out` add a constant to the
+  input of the neurons (there is no skip connection): it goes into their bias.
+- The bias of the logits is one more neuron, which is always on: GELU(16) is 16, except for a share
+  of 1e-57.
 - GELU(z) - GELU(-z) = z, so a skip connection around the neurons is 2 d more of them.
 """
 
@@ -19,7 +19,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ...architectures import Preset
+from ...architectures import Architecture
+from ...architectures.trainable import trainable
 from ...softmax.decoder import ATTENTION, Decoder, Shape
 
 Tensors = Mapping[str, NDArray]
@@ -28,47 +29,40 @@ MAPS = ("query", "key", "value", "out")
 ALWAYS_ON = 16.0  # a power of two: dividing by it rounds nothing
 
 
-def decoder(preset: Preset, tensors: Tensors) -> Decoder:
+def decoder(architecture: Architecture, tensors: Tensors) -> Decoder:
     """The decoder that computes what this architecture does with these tensors.
 
-    tensors  those that are learnt and those that are fixed, by the names of the preset
+    tensors  those that are learnt and those that are fixed, by the names of the architecture
     """
     # + 0.0 makes 0.0 of -0.0, which the format has no place for
     given = {name: np.asarray(tensor, np.float64) + 0.0 for name, tensor in tensors.items()}
-    wanted = preset.tensors | preset.fixed
+    wanted = architecture.tensors | architecture.fixed
     assert {name: tensor.shape for name, tensor in given.items()} == wanted, "other tensors"
-    made = FOLDED[preset.name](given)
-    return Decoder(_shape(preset, made), {name: made[name] + 0.0 for name in _names(made)})
-
-
-def _names(tensors: Doubles) -> list[str]:
-    """The tensors of a decoder, in the order of the file format."""
-    hidden = ["hidden.weight", "hidden.bias"] if "hidden.weight" in tensors else []
-    maps = [f"attention.{name}.weight" for name in MAPS]
-    return ["embedding.weight", "positions.weight", *maps, *hidden, "output.weight"]
-
-
-def _shape(preset: Preset, tensors: Doubles) -> Shape:
-    words, dimension = tensors["embedding.weight"].shape
-    rows = len(tensors["attention.query.weight"])
-    heads = max(1, int(preset.sizes["heads"]))
-    neurons = len(tensors.get("hidden.bias", ()))
-    return Shape(
+    made = FOLDED[architecture.name](given)
+    words, dimension = made["embedding.weight"].shape
+    heads, neurons = max(1, int(architecture.sizes["heads"])), len(made.get("hidden.bias", ()))
+    head_dimension = len(made["attention.query.weight"]) // heads
+    shape = Shape(
         words,
-        len(tensors["positions.weight"]),
+        len(made["positions.weight"]),
         dimension,
         ATTENTION,
         heads,
-        rows // heads,
-        rows // heads,
-        preset.name != "madden2024",
+        head_dimension,
+        head_dimension,
+        trainable(architecture.name).skip,
         neurons,
         "gelu" if neurons else "none",
     )
+    maps = [f"attention.{name}.weight" for name in MAPS]
+    hidden = ["hidden.weight", "hidden.bias"] if neurons else []
+    # in the order of the file format
+    names = ["embedding.weight", "positions.weight", *maps, *hidden, "output.weight"]
+    return Decoder(shape, {name: made[name] + 0.0 for name in names})
 
 
 def _dana(given: Doubles) -> Doubles:
-    """Eq. (2) is a decoder without neurons; without heads, one that says nothing stands in."""
+    """Eq. (2) is a decoder without neurons; without heads, one that outputs 0 stands in."""
     if "attention.query.weight" in given:
         return given
     d = given["embedding.weight"].shape[1]
@@ -78,9 +72,9 @@ def _dana(given: Doubles) -> Doubles:
 
 def _dana_mlp(given: Doubles) -> Doubles:
     """W_U (W_2 GELU(W_1 x) + x) = [W_U W_2, W_U, -W_U] GELU([W_1; I; -I] x)."""
-    said, same = given["output.weight"], np.eye(given["embedding.weight"].shape[1])
+    output, same = given["output.weight"], np.eye(given["embedding.weight"].shape[1])
     hidden = np.concatenate([given["hidden.weight"], same, -same])
-    output = np.concatenate([said @ given["down.weight"], said, -said], axis=1)
+    output = np.concatenate([output @ given["down.weight"], output, -output], axis=1)
     return {
         **given,
         "hidden.weight": hidden,
@@ -91,7 +85,8 @@ def _dana_mlp(given: Doubles) -> Doubles:
 
 def _madden(given: Doubles) -> Doubles:
     """Section 7: the biases that a decoder has no place for, as the top of this file says."""
-    made = _unscaled(given)
+    root = math.sqrt(given["embedding.weight"].shape[1])
+    made = {name: x / root if ".query." in name else x for name, x in given.items()}
     if "attention.query.bias" in given:
         made = _unbiased(made)
     always = np.zeros((1, made["hidden.weight"].shape[1]))
@@ -104,16 +99,10 @@ def _madden(given: Doubles) -> Doubles:
     }
 
 
-def _unscaled(given: Doubles) -> Doubles:
-    """The factor 1 / sqrt(d) of the scores, in the queries."""
-    root = math.sqrt(given["embedding.weight"].shape[1])
-    return {name: x / root if ".query." in name else x for name, x in given.items()}
-
-
 def _unbiased(given: Doubles) -> Doubles:
     """The biases of attention: in one more coordinate, and in the bias of the neurons."""
     out, hidden = given["attention.out.weight"], given["hidden.weight"]
-    said = out @ given["attention.value.bias"] + given["attention.out.bias"]
+    constant = out @ given["attention.value.bias"] + given["attention.out.bias"]
     query = given["attention.query.weight"], given["attention.query.bias"][:, None]
     positions = given["positions.weight"]
     ones = np.ones((len(positions), 1))
@@ -124,7 +113,7 @@ def _unbiased(given: Doubles) -> Doubles:
         "positions.weight": np.concatenate([positions, ones], axis=1),
         "attention.query.weight": np.concatenate(query, axis=1),
         "attention.out.weight": np.pad(out, ((0, 1), (0, 0))),
-        "hidden.bias": given["hidden.bias"] + hidden @ said,
+        "hidden.bias": given["hidden.bias"] + hidden @ constant,
     }
 
 

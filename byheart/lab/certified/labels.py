@@ -2,81 +2,69 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...compiler.compiling import settled
 from ...data.contexts import contexts, resolve
-from ...data.dataset import Dataset
 from ...data.targets import Floats
 from ...errors import ByheartError
-from ...exact.network import Network
 from ...models.claims import Labels, Words
 from ...models.model import Model
 from ...models.verification import verify
 from ..problem import Ints, Problem
-from .made import Made
 from .rounded import logits, network, rounded
+from .trained import Trained
 
 FEWEST_BITS, MOST_BITS = 2, 48  # weights are multiples of 2^-bits
 
 
-def labels(made: Made, tensors: Mapping[str, NDArray], problem: Problem, on_conflict: str) -> Model:
-    """The network on the coarsest grid of weights on which all labels are right, proved."""
-    dataset = resolve(made.dataset, contexts(made.dataset, positions=False), on_conflict)
+def labels(
+    trained: Trained, tensors: Mapping[str, NDArray], problem: Problem, on_conflict: str
+) -> Model:
+    """The network on the coarsest grid of weights on which all labels are correct, proved."""
+    dataset = resolve(trained.dataset, contexts(trained.dataset, positions=False), on_conflict)
     answer = answers(problem, on_conflict)
-    _check(margins(logits(tensors, problem), answer, problem.squared))
-    for bits, found in _candidates(made, tensors, problem, answer):
-        made.report(f"verifying with weights that are multiples of 2^-{bits}")
-        model = _model(made, found, dataset, on_conflict, bits)
+    margin = margins(logits(tensors, problem), answer, problem.squared)
+    correct = int((margin > 0).sum())
+    if correct < len(margin):
+        raise ByheartError(
+            f"the trained network has the labels of {correct:,} of {len(margin):,} contexts, so "
+            "they cannot be certified; train it longer, or a larger one."
+        )
+    for bits in range(FEWEST_BITS, MOST_BITS + 1):
+        exact = rounded(tensors, bits, problem.lengths)
+        least = margins(logits(exact, problem), answer, problem.squared).min(initial=math.inf)
+        if least <= 0:  # a run in doubles gets a label wrong
+            continue
+        trained.report(f"verifying with weights that are multiples of 2^-{bits}")
+        found = network(exact, trained.dataset, slope_for(float(least)))
+        count = len(contexts(dataset, positions=False))
+        about = trained.about(found, dataset, count, on_conflict)
+        about["conflicts"] = settled(trained.dataset, dataset)
+        about["training"]["bits"] = bits
+        about["notes"].append(
+            f"weights are rounded from float32 to multiples of 2^-{bits}, W_O to a grid as fine"
+        )
+        # Words and labels are those of the training, also where sequences are dropped.
+        words, names = trained.dataset.tokens, trained.dataset.label_names
+        tokens = words if isinstance(words, tuple) else None
+        model = Model(found, Words(dataset.kind, tokens), Labels(names), about)
         started = time.perf_counter()
         checked = verify(model, dataset)
         if checked.holds:
-            return made.verified(model, checked, time.perf_counter() - started)
+            return trained.verified(model, checked, time.perf_counter() - started)
     raise ByheartError(
         f"the trained network gets labels wrong when its weights are rounded to 2^-{MOST_BITS}, "
         "so they cannot be certified; train it longer, or a larger one."
     )
 
 
-def _check(margin: Floats) -> None:
-    right = int((margin > 0).sum())
-    if right < len(margin):
-        raise ByheartError(
-            f"the trained network gets {right:,} of {len(margin):,} contexts right, so its labels "
-            "cannot be certified; train it longer, or a larger one."
-        )
-
-
-def _candidates(
-    made: Made, tensors: Mapping[str, NDArray], problem: Problem, answer: Ints
-) -> Iterator[tuple[int, Network]]:
-    """Networks of more and more bits whose labels are right in a run in doubles."""
-    for bits in range(FEWEST_BITS, MOST_BITS + 1):
-        exact = rounded(tensors, bits, problem.lengths)
-        least = margins(logits(exact, problem), answer, problem.squared).min(initial=math.inf)
-        if least > 0:
-            yield bits, network(exact, made.dataset, slope_for(float(least)))
-
-
 def slope_for(margin: float) -> int:
     """The k for which 2^k margin is 2 or more: what a comparison needs, with room."""
     return 1 - math.floor(math.log2(margin)) if math.isfinite(margin) else 0
-
-
-def _model(made: Made, found: Network, dataset: Dataset, on_conflict: str, bits: int) -> Model:
-    """The words and labels are those of the training, also where sequences are dropped."""
-    about = made.about(found, dataset, len(contexts(dataset, positions=False)), on_conflict)
-    about["conflicts"] = settled(made.dataset, dataset)
-    about["training"]["bits"] = bits
-    about["notes"].append(
-        f"weights are rounded from float32 to multiples of 2^-{bits}, W_O to a grid as fine"
-    )
-    tokens = made.dataset.tokens if isinstance(made.dataset.tokens, tuple) else None
-    words, claim = Words(dataset.kind, tokens), Labels(made.dataset.label_names)
-    return Model(found, words, claim, about)
 
 
 def answers(problem: Problem, on_conflict: str) -> Ints:
@@ -98,7 +86,7 @@ def tied(problem: Problem) -> bool:
 def margins(logits: Floats, answer: Ints, squared: bool) -> Floats:
     """How far the answer's logit is above all others, of the contexts that have an answer.
 
-    If one number is said, how far it is on the answer's side of 0.
+    If there is one output, how far it is on the answer's side of 0.
     """
     logits, answer = logits[answer >= 0], answer[answer >= 0]
     if squared:

@@ -4,10 +4,10 @@ step(x) = relu(x) - relu(x - 1) is 0 for x <= 0 and 1 for x >= 1. With s = 2^k a
 smallest margin, step(s (l_i - l_j)) is 1 if i is the label, and 0 if j is. Let t_ij be this for
 i < j, and 1 - t_ji for i > j. The label wins all C - 1 comparisons. Any other label loses the one
 with it, and the rest are at most 1 each: so relu(sum over j of t_ij - (C - 2)) is 1 for the label
-and 0 for every other, whatever the comparisons of the others say.
+and 0 for every other, whatever the comparisons of the others are.
 
 Two labels need one comparison: the output is step(s (l_1 - l_0)) itself, or step(s l) if the
-network says one number l, whose sign is the label.
+network has one output l, whose sign is the label.
 """
 
 from collections.abc import Sequence
@@ -17,19 +17,27 @@ from itertools import combinations
 from ...exact.network import Linear, Number, Relu, matrix, vector
 
 STEP, DECIDE = "step", "decide"  # stages
-Rows = Sequence[Sequence[Number]]  # what each logit is, of the lanes
+Rows = Sequence[Sequence[Number]]  # the coefficients of each logit, one per lane
 
 
 def readout(logits: Rows, slope: int) -> tuple[Relu | Linear, ...]:
-    """Layers that give the label of what is in the lanes; comparisons have the slope 2**slope."""
+    """Layers that turn the lanes into a label; comparisons have the slope 2**slope."""
     scale = Fraction(2) ** slope
     if len(logits) == 1:
         return _compare([[scale * w for w in logits[0]]]), _label([1, -1])
     if len(logits) == 2:
         return _compare([_difference(logits, 1, 0, scale)]), _label([1, -1])
     pairs = list(combinations(range(len(logits)), 2))
-    steps = _compare([_difference(logits, i, j, scale) for i, j in pairs])
-    return steps, _decide(len(logits), pairs), _label(range(len(logits)))
+    steps, labels = _compare([_difference(logits, i, j, scale) for i, j in pairs]), len(logits)
+    # One unit per label: 1 if it wins all its comparisons.
+    weights: dict[tuple[int, int], Number] = {}
+    bias = {i: Fraction(2 - labels) for i in range(labels)}
+    for place, (i, j) in enumerate(pairs):
+        weights |= {(i, 2 * place): 1, (i, 2 * place + 1): -1}
+        weights |= {(j, 2 * place): -1, (j, 2 * place + 1): 1}
+        bias[j] += 1  # t_ji = 1 - t_ij
+    decide = Relu(matrix(labels, 2 * len(pairs), weights), vector(bias, labels), DECIDE)
+    return steps, decide, _label(range(labels))
 
 
 def constant(lanes: int) -> tuple[Relu | Linear, ...]:
@@ -47,17 +55,6 @@ def _compare(rows: Rows) -> Relu:
     weights = {(u, lane): w for u in range(units) for lane, w in enumerate(rows[u // 2])}
     bias = vector({u: -1 for u in range(1, units, 2)}, units)
     return Relu(matrix(units, len(rows[0]), weights), bias, STEP)
-
-
-def _decide(labels: int, pairs: Sequence[tuple[int, int]]) -> Relu:
-    """A unit a label: 1 if it wins all its comparisons."""
-    weights: dict[tuple[int, int], Number] = {}
-    bias = {i: Fraction(2 - labels) for i in range(labels)}
-    for place, (i, j) in enumerate(pairs):
-        weights |= {(i, 2 * place): 1, (i, 2 * place + 1): -1}
-        weights |= {(j, 2 * place): -1, (j, 2 * place + 1): 1}
-        bias[j] += 1  # t_ji = 1 - t_ij
-    return Relu(matrix(labels, 2 * len(pairs), weights), vector(bias, labels), DECIDE)
 
 
 def _label(numbers: Sequence[int]) -> Linear:

@@ -2,7 +2,7 @@
 
 Float32 weights are dyadic, but a value after B blocks has all their bits: each block adds those of
 two weights. So the weights are rounded to multiples of 2^-b first, b as small as all labels allow.
-A run in doubles chooses b; that the labels are right is then proved in exact arithmetic.
+A run in doubles chooses b; that the labels are correct is then proved in exact arithmetic.
 
 The mean of n columns is dyadic if the odd part of n divides W_O, which is rounded accordingly.
 Where sequences of words have different lengths, one more lane is 1 for words and 0 for padding:
@@ -39,6 +39,7 @@ from .readout import constant, readout
 Exact = dict[str, NDArray]  # arrays of Fractions
 OUT, EMBEDDING = "attention.out.weight", "embedding.weight"
 LEARNT = "learnt"  # the stage of trained blocks
+BLOCK = ("hidden.weight", "hidden.bias", "down.weight", "down.bias")
 
 
 def rounded(tensors: Mapping[str, NDArray], bits: int, lengths: NDArray) -> Exact:
@@ -46,30 +47,23 @@ def rounded(tensors: Mapping[str, NDArray], bits: int, lengths: NDArray) -> Exac
 
     W_O is a multiple of all odd parts of the lengths, on a grid that is no coarser.
     """
-    multiple = math.lcm(*(_odd(n) for n in np.unique(lengths).tolist()))
+    multiple = math.lcm(*(n // (n & -n) for n in np.unique(lengths).tolist()))
     finer = bits + (multiple - 1).bit_length()
-    grids = {name: Fraction(1, 1 << bits) for name in tensors} | {
-        OUT: Fraction(multiple, 1 << finer)
-    }
-    return {name: _on_grid(tensor, grids[name]) for name, tensor in tensors.items()}
-
-
-def _odd(number: int) -> int:
-    return number // (number & -number)
-
-
-def _on_grid(tensor: NDArray, step: Fraction) -> NDArray:
-    values = [round(Fraction(x) / step) * step for x in tensor.ravel().tolist()]
-    return np.array([*values, None], object)[:-1].reshape(tensor.shape)
+    found = {}
+    for name, tensor in tensors.items():
+        step = Fraction(multiple, 1 << finer) if name == OUT else Fraction(1, 1 << bits)
+        values = [round(Fraction(x) / step) * step for x in tensor.ravel().tolist()]
+        found[name] = np.array([*values, None], object)[:-1].reshape(tensor.shape)
+    return found
 
 
 def logits(tensors: Mapping[str, NDArray], problem: Problem) -> Floats:
-    """What the architecture says with these tensors, [n, outputs], run in doubles."""
+    """The logits of the architecture with these tensors, [n, outputs], run in doubles."""
     given = {name: tensor.astype(np.float64) for name, tensor in tensors.items()}
     table = given[EMBEDDING]
     if problem.reads_vectors:
         columns = _blocks(given, "first", problem.tokens.astype(np.float64) @ table)
-    else:  # blocks before attention see one token: once a word is enough
+    else:  # blocks before attention see one token: once per word is enough
         columns = _blocks(given, "first", table)[problem.tokens]
     inside = np.arange(problem.length) < problem.lengths[:, None]
     mean = (columns * inside[:, :, None]).sum(axis=1) / problem.lengths[:, None]
@@ -90,11 +84,8 @@ def _blocks(given: Mapping[str, NDArray], part: str, h: Floats) -> Floats:
     return h
 
 
-BLOCK = ("hidden.weight", "hidden.bias", "down.weight", "down.bias")
-
-
 def network(tensors: Exact, dataset: Dataset, slope: int) -> Network:
-    """The network with these tensors that says the number of the label (readout).
+    """The network with these tensors whose output is the number of the label (readout).
 
     ByheartError where sequences of vectors have different lengths.
     """
@@ -102,66 +93,57 @@ def network(tensors: Exact, dataset: Dataset, slope: int) -> Network:
     if masked and dataset.kind == "vector":
         raise ByheartError(
             "sequences of vectors with different lengths can be trained on, but the network cannot "
-            "be certified: no linear map tells padding from vectors."
+            "be certified: no linear map distinguishes padding from vectors."
         )
-    lanes = tensors[EMBEDDING].shape[1] + masked
-    said = [[*row, *[Fraction(0)] * masked] for row in tensors["output.weight"].tolist()]
+    table = tensors[EMBEDDING]
+    words, d = table.shape
+    lanes = d + masked
+    if dataset.kind == "vector":
+        embedding: Layer = Linear(_matrix(table.T, d, words), vector({}, d), "embed")
+    else:  # words have a column each; column 0 is the padding's
+        lane = np.full((words, int(masked)), Fraction(1), object)
+        columns = np.concatenate(
+            [np.full((1, lanes), Fraction(0), object), np.hstack([table, lane])]
+        )
+        embedding = Embedding(_matrix(columns.T, lanes, words + 1), vector({}, lanes))
+    # The mean of all columns or, with the lane that marks words, of those where it is 1.
+    head = len(tensors["attention.value.weight"])
+    value = _matrix(tensors["attention.value.weight"], head, lanes)
+    out = _matrix(tensors[OUT], lanes, head)
+    attention: Layer = UniformAttention(value, out)
+    if masked:
+        mark = matrix(head, lanes, {(0, lanes - 1): 1})
+        attention = HardAttention(mark, mark, value, out)
+    logits = [[*row, *[Fraction(0)] * masked] for row in tensors["output.weight"].tolist()]
+    one_label = len(dataset.label_names) == 1
     return Network(
         input_of(dataset, positions=False),
         (
-            _embedding(tensors[EMBEDDING], dataset, masked),
+            embedding,
             *_learnt(tensors, "first", lanes),
-            _attention(tensors, lanes, masked),
+            attention,
             *_learnt(tensors, "second", lanes),
-            *(constant(lanes) if _one_label(dataset) else readout(said, slope)),
+            *(constant(lanes) if one_label else readout(logits, slope)),
         ),
     )
 
 
-def _one_label(dataset: Dataset) -> bool:
-    return len(dataset.label_names) == 1
-
-
-def _embedding(table: NDArray, dataset: Dataset, masked: bool) -> Layer:
-    """Vectors are mapped, words have a column each; column 0 is the padding's."""
-    words, d = table.shape
-    if dataset.kind == "vector":
-        return Linear(_matrix(table.T, d, words), vector({}, d), "embed")
-    lane = np.full((words, int(masked)), Fraction(1), object)
-    columns = np.concatenate(
-        [np.full((1, d + masked), Fraction(0), object), np.hstack([table, lane])]
-    )
-    return Embedding(_matrix(columns.T, d + masked, words + 1), vector({}, d + masked))
-
-
 def _learnt(tensors: Exact, part: str, lanes: int) -> list[FeedForward]:
-    return [
-        _block([tensors[f"{part}.{i}.{name}"] for name in BLOCK], lanes)
-        for i in range(depth(tensors))
-    ]
-
-
-def _block(tensors: list[NDArray], lanes: int) -> FeedForward:
-    weight, bias, down, add = tensors
-    hidden = len(bias)
-    return FeedForward(
-        _matrix(weight, hidden, lanes),
-        _matrix(bias[:, None], hidden, 1),
-        _matrix(down, lanes, hidden),
-        _matrix(add[:, None], lanes, 1),
-        LEARNT,
-    )
-
-
-def _attention(tensors: Exact, lanes: int, masked: bool) -> Layer:
-    """The mean of all columns or, with the lane that marks words, of those where it is 1."""
-    head = len(tensors["attention.value.weight"])
-    value = _matrix(tensors["attention.value.weight"], head, lanes)
-    out = _matrix(tensors[OUT], lanes, head)
-    if not masked:
-        return UniformAttention(value, out)
-    mark = matrix(head, lanes, {(0, lanes - 1): 1})
-    return HardAttention(mark, mark, value, out)
+    """The blocks before attention, or those after it."""
+    blocks = []
+    for i in range(depth(tensors)):
+        weight, bias, down, add = (tensors[f"{part}.{i}.{name}"] for name in BLOCK)
+        hidden = len(bias)
+        blocks.append(
+            FeedForward(
+                _matrix(weight, hidden, lanes),
+                _matrix(bias[:, None], hidden, 1),
+                _matrix(down, lanes, hidden),
+                _matrix(add[:, None], lanes, 1),
+                LEARNT,
+            )
+        )
+    return blocks
 
 
 def _matrix(values: NDArray, rows: int, columns: int) -> Matrix:

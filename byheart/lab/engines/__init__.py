@@ -49,7 +49,7 @@ class Engine(Protocol):
 
 
 class TrialFailed(ByheartError):
-    """A trial has no row: what ran it raised an error, or was killed again and again."""
+    """A trial without a row: its worker raised an error, or was killed again and again."""
 
     def __init__(self, trial: Trial, reason: str) -> None:
         super().__init__(f"{named(trial)}: {reason.rstrip('.')}.")
@@ -64,13 +64,13 @@ class Failure:
     details: str
 
     def error(self, trial: Trial) -> TrialFailed:
-        found = TrialFailed(trial, self.reason)
-        found.add_note(self.details)
-        return found
+        failed = TrialFailed(trial, self.reason)
+        failed.add_note(self.details)
+        return failed
 
 
 def attempted(run: Run, trial: Trial, problem: Problem) -> Row | Failure:
-    """The row of a trial exactly as its line will say it, or why there is none."""
+    """The row of a trial exactly as its line will have it, or why there is none."""
     try:
         return json.loads(json.dumps(run(trial, problem), allow_nan=False))
     except Exception as error:
@@ -81,7 +81,7 @@ def attempted(run: Run, trial: Trial, problem: Problem) -> Row | Failure:
 
 
 def named(trial: Trial) -> str:
-    """A trial in words: madden2024 with dimension=16, neurons=8, sequences=100, seed=0."""
+    """A trial in words: madden2024 with dimension 16, neurons 8, sequences 100, seed 0."""
     sizes = {**trial.sizes, "sequences": trial.data.get("sequences"), "seed": trial.seed}
-    listed = ", ".join(f"{name}={size}" for name, size in sizes.items() if size is not None)
+    listed = ", ".join(f"{name} {size}" for name, size in sizes.items() if size is not None)
     return f"{trial.architecture} with {listed}"

@@ -1,8 +1,8 @@
 """A Ray cluster: the same trials as remote tasks, one processor each.
 
-Every node needs what trains: pip install 'byheart[lab,cluster]'. A task whose worker or node is
-lost is run again elsewhere. Searches for hyper-parameters keep no journal here, as nodes need not
-share a disk.
+Every node needs the training libraries: pip install 'byheart[lab,cluster]'. A task whose worker or
+node is lost runs again elsewhere. Searches for hyper-parameters keep no journal here, as nodes need
+not share a disk.
 """
 
 import logging
@@ -21,7 +21,7 @@ from ..problem import Problem
 from ..trial import Row, Trial
 from . import ONE_THREAD, Failure, Run, TrialFailed, attempted
 
-HERE = "auto"  # how Ray calls the cluster of this machine
+HERE = "auto"  # Ray's name for the cluster of this machine
 RETRIES = 3  # of a trial whose worker or node is lost
 PATIENCE = 60  # seconds in which a cluster must answer; a busy one takes several
 SETTINGS = {
@@ -34,7 +34,7 @@ CONNECT = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False)"
 class Engine:
     """Trials on the cluster at an address; None is $RAY_ADDRESS, or the one of this machine.
 
-    run  what a worker does with a trial, a function of a module that every node has
+    run  a function of a module that every node has; it gives the row of a trial
     """
 
     def __init__(self, address: str | None = None, run: Run = train.run) -> None:
@@ -75,16 +75,17 @@ class Engine:
         (reference,), _ = self._ray.wait(list(self._running), num_returns=1)
         trial = self._running.pop(reference)
         try:
-            said = self._ray.get(reference)
+            answer = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            raise TrialFailed(trial, _first_line(error)) from error
-        if isinstance(said, Failure):
-            raise said.error(trial)
-        return said
+            first_line = str(error).strip().partition("\n")[0]
+            raise TrialFailed(trial, first_line or type(error).__name__) from error
+        if isinstance(answer, Failure):
+            raise answer.error(trial)
+        return answer
 
 
 def _alone(run: Run, trial: Trial, problem: Problem) -> Row | Failure:
-    """The row of a trial, with one thread: libraries that are loaded are told, others will read."""
+    """The row of a trial, with one thread in the libraries that are loaded and in later ones."""
     os.environ.update(ONE_THREAD)
     with single():
         return attempted(run, trial, problem)
@@ -93,19 +94,19 @@ def _alone(run: Run, trial: Trial, problem: Problem) -> Row | Failure:
 def _connected(address: str) -> ModuleType:
     """Ray, connected.
 
-    Where no cluster is, Ray waits for minutes and may end the process. So whether one answers is
-    tried before, in a process that can be stopped.
+    Where there is no cluster, Ray waits for minutes and may end the process. So whether one answers
+    is tried first, in a process that can be stopped.
     """
     os.environ.update(SETTINGS)
     try:
         import ray
     except ImportError:
-        raise ByheartError("--engine ray needs Ray: pip install 'byheart[cluster]'.") from None
+        raise ByheartError("engine='ray' needs Ray: pip install 'byheart[cluster]'.") from None
     reason = _no_port(address) or _no_answer(address)
     if reason and address == HERE:
         raise ByheartError(
             "there is no Ray cluster on this machine: start one with ray start --head, or give "
-            "the --address of another."
+            "the address of another."
         )
     if reason:
         raise ByheartError(f"there is no Ray cluster at {address}: {reason.rstrip('.')}.")
@@ -114,7 +115,7 @@ def _connected(address: str) -> ModuleType:
 
 
 def _no_port(address: str) -> str:
-    """Why nothing can be reached at HOST:PORT; empty if something can, or it is no such address."""
+    """Why nothing can be reached at HOST:PORT; empty if something can, or the form is another."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
         return ""
@@ -135,7 +136,3 @@ def _no_answer(address: str) -> str:
     except subprocess.CalledProcessError as error:
         return error.stderr.strip().rpartition("\n")[2] or f"exit code {error.returncode}"
     return ""
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,8 +1,8 @@
 """Worker processes on this machine, each with one thread and one trial at a time.
 
-A worker is a fresh interpreter at the other end of a pipe. It is told a trial, and its problem
-unless it is the one that it had last, and answers with the row. Whatever kills a worker closes the
-pipe, so nobody waits for the dead; and when this process ends, however it ends, a worker ends too.
+A worker is a fresh interpreter at the other end of a pipe. It gets a trial, and its problem unless
+that is the one it had last, and returns the row. Whatever kills a worker closes the pipe, so nobody
+waits for a dead one; and when this process ends, however it ends, its workers end too.
 """
 
 import os
@@ -38,7 +38,7 @@ class _Task:
 
 @dataclass
 class _Worker:
-    """A process; `task` is what it does now, `problem` what it was sent last."""
+    """A process with its current task, and the problem that it was sent last."""
 
     process: SpawnProcess
     ready: bool = False
@@ -47,15 +47,15 @@ class _Worker:
 
 
 class Engine:
-    """Trials in so many processes; workers are started when there is work for them.
+    """Trials in `jobs` processes; workers are started when there is work for them.
 
-    journal  a folder, in which searches for hyper-parameters keep what they have tried
-    run      what a worker does with a trial, a function of a module
+    journal  a folder in which searches for hyper-parameters record their attempts
+    run      a function of a module that gives the row of a trial
     """
 
     def __init__(self, jobs: int, journal: Path | None = None, run: Run | None = None) -> None:
         if jobs < 1:
-            raise ByheartError(f"--jobs is 1 or more, not {jobs}.")
+            raise ByheartError(f"jobs must be 1 or more, not {jobs}.")
         self.jobs = jobs
         self._run = run or (partial(searched, Path(journal)) if journal else train.run)
         self._queue: deque[_Task] = deque()
@@ -85,27 +85,23 @@ class Engine:
             raise RuntimeError("nothing is running.")
         while True:
             self._hand_out()
-            row = self._heard(wait(list(self._workers))[0])  # type: ignore[arg-type]
-            if row is not None:
+            connection: Any = wait(list(self._workers))[0]
+            worker = self._workers[connection]
+            try:
+                answer = connection.recv()  # a row or, when a worker is ready, None
+            except (EOFError, OSError):
+                self._died(connection)
+                continue
+            task, worker.task, worker.ready = worker.task, None, True
+            if isinstance(answer, Failure):
+                assert task is not None
+                raise answer.error(task.trial)
+            if answer is not None:
                 self._hand_out()  # the worker need not wait until the row is stored
-                return row
-
-    def _heard(self, connection: Connection) -> Row | None:
-        """What a worker says: a row, or None as its first word. A closed pipe: it is dead."""
-        worker = self._workers[connection]
-        try:
-            said = connection.recv()
-        except (EOFError, OSError):
-            self._died(connection)
-            return None
-        task, worker.task, worker.ready = worker.task, None, True
-        if isinstance(said, Failure):
-            assert task is not None
-            raise said.error(task.trial)
-        return said
+                return answer
 
     def _died(self, connection: Connection) -> None:
-        """Its trial is tried once more: it may not have been the cause."""
+        """Try the trial of a dead worker once more: it may not have been the cause."""
         worker, code = self._workers[connection], self._bury(connection)
         if not worker.ready:
             raise ByheartError(f"a worker process ended before it could work (exit code {code}).")
@@ -114,11 +110,15 @@ class Engine:
             return
         task.deaths += 1
         if task.deaths == DEATHS:
-            raise TrialFailed(task.trial, _killed(code))
+            how = f"by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+            raise TrialFailed(
+                task.trial,
+                f"its process was ended twice ({how}); if memory is short, run fewer jobs",
+            )
         self._queue.appendleft(task)
 
     def _bury(self, connection: Connection) -> int | None:
-        """Take leave of a worker that is dead or dying; its exit code."""
+        """Remove a worker that is dead or dying; its exit code."""
         worker = self._workers.pop(connection)
         connection.close()
         worker.process.join()
@@ -130,67 +130,42 @@ class Engine:
         """Give tasks to workers without one, and start as many as are missing."""
         for connection, worker in self._workers.items():
             if self._queue and worker.ready and worker.task is None:
-                _send(connection, worker, self._queue.popleft())
+                task = worker.task = self._queue.popleft()
+                known = worker.problem is task.problem
+                worker.problem = task.problem
+                with suppress(OSError):  # it is dead, which `finished` will notice
+                    connection.send((task.trial, None if known else task.problem))
         starting = sum(not worker.ready for worker in self._workers.values())
         for _ in range(min(len(self._queue) - starting, self.jobs - len(self._workers))):
-            self._start()
-
-    def _start(self) -> None:
-        ours, theirs = SPAWN.Pipe()
-        process = SPAWN.Process(target=work, args=(theirs, self._run), daemon=True)
-        with _birth():
-            process.start()
-            self._workers[ours] = _Worker(process)
-        theirs.close()  # so that its death closes the pipe
-
-
-def _send(connection: Connection, worker: _Worker, task: _Task) -> None:
-    worker.task = task
-    known = worker.problem is task.problem
-    worker.problem = task.problem
-    with suppress(OSError):  # it is dead, and will be found so
-        connection.send((task.trial, None if known else task.problem))
+            ours, theirs = SPAWN.Pipe()
+            process = SPAWN.Process(target=work, args=(theirs, self._run), daemon=True)
+            with _birth():
+                process.start()
+                self._workers[ours] = _Worker(process)
+            theirs.close()  # so that its death closes the pipe
 
 
 @contextmanager
 def _birth() -> Iterator[None]:
-    """What a process started here inherits: one thread for every library, and no Ctrl-C.
+    """A process started in this block inherits one thread for every library, and no Ctrl-C.
 
-    Ctrl-C in a terminal goes to all processes. Only this one, which ends the others, may hear it;
-    one that comes now is heard at the end.
+    Ctrl-C in a terminal goes to all processes. Only this one, which ends the others, may receive
+    it; one that comes now is delivered at the end.
     """
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     resource_tracker.ensure_running()  # which lets Ctrl-C through again when it starts
-    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(ONE_THREAD)
     try:
         yield
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
-        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
-
-
-def _killed(code: int | None) -> str:
-    how = f"by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-    return f"its process was ended twice ({how}); if memory is short, use fewer --jobs"
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def work(connection: Connection, run: Run) -> None:
-    """The life of a worker."""
-    _end_with_parent()
-    problem: Any = None
-    said: Row | Failure | None = None
-    with suppress(EOFError, OSError):  # nobody asks any more
-        while True:
-            connection.send(said)
-            trial, sent = connection.recv()
-            problem = problem if sent is None else sent
-            said = attempted(run, trial, problem)
-
-
-def _end_with_parent() -> None:
-    """End at once when the process that started this one is gone, even if it was killed."""
+    """The life of a worker, which ends when its parent is gone, even if that was killed."""
     parent = parent_process()
     assert parent is not None
 
@@ -199,10 +174,18 @@ def _end_with_parent() -> None:
         os._exit(1)
 
     Thread(target=watch, daemon=True).start()
+    problem: Any = None
+    answer: Row | Failure | None = None
+    with suppress(EOFError, OSError):  # the parent has closed the pipe
+        while True:
+            connection.send(answer)
+            trial, sent = connection.recv()
+            problem = problem if sent is None else sent
+            answer = attempted(run, trial, problem)
 
 
 def searched(folder: Path, trial: Trial, problem: Problem) -> Row:
-    """train.run, but a search for hyper-parameters that was killed goes on."""
+    """train.run, except that a search for hyper-parameters that was killed resumes."""
     if trial.protocol.search is None:
         return train.run(trial, problem)
     journals = folder / "journals"

@@ -4,19 +4,19 @@ decoders/       madden2024, dana2024 and dana2024-mlp
 kajitsuka2025/  deep and narrow, around one uniform attention layer
 kernels/        the inner loops of both
 
-Gradients are written by hand: a training step makes no graph, computes every distinct thing once
+Gradients are written by hand: a training step makes no graph, computes every distinct value once
 and reuses its memory. Sums are taken in the order that is fastest, so a training is the same to the
 bit on one machine, and only to rounding on another.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from numpy.typing import NDArray
 
-from ...architectures import Preset
-from ...errors import ByheartError
-from ..problem import Problem, labelled, next_token
+from ...architectures import Architecture
+from ...architectures.trainable import trainable
+from ..problem import Problem
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +32,7 @@ class Learner(Protocol):
     def tensors(self) -> Mapping[str, "torch.Tensor"]: ...
 
     def named(self) -> Mapping[str, "torch.Tensor"]:
-        """The parameters with the names and shapes of the preset, which may be parts of tensors."""
+        """The parameters with the architecture's names and shapes; they may be parts of tensors."""
         ...
 
     def step(self, problem: Problem) -> float:
@@ -44,19 +44,12 @@ class Learner(Protocol):
         ...
 
 
-PROBLEMS: dict[str, Callable] = {
-    "madden2024": next_token,
-    "dana2024": next_token,
-    "dana2024-mlp": next_token,
-    "kajitsuka2025": labelled,
-}
-NAMES = tuple(PROBLEMS)
+def learner(
+    architecture: Architecture, problem: Problem, seed: int, shrink: float = 1.0
+) -> Learner:
+    """A learner of this architecture with random initial weights.
 
-
-def learner(preset: Preset, problem: Problem, seed: int, shrink: float = 1.0) -> Learner:
-    """A freshly initialised learner of this architecture.
-
-    shrink  what the initial weights of residual branches are multiplied by
+    shrink  a factor on the initial weights of residual branches
     """
     import torch
 
@@ -64,13 +57,6 @@ def learner(preset: Preset, problem: Problem, seed: int, shrink: float = 1.0) ->
     from .kajitsuka2025.transformer import start
 
     generator = torch.Generator().manual_seed(seed)
-    if preset.name == "kajitsuka2025":
-        return start(preset, problem, generator, shrink)
-    return Decoder(preset, generator)
-
-
-def known(name: str) -> str:
-    """The name, if this architecture can be trained here."""
-    if name not in PROBLEMS:
-        raise ByheartError(f"{name!r} cannot be trained here; there are: {', '.join(NAMES)}.")
-    return name
+    if trainable(architecture.name).decoder:
+        return Decoder(architecture, generator)
+    return start(architecture, problem, generator, shrink)

@@ -1,6 +1,6 @@
-"""Axes and fixed sizes as a person writes them.
+"""The sizes that a measurement varies and those that it fixes, checked.
 
-An axis is NAME=VALUES, and values are joined by commas:
+Values of an axis are whole numbers, or a text in which numbers and ranges are joined by commas:
 
     24          one number
     1-31        all numbers from 1 to 31
@@ -9,131 +9,143 @@ An axis is NAME=VALUES, and values are joined by commas:
 """
 
 import inspect
+import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from ...architectures import PRESETS
+from ...architectures import ARCHITECTURES
 from ...architectures import SIZES as ALIASES
+from ...architectures.trainable import trainable
 from ...errors import ByheartError
-from .sweep import SEQUENCES, Axis, complete
+from .sweep import SEQUENCES, Axis
 
 MOST = 10_000  # values of one axis
-DECIDED = ("vocabulary", "length", "labels", "attention_biases")  # by the data, or by the authors
 LARGEST = 10**12 - 1
 NUMBER = "[0-9]+"
 SIGNED = f"-?{NUMBER}"
 RANGE = re.compile(rf"({NUMBER})-({NUMBER})(?:([+x])({NUMBER}))?")
+Values = int | str | Iterable[int]
 
 
 def size_names(architecture: str) -> tuple[str, ...]:
-    """The sizes of an architecture that one may choose."""
-    takes = inspect.signature(PRESETS[architecture]).parameters
-    return tuple(name for name in takes if name not in DECIDED)
+    """The sizes of an architecture that the user may choose."""
+    record = trainable(architecture)
+    takes = inspect.signature(ARCHITECTURES[architecture]).parameters
+    return tuple(x for x in takes if x not in record.from_data and x not in record.always)
 
 
-def axes(architecture: str, texts: Sequence[str]) -> tuple[Axis, ...]:
-    """The axes that these texts name, in their order; that of the data comes first.
+def parsed(texts: Iterable[str], kind: str, example: str) -> dict[str, str]:
+    """Names and values of texts such as "width=4,8,16"; `kind` is what a message calls them."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not value:
+            name = _short(name)
+            raise ByheartError(f"the {kind} {name} has no values; write '{name}={example}'.")
+        if name in found:
+            raise ByheartError(f"the {kind} {name} is given twice.")
+        found[name] = value
+    return found
+
+
+def axes(architecture: str, given: Mapping[str, Values]) -> tuple[Axis, ...]:
+    """The axes in their order, except that the one of the data comes first.
 
     The last one is searched for its smallest value, so it is a size.
     """
-    found = sorted((_axis(architecture, x) for x in texts), key=lambda axis: axis[0] != SEQUENCES)
+    names = size_names(architecture)
+    found = [
+        (_own(architecture, "axis", name, (*names, SEQUENCES)), values(some, f"the axis {name}"))
+        for name, some in given.items()
+    ]
     if not {name for name, _ in found} - {SEQUENCES}:
-        names = ", ".join(size_names(architecture))
-        raise ByheartError(f"--axis must name a size of {architecture}: {names}.")
-    return tuple(found)
+        raise ByheartError(f"one axis must be a size of {architecture}: {', '.join(names)}.")
+    return tuple(sorted(found, key=lambda axis: axis[0] != SEQUENCES))
 
 
-def fixed(architecture: str, texts: Iterable[str]) -> dict[str, int]:
-    """The sizes that texts like dimension=16 fix."""
+def fixed(architecture: str, given: Mapping[str, int | str]) -> dict[str, int]:
+    """The sizes that stay the same."""
     found: dict[str, int] = {}
-    for text in texts:
-        name, _, value = (part.strip() for part in text.partition("="))
-        size = _size(architecture, name, "--set", size_names(architecture))
-        if not re.fullmatch(SIGNED, value):
-            raise ByheartError(f"--set is NAME=NUMBER such as dimension=16, not {_short(text)!r}.")
+    for name, value in given.items():
+        size = _own(architecture, "size", name, size_names(architecture))
         if size in found:
-            raise ByheartError(f"--set fixes {size} twice.")
-        found[size] = _whole(value, f"--set {name}")
+            raise ByheartError(f"the size {size} is given twice.")
+        found[size] = _whole(value, f"the size {name}")
     return found
 
 
-def check_complete(architecture: str, sizes: dict[str, int], varies: Iterable[str]) -> None:
+def check_complete(architecture: str, sizes: Mapping[str, int], varies: Iterable[str]) -> None:
     """ByheartError if some size of the architecture is neither fixed nor an axis."""
-    given = {*complete(architecture, sizes), *varies}
-    lacks = [name for name in size_names(architecture) if name not in given]
-    if lacks:
+    given = {*trainable(architecture).complete(sizes), *varies}
+    missing = [name for name in size_names(architecture) if name not in given]
+    if missing:
         raise ByheartError(
-            f"{architecture} needs {' and '.join(lacks)} as well: --set {lacks[0]}=NUMBER or an "
-            f"--axis."
+            f"{architecture} needs {' and '.join(missing)} as well: vary it with axes=... or fix "
+            "it with sizes=...."
         )
 
 
-def values(text: str, option: str = "--axis") -> tuple[int, ...]:
-    """The numbers of a list of numbers and ranges, increasing, each once.
-
-    option  the axis as an error names it
-    """
+def values(given: Values, axis: str = "the axis") -> tuple[int, ...]:
+    """The numbers of an axis, increasing, each once; `axis` is its name in a message."""
+    parts: Sequence | Iterable = given.split(",") if isinstance(given, str) else [given]
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        parts = given
     found: set[int] = set()
-    for part in text.split(","):
-        found.update(_range(part.strip(), option))
+    for part in parts:
+        found.update(_range(part.strip(), axis) if isinstance(part, str) else [_whole(part, axis)])
         if len(found) > MOST:
-            raise ByheartError(f"{option} has at most {MOST:,} values; {_short(text)!r} has more.")
+            text = f"; {_short(given)!r} has more" if isinstance(given, str) else ""
+            raise ByheartError(f"{axis} has at most {MOST:,} values{text}.")
     return tuple(sorted(found))
 
 
-def _axis(architecture: str, text: str) -> Axis:
-    name, equals, listed = text.partition("=")
-    size = _size(architecture, name.strip(), "--axis", (*size_names(architecture), SEQUENCES))
-    if not equals or not listed.strip():
-        raise ByheartError(f"--axis {name} has no values; write {name}=4,8,16 or {name}=4-64x2.")
-    return size, values(listed, f"--axis {name.strip()}")
-
-
-def _size(architecture: str, name: str, option: str, names: tuple[str, ...]) -> str:
-    """The name of a size, which `width` is where the paper says neurons."""
+def _own(architecture: str, kind: str, name: str, names: tuple[str, ...]) -> str:
+    """The architecture's name of a size, such as neurons for width."""
     own = name.replace("-", "_")
     found = own if own in names else ALIASES.get(own, own)
     if found not in names:
-        raise ByheartError(f"{option}: {architecture} has no {name!r}; it has {', '.join(names)}.")
+        raise ByheartError(f"{architecture} has no {kind} {name!r}; it has {', '.join(names)}.")
     return found
 
 
-def _range(part: str, option: str) -> Iterable[int]:
-    """The numbers of one part; a range that grows by no step would never end."""
+def _range(part: str, axis: str) -> Iterable[int]:
+    """The numbers of one part of a text; a range whose step is 0 would never end."""
     if re.fullmatch(SIGNED, part):
-        return (_whole(part, option),)
+        return (_whole(part, axis),)
     match = RANGE.fullmatch(part)
     if match is None:
         raise ByheartError(
-            f"{option} takes numbers and ranges such as 4,8,16 or 1-31 or 4-512x2, "
+            f"{axis} takes numbers and ranges such as 4,8,16 or 1-31 or 4-512x2, "
             f"not {_short(part)!r}."
         )
-    first, last, step = (_whole(match[group] or "1", option) for group in (1, 2, 4))
+    first, last, step = (_whole(match[group] or "1", axis) for group in (1, 2, 4))
     if last < first:
-        raise ByheartError(f"{option}: the range {part} ends below its beginning.")
+        raise ByheartError(f"{axis}: the range {part} ends below its beginning.")
     if match[3] != "x":
         return range(first, min(last, first + step * MOST) + 1, step)
     if step == 1:
-        raise ByheartError(f"{option}: the factor of the range {part} must be 2 or more.")
-    return _products(first, last, step)
+        raise ByheartError(f"{axis}: the factor of the range {part} must be 2 or more.")
+    products = [first]
+    while products[-1] * step <= last:
+        products.append(products[-1] * step)
+    return products
 
 
-def _whole(text: str, option: str) -> int:
-    """The number of some digits; they are counted first, as there may be thousands."""
-    digits = text.lstrip("0") or "0"
-    found = int(digits) if len(digits) <= len(str(LARGEST)) else 0
-    if not 1 <= found <= LARGEST:
+def _whole(value: Any, what: str) -> int:
+    """A number, or that of some digits; they are counted first, as there may be thousands."""
+    number = 0
+    if not isinstance(value, str):
+        number = operator.index(value) if hasattr(value, "__index__") else 0
+    elif re.fullmatch(SIGNED, value):
+        digits = value.lstrip("0") or "0"
+        number = int(digits) if len(digits) <= len(str(LARGEST)) else 0
+    if not 1 <= number <= LARGEST:
         raise ByheartError(
-            f"{option} takes whole numbers from 1 to {LARGEST:,}, not {_short(text)}."
+            f"{what} takes whole numbers from 1 to {LARGEST:,}, not {_short(str(value))}."
         )
-    return found
+    return number
 
 
 def _short(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:40]}..."
-
-
-def _products(first: int, last: int, factor: int) -> Iterable[int]:
-    while first <= last:
-        yield first
-        first *= factor

@@ -1,7 +1,7 @@
-"""What a row holds: its fields, and what each may be.
+"""The fields of a row, and the values that each may have.
 
-A file of rows may come from an older version, or from an editor. What does not fit is said in
-words here, before anything is computed from it.
+A file of rows may come from an older version, or from an editor. A field that does not fit is
+described in words here, before anything is computed from it.
 """
 
 import math
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from ..trial import trial
 
-LARGEST = 2**63  # no count is so large
+LARGEST = 2**63  # more than any count
 
 
 class Kind(NamedTuple):
-    """What a field may hold, in words and as a test."""
+    """The values of a field, in words and as a test."""
 
     words: str
     holds: Callable[[Any], bool]
@@ -25,29 +25,27 @@ def _whole(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    """JSON as Python reads it has NaN, which is none."""
+    """Python reads NaN from JSON, which is not a number."""
     return math.isfinite(value) if isinstance(value, float) else _whole(value)
 
 
 def _loss(value: Any) -> bool:
-    """A training that blew up has none."""
+    """None for a training that diverged."""
     return value is None or _number(value)
 
 
-def _attempt(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    return _whole(value.get("steps")) and _whole(value.get("planned", 0))
+def _attempts(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(x, dict) and _whole(x.get("steps")) and _whole(x.get("planned", 0))
+        for x in value
+    )
 
 
-def _point(value: Any) -> bool:
-    if not isinstance(value, list) or len(value) != 3:
-        return False
-    return _whole(value[0]) and _loss(value[1]) and _number(value[2])
-
-
-def _list_of(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(holds, value))
+def _curve(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(x, list) and len(x) == 3 and _whole(x[0]) and _loss(x[1]) and _number(x[2])
+        for x in value
+    )
 
 
 COUNT = Kind("a whole number from 1 on", lambda value: _whole(value) and value > 0)
@@ -69,16 +67,16 @@ FIELDS = {
     "accuracy": NUMBER,
     "reached": Kind("true or false", lambda value: isinstance(value, bool)),
     "steps": Kind("a whole number", _whole),
-    "attempts": Kind("a list of attempts, each with its steps", _list_of(_attempt)),
-    "curve": Kind("a list of steps, losses and accuracies", _list_of(_point)),
+    "attempts": Kind("a list of attempts, each with its steps", _attempts),
+    "curve": Kind("a list of steps, losses and accuracies", _curve),
     "seconds": NUMBER,
 }
 
 
 def fault(row: Mapping[str, Any]) -> str | None:
-    """What is wrong with a row, in words; None if it can be used.
+    """The fault of a row, in words; None if it can be used.
 
-    Its key is the hash of its trial, so a trial that was changed is seen.
+    Its key is the hash of its trial, so a trial that was changed is detected.
     """
     lacks = [name for name in FIELDS if name not in row]
     if lacks:
@@ -86,12 +84,8 @@ def fault(row: Mapping[str, Any]) -> str | None:
     for name, kind in FIELDS.items():
         if not kind.holds(row[name]):
             return f"has a field {name} that is not {kind.words}"
-    return None if _key(row["trial"]) == row["key"] else "has a key that is not that of its trial"
-
-
-def _key(given: Mapping[str, Any]) -> str | None:
-    """The key of a trial; None if it cannot be read as one."""
     try:
-        return trial(given).key
+        key = trial(row["trial"]).key
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
-        return None
+        key = None  # it is not a trial
+    return None if key == row["key"] else "has a key that is not that of its trial"

@@ -1,11 +1,11 @@
-"""What rows say: the smallest size that memorises, the spread over seeds, what is censored.
+"""Results from rows: the smallest size that memorises, the spread over seeds, what is censored.
 
-A size that was not reached was not reached in so many steps. No number of steps shows that it
-cannot be: such a point is censored, and stays apart from the others.
+A size that was not reached was not reached in T steps. No number of steps shows that it cannot be:
+such a point is censored, and stays apart from the others.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from statistics import median
@@ -13,14 +13,14 @@ from typing import TypeVar
 
 from ..trial import Row, Trial
 from .fields import FACTS
-from .sweep import Place, RowsByKey, Sweep
+from .sweep import RowsByKey, Sweep
 
 Trained = TypeVar("Trained")
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Over seeds. None is no number: the training blew up, or a gap has no entropy to be of."""
+    """Over seeds. None where there is no number: training diverged, or the entropy is 0."""
 
     median: float | None
     low: float | None
@@ -29,11 +29,11 @@ class Spread:
 
 @dataclass(frozen=True)
 class Result:
-    """What one seed came to.
+    """The result of one seed.
 
     gap       summed loss minus entropy, as a share of the entropy
     loss      mean loss minus mean entropy, in nats (squared loss: the excess of that)
-    accuracy  the share of predictions that are right
+    accuracy  the share of correct predictions
     steps     of all attempts together
     """
 
@@ -129,11 +129,11 @@ class Point:
         return max(result.steps for result in self.results)
 
     def spread(self, measure: str) -> Spread:
-        """Of "gap", "loss" or "accuracy"; a training that blew up counts as infinitely far off."""
-        found = [getattr(result, measure) for result in self.results]
-        numbers = [math.inf if x is None else x for x in found]
-        kept = (x if math.isfinite(x) else None for x in _ends(numbers))
-        return Spread(*kept)
+        """Of "gap", "loss" or "accuracy"; a training that diverged counts as infinitely far off."""
+        given = [getattr(result, measure) for result in self.results]
+        numbers = [math.inf if x is None else x for x in given]
+        ends = median(numbers), min(numbers), max(numbers)
+        return Spread(*(x if math.isfinite(x) else None for x in ends))
 
     def json(self) -> dict:
         return {
@@ -147,13 +147,13 @@ class Point:
 
 
 @dataclass(frozen=True)
-class OfSeed:
-    """What one seed says.
+class SeedResult:
+    """The result of one seed over the searched axis.
 
     seed      its number
-    smallest  the smallest value that it memorises; None: censored, none so far
-    largest   the largest value that it was trained with
-    steps     the most that it was given for one value
+    smallest  the smallest value that memorises; None: censored, none so far
+    largest   the largest value that was trained
+    steps     the most that one value was given
     """
 
     seed: int
@@ -164,7 +164,7 @@ class OfSeed:
 
 @dataclass(frozen=True)
 class Cell:
-    """A combination of the other axes, and what was trained there.
+    """A combination of the other axes, and the points trained there.
 
     at       the values of the other axes by name
     axis     the name of the searched axis
@@ -194,13 +194,18 @@ class Cell:
         return bool(self.points) and self.smallest is None
 
     @property
-    def by_seed(self) -> dict[int, OfSeed]:
-        """What each seed says that was trained here, by its number."""
+    def by_seed(self) -> dict[int, SeedResult]:
+        """The result of each seed that was trained here, by its number."""
         tried: dict[int, list[tuple[int, Result]]] = {}
         for point in self.points:
             for result in point.results:
                 tried.setdefault(result.seed, []).append((point.value, result))
-        return {seed: _of_seed(seed, tried[seed]) for seed in sorted(tried)}
+        found = {}
+        for seed, results in sorted(tried.items()):
+            smallest = smallest_by_seed((seed, one.reached, value) for value, one in results)[seed]
+            steps = max(result.steps for _, result in results)
+            found[seed] = SeedResult(seed, smallest, results[-1][0], steps)
+        return found
 
     def json(self) -> dict:
         smallest, below = self.smallest, self.below
@@ -215,36 +220,29 @@ class Cell:
         }
 
 
-def _of_seed(seed: int, tried: Sequence[tuple[int, Result]]) -> OfSeed:
-    """Of the values that a seed was trained with, increasing."""
-    smallest = smallest_by_seed((seed, one.reached, value) for value, one in tried)[seed]
-    return OfSeed(seed, smallest, tried[-1][0], max(result.steps for _, result in tried))
-
-
 def cells(sweep: Sweep, rows: RowsByKey) -> list[Cell]:
     """A cell for every combination of the other axes, in the order of the sweep.
 
-    Rows of other sweeps in the same file are not looked at.
+    Rows of other sweeps in the same file are ignored.
     """
-    return [_cell(sweep, rows, place) for place in sweep.places]
-
-
-def _cell(sweep: Sweep, rows: RowsByKey, place: Place) -> Cell:
     name, values = sweep.searched
-    found: list[Point] = []
-    facts: dict[str, float] = {}
-    for value in values:
-        trials = [sweep.trial(place, value, seed) for seed in range(sweep.seeds)]
-        there = [(trial, rows[trial.key]) for trial in trials if trial.key in rows]
-        if there:
-            results = tuple(result(*one) for one in there)
-            found.append(Point(value, there[0][1]["parameters"], results))
-            facts = {fact: there[0][1][fact] for fact in FACTS}
-    return Cell(sweep.at(place), name, facts, tuple(found))
+    found = []
+    for place in sweep.places:
+        points: list[Point] = []
+        facts: dict[str, float] = {}
+        for value in values:
+            trials = [sweep.trial(place, value, seed) for seed in range(sweep.seeds)]
+            there = [(trial, rows[trial.key]) for trial in trials if trial.key in rows]
+            if there:
+                results = tuple(result(*one) for one in there)
+                points.append(Point(value, there[0][1]["parameters"], results))
+                facts = {fact: there[0][1][fact] for fact in FACTS}
+        found.append(Cell(sweep.at(place), name, facts, tuple(points)))
+    return found
 
 
 def result(trial: Trial, row: Row) -> Result:
-    """What a row says of its trial."""
+    """The result that a row holds."""
     excess = None if row["loss"] is None else row["loss"] - row["entropy"]
     entropy = row["entropy"]
     return Result(
@@ -255,7 +253,3 @@ def result(trial: Trial, row: Row) -> Result:
         row["accuracy"],
         sum(attempt["steps"] for attempt in row["attempts"]),
     )
-
-
-def _ends(numbers: Sequence[float]) -> tuple[float, float, float]:
-    return median(numbers), min(numbers), max(numbers)

@@ -1,4 +1,4 @@
-"""The file of results: one complete line a finished trial, and nothing is ever changed in it.
+"""The file of results: one complete line per finished trial, and no line is ever changed.
 
 A line is one write to a file that is open for appending, so a run that is killed leaves whole lines
 and at most one torn end, which the next run cuts off. Whoever appends holds a lock on the file: a
@@ -25,7 +25,7 @@ GROWS = ("axes", "seeds")  # what may differ: a sweep can be extended
 class Rows:
     """The rows of a folder, held by one run at a time.
 
-    rows  what is in the file, by key
+    rows  those of the file, by key
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -37,25 +37,30 @@ class Rows:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
-            self._lock()
-            self.rows = _parsed(self._mended(), self.path)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            content = self.path.read_bytes()
+            whole = _whole(content)
+            if len(whole) < len(content):
+                os.ftruncate(self._file, len(whole))
+            self.rows = _parsed(whole, self.path)
+        except BlockingIOError:
+            os.close(self._file)
+            raise ByheartError(
+                f"another run is writing {self.path}; wait for it, or use another folder."
+            ) from None
         except BaseException:
             os.close(self._file)
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._file)  # which gives the lock back, as the end of the process does
+        os.close(self._file)  # which releases the lock, as the end of the process does
 
     def add(self, row: Row) -> None:
         """Append the row of a trial that has none yet; it is on the disk when this returns."""
         if row["key"] in self.rows:
             raise ByheartError(f"{self.path} has a row of the trial {row['key'][:12]} already.")
-        line = json.dumps(row, allow_nan=False) + "\n"
-        self._append(line.encode())
-        self.rows[row["key"]] = json.loads(line)  # as another run will read it
-
-    def _append(self, line: bytes) -> None:
+        line = json.dumps(row, allow_nan=False).encode() + b"\n"
         before = os.fstat(self._file).st_size
         try:
             if os.write(self._file, line) < len(line):
@@ -64,22 +69,7 @@ class Rows:
         except OSError as error:
             os.ftruncate(self._file, before)
             raise ByheartError(f"{self.path} cannot be written: {error.strerror}.") from error
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ByheartError(
-                f"another run is writing {self.path}; wait for it, or use another folder."
-            ) from None
-
-    def _mended(self) -> bytes:
-        """The content, after what follows the last whole line is cut off."""
-        content = self.path.read_bytes()
-        whole = _whole(content)
-        if len(whole) < len(content):
-            os.ftruncate(self._file, len(whole))
-        return whole
+        self.rows[row["key"]] = json.loads(line)  # as another run will read it
 
 
 def read(folder: str | Path) -> list[Row]:
@@ -100,18 +90,14 @@ def checked(folder: str | Path) -> list[Row]:
     """
     found = read(folder)
     for number, row in enumerate(found, 1):
-        check_row(row, f"{Path(folder) / NAME}: line {number}")
+        wrong = fault(row)
+        if wrong:
+            raise ByheartError(
+                f"{Path(folder) / NAME}: line {number} {wrong}; delete the line, and its trial can "
+                "be trained again."
+            )
     check_rows(folder, found)
     return found
-
-
-def check_row(row: Row, where: str) -> None:
-    """ByheartError if a field is missing or of another type, or the key is of another trial."""
-    wrong = fault(row)
-    if wrong:
-        raise ByheartError(
-            f"{where} {wrong}; take the line out, and its trial can be trained again."
-        )
 
 
 def _whole(content: bytes) -> bytes:
@@ -119,24 +105,19 @@ def _whole(content: bytes) -> bytes:
 
 
 def _parsed(content: bytes, path: Path) -> dict[str, Row]:
-    """The rows by key; ByheartError names the first line that is no row, or a row again."""
+    """The rows by key; ByheartError names the first line that is not a row, or repeats one."""
     found: dict[str, Row] = {}
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
-        row = _row(line)
-        if row is None:
-            raise ByheartError(f"{path}: line {number} is no row of a trial.")
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict) or not isinstance(row.get("key"), str):
+            raise ByheartError(f"{path}: line {number} is not the row of a trial.")
         if row["key"] in found:
-            raise ByheartError(f"{path}: line {number} is the row of a trial that has one above.")
+            raise ByheartError(f"{path}: line {number} repeats the trial of a line above.")
         found[row["key"]] = row
     return found
-
-
-def _row(line: bytes) -> Row | None:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) and isinstance(row.get("key"), str) else None
 
 
 def settle(folder: str | Path, configuration: Mapping[str, Any]) -> None:
@@ -202,14 +183,14 @@ def _configuration(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise ByheartError(f"{path} is no configuration of a measurement; use another folder.")
+        raise ByheartError(f"{path} is not the configuration of a measurement; use another folder.")
     return found
 
 
 def _difference(name: str, old: Any, new: Any) -> str:
-    """What differs, in words: "protocol fast, here paper".
+    """The difference in words: "protocol fast, here paper".
 
-    Of two groups that have names the names are said, of others the first part that differs.
+    Groups that have names differ by their names, others by the first part that differs.
     """
     if isinstance(old, dict) and isinstance(new, dict):
         parts = sorted({*old, *new}, key=lambda part: part not in ("name", "kind"))

@@ -1,7 +1,7 @@
 """Sweep: a question (how large must it be?) as the trials that answer it.
 
 Which trials are still wanted is a function of the rows that are there, and of nothing else. So a
-sweep that was killed goes on where it stopped, and asks for the same trials as one that was not.
+sweep that was killed resumes, and asks for the same trials as one that was not.
 """
 
 import json
@@ -12,20 +12,15 @@ from itertools import pairwise, product
 from math import prod
 from typing import Any
 
+from ...architectures.trainable import trainable
 from ...errors import ByheartError
 from ..protocol import Protocol
 from ..trial import Criterion, Row, Trial
 
 SEQUENCES = "sequences"  # the axis of the data: how many of its first sequences are learnt
-SIZES: dict[str, dict[str, int]] = {  # of the papers' experiments, where nothing else is said
-    "madden2024": {"dimension": 16},
-    "dana2024": {"dimension": 10},
-    "dana2024-mlp": {"dimension": 10},
-    "kajitsuka2025": {"dimension": 2},
-}
 Axis = tuple[str, tuple[int, ...]]
-Place = tuple[int, ...]  # a value of every axis but the last
-RowsByKey = Mapping[str, Row]  # of trials
+Place = tuple[int, ...]  # a value of every axis except the last
+RowsByKey = Mapping[str, Row]
 
 
 @dataclass(frozen=True)
@@ -52,13 +47,13 @@ class Sweep:
         if not self.axes:
             raise ByheartError("nothing varies: there is no axis.")
         if self.seeds < 1:
-            raise ByheartError(f"--seeds is 1 or more, not {self.seeds}.")
+            raise ByheartError(f"seeds must be 1 or more, not {self.seeds}.")
         if self.find and self.axes[-1][0] == SEQUENCES:
             raise ByheartError("a size is searched for; the axis sequences cannot be the last.")
         names = [name for name, _ in self.axes]
         for name, values in self.axes:
             if names.count(name) > 1:
-                raise ByheartError(f"the axis {name} is there twice.")
+                raise ByheartError(f"the axis {name} is given twice.")
             if name in self.sizes:
                 raise ByheartError(f"{name} is an axis and is fixed as well.")
             if not values or values[0] < 1 or any(a >= b for a, b in pairwise(values)):
@@ -84,12 +79,12 @@ class Sweep:
         return dict(zip((name for name, _ in self.axes[:-1]), place, strict=True))
 
     def trial(self, place: Place, value: int, seed: int) -> Trial:
-        """The trial at one point of the grid; its sizes are complete, as its row will say them."""
+        """The trial at one point of the grid; its sizes are complete, as its row will have them."""
         point = {**self.at(place), self.searched[0]: value}
         data = dict(self.data)
         if SEQUENCES in point:
             data[SEQUENCES] = point.pop(SEQUENCES)
-        sizes = complete(self.architecture, {**self.sizes, **point})
+        sizes = trainable(self.architecture).complete({**self.sizes, **point})
         return Trial(self.architecture, sizes, data, self.protocol, self.criterion, seed)
 
     def trials(self) -> list[Trial]:
@@ -98,7 +93,7 @@ class Sweep:
 
     @cached_property
     def _grid(self) -> tuple[Trial, ...]:
-        """The trials, made once: they keep their keys, which are asked for after every row."""
+        """The trials, made once: they cache their keys, which are read after every row."""
         return tuple(
             self.trial(place, value, seed)
             for place in self.places
@@ -107,9 +102,9 @@ class Sweep:
         )
 
     def wanted(self, rows: RowsByKey) -> list[Trial]:
-        """The trials that can be run now and are not in the rows; none left: it is answered.
+        """The trials that can be run now and are not in the rows; none if the question is answered.
 
-        A bisection wants one trial at a time of every place and seed.
+        A bisection wants one trial at a time for every place and seed.
         """
         if not self.find:
             return [trial for trial in self._grid if trial.key not in rows]
@@ -129,32 +124,29 @@ class Sweep:
         return sum(search.done for search in self._searches(rows))
 
     def _searches(self, rows: RowsByKey) -> Iterator["_Search"]:
-        for place in self.places:
-            for seed in range(self.seeds):
-                yield self._search(rows, place, seed)
-
-    def _search(self, rows: RowsByKey, place: Place, seed: int) -> "_Search":
-        """Bisect one line of the grid as far as the rows go.
+        """Bisect every line of the grid as far as the rows go.
 
         Values up to `low` count as too small and those from `high` on as large enough, so the
         smallest is among high - low places, one of them beyond the axis, and every trial halves
         them: ceil(log2(k + 1)) trials for k values, whatever their outcomes are.
         """
         values = self.searched[1]
-        low, high, done = -1, len(values), 0
-        while high - low > 1:
-            middle = (low + high) // 2
-            trial = self.trial(place, values[middle], seed)
-            if trial.key not in rows:
-                return _Search(trial, done, (high - low - 1).bit_length())
-            done += 1
-            low, high = (low, middle) if rows[trial.key]["reached"] else (middle, high)
-        return _Search(None, done, 0)
+        for place, seed in product(self.places, range(self.seeds)):
+            low, high, done, wanted = -1, len(values), 0, None
+            while high - low > 1 and wanted is None:
+                middle = (low + high) // 2
+                trial = self.trial(place, values[middle], seed)
+                if trial.key not in rows:
+                    wanted = trial
+                    continue
+                done += 1
+                low, high = (low, middle) if rows[trial.key]["reached"] else (middle, high)
+            yield _Search(wanted, done, (high - low - 1).bit_length())
 
     def json(self) -> dict:
         """The resolved configuration, as it is read back; "axes" and "seeds" may be extended."""
         varies = {name for name, _ in self.axes}
-        sizes = complete(self.architecture, self.sizes, varies)
+        sizes = trainable(self.architecture).complete(self.sizes, varies)
         axes: list[dict] = [{"name": name, "values": list(values)} for name, values in self.axes]
         axes[-1]["find"] = self.find
         found = {
@@ -171,18 +163,8 @@ class Sweep:
 
 @dataclass(frozen=True)
 class _Search:
-    """A bisection: the trial it wants next, how many it has had, how many it may still take."""
+    """A bisection: the trial it wants next, how many are done, how many it may still take."""
 
     wanted: Trial | None
     done: int
     left: int
-
-
-def complete(
-    architecture: str, sizes: Mapping[str, int], varies: set[str] | frozenset[str] = frozenset()
-) -> dict[str, int]:
-    """The sizes with those that nobody gave; heads have the dimension of the model."""
-    found = {**SIZES.get(architecture, {}), **sizes}
-    if architecture == "dana2024" and "dimension" not in varies:
-        found.setdefault("head_dimension", found["dimension"])
-    return found

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from hypothesis import settings
 
-from byheart.architectures import preset
+from byheart.architectures import architecture
 from byheart.data.load import from_rows
 from byheart.lab.certified.folded import decoder
-from byheart.lab.certified.made import Made
+from byheart.lab.certified.trained import Trained
 from byheart.lab.problem import labelled, next_token
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
@@ -17,7 +17,7 @@ FAST = settings(deadline=None, max_examples=25)
 
 
 def drawn(found, seed, scale=1.0):
-    """Random float32 tensors of a preset, fixed ones included."""
+    """Random float32 tensors of an architecture, fixed ones included."""
     random = np.random.default_rng(seed)
     shapes = found.tensors | found.fixed
     return {
@@ -53,7 +53,7 @@ def learnt_data(seed, labels, count=14, words=5, lengths=(1, 2, 3), layers=1, sq
     random = np.random.default_rng(seed)
     outputs = 1 if squared else labels
     given = {"vocabulary": words, "length": max(lengths), "layers": layers, "labels": outputs}
-    found = preset("kajitsuka2025", given)
+    found = architecture("kajitsuka2025", given)
     tensors = drawn(found, seed, 0.7)
     doubles = {name: tensor.astype(np.float64) for name, tensor in tensors.items()}
     rows = [([str(i)] * max(lengths), None) for i in range(words)]  # every word occurs
@@ -74,9 +74,9 @@ def made_of(architecture, sizes, dataset, squared=False):
     trial = Trial(architecture, sizes, data, protocol(architecture, "fast"), criterion, 3)
     labels = architecture == "kajitsuka2025"
     problem = labelled(dataset, squared) if labels else next_token(dataset)
-    found = trial.preset(problem)
+    found = trial.architecture_for(problem)
     row = {"key": trial.key, "parameters": found.parameters, "attempts": [{}], "curve": []}
-    return Made(trial, found, row, dataset, 1.0, lambda sentence: None), problem
+    return Trained(trial, found, row, dataset, 1.0, lambda sentence: None), problem
 
 
 def relabelled(tensors, dataset):
@@ -96,4 +96,4 @@ def pairs(seed, count=12, words=5, certain=False):
 
 def random_decoder(dataset, seed, scale=0.5):
     made, _ = made_of("madden2024", {"dimension": 4, "neurons": 6}, dataset)
-    return made, decoder(made.preset, drawn(made.preset, seed, scale))
+    return made, decoder(made.architecture, drawn(made.architecture, seed, scale))

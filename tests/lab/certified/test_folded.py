@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.architectures import preset
+from byheart.architectures import architecture
 from byheart.lab.certified.folded import decoder
 from byheart.softmax import doubles as softmax
 
@@ -86,7 +86,7 @@ def test_madden2024_is_a_decoder(data, seed):
     given = sizes(data.draw)
     given |= {"neurons": data.draw(st.integers(1, 7))}
     given |= {"attention_biases": data.draw(st.booleans())}
-    found = preset("madden2024", given)
+    found = architecture("madden2024", given)
     d = given["dimension"]
     made = check(found, drawn(found, seed), lambda t, tokens: madden(t, tokens, d), seed)
     assert made.shape.dimension == d + given["attention_biases"]
@@ -98,7 +98,7 @@ def test_madden2024_is_a_decoder(data, seed):
 def test_dana2024_is_a_decoder(data, seed):
     heads = data.draw(st.integers(0, 3))
     given = {**sizes(data.draw), "heads": heads, "head_dimension": data.draw(st.integers(1, 3))}
-    found = preset("dana2024", given)
+    found = architecture("dana2024", given)
     made = check(found, drawn(found, seed), lambda t, tokens: dana(t, tokens, heads), seed)
     assert made.shape.parameters - found.parameters == (0 if heads else 4 * given["dimension"])
 
@@ -107,22 +107,22 @@ def test_dana2024_is_a_decoder(data, seed):
 @given(st.data(), st.integers(0, 2**32))
 def test_dana2024_mlp_is_a_decoder(data, seed):
     given = {**sizes(data.draw), "width": data.draw(st.integers(1, 5))}
-    found = preset("dana2024-mlp", given)
+    found = architecture("dana2024-mlp", given)
     made = check(found, drawn(found, seed), lambda t, tokens: dana(t, tokens, 1), seed)
     assert made.shape.neurons == given["width"] + 2 * given["dimension"]
 
 
 SMALL = {"vocabulary": 4, "length": 3, "dimension": 3}
-PRESETS = {
+SIZES = {
     "madden2024": {**SMALL, "neurons": 5, "attention_biases": True},
     "dana2024": {**SMALL, "heads": 2, "head_dimension": 2},
     "dana2024-mlp": {**SMALL, "width": 4},
 }
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", SIZES)
 def test_every_tensor_matters_but_the_key_bias(name):
-    found = preset(name, PRESETS[name])
+    found = architecture(name, SIZES[name])
     tensors = drawn(found, 1)
     before = asked(decoder(found, tensors), [0, 1, 2])
     for key in tensors:
@@ -133,15 +133,15 @@ def test_every_tensor_matters_but_the_key_bias(name):
         assert same == (key == "attention.key.bias"), key
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", SIZES)
 def test_a_decoder_holds_no_negative_zero(name):
-    found = preset(name, PRESETS[name])
+    found = architecture(name, SIZES[name])
     tensors = {key: -np.zeros_like(tensor) for key, tensor in drawn(found, 1).items()}
     for tensor in decoder(found, tensors).tensors.values():
         assert not np.signbit(tensor[tensor == 0]).any()
 
 
 def test_tensors_of_another_preset_are_refused():
-    found = preset("dana2024", PRESETS["dana2024"])
+    found = architecture("dana2024", SIZES["dana2024"])
     with pytest.raises(AssertionError, match="other tensors"):
         decoder(found, {"embedding.weight": np.zeros((4, 3))})

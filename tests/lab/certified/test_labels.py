@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.architectures import preset
+from byheart.architectures import architecture
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 from byheart.exact.batch import Batch
@@ -92,7 +92,7 @@ def test_one_number_with_a_sign_is_proved(seed):
 @given(st.integers(0, 2**32))
 def test_vectors_are_read_as_they_are(seed):
     random = np.random.default_rng(seed)
-    found = preset("kajitsuka2025", {"vocabulary": 3, "length": 6, "labels": 2, "layers": 2})
+    found = architecture("kajitsuka2025", {"vocabulary": 3, "length": 6, "labels": 2, "layers": 2})
     tensors = drawn(found, seed, 0.7)
     doubles = {name: tensor.astype(np.float64) for name, tensor in tensors.items()}
     sequences = random.random((12, 6, 3))
@@ -105,7 +105,7 @@ def test_vectors_are_read_as_they_are(seed):
 
 def test_vectors_of_different_lengths_are_refused():
     dataset = from_rows([([[0.5, 1.0]], 0), ([[0.25, 2.0], [1.0, 1.0]], 1)])
-    found = preset("kajitsuka2025", {"vocabulary": 2, "length": 2, "labels": 2})
+    found = architecture("kajitsuka2025", {"vocabulary": 2, "length": 2, "labels": 2})
     exactly = rounded(drawn(found, 1), 8, dataset.lengths)
     with pytest.raises(ByheartError, match="different lengths"):
         network(exactly, dataset, 0)
@@ -137,7 +137,7 @@ def test_a_network_that_is_wrong_is_not_certified():
     tensors, dataset = learnt_data(5, 3, count=30)
     made, problem = made_of("kajitsuka2025", {"layers": 1}, dataset)
     wrong = {**relabelled(tensors, dataset), "output.weight": np.zeros((3, 2), np.float32)}
-    with pytest.raises(ByheartError, match="gets 0 of"):
+    with pytest.raises(ByheartError, match="labels of 0 of"):
         labels(made, wrong, problem, "refuse")
 
 

@@ -11,6 +11,7 @@ from byheart.cli import main
 from byheart.data.load import from_rows, write_jsonl
 from byheart.errors import ByheartError
 from byheart.lab.certified.labels import labels
+from byheart.lab.material import Material
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
 from byheart.models.trace import trace
@@ -30,7 +31,7 @@ def test_a_folder_keeps_how_it_was_trained(tmp_path):
     model.save(tmp_path / "m", data=dataset)
     opened = byheart.open(tmp_path / "m")
     assert opened.about["training"] == model.about["training"]
-    assert opened.about["training"]["parameters"] == made.preset.parameters
+    assert opened.about["training"]["parameters"] == made.architecture.parameters
     text = (tmp_path / "m" / "README.md").read_text()
     assert "were trained" in text and "not trained" not in text and "Theorem" not in text
     found = trace(opened, dataset.sequence(0))
@@ -67,7 +68,7 @@ def trained(request, tmp_path_factory):
     trial = Trial(name, SIZES[name], data, how, when, 1)
     model, row = convert.model(trial, dataset)
     path = tmp_path_factory.mktemp(name)
-    part = convert.material(trial, dataset).part(8)
+    part = Material(dataset, name).part(8)
     model.save(path / "m", data=part)
     write_jsonl(part, path / "data.jsonl")
     again, repeated = convert.model(trial, dataset)

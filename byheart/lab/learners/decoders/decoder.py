@@ -2,9 +2,11 @@
 
 All read x_j = embedding[t_j] + positions[j] and attend from the last token of a context:
 
-madden2024    V GELU(W heard + b) + c: one head, scores over sqrt(d), fixed sinusoidal positions
-dana2024      W_U (x_S + heard): eqs. (1) and (2), which do not scale the scores
-dana2024-mlp  W_U (W_2 GELU(W_1 y) + y), y = x_S + heard
+madden2024    V GELU(W a + b) + c: one head, scores over sqrt(d), fixed sinusoidal positions
+dana2024      W_U (x_S + a): eqs. (1) and (2), which do not scale the scores
+dana2024-mlp  W_U (W_2 GELU(W_1 y) + y), y = x_S + a
+
+a is the output of attention.
 """
 
 import math
@@ -16,143 +18,138 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ....architectures import Preset
+from ....architectures import Architecture
+from ....architectures.trainable import trainable
 from ...problem import Problem
 from ..kernels import attention
 from ..kernels.lanes import LANES
-from .head import Head
-from .heads import Heads
-from .hidden import Activity, Hidden
-from .maps import Maps
+from .attention import Head, Heads, Maps
+from .hidden import Activations, Hidden
+from .indices import Indices, indices
 from .output import Output
-from .reading import Reading, reading
 from .workspace import Block, Buffers, flat, gradient
 
 
 @dataclass(frozen=True)
 class Work:
-    """One problem's memory: vectors of pairs (token, place), and what contexts hear."""
+    """One problem's memory: vectors of pairs (token, place), and of contexts after attention."""
 
-    reading: Reading
+    indices: Indices
     tables: Any  # of the attention
-    activity: Activity | None
+    activations: Activations | None
     vectors: Block
-    heard: Block
+    attended: Block
 
     @property
     def last(self) -> Block:
-        """What the output layer reads."""
-        return self.heard if self.activity is None else self.activity.said
+        """The input of the output layer."""
+        return self.attended if self.activations is None else self.activations.output
 
 
 class Attention(Protocol):
-    """What contexts hear: Head or Heads."""
+    """Attention from the last token: Head or Heads."""
 
-    def tables(self, reading: Reading) -> Any:
-        """What it keeps for a problem."""
+    def tables(self, indices: Indices) -> Any:
+        """Its memory for a problem."""
 
-    def hear(self, tables: Any, vectors: Block, heard: Block) -> None:
-        """Add to heard [context, d] what the contexts of these pairs' vectors hear."""
+    def forward(self, tables: Any, vectors: Block, outputs: Block) -> None:
+        """Add the output of attention over these pairs' vectors to outputs [context, d]."""
 
-    def hear_backward(self, tables: Any, vectors: Block, heard: Block) -> None:
+    def backward(self, tables: Any, vectors: Block, outputs: Block) -> None:
         """Write the gradients of its tensors, and add to the errors of the vectors."""
 
 
 class Decoder:
     """A decoder that learns: see byheart.lab.learners.Learner.
 
-    Initial weights are drawn in the order of the preset's tensors.
+    Initial weights are drawn in the order of the architecture's tensors, as torch.nn does it:
+    uniform within 1/sqrt(inputs), also for biases; N(0, 1) for embeddings. The program of Dana et
+    al. has its embeddings in linear layers, which makes them smaller.
     """
 
-    def __init__(self, preset: Preset, generator: torch.Generator) -> None:
-        sizes, shapes = preset.sizes, preset.tensors
+    def __init__(self, architecture: Architecture, generator: torch.Generator) -> None:
+        sizes, shapes = architecture.sizes, architecture.tensors
+        record = trainable(architecture.name)
         d, heads = int(sizes["dimension"]), int(sizes["heads"])
         answers, inputs = shapes["output.weight"]
         self.output = Output(answers, inputs, "output.bias" in shapes)
-        self.tensors = {
-            name: self.output.tensors.get(name, _empty(shapes[name])) for name in shapes
-        }
-        for name in shapes:
-            _draw(self.tensors[name], name, preset, generator)
-        self.width, self.skips = d, preset.name != "madden2024"
-        scale = 1.0 if self.skips else 1 / math.sqrt(d)
+        self.tensors: dict[str, torch.Tensor] = {}
+        for name, shape in shapes.items():
+            tensor = self.output.tensors.get(name)
+            if tensor is None:
+                tensor = torch.empty(shape)
+                tensor.grad = torch.zeros(shape)
+            if name == "embedding.weight" and record.embeddings == "normal":
+                tensor.normal_(generator=generator)
+            else:
+                bound = 1 / math.sqrt(shapes[name.replace("bias", "weight")][1])
+                tensor.uniform_(-bound, bound, generator=generator)
+            self.tensors[name] = tensor
+        self.width, self.skip = d, record.skip
         self.embedding = self.tensors["embedding.weight"]
         learnt = self.tensors.get("positions.weight")
         self.positions = sinusoids(int(sizes["length"]), d) if learnt is None else learnt
         tables = self.embedding, self.positions
         self.arrays = tuple(flat(x) for x in tables)
         self.gradients = tuple(flat(gradient(x)) for x in tables)
-        self.heads = _attention(self.tensors, heads, scale)
+        self.heads: Attention | None = None
+        if heads:
+            maps, scale = Maps(self.tensors), 1 / math.sqrt(d) if record.scaled else 1.0
+            alone = heads == 1 and d % LANES == 0  # which Head computes faster
+            self.heads = Head(maps, scale) if alone else Heads(maps, heads, scale)
         self.hidden = Hidden(self.tensors) if "hidden.weight" in shapes else None
         self.room = Buffers()
         self.works: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
 
     def named(self) -> dict[str, torch.Tensor]:
-        """The tensors, which are those of the preset."""
+        """The tensors, which are those of the architecture."""
         return self.tensors
-
-    def step(self, problem: Problem) -> float:
-        """Put the gradient of the mean loss into every .grad; the mean loss in nats."""
-        work = self._forward(problem)
-        loss = self.output.learn(work.reading, work.last)
-        self._backward(work)
-        return loss
 
     def logits(self, problem: Problem) -> NDArray[np.float32]:
         """float32 [n, outputs]."""
         return self.output.logits(self._forward(problem).last.rows[: len(problem)])
 
-    def _forward(self, problem: Problem) -> Work:
-        """Compute what the output layer reads."""
-        work = self.works.get(problem)
-        if work is None:
-            work = self.works[problem] = self._work(problem)
-        read, d = work.reading, self.width
-        attention.gather(*self.arrays, read.tokens, read.places, work.vectors.array, d)
-        if self.skips:
-            attention.pick(work.vectors.array, read.last, work.heard.array, d)
-        else:
-            work.heard.rows.zero_()
-        if self.heads and work.tables:
-            self.heads.hear(work.tables, work.vectors, work.heard)
-        if self.hidden and work.activity:
-            self.hidden.fire(work.activity, work.heard)
-        return work
-
-    def _backward(self, work: Work) -> None:
-        """Write the gradients of everything below the output layer, given that of what it reads."""
-        read, d = work.reading, self.width
-        if self.hidden and work.activity:
-            self.hidden.fire_backward(work.activity, work.heard)
+    def step(self, problem: Problem) -> float:
+        """Put the gradient of the mean loss into every .grad; the mean loss in nats."""
+        work = self._forward(problem)
+        index, d = work.indices, self.width
+        loss = self.output.backward(index, work.last)
+        if self.hidden and work.activations:
+            self.hidden.backward(work.activations, work.attended)
         work.vectors.errors.zero_()
-        if self.skips:
-            attention.unpick(work.vectors.error_array, read.last, work.heard.error_array, d)
+        errors = work.vectors.error_array
+        if self.skip:
+            attention.unpick(errors, index.last, work.attended.error_array, d)
         if self.heads and work.tables:
-            self.heads.hear_backward(work.tables, work.vectors, work.heard)
+            self.heads.backward(work.tables, work.vectors, work.attended)
         gradient(self.embedding).zero_()
         gradient(self.positions).zero_()
-        errors = work.vectors.error_array
-        attention.scatter(*self.gradients, read.tokens, read.places, errors, d)
+        attention.scatter(*self.gradients, index.tokens, index.places, errors, d)
+        return loss
 
-    def _work(self, problem: Problem) -> Work:
-        """Memory for a problem."""
-        read, d = reading(problem), self.width
-        return Work(
-            read,
-            self.heads.tables(read) if self.heads else None,
-            self.hidden.activity(read.rows) if self.hidden else None,
-            self.room.block("vectors", read.pairs, d),
-            self.room.block("heard", read.rows, d),
-        )
-
-
-def _attention(tensors: dict[str, torch.Tensor], heads: int, scale: float) -> Attention | None:
-    """What computes it fastest."""
-    if not heads:
-        return None
-    maps = Maps(tensors)
-    alone = heads == 1 and maps.query.shape[1] % LANES == 0
-    return Head(maps, scale) if alone else Heads(maps, heads, scale)
+    def _forward(self, problem: Problem) -> Work:
+        """Compute the input of the output layer; the memory of a problem is made once."""
+        work, d = self.works.get(problem), self.width
+        if work is None:
+            index = indices(problem)
+            work = self.works[problem] = Work(
+                index,
+                self.heads.tables(index) if self.heads else None,
+                self.hidden.activations(index.rows) if self.hidden else None,
+                self.room.block("vectors", index.pairs, d),
+                self.room.block("attended", index.rows, d),
+            )
+        index = work.indices
+        attention.gather(*self.arrays, index.tokens, index.places, work.vectors.array, d)
+        if self.skip:
+            attention.pick(work.vectors.array, index.last, work.attended.array, d)
+        else:
+            work.attended.rows.zero_()
+        if self.heads and work.tables:
+            self.heads.forward(work.tables, work.vectors, work.attended)
+        if self.hidden and work.activations:
+            self.hidden.forward(work.activations, work.attended)
+        return work
 
 
 def sinusoids(length: int, dimension: int) -> torch.Tensor:
@@ -161,24 +158,6 @@ def sinusoids(length: int, dimension: int) -> torch.Tensor:
     even = torch.arange(0, dimension, 2, dtype=torch.float64)
     angle = place / 10000 ** (even / dimension)
     waves = torch.stack([angle.sin(), angle.cos()], 2).view(length, -1)[:, :dimension]
-    found = waves.float().contiguous()
-    found.grad = torch.zeros_like(found)  # computed like that of learnt ones, and not used
-    return found
-
-
-def _empty(shape: tuple[int, ...]) -> torch.Tensor:
-    tensor = torch.empty(shape)
-    tensor.grad = torch.zeros(shape)
-    return tensor
-
-
-def _draw(tensor: torch.Tensor, name: str, preset: Preset, generator: torch.Generator) -> None:
-    """As torch.nn does it: uniform within 1/sqrt(inputs), also for biases; N(0, 1) for embeddings.
-
-    The program of Dana et al. has its embeddings in linear layers, which makes them smaller.
-    """
-    if name == "embedding.weight" and preset.name == "madden2024":
-        tensor.normal_(generator=generator)
-    else:
-        bound = 1 / math.sqrt(preset.tensors[name.replace("bias", "weight")][1])
-        tensor.uniform_(-bound, bound, generator=generator)
+    positions = waves.float().contiguous()
+    positions.grad = torch.zeros_like(positions)  # computed like that of learnt ones, and not used
+    return positions

@@ -1,4 +1,4 @@
-"""Hidden: a layer of GELU neurons, alone or with a map back that is added to what was read."""
+"""Hidden: a layer of GELU neurons, alone or with a map back that is added to its input."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from .workspace import Block, Buffers, flat, gradient
 
 
 @dataclass(frozen=True)
-class Activity:
-    """What the neurons get, say and how steep they are, for one problem: [row, neuron]."""
+class Activations:
+    """Values before and after the GELU with its slopes, [row, neuron], and the output."""
 
     before: torch.Tensor
     after: torch.Tensor
     slope: torch.Tensor
-    said: Block
+    output: Block
     arrays: tuple[NDArray, ...]
 
 
@@ -30,40 +30,38 @@ class Hidden:
         self.down = tensors.get("down.weight")
         self.room = Buffers()
 
-    @property
-    def outputs(self) -> int:
-        """How many numbers it says a row."""
-        return (self.weight if self.down is None else self.down).shape[0]
-
-    def activity(self, rows: int) -> Activity:
-        """Room for so many rows, a multiple of eight."""
+    def activations(self, rows: int) -> Activations:
+        """Room for the rows of a problem, a multiple of eight."""
         neurons = len(self.weight)
         before, slope = self.room("before", rows, neurons), self.room("slope", rows, neurons)
-        said = self.room.block("said", rows, self.outputs)
-        after = said.rows if self.down is None else self.room("after", rows, neurons)
+        outputs = neurons if self.down is None else len(self.down)
+        output = self.room.block("output", rows, outputs)
+        after = output.rows if self.down is None else self.room("after", rows, neurons)
         arrays = tuple(map(flat, (before, after, slope)))
-        return Activity(before, after, slope, said, arrays)
+        return Activations(before, after, slope, output, arrays)
 
-    def fire(self, activity: Activity, read: Block) -> None:
-        """Compute what is said from rows that are read."""
+    def forward(self, activations: Activations, inputs: Block) -> None:
+        """Compute the output."""
         if self.bias is None:
-            torch.mm(read.rows, self.weight.T, out=activity.before)
+            torch.mm(inputs.rows, self.weight.T, out=activations.before)
         else:
-            torch.addmm(self.bias, read.rows, self.weight.T, out=activity.before)
-        gelu(*activity.arrays)
+            torch.addmm(self.bias, inputs.rows, self.weight.T, out=activations.before)
+        gelu(*activations.arrays)
         if self.down is not None:
-            torch.addmm(read.rows, activity.after, self.down.T, out=activity.said.rows)
+            output = activations.output.rows
+            torch.addmm(inputs.rows, activations.after, self.down.T, out=output)
 
-    def fire_backward(self, activity: Activity, read: Block) -> None:
-        """Write the gradients of the maps, and put that of the rows into the errors of `read`."""
-        to_said = activity.said.errors
+    def backward(self, activations: Activations, inputs: Block) -> None:
+        """Write the gradients of the maps, and that of the inputs into their errors."""
+        to_output = activations.output.errors
         if self.down is None:
-            to_before = to_said.mul_(activity.slope)
-            torch.mm(to_before, self.weight, out=read.errors)
+            to_before = to_output.mul_(activations.slope)
+            torch.mm(to_before, self.weight, out=inputs.errors)
         else:
-            torch.mm(to_said.T, activity.after, out=gradient(self.down))
-            to_before = torch.mm(to_said, self.down, out=activity.before).mul_(activity.slope)
-            torch.addmm(to_said, to_before, self.weight, out=read.errors)
-        torch.mm(to_before.T, read.rows, out=gradient(self.weight))
+            torch.mm(to_output.T, activations.after, out=gradient(self.down))
+            to_before = torch.mm(to_output, self.down, out=activations.before)
+            to_before.mul_(activations.slope)
+            torch.addmm(to_output, to_before, self.weight, out=inputs.errors)
+        torch.mm(to_before.T, inputs.rows, out=gradient(self.weight))
         if self.bias is not None:
             torch.sum(to_before, 0, out=gradient(self.bias))

@@ -1,22 +1,22 @@
-"""Output: the layer that says the logits, the cross-entropy of them, and the gradient of that.
+"""Output: the layer of the logits, their cross-entropy, and its gradient.
 
 Logits are padded to a multiple of eight with ones that are so low that they do not count. They
-never leave the cache: a few contexts at a time are said, judged and learnt from. If a row has few
-numbers to say them from, the matrices are too narrow for BLAS, and one kernel does everything.
+never leave the cache: a few contexts at a time go forward and backward. If the inputs of a row are
+few, the matrices are too narrow for BLAS, and one kernel does everything.
 """
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..kernels import saying
+from ..kernels import output_loss
 from ..kernels.lanes import LANES
-from .reading import Reading
+from .indices import Indices
 from .workspace import Block, Buffers, flat
 
 LOW = -1e30  # the logit of no answer
 CACHE = 1 << 17  # logits that BLAS works on at a time
-FEW = 24  # so many inputs or fewer: the kernel is faster than BLAS (measured)
+FEW = 24  # inputs up to which the kernel is faster than BLAS (measured)
 
 
 class Output:
@@ -42,38 +42,30 @@ class Output:
         n = self.answers
         return torch.addmm(self.bias[:n], last, self.weight[:n].T).numpy()
 
-    def learn(self, reading: Reading, last: Block) -> float:
+    def backward(self, indices: Indices, last: Block) -> float:
         """The mean loss; puts its gradients into those of the tensors and into last.errors.
 
-        last has reading.rows rows
+        last has indices.rows rows
         """
         self.to_bias.zero_()
         if self.inputs <= FEW:
-            return self._learn_fused(reading, last)
+            self.packed.copy_(self._packed(self.weight))
+            self.to_packed.zero_()
+            last.errors.zero_()
+            rows = last.array, last.error_array
+            loss = output_loss.fused(*indices.targets, *rows, *self.arrays, self.inputs)
+            self._packed(self.to_weight).copy_(self.to_packed)
+            return loss
         self.to_weight.zero_()
-        rows = max(LANES, CACHE // self.padded // LANES * LANES)
-        begins = range(0, reading.rows, rows)
-        return sum(self._learn_rows(reading, last, at, at + rows) for at in begins)
-
-    def _learn_fused(self, reading: Reading, last: Block) -> float:
-        self.packed.copy_(self._packed(self.weight))
-        self.to_packed.zero_()
-        last.errors.zero_()
-        rows = last.array, last.error_array
-        loss = saying.learn(*reading.judged, *rows, *self.arrays, self.inputs)
-        self._packed(self.to_weight).copy_(self.to_packed)
-        return loss
-
-    def _learn_rows(self, reading: Reading, last: Block, begin: int, end: int) -> float:
-        """The same for some rows by BLAS; gradients are added."""
-        some = last.rows[begin:end]
-        logits = self.room("logits", len(some), self.padded)
-        torch.mm(some, self.weight.T, out=logits)
-        loss = saying.judge(
-            *reading.judged, flat(logits), flat(self.bias), flat(self.to_bias), begin, len(some)
-        )
-        self.to_weight.addmm_(logits.T, some)
-        torch.mm(logits, self.weight, out=last.errors[begin:end])
+        loss, biases = 0.0, (flat(self.bias), flat(self.to_bias))
+        rows_at_once = max(LANES, CACHE // self.padded // LANES * LANES)
+        for begin in range(0, indices.rows, rows_at_once):
+            some = last.rows[begin : begin + rows_at_once]
+            logits = self.room("logits", len(some), self.padded)
+            torch.mm(some, self.weight.T, out=logits)
+            loss += output_loss.rows(*indices.targets, flat(logits), *biases, begin, len(some))
+            self.to_weight.addmm_(logits.T, some)
+            torch.mm(logits, self.weight, out=last.errors[begin : begin + rows_at_once])
         return loss
 
     def _packed(self, matrix: torch.Tensor) -> torch.Tensor:

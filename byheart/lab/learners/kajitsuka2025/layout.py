@@ -1,4 +1,4 @@
-"""Layout: which tokens a problem has, where its contexts hold them, and their means."""
+"""Layout: the tokens of a problem, where its contexts hold them, and their means."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class Layout:
     vectors  [points, coordinates], or None
     starts   [n + 1] where the tokens of each context begin in `uses`
     uses     points, context after context
-    states   [3, m, points] memory: what goes into the first stack, what comes out, its slopes
+    states   [3, m, points] memory: inputs of the first stack, its outputs, their slopes
     """
 
     words: NDArray | None
@@ -38,7 +38,7 @@ class Layout:
         return result
 
     def spread(self, slopes: NDArray, into: NDArray) -> None:
-        """Put into [m, points] what slopes [m, n] of the means are for each token."""
+        """Put the slopes of every token into [m, points], given those of the means [m, n]."""
         into[...] = 0
         _spread(slopes, self.starts, self.uses, into)
 
@@ -50,7 +50,10 @@ class Layout:
 def layout(problem: Problem, dimension: int) -> Layout:
     """The layout of a problem. Vectors are all taken as different, which they mostly are."""
     starts = np.append(0, np.cumsum(problem.lengths))
-    held = _held(problem)
+    if (problem.lengths == problem.length).all():  # a view of all tokens, context after context
+        held = problem.tokens.reshape(-1, *problem.tokens.shape[2:])
+    else:
+        held = problem.tokens[np.arange(problem.length) < problem.lengths[:, None]]
     if problem.reads_vectors:
         words, vectors, uses = None, held, np.arange(len(held))
     else:
@@ -59,13 +62,6 @@ def layout(problem: Problem, dimension: int) -> Layout:
     points = len(held if words is None else words)
     states = np.empty((3, dimension, points), np.float32)
     return Layout(words, vectors, starts, uses.astype(np.int32), states)
-
-
-def _held(problem: Problem) -> NDArray:
-    """The tokens that count, context after context; a view if all contexts are equally long."""
-    if (problem.lengths == problem.length).all():
-        return problem.tokens.reshape(-1, *problem.tokens.shape[2:])
-    return problem.tokens[np.arange(problem.length) < problem.lengths[:, None]]
 
 
 @njit(cache=True, fastmath=True)

@@ -1,8 +1,8 @@
 """Kernels of attention from the last token: all heads of a context at once, eight to a register.
 
-Keys and what they contribute depend on a token and its position only. Each distinct pair of these
-has one row in the tables below; a context is a list of such rows, and its last one asks. Arrays are
-flat; their shapes are:
+Keys and outputs depend on a token and its position only. Each distinct pair of these has one row in
+the tables below; a context is a list of such rows, and its query is that of the last one. Arrays
+are flat; their shapes are:
 
 queries  [pair, block, c, lane]  c of a head's dimension; head 8 block + lane
 keys     [pair, block, c, lane]
@@ -32,13 +32,13 @@ from .lanes import (
 @inlined
 def _scores(queries, keys, weights, slots, first, last, block, blocks, size):
     """Put query times key into the weights of a context and a block; the largest of each lane."""
-    asks = (slots[last - 1] * blocks + block) * size * LANES
+    query_at = (slots[last - 1] * blocks + block) * size * LANES
     top = constant(LEAST)
     for slot in range(first, last):
         key = (slots[slot] * blocks + block) * size * LANES
         score = constant(0.0)
         for c in range(0, size * LANES, LANES):
-            score = madd(load(queries, asks + c), load(keys, key + c), score)
+            score = madd(load(queries, query_at + c), load(keys, key + c), score)
         store(weights, (slot * blocks + block) * LANES, score)
         top = largest(top, score)
     return top
@@ -72,53 +72,57 @@ def _mix(outputs, weights, slots, first, last, blocks, width, i):
 
 
 @compiled
-def attend(slots, starts, queries, keys, outputs, weights, heard, blocks, size, width):
-    """Fill `weights`, and add to heard [context, width] what each context hears."""
+def attend(slots, starts, queries, keys, outputs, weights, result, blocks, size, width):
+    """Fill `weights`, and add the output of attention to result [context, width]."""
     for context in range(starts.size - 1):
         first, last = starts[context], starts[context + 1]
         for block in range(blocks):
             top = _scores(queries, keys, weights, slots, first, last, block, blocks, size)
             _softmax(weights, first, last, block, blocks, top)
         for i in range(width):
-            heard[context * width + i] += _mix(
+            result[context * width + i] += _mix(
                 outputs, weights, slots, first, last, blocks, width, i
             )
 
 
 @inlined
-def _weigh(outputs, to_outputs, weights, to_heard, slots, slot, start, block, blocks, width):
-    """The gradient of the weight of a slot; adds that of what the slot contributes."""
+def _weight_backward(
+    outputs, to_outputs, weights, to_result, slots, slot, start, block, blocks, width
+):
+    """The gradient of the weight of a slot; adds that of its output."""
     row = (slots[slot] * blocks + block) * width * LANES
     weight = load(weights, (slot * blocks + block) * LANES)
     gradient = constant(0.0)
     for i in range(width):
-        place, error = row + i * LANES, spread(to_heard[start + i])
+        place, error = row + i * LANES, spread(to_result[start + i])
         gradient = madd(load(outputs, place), error, gradient)
         store(to_outputs, place, madd(weight, error, load(to_outputs, place)))
     return gradient
 
 
 @inlined
-def _ask(queries, keys, to_queries, to_keys, scores, slots, first, last, block, blocks, size):
+def _scores_backward(
+    queries, keys, to_queries, to_keys, scores, slots, first, last, block, blocks, size
+):
     """Add the gradients of a context's query and keys, given those of its scores."""
-    asks = (slots[last - 1] * blocks + block) * size * LANES
+    query_at = (slots[last - 1] * blocks + block) * size * LANES
     for c in range(0, size * LANES, LANES):
-        query = load(queries, asks + c)
-        to_query = load(to_queries, asks + c)
+        query = load(queries, query_at + c)
+        to_query = load(to_queries, query_at + c)
         for slot in range(first, last):
             place = (slots[slot] * blocks + block) * size * LANES + c
             score = load(scores, (slot - first) * LANES)
             to_query = madd(score, load(keys, place), to_query)
             store(to_keys, place, madd(score, query, load(to_keys, place)))
-        store(to_queries, asks + c, to_query)
+        store(to_queries, query_at + c, to_query)
 
 
 @compiled
 def attend_backward(
-    slots, starts, queries, keys, outputs, weights, to_heard,
+    slots, starts, queries, keys, outputs, weights, to_result,
     to_queries, to_keys, to_outputs, scores, blocks, size, width,
 ):  # fmt: skip
-    """Add the gradients of the three tables, given to_heard, that of what the contexts hear.
+    """Add the gradients of the three tables, given to_result, that of the result.
 
     scores  room for the gradients of one context's scores: w (g - sum w g), g those of weights w
     """
@@ -127,8 +131,17 @@ def attend_backward(
         for block in range(blocks):
             mean = constant(0.0)
             for slot in range(first, last):
-                gradient = _weigh(
-                    outputs, to_outputs, weights, to_heard, slots, slot, start, block, blocks, width
+                gradient = _weight_backward(
+                    outputs,
+                    to_outputs,
+                    weights,
+                    to_result,
+                    slots,
+                    slot,
+                    start,
+                    block,
+                    blocks,
+                    width,
                 )
                 store(scores, (slot - first) * LANES, gradient)
                 weight = load(weights, (slot * blocks + block) * LANES)
@@ -137,7 +150,7 @@ def attend_backward(
                 weight = load(weights, (slot * blocks + block) * LANES)
                 place = (slot - first) * LANES
                 store(scores, place, times(weight, minus(load(scores, place), mean)))
-            _ask(
+            _scores_backward(
                 queries, keys, to_queries, to_keys, scores, slots, first, last, block, blocks, size
             )
 

@@ -2,7 +2,7 @@
 
 Numba leaves it to LLVM to see that a loop can be done eight numbers at a time, and LLVM gives up on
 short loops over arrays that might overlap, which is all that attention over few tokens consists of.
-Here the kernel says it itself. A processor without such wide registers does it in halves.
+Here the kernel does so itself. A processor without such wide registers works in halves.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Kernels of products with narrow matrices: few numbers a row in, many out, eight at a time.
+"""Kernels of products with narrow matrices: few inputs per row, many outputs, eight at a time.
 
 BLAS is made for matrices that are large both ways; most of ours read 4 to 20 numbers. A weight is
 stored as [outputs / 8, inputs, 8] here, which is the order in which all three products read it.
@@ -30,7 +30,7 @@ def multiply(rows, weight, bias, products, row, start, inputs):
 
 
 @inlined
-def learn_weight(rows, to_weight, to_bias, errors, row, start, inputs):
+def weight_backward(rows, to_weight, to_bias, errors, row, start, inputs):
     """Add the gradients of weight and bias, given those of four products, the errors."""
     width, a = to_bias.size, row * inputs
     b, c, d = a + inputs, a + 2 * inputs, a + 3 * inputs
@@ -48,7 +48,7 @@ def learn_weight(rows, to_weight, to_bias, errors, row, start, inputs):
 
 
 @inlined
-def learn_rows(to_rows, weight, errors, row, start, inputs, width):
+def rows_backward(to_rows, weight, errors, row, start, inputs, width):
     """Add the gradients of four rows, given those of their products."""
     a = row * inputs
     b, c, d = a + inputs, a + 2 * inputs, a + 3 * inputs
@@ -78,5 +78,5 @@ def product_backward(rows, to_rows, weight, to_weight, to_bias, errors, count, i
     """Add the gradients of rows, weight and bias, given those of the products, the errors."""
     width = to_bias.size
     for row in range(0, count, 4):
-        learn_weight(rows, to_weight, to_bias, errors, row, row * width, inputs)
-        learn_rows(to_rows, weight, errors, row, row * width, inputs, width)
+        weight_backward(rows, to_weight, to_bias, errors, row, row * width, inputs)
+        rows_backward(to_rows, weight, errors, row, row * width, inputs, width)

@@ -1,13 +1,13 @@
 """Kernels of attention from the last token with a single head, eight coordinates to a register.
 
-A head that is alone needs no tables: its scores are p x_j for p = W_K^T q, and what it hears is
-W_O W_V of the mixture, the sum of weight times x_j. So these kernels read the vectors themselves.
+A head that is alone needs no tables: its scores are p x_j for p = W_K^T q, and its output is W_O
+W_V of the mixture, the sum of weight times x_j. So these kernels read the vectors themselves.
 Contexts are lists of pairs as in attention.py. Arrays are flat; their shapes are:
 
-vectors  [pair, i]     x, i of the embedding's dimension, a multiple of eight
-asked    [pair, i]     p of the pairs that end a context
-weights  [slot]        softmax of the scores, and what pads them to a multiple of eight
-mixed    [context, i]  the mixtures
+vectors     [pair, i]     x, i of the embedding's dimension, a multiple of eight
+directions  [pair, i]     p of the pairs that end a context
+weights     [slot]        softmax of the scores, and what pads them to a multiple of eight
+mixed       [context, i]  the mixtures
 """
 
 from .compiling import compiled, inlined
@@ -24,11 +24,11 @@ def _dot(a, at, b, there, width):
 
 
 @inlined
-def _scores(slots, first, last, vectors, asked, weights, width):
+def _scores(slots, first, last, vectors, directions, weights, width):
     """Put the scores of a context, less the largest of them, into its weights."""
-    asks, top = slots[last - 1] * width, LEAST
+    query_at, top = slots[last - 1] * width, LEAST
     for slot in range(first, last):
-        score = _dot(asked, asks, vectors, slots[slot] * width, width)
+        score = _dot(directions, query_at, vectors, slots[slot] * width, width)
         weights[slot] = score
         top = max(top, score)
     for slot in range(first, last):
@@ -52,11 +52,11 @@ def _mix(slots, first, last, vectors, weights, mixed, start, width):
 
 
 @compiled
-def attend(slots, starts, vectors, asked, weights, mixed, width):
+def attend(slots, starts, vectors, directions, weights, mixed, width):
     """Fill the weights and the mixtures of all contexts."""
     for context in range(starts.size - 1):
         first, last = starts[context], starts[context + 1]
-        _scores(slots, first, last, vectors, asked, weights, width)
+        _scores(slots, first, last, vectors, directions, weights, width)
     for slot in range(slots.size, weights.size):
         weights[slot] = 0
     for at in range(0, weights.size, LANES):
@@ -68,15 +68,15 @@ def attend(slots, starts, vectors, asked, weights, mixed, width):
 
 @compiled
 def attend_backward(
-    slots, starts, vectors, asked, weights, to_mixed, to_vectors, to_asked, scores, width
+    slots, starts, vectors, directions, weights, to_mixed, to_vectors, to_directions, scores, width
 ):
-    """Add the gradients of vectors and asked, given those of the mixtures.
+    """Add the gradients of vectors and directions, given those of the mixtures.
 
     scores  room for the gradients of one context's weights
     """
     for context in range(starts.size - 1):
         first, last, start = starts[context], starts[context + 1], context * width
-        asks, mean = slots[last - 1] * width, 0.0
+        query_at, mean = slots[last - 1] * width, 0.0
         for slot in range(first, last):
             gradient = _dot(vectors, slots[slot] * width, to_mixed, start, width)
             scores[slot - first] = gradient
@@ -86,6 +86,6 @@ def attend_backward(
             score = spread(weights[slot] * (scores[slot - first] - mean))
             for i in range(0, width, LANES):
                 errors = madd(weight, load(to_mixed, start + i), load(to_vectors, row + i))
-                store(to_vectors, row + i, madd(score, load(asked, asks + i), errors))
-                errors = madd(score, load(vectors, row + i), load(to_asked, asks + i))
-                store(to_asked, asks + i, errors)
+                store(to_vectors, row + i, madd(score, load(directions, query_at + i), errors))
+                errors = madd(score, load(vectors, row + i), load(to_directions, query_at + i))
+                store(to_directions, query_at + i, errors)

@@ -1,8 +1,8 @@
-"""Made: what a trained model was made of, and what its folder records of that."""
+"""Trained: a training and its data, and what the model folder records of them."""
 
 from typing import Any, NamedTuple
 
-from ...architectures import Preset
+from ...architectures import Architecture
 from ...compiler.compiling import sizes_of
 from ...constructions.base import Report
 from ...data.dataset import Dataset
@@ -16,24 +16,24 @@ from ..trial import Row, Trial
 METHOD = "trained"
 
 
-class Made(NamedTuple):
+class Trained(NamedTuple):
     """The trial, its architecture, its row and its data; `seconds` that the training took."""
 
     trial: Trial
-    preset: Preset
+    architecture: Architecture
     row: Row
     dataset: Dataset
     seconds: float
     report: Report
 
     def about(
-        self, found: Network | Decoder, dataset: Dataset, contexts: int, on_conflict: str
+        self, network: Network | Decoder, dataset: Dataset, contexts: int, on_conflict: str
     ) -> dict[str, Any]:
-        """What config.json records, as compile has it; `training` is the row of the trial.
+        """The content of config.json, as for compiled models; `training` is the trial's row.
 
-        dataset  what is certified: the data of the trial with one label a context
+        dataset  the certified data: that of the trial with one label per context
         """
-        paper, _, item = self.preset.reference.partition(", ")
+        paper, _, item = self.architecture.reference.partition(", ")
         return {
             "method": METHOD,
             "form": None,
@@ -41,19 +41,19 @@ class Made(NamedTuple):
             "item": item,
             "options": {"on_conflict": on_conflict},
             "loading": dict(dataset.loading),
-            **sizes_of(dataset, found, contexts),
+            **sizes_of(dataset, network, contexts),
             "search": {"seed": self.trial.seed, "tries": len(self.row["attempts"])},
             "training": {name: value for name, value in self.row.items() if name != "curve"},
             "notes": [f"{self.row['parameters']:,} parameters were trained"],
         }
 
-    def verified(self, model: Model, found: Verification, seconds: float) -> Model:
-        """The model with its verification; one that fails it is not returned."""
-        if not found.holds:
+    def verified(self, model: Model, checked: Verification, seconds: float) -> Model:
+        """The model with its verification; ByheartError if it fails."""
+        if not checked.holds:
             raise ByheartError(
-                f"the trained network keeps {found.correct} of {found.checked} claims and is not "
-                f"returned: {found.failures[0]}."
+                f"the trained network keeps {checked.correct} of {checked.checked} claims and is "
+                f"not returned: {checked.failures[0]}."
             )
-        model.about["verification"] = found
+        model.about["verification"] = checked
         model.about["seconds"] = {"build": self.seconds, "verify": seconds}
         return model

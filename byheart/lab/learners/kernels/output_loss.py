@@ -24,11 +24,11 @@ from .lanes import (
     times,
     total,
 )
-from .narrow import learn_rows, learn_weight, multiply
+from .narrow import multiply, rows_backward, weight_backward
 
 
 @inlined
-def _judge_row(share, begin, end, answers, parts, logits, row, width):
+def _row_loss(share, begin, end, answers, parts, logits, row, width):
     """The loss of a row of logits, which its gradient replaces: share softmax - parts."""
     top = constant(LEAST)
     for at in range(row, row + width, LANES):
@@ -52,22 +52,22 @@ def _judge_row(share, begin, end, answers, parts, logits, row, width):
 
 
 @compiled
-def judge(shares, begins, answers, parts, logits, bias, to_bias, first, rows):
-    """The loss of so many rows from the first; adds the bias to them, and to its gradient."""
+def rows(shares, begins, answers, parts, logits, bias, to_bias, first, count):
+    """The loss of `count` rows from the first on; adds the bias to them, and to its gradient."""
     width, loss = bias.size, 0.0
-    for r in range(rows):
+    for r in range(count):
         row = r * width
         for at in range(0, width, LANES):
             store(logits, row + at, plus(load(logits, row + at), load(bias, at)))
         begin, end = begins[first + r], begins[first + r + 1]
-        loss += _judge_row(shares[first + r], begin, end, answers, parts, logits, row, width)
+        loss += _row_loss(shares[first + r], begin, end, answers, parts, logits, row, width)
         for at in range(0, width, LANES):
             store(to_bias, at, plus(load(to_bias, at), load(logits, row + at)))
     return loss
 
 
 @compiled
-def learn(
+def fused(
     shares, begins, answers, parts, last, to_last, weight, to_weight, bias, to_bias, logits, inputs
 ):
     """The loss of all rows of `last`, four at a time; adds its gradients.
@@ -80,9 +80,7 @@ def learn(
         multiply(last, weight, bias, logits, row, 0, inputs)
         for r in range(4):
             begin, end = begins[row + r], begins[row + r + 1]
-            loss += _judge_row(
-                shares[row + r], begin, end, answers, parts, logits, r * width, width
-            )
-        learn_weight(last, to_weight, to_bias, logits, row, 0, inputs)
-        learn_rows(to_last, weight, logits, row, 0, inputs, width)
+            loss += _row_loss(shares[row + r], begin, end, answers, parts, logits, r * width, width)
+        weight_backward(last, to_weight, to_bias, logits, row, 0, inputs)
+        rows_backward(to_last, weight, logits, row, 0, inputs, width)
     return loss

@@ -1,4 +1,4 @@
-"""Preset: an architecture as a description, tensor by tensor, with its exact parameter count."""
+"""Architecture: a description, tensor by tensor, with its exact parameter count."""
 
 import math
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ Tensors = dict[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Preset:
+class Architecture:
     """An architecture with its sizes.
 
     name       by which it is known here
     reference  paper and item
-    formula    what it computes
-    tensors    what is learnt, with shapes
-    fixed      what is not learnt and not counted, with shapes
-    sizes      facts for bounds, by the names that byheart.theory.ArchitectureFacts has
+    formula    of its output
+    tensors    the learnt tensors, with their shapes
+    fixed      tensors that are neither learnt nor counted, with their shapes
+    sizes      facts for bounds, by the names of byheart.theory
     """
 
     name: str
@@ -35,5 +35,5 @@ class Preset:
 
     @property
     def parameters(self) -> int:
-        """The numbers of all tensors that are learnt."""
+        """How many numbers are learnt."""
         return sum(math.prod(shape) for shape in self.tensors.values())

@@ -1,1 +1,0 @@
-"""The user's commands as plain functions: Python values in, a JSON-ready dict out."""

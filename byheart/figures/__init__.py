@@ -1,1 +1,0 @@
-"""Pictures. matplotlib is imported inside functions only: it is slow, and an extra."""

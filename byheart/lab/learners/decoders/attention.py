@@ -1,0 +1,264 @@
+"""Attention from the last token of a context, and its gradient.
+
+W_V and W_O of a head are multiplied first: with M_h = W_O,h W_V,h, the output is the sum over heads
+h and tokens j of weight times M_h x_j. Weights sum to 1, hence the biases of values and outputs add
+W_O b_V + b_O; a bias of keys changes no weight, and its gradient is 0.
+
+Head   a single head: with q = W_Q x + b_Q of the last token, p = W_K^T q / sqrt(d) and M = W_O W_V,
+       the scores are p x_j, and the output is M times the sum of weight times x_j
+Heads  any number: tables over pairs (token, place), so that every product with a weight matrix is
+       done once per distinct pair, and only scores and sums are left to do for each context
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..kernels import attention, one_head
+from ..kernels.lanes import LANES, whole
+from ..kernels.narrow import product, product_backward
+from .indices import Indices
+from .workspace import Block, Buffers, flat, gradient
+
+NAMES = ("query", "key", "value", "out")
+
+
+class Maps:
+    """W_Q, W_K, W_V and W_O; a bias is None if there is none."""
+
+    def __init__(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        self.query, self.key, self.value, self.out = (
+            tensors[f"attention.{name}.weight"] for name in NAMES
+        )
+        self.query_bias, _, self.value_bias, self.out_bias = (
+            tensors.get(f"attention.{name}.bias") for name in NAMES
+        )
+
+    def add_bias(self, outputs: torch.Tensor) -> None:
+        """Add W_O b_V + b_O to every row."""
+        if self.value_bias is not None and self.out_bias is not None:
+            outputs.add_(torch.addmv(self.out_bias, self.out, self.value_bias))
+
+    def bias_backward(self, to_outputs: torch.Tensor) -> None:
+        """Write the gradients of both biases, and add to that of W_O."""
+        if self.value_bias is not None and self.out_bias is not None:
+            to_out = torch.sum(to_outputs, 0, out=gradient(self.out_bias))
+            torch.mv(self.out.T, to_out, out=gradient(self.value_bias))
+            gradient(self.out).addr_(to_out, self.value_bias)
+
+
+@dataclass(frozen=True)
+class HeadTables:
+    """The memory of a Head for one problem.
+
+    queries     [pair, c] W_Q x + b_Q of the pairs that end a context
+    directions  [pair, d] W_K^T of this
+    mixed       [context, d]
+    """
+
+    indices: Indices
+    queries: torch.Tensor
+    directions: Block
+    mixed: Block
+    weights: NDArray
+    scores: NDArray
+
+
+class Head:
+    """The maps of a single head; scores are multiplied by `scale`."""
+
+    def __init__(self, maps: Maps, scale: float) -> None:
+        self.maps, self.scale, self.width = maps, scale, maps.query.shape[1]
+        self.product, self.to_product = torch.zeros(2, self.width, self.width)
+        self.room = Buffers()
+
+    def tables(self, indices: Indices) -> HeadTables:
+        """Room for a problem."""
+        return HeadTables(
+            indices,
+            self.room("queries", indices.queries, len(self.maps.query)),
+            self.room.block("directions", indices.queries, self.width),
+            self.room.block("mixed", indices.rows, self.width),
+            flat(self.room("weights", whole(len(indices.slots)))),
+            np.empty(indices.longest, np.float32),
+        )
+
+    def forward(self, tables: HeadTables, vectors: Block, outputs: Block) -> None:
+        """Add the output of attention over these pairs' vectors to outputs [context, d]."""
+        maps, index, queries = self.maps, tables.indices, tables.queries
+        last = vectors.rows[: index.queries]
+        if maps.query_bias is None:
+            torch.mm(last, maps.query.T, out=queries)
+        else:
+            torch.addmm(maps.query_bias, last, maps.query.T, out=queries)
+        torch.mm(queries.mul_(self.scale), maps.key, out=tables.directions.rows)
+        arrays = vectors.array, tables.directions.array, tables.weights, tables.mixed.array
+        one_head.attend(index.slots, index.starts, *arrays, self.width)
+        torch.mm(maps.out, maps.value, out=self.product)
+        outputs.rows.addmm_(tables.mixed.rows, self.product.T)
+        maps.add_bias(outputs.rows)
+
+    def backward(self, tables: HeadTables, vectors: Block, outputs: Block) -> None:
+        """Write the gradients of the maps, and add to the errors of the vectors."""
+        maps, index, queries, count = (
+            self.maps, tables.indices, tables.queries, tables.indices.queries,
+        )  # fmt: skip
+        to_product = torch.mm(outputs.errors.T, tables.mixed.rows, out=self.to_product)
+        torch.mm(to_product, maps.value.T, out=gradient(maps.out))
+        torch.mm(maps.out.T, to_product, out=gradient(maps.value))
+        torch.mm(outputs.errors, self.product, out=tables.mixed.errors)
+        directions = tables.directions
+        directions.errors.zero_()
+        one_head.attend_backward(
+            index.slots, index.starts, vectors.array, directions.array, tables.weights,
+            tables.mixed.error_array, vectors.error_array, directions.error_array, tables.scores,
+            self.width,
+        )  # fmt: skip
+        torch.mm(queries.T, directions.errors, out=gradient(maps.key))
+        to_queries = torch.mm(directions.errors, maps.key.T, out=queries).mul_(self.scale)
+        torch.mm(to_queries.T, vectors.rows[:count], out=gradient(maps.query))
+        if maps.query_bias is not None:
+            torch.sum(to_queries, 0, out=gradient(maps.query_bias))
+        vectors.errors[:count].addmm_(to_queries, maps.query)
+        maps.bias_backward(outputs.errors)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The memory of Heads for one problem: queries, keys and outputs, and their gradients."""
+
+    indices: Indices
+    values: tuple[NDArray, ...]
+    gradients: tuple[NDArray, ...]
+    weights: NDArray
+    scores: NDArray
+    all_gradients: torch.Tensor
+
+    @property
+    def forward(self) -> tuple[NDArray, ...]:
+        """The arrays that the kernels read."""
+        return self.indices.slots, self.indices.starts, *self.values, self.weights
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many rows each table has."""
+        return self.indices.queries, self.indices.pairs, self.indices.pairs
+
+
+class Packed:
+    """A map as the kernels read it, a matrix [head, c, d] in the order [block, c, d, lane]."""
+
+    def __init__(self, heads: int, size: int, width: int) -> None:
+        blocks = -(-heads // LANES)
+        head = torch.arange(blocks * LANES).view(blocks, 1, 1, LANES)
+        c, i = torch.arange(size).view(1, -1, 1, 1), torch.arange(width).view(1, 1, -1, 1)
+        self.spare = blocks * LANES - heads
+        here = torch.where(head < heads, head, 0)  # lanes of no head repeat those of head 0
+        self.there = ((here * size + c) * width + i).reshape(-1)
+        self.row_there = (here * size + c).reshape(-1)
+        self.back, self.row_back = _inverse(self.there), _inverse(self.row_there)
+        self.weight, self.to_weight = torch.zeros(2, blocks, size, width, LANES)
+        self.bias, self.to_bias = torch.zeros(2, blocks * size * LANES)
+        self.columns = len(self.bias)
+        self.arrays = flat(self.weight), flat(self.bias)
+        self.gradients = flat(self.weight), flat(self.to_weight), flat(self.to_bias)
+
+    def fill(self, matrix: torch.Tensor, bias: torch.Tensor | None = None) -> None:
+        """Copy the map in, and set its gradient to 0."""
+        torch.index_select(matrix.view(-1), 0, self.there, out=self.weight.view(-1))
+        if bias is not None:
+            torch.index_select(bias, 0, self.row_there, out=self.bias)
+        self.to_weight.zero_()
+        self.to_bias.zero_()
+
+    def read(self, to_matrix: torch.Tensor) -> torch.Tensor:
+        """Copy the gradient out."""
+        packed = self.to_weight.view(-1)
+        torch.index_select(packed, 0, self.back, out=to_matrix.view(-1))
+        return to_matrix
+
+    def read_bias(self, to_bias: torch.Tensor) -> torch.Tensor:
+        return torch.index_select(self.to_bias, 0, self.row_back, out=to_bias)
+
+
+def _inverse(there: torch.Tensor) -> torch.Tensor:
+    """For each place, the first that is filled from it."""
+    back = torch.empty(int(there.max()) + 1, dtype=torch.int64)
+    back[there.flip(0)] = torch.arange(len(there)).flip(0)
+    return back
+
+
+class Heads:
+    """The maps of attention; scores are multiplied by `scale`."""
+
+    def __init__(self, maps: Maps, heads: int, scale: float) -> None:
+        size = len(maps.query) // heads
+        self.maps, self.heads, self.size, self.scale = maps, heads, size, scale
+        self.width = maps.query.shape[1]
+        d = self.width
+        self.packed = Packed(heads, size, d), Packed(heads, size, d), Packed(heads, d, d)
+        self.products, self.to_products = torch.zeros(2, heads, d, d)
+        self.shape = -(-heads // LANES), size, d
+        self.room = Buffers()
+
+    def tables(self, indices: Indices) -> Tables:
+        """Room for the tables of a problem."""
+        counts = -(-indices.queries // 4) * 4, indices.pairs, indices.pairs
+        sizes = [n * table.columns for n, table in zip(counts, self.packed, strict=True)]
+        gradients = self.room("gradients", sum(sizes))
+        return Tables(
+            indices,
+            tuple(map(flat, self.room("values", sum(sizes)).split(sizes))),
+            tuple(map(flat, gradients.split(sizes))),
+            flat(self.room("weights", len(indices.slots) * self.shape[0] * LANES)),
+            np.empty(indices.longest * LANES, np.float32),
+            gradients,
+        )
+
+    def forward(self, tables: Tables, vectors: Block, outputs: Block) -> None:
+        """Add the output of attention over these pairs' vectors to outputs [context, d]."""
+        (query, key, output), maps = self.packed, self.maps
+        query.fill(maps.query, maps.query_bias)
+        if self.scale != 1:
+            query.weight.mul_(self.scale)
+            query.bias.mul_(self.scale)
+        key.fill(maps.key)
+        torch.bmm(self._out(maps.out), self._value(maps.value), out=self.products)
+        output.fill(self.products)
+        if output.spare:
+            output.weight[-1, :, :, LANES - output.spare :] = 0  # lanes of no head add nothing
+        for packed, table, count in zip(self.packed, tables.values, tables.counts, strict=True):
+            product(vectors.array, *packed.arrays, table, count, self.width)
+        maps.add_bias(outputs.rows)
+        attention.attend(*tables.forward, outputs.array, *self.shape)
+
+    def backward(self, tables: Tables, vectors: Block, outputs: Block) -> None:
+        """Write the gradients of the maps, and add to the errors of the vectors."""
+        (query, key, output), maps = self.packed, self.maps
+        tables.all_gradients.zero_()
+        attention.attend_backward(
+            *tables.forward, outputs.error_array, *tables.gradients, tables.scores, *self.shape
+        )
+        rows = vectors.array, vectors.error_array
+        for packed, errors, count in zip(self.packed, tables.gradients, tables.counts, strict=True):
+            product_backward(*rows, *packed.gradients, errors, count, self.width)
+        query.read(gradient(maps.query)).mul_(self.scale)
+        if maps.query_bias is not None:
+            query.read_bias(gradient(maps.query_bias)).mul_(self.scale)
+        key.read(gradient(maps.key))
+        products = output.read(self.to_products)
+        out, value = self._out(maps.out), self._value(maps.value)
+        torch.bmm(out.transpose(1, 2), products, out=self._value(gradient(maps.value)))
+        self._out(gradient(maps.out)).copy_(torch.bmm(products, value.transpose(1, 2)))
+        maps.bias_backward(outputs.errors)
+
+    def _out(self, matrix: torch.Tensor) -> torch.Tensor:
+        """A matrix of W_O's shape as [heads, d, size]."""
+        return matrix.view(self.width, self.heads, self.size).permute(1, 0, 2)
+
+    def _value(self, matrix: torch.Tensor) -> torch.Tensor:
+        """A matrix of W_V's shape as [heads, size, d]."""
+        return matrix.view(self.heads, self.size, self.width)

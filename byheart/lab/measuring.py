@@ -1,0 +1,329 @@
+"""measure: train every size of an architecture, and report the smallest that memorises."""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..architectures.trainable import trainable
+from ..data.contexts import RESOLUTIONS, contexts, resolve
+from ..data.dataset import Dataset
+from ..data.load import load
+from ..errors import ByheartError
+from ..machine.tables import html_table, text_table
+from ..machine.watch import SILENT, Watch
+from ..models.folder.swap import check_place
+from .material import Material
+from .protocol import protocol as protocol_of
+from .sweeps.axes import Values, check_complete, fixed
+from .sweeps.axes import axes as axes_of
+from .sweeps.fields import FACTS
+from .sweeps.results import Cell, cells
+from .sweeps.sweep import SEQUENCES, Sweep
+from .trial import Criterion, Trial
+from .trial import criterion as criterion_of
+from .workers import Workers, check_packages, rows_of
+
+LOSSES = ("cross-entropy", "squared")
+MOST = 100_000  # trials
+
+
+@dataclass(frozen=True, repr=False)
+class Measurement:
+    """The answer of `measure`.
+
+    sweep      the question: architecture, sizes, axes, seeds, protocol and criterion
+    dataset    facts of the data, and its name
+    cells      one per combination of all axes except the last, which is searched
+    trials     how many in all ("total"), how many ran now ("ran"), how many had a row ("kept")
+    seconds    of processors for all trials ("training"), and how long this call took ("this run")
+    folder     of the rows
+    save       where the smallest network that memorises was to go
+    saved      what was written there; None if nothing was
+    not_saved  why not
+    picture    drawn from this
+    """
+
+    sweep: Sweep
+    dataset: Mapping[str, Any]
+    cells: tuple[Cell, ...]
+    trials: Mapping[str, int]
+    seconds: Mapping[str, float]
+    folder: str
+    save: str | None = None
+    saved: Mapping[str, Any] | None = None
+    not_saved: str | None = None
+    picture: str | None = None
+
+    def theory(self, cell: Cell) -> dict[str, int] | None:
+        """What theorems say of any data with as many contexts, if they are about this model."""
+        says = trainable(self.sweep.architecture).theory
+        if says is None or not cell.points or cell.facts["outputs"] < 2:
+            return None
+        return says(int(cell.facts["contexts"]), int(cell.facts["outputs"]))
+
+    def json(self) -> dict[str, Any]:
+        """The answer of `byheart measure --json`."""
+        question = self.sweep.json()
+        asked = ("architecture", "sizes", "criterion", "axes", "seeds")
+        return {
+            **{key: question[key] for key in asked},
+            "protocol": self.sweep.protocol.name,
+            "trials": dict(self.trials),
+            "cells": [{**cell.json(), "theory": self.theory(cell)} for cell in self.cells],
+            "seconds": dict(self.seconds),
+            "dataset": dict(self.dataset),
+            "folder": self.folder,
+            "save": self.save,
+            "saved": None if self.saved is None else dict(self.saved),
+            "not_saved": self.not_saved,
+            "picture": self.picture,
+        }
+
+    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
+        """Title, names of the columns, and of each cell the smallest size that memorises."""
+        name = self.sweep.searched[0].replace("_", " ")
+        title = f"{self.sweep.architecture} on {self.dataset['name']} ({self.sweep.criterion})"
+        lines: list[tuple[object, ...]] = []
+        for cell in self.cells:
+            at = ", ".join(f"{name} {value:,}" for name, value in cell.at.items())
+            smallest, words = cell.smallest, "nothing was trained"
+            if smallest is not None:
+                words = f"{smallest.value:,} ({smallest.parameters:,} parameters)"
+            elif cell.points:
+                steps = max(point.steps for point in cell.points)
+                words = f"not reached up to {cell.points[-1].value:,} in {steps:,} steps"
+            lines.append((at, words))
+        return title, ("", f"smallest {name} that memorises"), lines
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self.table())
+
+
+def measure(
+    data: str | Path | Dataset,
+    folder: str | Path,
+    *,
+    architecture: str,
+    axes: Mapping[str, Values],
+    sizes: Mapping[str, int | str] | None = None,
+    protocol: str = "fast",
+    criterion: str | None = None,
+    seeds: int = 3,
+    steps: int | None = None,
+    find: bool = False,
+    loss: str = LOSSES[0],
+    workers: Workers = Workers(),  # noqa: B008 - frozen
+    save: str | Path | None = None,
+    on_conflict: str = "refuse",
+    force: bool = False,
+    loading: Mapping[str, Any] | None = None,
+    watch: Watch = SILENT,
+) -> Measurement:
+    """Train sizes of an architecture, and report the smallest that memorises a dataset.
+
+    Every finished training is a row of `folder`. The same call again resumes: it trains only what
+    the rows do not have yet.
+
+    Args:
+        data: A dataset, or a file that byheart.load reads.
+        folder: Where the rows are kept.
+        architecture: "madden2024", "dana2024", "dana2024-mlp" or "kajitsuka2025".
+        axes: The sizes to train by name, as numbers or as a text such as "4-64x2". The last one is
+            searched for its smallest value; "sequences" takes the first sequences of the data.
+        sizes: Sizes that stay the same.
+        protocol: "fast" (ours), "paper", or "script" (dana2024).
+        criterion: When data counts as memorised: "gap=SHARE", "loss=NATS" or "accuracy=SHARE".
+        seeds: Trainings of each size.
+        steps: Of each attempt, instead of the protocol's.
+        find: Bisect the last axis instead of training all of it.
+        loss: "cross-entropy", or "squared" (kajitsuka2025, two labels).
+        workers: Where trials run.
+        save: A folder for the smallest network that memorises, as a verified model.
+        on_conflict: As in byheart.compile, for a saved network that stores labels.
+        force: Replace an older model in `save`.
+        loading: Options of byheart.load, if `data` is a file.
+        watch: Follows the progress.
+
+    Returns:
+        A Measurement: `.cells` with the smallest size and its evidence, and `.json()`.
+
+    Raises:
+        ByheartError: If an option does not fit, or training cannot run here. A model that cannot be
+            saved raises nothing: `.not_saved` has the reason.
+
+    Example:
+        >>> import byheart, tempfile
+        >>> data = byheart.Dataset.from_rows(
+        ...     [(["a", "b"], "c"), (["b", "a"], "a"), (["c", "a"], "a")]
+        ... )
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found = measure(
+        ...         data, folder, architecture="dana2024", axes={"heads": [1, 2]}, seeds=1,
+        ...         steps=200, workers=Workers(jobs=1),
+        ...     )
+        >>> found.cells[0].smallest.value
+        1
+    """
+    started = time.perf_counter()
+    folder = Path(folder)
+    if on_conflict not in RESOLUTIONS:
+        names = ", ".join(RESOLUTIONS)
+        raise ByheartError(f"on_conflict must be one of {names}, not {on_conflict!r}.")
+    target = None if save is None else Path(save)
+    if target is not None:
+        check_place(target, force)
+    # The question, before any data is read.
+    record = trainable(architecture)
+    if loss not in LOSSES:
+        raise ByheartError(f"loss must be {' or '.join(LOSSES)}, not {loss!r}.")
+    if loss == "squared" and not record.squared:
+        raise ByheartError(
+            f"{architecture} is not trained with the squared loss; use loss='cross-entropy'."
+        )
+    sweep = Sweep(
+        architecture,
+        fixed(architecture, sizes or {}),
+        axes_of(architecture, axes),
+        {},
+        protocol_of(architecture, protocol, steps),
+        Criterion(*record.criterion) if criterion is None else criterion_of(criterion),
+        seeds,
+        find,
+    )
+    check_complete(architecture, sweep.sizes, [name for name, _ in sweep.axes])
+    if sweep.size > MOST:
+        raise ByheartError(f"that is {sweep.size:,} trials; at most {MOST:,} are possible.")
+    if folder.exists() and not folder.is_dir():
+        raise ByheartError(f"{folder} is a file; rows go to a folder.")
+    if (folder / "config.json").exists():
+        raise ByheartError(f"{folder} is a model folder; rows go to another one.")
+    if target is not None and target.resolve() == folder.resolve():
+        raise ByheartError(f"{folder} is the folder of the rows; save the model in another one.")
+
+    watch.stage("loading")
+    dataset = data if isinstance(data, Dataset) else load(data, **(loading or {}))
+    material = Material(dataset, architecture, loss == "squared")
+    squared = {"loss": "squared"} if material.squared else {}
+    facts = {"sha256": dataset.sha256(), SEQUENCES: len(dataset), **squared}
+    sweep = replace(sweep, data=facts)  # trials without an axis of sequences take all of them
+    counts = dict(sweep.axes).get(SEQUENCES, (len(dataset),))
+    if counts[-1] > len(dataset):
+        raise ByheartError(f"the data has {len(dataset):,} sequences, not {counts[-1]:,}.")
+    for count in counts:
+        try:
+            sweep.criterion.check(material.problem(count))
+        except ByheartError as error:
+            if count == len(dataset):
+                raise
+            raise ByheartError(f"of the first {count:,} sequences: {error}") from error
+    if target is not None and not record.decoder:
+        _check_labels(material, counts, on_conflict)
+
+    rows, ran = rows_of(sweep, material, folder, workers, watch)
+    found = tuple(cells(sweep, rows))
+    saved, not_saved = None, None
+    try:
+        if target is not None:
+            saved = _save(sweep, material, found, target, on_conflict, force, watch)
+    except ByheartError as error:  # what was measured counts all the same
+        not_saved = str(error)
+    problem = material.problem(counts[-1])
+    own = {"sequences": counts[-1], "contexts": len(problem), "length": problem.length}
+    keys = {trial.key for trial in sweep.trials()}
+    spent = sum(row["seconds"] for key, row in rows.items() if key in keys)
+    return Measurement(
+        sweep,
+        {
+            "name": "data" if isinstance(data, Dataset) else Path(data).name,
+            **own,
+            "vectors": problem.reads_vectors,
+            "squared": problem.squared,
+            **{fact: getattr(problem, fact) for fact in FACTS if fact not in own},
+        },
+        found,
+        {"total": sweep.total(rows), "ran": ran, "kept": sweep.done(rows) - ran},
+        {"training": round(spent, 3), "this run": round(time.perf_counter() - started, 3)},
+        str(folder),
+        None if save is None else str(save),
+        saved,
+        not_saved,
+    )
+
+
+def _check_labels(material: Material, counts: tuple[int, ...], on_conflict: str) -> None:
+    """ByheartError if it is not clear which label of a context a saved network would store."""
+    from .certified.labels import tied
+
+    problems = [material.problem(count) for count in counts]
+    if on_conflict == "refuse" and any(x.best_accuracy < 1 for x in problems):
+        raise ByheartError(
+            "some contexts have two labels, and a saved network stores one per context; use "
+            "on_conflict='majority' or on_conflict='drop'."
+        )
+    if on_conflict == "majority" and any(map(tied, problems)):
+        raise ByheartError(
+            "some contexts have two labels equally often, and neither is the one that training "
+            "must make larger; use on_conflict='drop'."
+        )
+
+
+def _save(
+    sweep: Sweep,
+    material: Material,
+    found: tuple[Cell, ...],
+    target: Path,
+    on_conflict: str,
+    force: bool,
+    watch: Watch,
+) -> dict[str, Any] | None:
+    """Train the smallest of the last cell again and write its model; None if nothing memorises.
+
+    Of the seeds that memorise, the first that can be certified. On the machine that trained it,
+    it is the same network; on another one it may not be.
+    """
+    from .certified import convert
+
+    points = [cell.smallest for cell in found if cell.smallest is not None]
+    if not points:
+        return None
+    check_packages(sweep.protocol)
+    watch.stage("saving")
+
+    def certified(trial: Trial) -> tuple[Trial, Any]:
+        model, row = convert.model(
+            trial, material.dataset, on_conflict=on_conflict, report=watch.note
+        )
+        if row["reached"]:
+            return trial, model
+        raise ByheartError(
+            "its row says that it memorises, but trained again it does not; rows of another "
+            "machine, or of other versions, cannot be repeated to the bit."
+        )
+
+    *others, last = [result.trial for result in points[-1].results if result.reached]
+    for one in others:
+        with suppress(ByheartError):
+            trial, model = certified(one)
+            break
+    else:
+        trial, model = certified(last)
+    count = trial.data[SEQUENCES]
+    part = None
+    if count < len(material.dataset):  # the model has its own data, where the file has more
+        part = material.part(count)
+        if not trainable(sweep.architecture).decoder:
+            part = resolve(part, contexts(part, positions=False), on_conflict)
+    model.save(target, force=force, data=part)
+    return {
+        "folder": str(target),
+        "sizes": dict(trial.sizes),
+        "sequences": count,
+        "data": None if part is None else str(target / "data.jsonl"),
+        "evidence": model.about["verification"].evidence,
+    }
