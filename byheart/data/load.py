@@ -202,6 +202,9 @@ def load(
         dtype: The type of a token id in a .bin file: "uint16" or "uint32".
         separator: The token id that ends a document of a .bin file.
 
+    Returns:
+        The sequences with their labels; of a text, every prefix with its next token.
+
     Raises:
         ByheartError: The file cannot be read, or an option does not apply to it.
 

@@ -34,7 +34,21 @@ class ContextualMapping(NamedTuple):
 def context_ids(
     model: Model, sequences: Dataset | Sequence[Sequence[Token]]
 ) -> list[list[Fraction]]:
-    """For each sequence the ids of its tokens, exactly; a deep set gives one id per multiset."""
+    """For each sequence the ids of its tokens, exactly; a deep set gives one id per multiset.
+
+    Args:
+        model: A model that stores labels.
+        sequences: A dataset, or lists of tokens.
+
+    Returns:
+        One list of fractions per sequence.
+
+    Example:
+        >>> import byheart
+        >>> data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
+        >>> len(context_ids(byheart.compile(data), data))
+        2
+    """
     if isinstance(sequences, Dataset):
         sequences = [sequences.sequence(i) for i in range(len(sequences))]
     rows = []
@@ -55,12 +69,27 @@ def contextual_mapping(
 ) -> ContextualMapping:
     """The r and delta of Definition 4.1 for this model and data, computed from all ids.
 
-    every  for all tokens of each sequence, as the definition says, or for the last one only, which
-           is where a model with one label per sequence has its answer (default: where it answers)
+    The small forms only promise that contexts with different labels differ; this says whether all
+    do. With one context delta is 1, as any would do.
 
-    DisagreementError, which refutes, if delta is 0: two different contexts have one id. The small
-    forms only promise that contexts with different labels differ; this says whether all do. With
-    one context delta is 1, as any would do.
+    Args:
+        model: A model that stores labels.
+        dataset: The data whose contexts are compared.
+        every: For all tokens of each sequence, as the definition says, or for the last one only,
+            which is where a model with one label per sequence has its answer. Default: where the
+            model answers.
+
+    Returns:
+        The radius and the separation, as fractions.
+
+    Raises:
+        DisagreementError: It is refuted: two different contexts have one id.
+
+    Example:
+        >>> import byheart
+        >>> data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
+        >>> contextual_mapping(byheart.compile(data), data).separation > 0
+        True
     """
     network = up_to_id(model.network)
     every = network.every and (model.network.every if every is None else every)

@@ -97,7 +97,7 @@ def reproduce(
         ByheartError: A figure is unknown, named and has no rows, or none at all has rows.
 
     Example:
-        >>> reproduce(["dana-1a"], rows="results", output="pictures")  # doctest: +SKIP
+        `reproduce(["dana-1a"], rows="results", output="pictures")`
     """
     known = {figure.name: figure for figure in FIGURES}
     for name in known if names is None else names:

@@ -6,6 +6,7 @@ The two agree to the last digit on data that both can read, since summary.py der
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ...machine.watch import SILENT, Watch
 from ..dataset import Dataset
@@ -22,7 +23,7 @@ def stats(
     *,
     epsilons: Sequence[float] = EPSILONS,
     watch: Watch = SILENT,
-    **loading,
+    **loading: Any,
 ) -> Statistics:
     """How many contexts, conflicts and nats of entropy data has, and how far apart its tokens are.
 
@@ -34,6 +35,9 @@ def stats(
         epsilons: The numbers from 0 to 1 for which T_epsilon is counted.
         watch: Receives the stages "loading" and "counting".
         **loading: For a path, the options of `load`.
+
+    Returns:
+        The counts; `.json()` is what `byheart stats --json` prints.
 
     Raises:
         ByheartError: The file cannot be read, or the data holds nothing to predict.

@@ -20,8 +20,24 @@ RETRIES = 5  # a folder that is replaced while it is read is read again
 def open(path: str | os.PathLike[str]) -> Model:
     """The model of a folder whose format, hashes and counts all hold.
 
-    ByheartError if it is not readable as a model, DisagreementError if it is, but a hash or a
-    count disagrees. The labels are not evaluated again: that is what `verify` is for.
+    The labels are not evaluated again: that is what `verify` is for.
+
+    Args:
+        path: A folder that `model.save` or `byheart compile` wrote.
+
+    Returns:
+        The model, with the evidence that its certificate states.
+
+    Raises:
+        ByheartError: It is not readable as a model.
+        DisagreementError: It is, but a hash or a count disagrees.
+
+    Example:
+        >>> import byheart
+        >>> data = byheart.Dataset.from_rows([(["a"], "x"), (["b"], "y")])
+        >>> byheart.compile(data).save("small.model", force=True)
+        >>> byheart.open("small.model").recall(["b"])
+        'y'
     """
     path = Path(path)
     if is_unfinished(Path(os.path.abspath(path))):
