@@ -45,9 +45,9 @@ def ids(sequences: int) -> Dataset:
 
 
 SETTINGS = (
-    Setting("a label a sequence", random, {}, {"method": "bit-extraction"}),
+    Setting("one label per sequence", random, {}, {"method": "bit-extraction"}),
     Setting(
-        "a label a token",
+        "one label per token",
         lambda n: tokens(n // 4),
         {"method": "seq2seq"},
         {"method": "seq2seq", "form": "faithful"},
@@ -61,7 +61,7 @@ SETTINGS = (
     ),
     Setting("ids", ids, {"method": "embedding"}, {"method": "embedding", "form": "faithful"}),
     Setting(
-        "64 bits a parameter",
+        "64 bits per parameter",
         random,
         {"method": "limited-bits"},
         {"method": "limited-bits", "form": "faithful"},
@@ -161,7 +161,7 @@ def missed(table: list[dict]) -> list[str]:
     found = []
     for row in table:
         where = f"{row['setting']}, N = {row['N']}"
-        limited = row["setting"] in ("64 bits a parameter", "float64")
+        limited = row["setting"] in ("64 bits per parameter", "float64")
         if not limited and compared(row) > WITHIN * row["plain"]:
             found.append(f"{where}: {compared(row)} against {row['plain']} plain")
         if row["setting"] == "float64" and row["ours"]["nonzero"] > FLOAT64.get(row["N"], 1 << 60):
