@@ -23,7 +23,7 @@ class Trainable:
     scaled      whether scores are divided by the square root of the dimension
     embeddings  the distribution of the initial embeddings
     squared     whether it can be trained with the squared loss
-    theory      what theorems say of any data with these numbers of contexts and outputs
+    theory      bounds from numbers of contexts and outputs, by theorems about this architecture
     """
 
     criterion: tuple[str, float]

@@ -2,20 +2,21 @@
 
 One training run:
 
-problem    a dataset as training sees it: every context once, with what follows it
-material   a dataset, and the problems that its beginnings pose
+problem    a dataset as training sees it: every context once, with the counts of its answers
+material   a dataset, and the problems that its prefixes pose
 protocol   how a model is trained: the authors' way, or ours
-trial      one training run: its configuration, its seed, its row
-train      runs a trial; descent is one attempt, tuning lets Optuna choose how to make it
-memory     what a trial needs, before it starts
+trial      one training run: its configuration, its seed, the memory it needs
+train      runs a trial; descent is one attempt, tuning searches for hyper-parameters
 learners/  the architectures of the papers, with gradients written by hand
 
 Many of them:
 
-sweeps/    which trials a question needs, the file of their rows, and what the rows say
+measuring  byheart.measure: the smallest size that memorises
+sweeps/    the trials that a question needs, the file of their rows, and results from rows
+workers    trains what a sweep lacks
 engines/   where trials run: processes of this machine, or a Ray cluster
 
-What comes out:
+The result:
 
 certified/ a trained network as a model that byheart verifies
 """

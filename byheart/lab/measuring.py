@@ -58,18 +58,18 @@ class Measurement:
     picture: str | None = None
 
     def theory(self, cell: Cell) -> dict[str, int] | None:
-        """What theorems say of any data with as many contexts, if they are about this model."""
-        says = trainable(self.sweep.architecture).theory
-        if says is None or not cell.points or cell.facts["outputs"] < 2:
+        """Bounds for any data with as many contexts, if theorems are about this architecture."""
+        bounds = trainable(self.sweep.architecture).theory
+        if bounds is None or not cell.points or cell.facts["outputs"] < 2:
             return None
-        return says(int(cell.facts["contexts"]), int(cell.facts["outputs"]))
+        return bounds(int(cell.facts["contexts"]), int(cell.facts["outputs"]))
 
     def json(self) -> dict[str, Any]:
         """The answer of `byheart measure --json`."""
         question = self.sweep.json()
-        asked = ("architecture", "sizes", "criterion", "axes", "seeds")
+        keys = ("architecture", "sizes", "criterion", "axes", "seeds")
         return {
-            **{key: question[key] for key in asked},
+            **{key: question[key] for key in keys},
             "protocol": self.sweep.protocol.name,
             "trials": dict(self.trials),
             "cells": [{**cell.json(), "theory": self.theory(cell)} for cell in self.cells],
@@ -91,12 +91,12 @@ class Measurement:
             at = ", ".join(f"{name} {value:,}" for name, value in cell.at.items())
             smallest, words = cell.smallest, "nothing was trained"
             if smallest is not None:
-                words = f"{smallest.value:,} ({smallest.parameters:,} parameters)"
+                words = f"{name} {smallest.value:,} ({smallest.parameters:,} parameters)"
             elif cell.points:
                 steps = max(point.steps for point in cell.points)
-                words = f"not reached up to {cell.points[-1].value:,} in {steps:,} steps"
+                words = f"{name} up to {cell.points[-1].value:,} not reached in {steps:,} steps"
             lines.append((at, words))
-        return title, ("", f"smallest {name} that memorises"), lines
+        return title, ("", "smallest that memorises"), lines
 
     def __repr__(self) -> str:
         return text_table(*self.table())
@@ -118,7 +118,7 @@ def measure(
     steps: int | None = None,
     find: bool = False,
     loss: str = LOSSES[0],
-    workers: Workers = Workers(),  # noqa: B008 - frozen
+    workers: Workers | int | None = None,
     save: str | Path | None = None,
     on_conflict: str = "refuse",
     force: bool = False,
@@ -143,7 +143,7 @@ def measure(
         steps: Of each attempt, instead of the protocol's.
         find: Bisect the last axis instead of training all of it.
         loss: "cross-entropy", or "squared" (kajitsuka2025, two labels).
-        workers: Where trials run.
+        workers: How many processes train (by default one per core), or a Workers for a cluster.
         save: A folder for the smallest network that memorises, as a verified model.
         on_conflict: As in byheart.compile, for a saved network that stores labels.
         force: Replace an older model in `save`.
@@ -163,15 +163,21 @@ def measure(
         ...     [(["a", "b"], "c"), (["b", "a"], "a"), (["c", "a"], "a")]
         ... )
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     found = measure(
-        ...         data, folder, architecture="dana2024", axes={"heads": [1, 2]}, seeds=1,
-        ...         steps=200, workers=Workers(jobs=1),
+        ...     found = byheart.measure(
+        ...         data,
+        ...         folder,
+        ...         architecture="dana2024",
+        ...         axes={"heads": [1, 2]},
+        ...         seeds=1,
+        ...         steps=200,
+        ...         workers=1,
         ...     )
         >>> found.cells[0].smallest.value
         1
     """
     started = time.perf_counter()
     folder = Path(folder)
+    where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
     if on_conflict not in RESOLUTIONS:
         names = ", ".join(RESOLUTIONS)
         raise ByheartError(f"on_conflict must be one of {names}, not {on_conflict!r}.")
@@ -221,11 +227,13 @@ def measure(
         except ByheartError as error:
             if count == len(dataset):
                 raise
-            raise ByheartError(f"of the first {count:,} sequences: {error}") from error
+            raise ByheartError(
+                f"the first {count:,} sequences cannot be judged: {error}"
+            ) from error
     if target is not None and not record.decoder:
         _check_labels(material, counts, on_conflict)
 
-    rows, ran = rows_of(sweep, material, folder, workers, watch)
+    rows, ran = rows_of(sweep, material, folder, where, watch)
     found = tuple(cells(sweep, rows))
     saved, not_saved = None, None
     try:

@@ -58,7 +58,16 @@ def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[R
         model.step(problem)
         optimiser_of(first, list(model.tensors.values())).step()
         started = time.process_time()
-        outcomes = _outcomes(trial, problem, journal)
+        if trial.protocol.search is None:
+            outcomes: list[Outcome] = []
+            for number, attempt in enumerate(trial.protocol.attempts):
+                outcomes.append(outcome(trial, problem, attempt, number))
+                if outcomes[-1].reached:
+                    break
+        else:
+            from .tuning import searched
+
+            outcomes = searched(trial, problem, journal)
         seconds = time.process_time() - started
     chosen = best(outcomes)
     assert chosen.learner is not None
@@ -100,20 +109,6 @@ def _arithmetic() -> Iterator[None]:
     finally:
         torch.set_flush_denormal(False)
         torch.set_num_threads(threads)
-
-
-def _outcomes(trial: Trial, problem: Problem, journal: str | None) -> list[Outcome]:
-    """The attempts up to the first that reaches the criterion, or all that Optuna tried."""
-    if trial.protocol.search is not None:
-        from .tuning import outcomes
-
-        return outcomes(trial, problem, journal)
-    done: list[Outcome] = []
-    for number, attempt in enumerate(trial.protocol.attempts):
-        done.append(outcome(trial, problem, attempt, number))
-        if done[-1].reached:
-            break
-    return done
 
 
 def best(outcomes: list[Outcome]) -> Outcome:

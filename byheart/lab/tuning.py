@@ -27,7 +27,7 @@ KEPT = "outcome"  # the attribute of Optuna's trial that holds the outcome
 SEEDS = 2**32  # what a numpy sampler takes
 
 
-def outcomes(trial: Trial, problem: Problem, journal: str | None) -> list[Outcome]:
+def searched(trial: Trial, problem: Problem, journal: str | None) -> list[Outcome]:
     """The outcomes of the attempts up to the first that reaches the criterion.
 
     Those read from the journal have no learner, except the best one, which is trained again.

@@ -1,9 +1,14 @@
 """Architectures: their counts against the formulas of the papers, and against sums by hand."""
 
+import inspect
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import byheart
 from byheart.architectures import (
     ARCHITECTURES,
     NAMES,
@@ -167,3 +172,23 @@ def test_what_an_architecture_refuses(name, given, said):
 
 def test_width_is_the_number_of_neurons():
     assert architecture("madden2024", {"vocabulary": 9, "width": 3}) == madden2024(9, neurons=3)
+
+
+def test_no_code_compares_the_name_of_an_architecture():
+    """What differs between architectures stands in their records."""
+    package = Path(byheart.__file__).parent
+    compared = re.compile(r"""[=!]= ["'](madden2024|kajitsuka2025|dana2024(-mlp)?)["']""")
+    own = [*(package / "lab").rglob("*.py"), *(package / "architectures").rglob("*.py")]
+    assert [str(path) for path in own if compared.search(path.read_text())] == []
+
+
+def test_every_trainable_architecture_can_be_described():
+    from byheart.architectures.trainable import TRAINABLE, trainable
+
+    for name, record in TRAINABLE.items():
+        assert trainable(name) is record and name in ARCHITECTURES
+        takes = inspect.signature(ARCHITECTURES[name]).parameters
+        for sizes in (record.sizes, record.equal, record.from_data, record.always):
+            assert set(sizes) <= set(takes)
+    with pytest.raises(ByheartError, match="'gpt2' cannot be trained here; there are: madden2024"):
+        trainable("gpt2")

@@ -57,7 +57,7 @@ def trained(monkeypatch):
 
 @pytest.fixture
 def undisturbed():
-    return facts(tuning.outcomes(searched(), PROBLEM, None))
+    return facts(tuning.searched(searched(), PROBLEM, None))
 
 
 def test_rates_and_warmups_are_in_their_ranges_and_differ(undisturbed):
@@ -69,7 +69,7 @@ def test_rates_and_warmups_are_in_their_ranges_and_differ(undisturbed):
 
 
 def test_the_journal_changes_nothing(undisturbed, tmp_path):
-    assert facts(tuning.outcomes(searched(), PROBLEM, str(tmp_path / "j"))) == undisturbed
+    assert facts(tuning.searched(searched(), PROBLEM, str(tmp_path / "j"))) == undisturbed
 
 
 @pytest.mark.parametrize("at", range(4))
@@ -85,10 +85,10 @@ def test_killed_in_an_attempt(at, undisturbed, tmp_path, trained, monkeypatch):
 
     monkeypatch.setattr(tuning, "outcome", dies)
     with pytest.raises(Killed):
-        tuning.outcomes(searched(), PROBLEM, journal)
+        tuning.searched(searched(), PROBLEM, journal)
     monkeypatch.setattr(tuning, "outcome", outcome)
     trained.clear()
-    found = tuning.outcomes(searched(), PROBLEM, journal)
+    found = tuning.searched(searched(), PROBLEM, journal)
     assert facts(found) == undisturbed
     assert training.best(found).learner is not None
     best = facts(found).index(training.best(found).json())
@@ -98,9 +98,9 @@ def test_killed_in_an_attempt(at, undisturbed, tmp_path, trained, monkeypatch):
 def test_what_is_finished_is_only_read(undisturbed, tmp_path, trained):
     """The best one is trained again, for its model, and none of the others."""
     journal = str(tmp_path / "j")
-    tuning.outcomes(searched(), PROBLEM, journal)
+    tuning.searched(searched(), PROBLEM, journal)
     trained.clear()
-    found = tuning.outcomes(searched(), PROBLEM, journal)
+    found = tuning.searched(searched(), PROBLEM, journal)
     assert facts(found) == undisturbed
     assert trained == [facts(found).index(training.best(found).json())]
     assert [one.learner is not None for one in found].count(True) == 1
@@ -108,36 +108,36 @@ def test_what_is_finished_is_only_read(undisturbed, tmp_path, trained):
 
 def test_a_damaged_journal_is_named(tmp_path):
     journal = tmp_path / "j"
-    tuning.outcomes(searched(), PROBLEM, str(journal))
+    tuning.searched(searched(), PROBLEM, str(journal))
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join([lines[0], "garbage\n", *lines[1:]]))
     with pytest.raises(ByheartError, match="j is damaged; delete it"):
-        tuning.outcomes(searched(), PROBLEM, str(journal))
+        tuning.searched(searched(), PROBLEM, str(journal))
 
 
 def test_the_journal_is_what_is_read(tmp_path):
     """A loss changed in the journal is a loss changed in the outcomes."""
     journal = tmp_path / "j"
-    first = tuning.outcomes(searched(), PROBLEM, str(journal))
+    first = tuning.searched(searched(), PROBLEM, str(journal))
     worst = max(first, key=lambda one: one.loss)
     journal.write_text(journal.read_text().replace(repr(worst.loss), "1234.5"))
-    again = tuning.outcomes(searched(), PROBLEM, str(journal))
+    again = tuning.searched(searched(), PROBLEM, str(journal))
     assert 1234.5 in [one.loss for one in again]
 
 
 @pytest.mark.parametrize("torn", ["{", '{"op_code":4,"wor', "x" * 3000])
 def test_a_torn_last_line(torn, undisturbed, tmp_path):
     journal = tmp_path / "j"
-    tuning.outcomes(searched(trials=2), PROBLEM, str(journal))
+    tuning.searched(searched(trials=2), PROBLEM, str(journal))
     with journal.open("a") as file:
         file.write(torn)
-    assert facts(tuning.outcomes(searched(), PROBLEM, str(journal))) == undisturbed
+    assert facts(tuning.searched(searched(), PROBLEM, str(journal))) == undisturbed
 
 
 def test_trials_share_a_journal(undisturbed, tmp_path):
     journal = str(tmp_path / "j")
-    tuning.outcomes(replace(searched(), seed=1), PROBLEM, journal)
-    assert facts(tuning.outcomes(searched(), PROBLEM, journal)) == undisturbed
+    tuning.searched(replace(searched(), seed=1), PROBLEM, journal)
+    assert facts(tuning.searched(searched(), PROBLEM, journal)) == undisturbed
 
 
 def test_the_first_that_reaches_is_the_last(trained, monkeypatch):
@@ -147,7 +147,7 @@ def test_the_first_that_reaches_is_the_last(trained, monkeypatch):
         return replace(outcome(trial, problem, attempt, number), reached=number == 2)
 
     monkeypatch.setattr(tuning, "outcome", reaches)
-    found = tuning.outcomes(searched(), PROBLEM, None)
+    found = tuning.searched(searched(), PROBLEM, None)
     assert trained == [0, 1, 2]
     assert [one.reached for one in found] == [False, False, True]
 
@@ -156,7 +156,7 @@ def test_one_that_has_reached_is_not_searched_further(tmp_path, trained):
     journal = str(tmp_path / "j")
     for wanted in ([0], [0]):  # trained; then trained again for its model, and no other
         trained.clear()
-        found = tuning.outcomes(searched(1e9), PROBLEM, journal)
+        found = tuning.searched(searched(1e9), PROBLEM, journal)
         assert len(found) == 1 and found[0].reached
         assert trained == wanted
 
@@ -166,7 +166,7 @@ def test_a_training_that_blows_up_is_an_attempt_like_others(tmp_path):
     search = replace(SEARCH, rate=(1e30, 1e31))
     wild = replace(wild, protocol=replace(wild.protocol, search=search))
     journal = str(tmp_path / "j")
-    first, again = (facts(tuning.outcomes(wild, PROBLEM, journal)) for _ in range(2))
+    first, again = (facts(tuning.searched(wild, PROBLEM, journal)) for _ in range(2))
     assert first == again and len(first) == 4
     assert {one["loss"] for one in first} == {None}
 

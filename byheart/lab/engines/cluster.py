@@ -44,9 +44,27 @@ class Engine:
         self._sent: WeakKeyDictionary[Problem, Any] = WeakKeyDictionary()
 
     def __enter__(self) -> Self:
-        self._ray = _connected(self.address)
-        options = self._ray.remote(num_cpus=1, max_retries=RETRIES)
-        self._task = options(_alone)
+        """Connect to the cluster.
+
+        Where there is no cluster, Ray waits for minutes and may end the process. So whether one
+        answers is tried first, in a process that can be stopped.
+        """
+        os.environ.update(SETTINGS)
+        try:
+            import ray
+        except ImportError:
+            raise ByheartError("engine='ray' needs Ray: pip install 'byheart[cluster]'.") from None
+        reason = _no_port(self.address) or _no_answer(self.address)
+        if reason and self.address == HERE:
+            raise ByheartError(
+                "there is no Ray cluster on this machine: start one with ray start --head, or give "
+                "the address of another."
+            )
+        if reason:
+            raise ByheartError(f"there is no Ray cluster at {self.address}: {reason.rstrip('.')}.")
+        ray.init(self.address, log_to_driver=False, logging_level=logging.ERROR)
+        self._ray: ModuleType = ray
+        self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_alone)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -89,29 +107,6 @@ def _alone(run: Run, trial: Trial, problem: Problem) -> Row | Failure:
     os.environ.update(ONE_THREAD)
     with single():
         return attempted(run, trial, problem)
-
-
-def _connected(address: str) -> ModuleType:
-    """Ray, connected.
-
-    Where there is no cluster, Ray waits for minutes and may end the process. So whether one answers
-    is tried first, in a process that can be stopped.
-    """
-    os.environ.update(SETTINGS)
-    try:
-        import ray
-    except ImportError:
-        raise ByheartError("engine='ray' needs Ray: pip install 'byheart[cluster]'.") from None
-    reason = _no_port(address) or _no_answer(address)
-    if reason and address == HERE:
-        raise ByheartError(
-            "there is no Ray cluster on this machine: start one with ray start --head, or give "
-            "the address of another."
-        )
-    if reason:
-        raise ByheartError(f"there is no Ray cluster at {address}: {reason.rstrip('.')}.")
-    ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
-    return ray
 
 
 def _no_port(address: str) -> str:

@@ -103,26 +103,22 @@ class Head:
 
     def backward(self, tables: HeadTables, vectors: Block, outputs: Block) -> None:
         """Write the gradients of the maps, and add to the errors of the vectors."""
-        maps, index, queries, count = (
-            self.maps, tables.indices, tables.queries, tables.indices.queries,
-        )  # fmt: skip
+        maps, index, queries = self.maps, tables.indices, tables.queries
         to_product = torch.mm(outputs.errors.T, tables.mixed.rows, out=self.to_product)
         torch.mm(to_product, maps.value.T, out=gradient(maps.out))
         torch.mm(maps.out.T, to_product, out=gradient(maps.value))
         torch.mm(outputs.errors, self.product, out=tables.mixed.errors)
         directions = tables.directions
         directions.errors.zero_()
-        one_head.attend_backward(
-            index.slots, index.starts, vectors.array, directions.array, tables.weights,
-            tables.mixed.error_array, vectors.error_array, directions.error_array, tables.scores,
-            self.width,
-        )  # fmt: skip
+        arrays = index.slots, index.starts, vectors.array, directions.array, tables.weights
+        errors = tables.mixed.error_array, vectors.error_array, directions.error_array
+        one_head.attend_backward(*arrays, *errors, tables.scores, self.width)
         torch.mm(queries.T, directions.errors, out=gradient(maps.key))
         to_queries = torch.mm(directions.errors, maps.key.T, out=queries).mul_(self.scale)
-        torch.mm(to_queries.T, vectors.rows[:count], out=gradient(maps.query))
+        torch.mm(to_queries.T, vectors.rows[: index.queries], out=gradient(maps.query))
         if maps.query_bias is not None:
             torch.sum(to_queries, 0, out=gradient(maps.query_bias))
-        vectors.errors[:count].addmm_(to_queries, maps.query)
+        vectors.errors[: index.queries].addmm_(to_queries, maps.query)
         maps.bias_backward(outputs.errors)
 
 

@@ -1,4 +1,4 @@
-"""Buffers: float32 memory that is asked for once and used again at every step."""
+"""Buffers: float32 memory that is allocated once and used again at every step."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Block:
 
 
 class Buffers:
-    """Named memory that grows to the largest size it was asked for."""
+    """Named memory that grows to the largest size that was needed."""
 
     def __init__(self) -> None:
         self._held: dict[str, torch.Tensor] = {}
@@ -44,6 +44,6 @@ def flat(tensor: torch.Tensor) -> NDArray[np.float32]:
 
 
 def gradient(tensor: torch.Tensor) -> torch.Tensor:
-    """Where the gradient of a parameter is put."""
+    """The gradient of a parameter, to write to."""
     assert tensor.grad is not None
     return tensor.grad

@@ -57,9 +57,9 @@ def add_neurons(hidden, bias, down, desk, scratch):
 
 @compiled
 def neurons_back(hidden, bias, down, desk, scratch, sums):
-    """Add what the neurons pass back to the last rows of the desk.
+    """Add the slopes that the neurons pass back to the last rows of the desk.
 
-    scratch  [2, q, PAIR] flat: what the neurons give, and the slopes before their ReLUs
+    scratch  [2, q, PAIR] flat: the outputs of the neurons, and the slopes before their ReLUs
     sums     [q, 2 m + 1, LANES] flat, to which their gradients are added: for each neuron of its
              weights, of its column of W2, of its bias
     """
@@ -82,7 +82,7 @@ def neurons_back(hidden, bias, down, desk, scratch, sums):
 
 @compiled
 def _activate(hidden, bias, j, desk, p, scratch):
-    """What neuron j gives for the points from p on."""
+    """The outputs of neuron j for the points from p on."""
     one = two = spread(bias[j])
     for i in range(hidden.shape[1]):
         weight = spread(hidden[j, i])
@@ -94,7 +94,7 @@ def _activate(hidden, bias, j, desk, p, scratch):
 
 @compiled
 def _pull(down, j, desk, p, scratch, q):
-    """The slopes before the ReLU of neuron j: 0 where it gives 0."""
+    """The slopes before the ReLU of neuron j: 0 where its output is 0."""
     m = len(down)
     one = two = constant(0)
     for i in range(m):
