@@ -33,6 +33,8 @@ FITS = {
     "no": "does not fit",
 }
 
+PROVES = ("madden2024",)  # papers whose lower bounds hold for whichever contexts there are
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -258,7 +260,7 @@ def verdict(data: DataFacts, model: ArchitectureFacts, rows: Iterable[Bound]) ->
         return found("no", "the model has fewer states than these contexts have labellings.")
     for row in rows:
         holds = (row.kind, row.quantity, row.direction) == ("theorem", "contexts", "at_least")
-        if row.paper == "madden2024" and holds and row.value is not None:
+        if row.paper in PROVES and holds and row.value is not None:
             if row.value >= (data.contexts or 0):
                 return found("yes", f"by {row.paper}, {row.item}, some weights do it.")
     undecided = "no theorem decides; rules of thumb are about trained models."

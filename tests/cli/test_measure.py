@@ -490,7 +490,7 @@ def test_reporting_imports_no_torch(ask, engine, data, tmp_path):
         (["--axis", "width=4", "--loss", "hinge"], "loss must be cross-entropy or squared"),
         (["--axis", "width=4", "--loss", "squared"], "use --loss cross-entropy"),
         (["--axis", "width=4", "--plot", "x.pdf"], ".svg or .png"),
-        (["--axis", "width=4", "--on-conflict", "toss"], "on_conflict must be one of"),
+        (["--axis", "width=4", "--on-conflict", "toss"], "--on-conflict must be one of"),
         (["--axis", "width=999999999999"], "bytes of memory"),
     ],
 )
@@ -692,9 +692,8 @@ def test_only_sides_that_soap_turns_have_matrices(data):
 
 
 def test_batches_and_their_indices_are_counted():
-    from byheart.reproduce.random_data import bigrams
-
     from byheart.lab.learners.decoders.indices import indices
+    from byheart.reproduce.data import bigrams
 
     problem, script = next_token(bigrams(20)), protocol("dana2024", "script")
     sizes = {"dimension": 2, "heads": 1, "head_dimension": 2}

@@ -174,6 +174,6 @@ def test_a_picture_is_not_replaced_unasked(capsys, data, tmp_path):
 
 def test_without_matplotlib_pictures_are_refused(data, tmp_path, monkeypatch):
     monkeypatch.setattr(picture, "find_spec", lambda name: None)
-    with pytest.raises(ByheartError, match="extra figures"):
+    with pytest.raises(ByheartError, match="pictures need matplotlib"):
         explain("hash-fold-retrieve", data, plot=tmp_path / "p.svg")
     assert explain("hash-fold-retrieve", data)["picture"] is None

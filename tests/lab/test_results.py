@@ -90,7 +90,7 @@ def test_measures_are_those_of_the_criteria():
     question = sweep((4,), seeds=1)
     (cell,) = cells(question, rows_of(question, lambda trial: 0.25))
     (found,) = cell.points[0].results
-    assert found.claim.gap == pytest.approx(0.25)
+    assert found.gap == pytest.approx(0.25)
     assert found.loss == pytest.approx(0.25 * ENTROPY / PREDICTIONS)
     assert (found.accuracy, found.steps) == (0.5, 3000)
     assert cell.facts["contexts"] == 30
