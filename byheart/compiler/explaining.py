@@ -10,14 +10,12 @@ from typing import Any
 
 from ..constructions.base import Header
 from ..errors import ByheartError
-from ..exact import stages as exact_stages
 from ..exact.network import Dyadic, Network
 from ..exact.stages import FIRST, LAST, Stage
 from ..machine.tables import html_table, text_table
 from ..models.claims import Distributions
 from ..models.model import Model
 from ..models.trace import made_by
-from ..softmax import stages as softmax_stages
 from ..softmax.decoder import ATTENTION, Decoder
 
 
@@ -75,7 +73,7 @@ def explain(model: Model) -> Explanation:
         raise ByheartError("the model was not built by a construction that this version has.")
     header, network, about = construction.header, model.network, model.about
     decoder = isinstance(network, Decoder)
-    stages = tuple((softmax_stages if decoder else exact_stages).stages(network))
+    stages = tuple(network.stages())
     sentences = tuple(construction.stage_sentence(stage.kind, stage.name) for stage in stages)
     nonzero = sum(stage.nonzero for stage in stages)
     answer = {

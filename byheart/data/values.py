@@ -1,13 +1,11 @@
 """Python values of one file to arrays that hold them exactly, or the reason why none does."""
 
-import re
 from collections import defaultdict
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ByheartError
 from .arrays import Ints, beyond_float
 
 NUMBERS = {int, float}
@@ -151,16 +149,3 @@ def common_type(integers: Ints, fractions: NDArray) -> np.dtype:
         "integers too large for a float64 and fractions are mixed, and no number type holds "
         "both exactly; scale the numbers or use strings"
     )
-
-
-def integer_list(text: str, name: str, example: str) -> list[int]:
-    """The integers of a list such as "16,24,32", in increasing order and each once.
-
-    name and example are the option and a value of it, for the message.
-    """
-    words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"[0-9]{1,12}", word) and int(word) for word in words):
-        raise ByheartError(
-            f"{name} must be a list of positive whole numbers like {example}, not {text!r}."
-        )
-    return sorted({int(word) for word in words})

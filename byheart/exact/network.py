@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+if TYPE_CHECKING:
+    from .stages import Stage
 
 Number = int | float | Fraction
 
@@ -327,6 +330,12 @@ class Network:
             "largest": max((v.fixed_bits for v in values), default=0),
         }
         return parameters, bits
+
+    def stages(self) -> "list[Stage]":
+        """Its stages in the order in which they begin, and the cost of each."""
+        from .stages import stages  # it imports this file
+
+        return stages(self)
 
     def code_bits(self) -> int:
         """The length of the network's code word, in bits."""

@@ -8,12 +8,15 @@ them is an ordinary state dict. checker/FORMAT.md, section 9, defines what it co
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exact.network import Dyadic
+
+if TYPE_CHECKING:
+    from ..exact.stages import Stage
 
 Tensor = NDArray  # float64, or objects: Dyadic numbers
 ATTENTION, TOKEN_SUM = "attention", "token_sum"
@@ -149,6 +152,12 @@ class Decoder:
     def counts(self) -> tuple[dict[str, int], dict[str, int]]:
         """The `parameters` and `bits` of checker/FORMAT.md, section 9, except those of the data."""
         return self._counts
+
+    def stages(self) -> "list[Stage]":
+        """Its stages in the order of the data flow, and the cost of each."""
+        from .stages import stages  # it imports this file
+
+        return stages(self)
 
     def code_bits(self) -> int:
         """The length of its code word."""

@@ -12,7 +12,6 @@ from byheart.data import dataset as module
 from byheart.data import load as loading
 from byheart.data.arrays import occurs
 from byheart.data.dataset import Dataset
-from byheart.data.values import integer_list
 from byheart.errors import ByheartError
 
 ROWS = [(["the", "cat"], "sat"), (["the", "dog"], "ran"), (["cat"], "sat")]
@@ -173,12 +172,6 @@ def test_the_table_of_options_is_the_signature_of_load():
     for option in loading.LOADING:
         assert option.help.endswith(".") and set(option.files) <= set(loading.READERS)
         assert option.default in (None, ()) or option.default in option.choices
-
-
-def test_lists_of_integers():
-    assert integer_list("32, 16,24,16", "bits", "16,24") == [16, 24, 32]
-    with pytest.raises(ByheartError, match="^bits must be a list of .* like 16,24, not 'x'.$"):
-        integer_list("x", "bits", "16,24")
 
 
 def test_numbers_that_occur(monkeypatch):
