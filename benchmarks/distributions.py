@@ -140,7 +140,7 @@ def proofs(n: int = ENCLOSED, omega: int = 1000) -> dict:
 
     dataset = documents(n, omega)
     model = byheart.compile(dataset, method="one-layer")
-    wanted = model.targets(dataset)
+    wanted = model.claim.targets(model, dataset)
     seconds = {}
     for engine in (thermometer, dense):
         started = time.perf_counter()

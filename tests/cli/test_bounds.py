@@ -14,7 +14,7 @@ from byheart.cli import main
 from byheart.compiler.compiling import compile
 from byheart.data.documents import Documents
 from byheart.data.load import from_rows, load, write_jsonl
-from byheart.data.statistics import statistics
+from byheart.data.statistics import stats
 from byheart.theory.facts import data_facts, distinct_tokens, longest_context
 
 ROOT = Path(__file__).parents[2]
@@ -195,7 +195,7 @@ def test_a_picture(capsys, labels, tmp_path):
 
 
 def test_facts_of_a_dataset(labels):
-    facts, counted = data_facts(load(labels)), statistics(from_rows(LABELS))
+    facts, counted = data_facts(load(labels)), stats(from_rows(LABELS)).json()
     for name in ("sequences", "contexts", "multisets", "labels", "vocabulary"):
         assert getattr(facts, name) == counted[name]
     assert facts.distance == 1 and facts.dimension == 1 and facts.every is False

@@ -1,6 +1,7 @@
 """compare: predicted counts are built counts, refusals are compile's, and the table is in order."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,15 +14,13 @@ from byheart.compiler.comparing import (
     Row,
     Step,
     all_rows,
-    beginning,
     bound_rows,
     compare,
     named,
     ordered,
 )
-from byheart.compiler.compiling import compile, orders, prepare
+from byheart.compiler.compiling import compile, prepare, with_positions
 from byheart.constructions import ALL
-from byheart.constructions.base import Options
 from byheart.data.generate import multisets, random, tokens
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
@@ -71,8 +70,8 @@ def data_for(construction, seed):
 def test_predicted_counts_are_the_built_ones(name, seed):
     construction = by_name[name]
     dataset = data_for(construction, seed)
-    options = Options(positions=orders(construction, dataset, None), seed=seed)
-    found = construction.predict(*prepare(construction, dataset, options, "refuse"), options)
+    made = with_positions(replace(construction, seed=seed), dataset)
+    found = made.predict(*prepare(made, dataset, "refuse"))
     model = compile(dataset, method=construction.name, form=construction.form, seed=seed)
     counts = model.about["parameters"]
     assert found.parameters == counts["counted"] + counts["outside"]
@@ -81,9 +80,9 @@ def test_predicted_counts_are_the_built_ones(name, seed):
 
 def test_positions_are_predicted_too():
     dataset = words(5)
-    options = Options(positions=True)
     construction = by_name["bit-extraction"]
-    found = construction.predict(*prepare(construction, dataset, options, "refuse"), options)
+    construction = replace(construction, positions=True)
+    found = construction.predict(*prepare(construction, dataset, "refuse"))
     model = compile(dataset, method="bit-extraction", positions=True)
     assert found.parameters == model.about["parameters"]["nonzero"]
     assert (found.parameters, found.depth) != (0, 0) and found.depth == model.network.depth
@@ -93,13 +92,13 @@ def test_what_is_named_is_predicted():
     """Neurons and heads that are named leave nothing to search for."""
     dataset = words(1)
     for name, options in (
-        ("one-layer-narrow", Options(neurons=9)),
-        ("attention-only-argmax", Options(heads=3)),
+        ("one-layer-narrow", {"neurons": 9}),
+        ("attention-only-argmax", {"heads": 3}),
     ):
         construction = by_name[name]
-        ready = prepare(construction, dataset, options, "refuse")
-        assert construction.predict(*ready, Options()) is None
-        assert construction.predict(*ready, options).parameters > 0
+        ready = prepare(construction, dataset, "refuse")
+        assert construction.predict(*ready) is None
+        assert replace(construction, **options).predict(*ready).parameters > 0
 
 
 @pytest.mark.parametrize("name", sorted(SEARCHED))
@@ -180,7 +179,7 @@ def test_bounds_are_those_of_the_data():
 @pytest.mark.parametrize("dataset", [words(3), tokens(9, length=2, labels=2)])
 def test_beginnings_are_datasets_of_their_own(dataset):
     for count in (1, 4, len(dataset)):
-        part = beginning(dataset, count)
+        part = dataset.prefix(count)
         rows = []
         for i in range(count):
             names = [dataset.label(k) for k in np.flatnonzero(dataset.owner == i)]
@@ -269,7 +268,7 @@ def test_one_row_that_is_built(file, monkeypatch):
         (["--sweep", "1,x"], "list of positive whole numbers"),
         (["--sweep", "0"], "list of positive whole numbers"),
         (["--sweep", "7"], "the data has 6 sequences, not 7"),
-        (["--on-conflict", "guess"], "on_conflict must be one of"),
+        (["--on-conflict", "guess"], "--on-conflict must be one of"),
         (["--plot", "p.doc"], "p.doc"),
     ],
 )

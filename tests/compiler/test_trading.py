@@ -1,8 +1,7 @@
 """tradeoff: parameters against bits per parameter."""
 
 import json
-import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -10,30 +9,31 @@ from byheart.cli import main
 from byheart.cli.options import whole_numbers
 from byheart.compiler.trading import Tradeoff, steps, tradeoff
 from byheart.constructions import ALL
+from byheart.constructions.base import option
 from byheart.constructions.hash_fold_retrieve import HashFoldRetrieve
 from byheart.data.load import from_rows, write_jsonl
 from byheart.errors import AssumptionError, ByheartError
 
 ROWS = [([i % 5, i % 7, i], i % 3) for i in range(30)]
-COMPILE = sys.modules["byheart.compiler.compiling"]
 
 
+@dataclass(frozen=True)
 class Small(HashFoldRetrieve):
     """Stands in for limited-bits: it keeps to no limit, but refuses one below `least`."""
 
     name = "limited-bits"
     form = "small"
-    takes = HashFoldRetrieve.takes | {"bits"}
     least = 20
+    bits: int | None = option(None, "Stands in.")
 
     @property
     def header(self):
         return HashFoldRetrieve().header
 
-    def build(self, dataset, contexts, options, report):
-        if options.bits < self.least:
+    def build(self, dataset, contexts, report):
+        if self.bits < self.least:
             raise AssumptionError(f"A3 fails: use bits={self.least}.", smallest=self.least)
-        return super().build(dataset, contexts, replace(options, bits=None), report)
+        return super().build(dataset, contexts, report)
 
 
 class Faithful(Small):
@@ -44,7 +44,8 @@ class Faithful(Small):
 @pytest.fixture
 def stand_ins(monkeypatch):
     others = tuple(c for c in ALL if c.name != "limited-bits")
-    monkeypatch.setattr(COMPILE, "ALL", (*others, Small(), Faithful()))
+    for module in ("constructions", "compiler.compiling"):
+        monkeypatch.setattr(f"byheart.{module}.ALL", (*others, Small(), Faithful()))
 
 
 @pytest.fixture

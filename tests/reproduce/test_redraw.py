@@ -272,7 +272,7 @@ def test_a_figure_is_really_trained(tmp_path, monkeypatch):
         (["madden-1", "--jobs", "2"], "jobs is only for training"),
         (["madden-1", "--seeds", "2"], "seeds is only for training"),
         (["madden-1", "--train", "--seeds", "0"], "seeds must be 1 to 1,000, not 0"),
-        (["madden-1", "--train", "--jobs", "0"], "--jobs is 1 or more, not 0"),
+        (["madden-1", "--train", "--jobs", "0"], "--jobs must be 1 or more, not 0"),
         (["madden-1", "--train"], "needs TinyStories: pass --data with its file"),
         (
             ["madden-1", "--quick", "--data", "none.txt"],

@@ -55,7 +55,7 @@ def test_two_evaluations_agree_on_long_numbers(balls, activation):
     model = byheart.compile(
         from_rows(rows), method="one-layer-literal", activation=activation, dimension=2, heads=2
     )
-    agree(balls, model.network, model.targets(from_rows(rows)), atol=2.0**-60)
+    agree(balls, model.network, model.claim.targets(model, from_rows(rows)), atol=2.0**-60)
 
 
 def agree(balls, decoder, targets, atol=0.0):

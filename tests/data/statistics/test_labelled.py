@@ -168,7 +168,7 @@ def test_statistics_are_objects_with_fields(tmp_path):
     table = [(["a", "b"], "x", 3), (["a", "b"], "y", 1), (["b", "a"], "x", 4), (["c"], "z", 2)]
     found = stats(from_rows(table), epsilons=(0, 0.5))
     assert (found.contexts, found.conflicts.sequences, found.separation.radius) == (3, 2, 3.0)
-    assert repr(found) == ANSWER and "<th>tokens</th><td>7</td>" in found._repr_html_()
+    assert repr(found) == ANSWER and "<td>tokens</td><td>7</td>" in found._repr_html_()
     assert doctest.testmod(statistics).failed == 0
 
 
