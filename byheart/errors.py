@@ -1,4 +1,4 @@
-"""The two errors a user can meet: bad input, and a theorem whose assumption fails."""
+"""The errors a user can meet: bad input, an assumption that fails, a folder that disagrees."""
 
 
 class ByheartError(ValueError):
@@ -6,7 +6,15 @@ class ByheartError(ValueError):
 
 
 class AssumptionError(ByheartError):
-    """An assumption (A1, A2, ...) of a construction or bound fails for this dataset."""
+    """An assumption (A1, A2, ...) of a construction or bound fails for this dataset.
+
+    Attributes:
+        smallest: The smallest limit that would do, where a limit is refused as too small.
+    """
+
+    def __init__(self, message: str, smallest: int | None = None) -> None:
+        super().__init__(message)
+        self.smallest = smallest
 
 
 class DisagreementError(ByheartError):

@@ -54,7 +54,7 @@ class SmallEmbedding(Retrieval):
         from .hash_fold_retrieve.build import build  # numba is slow to import
 
         check_ids(dataset)
-        return build(dataset, contexts, self, report, mixing=self.attention, embedding=True)
+        return build(dataset, contexts, self, report, embedding=True)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> None:
         check_ids(dataset)

@@ -55,7 +55,7 @@ class Float64(Retrieval):
     attention: str = fixed("uniform")
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .limited_bits.build import alternatives, case, size  # numba is slow to import
+        from .limited_bits.build import case, size  # numba is slow to import
         from .limited_bits.limits import Double
 
         vectors = dataset.vectors
@@ -64,7 +64,7 @@ class Float64(Retrieval):
         spec = input_of(dataset, bool(self.positions))
         spec = replace(spec, length=1 << (spec.length - 1).bit_length())  # D3
         prepared = case(dataset, contexts, spec)
-        found = alternatives(prepared, dataset, contexts, self, report, DIGITS)
+        found = prepared.alternatives(self, report, DIGITS)
         reason = ""
         for attempt in range(ATTEMPTS):
             seeded = replace(self, seed=self.seed + attempt * STEP)

@@ -36,7 +36,7 @@ class SmallSeq2Seq(Retrieval):
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .hash_fold_retrieve.build import build  # numba is slow to import
 
-        return build(dataset, contexts, self, report, mixing=self.attention)
+        return build(dataset, contexts, self, report)
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,18 @@ from byheart.constructions.hash_fold_retrieve.cost import cost
 from byheart.data.load import from_rows
 from byheart.exact.evaluate import evaluate
 
-CHECKER = Path(__file__).parents[2] / "checker" / "check.py"
-specification = importlib.util.spec_from_file_location("independent_checker", CHECKER)
-checker = importlib.util.module_from_spec(specification)
-sys.modules["independent_checker"] = checker
-specification.loader.exec_module(checker)
+
+def loaded(name, path):
+    """A file as a module that the tests beside it can import."""
+    specification = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+checker = loaded("independent_checker", Path(__file__).parents[2] / "checker" / "check.py")
+loaded("nasty", Path(__file__).with_name("nasty.py"))
 
 
 def lists(labels):

@@ -52,7 +52,8 @@ def faithful_limited_bits(
     least = max(*needed, _least(first), _least(second))
     if bits < least:
         raise AssumptionError(
-            f"A3 fails: bits={bits} is too few for this data; the smallest is bits={least}."
+            f"A3 fails: bits={bits} is too few for this data; the smallest is bits={least}.",
+            smallest=least,
         )
     lanes = Step("read", (*carry("phi"), row("F", {"x": 1}), row("sum")))  # eq. (50)
     part = relu_layers(["x"], [*_split("x", first, "phi", bits), lanes])

@@ -44,4 +44,4 @@ class HashFoldRetrieve(Retrieval):
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .build import build  # numba is slow to import
 
-        return build(dataset, contexts, self, report, mixing=self.attention)
+        return build(dataset, contexts, self, report)

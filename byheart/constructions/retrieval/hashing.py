@@ -22,7 +22,7 @@ SAFE = 1 << 61  # sums stay below 2^63
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """One integer a column to one a context: phi(own) + 2 sum(phi), or sum(phi).
+    """One integer per column to one per context: phi(own) + 2 sum(phi), or sum(phi).
 
     indices  [sequences, columns] column numbers, in chunks
     which    [contexts] its sequence
@@ -48,9 +48,7 @@ class Sums:
 class Hash:
     """Weights and thresholds, in units of the integer hash."""
 
-    weights: tuple[
-        int, ...
-    ]  # one a coordinate; with drawn numbers, of the position if there is one
+    weights: tuple[int, ...]  # of the coordinates; with drawn numbers, of the position if any
     bias: int  # makes every projection non-negative
     drawn: dict[int, int] | None  # the number of each token id, if they are drawn
     token_thresholds: tuple[int, ...]
