@@ -1,6 +1,12 @@
 """What tests of several rooms share."""
 
+import importlib.util
+import sys
+from pathlib import Path
+
 import pytest
+
+CHECKER = Path(__file__).parents[1] / "checker" / "check.py"
 
 # parameters of one layer by its kind, from the width that it reads and the rows that it makes
 DENSE = {
@@ -13,6 +19,16 @@ DENSE = {
     "hard_attention": lambda width, rows: 4 * width * rows,
     "sum": lambda width, rows: 0,
 }
+
+
+@pytest.fixture(scope="session")
+def checker():
+    """The independent checker, loaded from its one file."""
+    specification = importlib.util.spec_from_file_location("independent_checker", CHECKER)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules["independent_checker"] = module  # its dataclasses look for it there
+    specification.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

@@ -15,18 +15,12 @@ from byheart.constructions.hash_fold_retrieve.cost import cost
 from byheart.data.load import from_rows
 from byheart.exact.evaluate import evaluate
 
-
-def loaded(name, path):
-    """A file as a module that the tests beside it can import."""
-    specification = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[name] = module
-    specification.loader.exec_module(module)
-    return module
-
-
-checker = loaded("independent_checker", Path(__file__).parents[2] / "checker" / "check.py")
-loaded("nasty", Path(__file__).with_name("nasty.py"))
+# the tests beside this file import the datasets of nasty.py from here
+specification = importlib.util.spec_from_file_location(
+    "nasty", Path(__file__).with_name("nasty.py")
+)
+sys.modules["nasty"] = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(sys.modules["nasty"])
 
 
 def lists(labels):
@@ -55,7 +49,7 @@ def memorised():
 
 
 @pytest.fixture
-def failures():
+def failures(checker):
     """A function: the independent checker's judgement of a saved model and its data."""
 
     def judged(model, rows):

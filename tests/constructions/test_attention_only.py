@@ -17,6 +17,7 @@ from byheart.data.targets import targets
 from byheart.errors import AssumptionError, ByheartError
 from byheart.gadgets.heads import draw
 from byheart.machine import memory
+from byheart.models.model import Model
 from byheart.models.verification import verify
 from byheart.softmax.decoder import ATTENTION, Decoder, Shape
 from byheart.softmax.doubles import distributions, logits
@@ -65,7 +66,7 @@ def distributions_drawn(draw):
 
 def proved(model):
     verified = model.about["verification"]
-    assert verified.evidence == "proved" and verified.fit.max <= model.gap
+    assert verified.evidence == "proved" and verified.fit.max <= model.claim.gap
     return verified
 
 
@@ -92,7 +93,7 @@ def test_by_hand(tight):
     assert spoken(model, ["a", "b"]) == near({"a": 0, "b": 0, "c": 0.5, "d": 0.5})
     assert spoken(model, ["b", "b"]) == near({"a": 1, "b": 0, "c": 0, "d": 0})
     assert model.recall(["a", "a"]) == "b"
-    assert model.gap == 1e-9
+    assert model.claim.gap == 1e-9
     proved(model)
     counted(model)
 
@@ -126,7 +127,7 @@ def test_associations_are_kept(rows, exponent, seed):
         return
     model = compiled(rows, gap=gap, seed=seed)
     verified = proved(model)
-    assert verified.fit.accuracy == 1 and model.gap == gap
+    assert verified.fit.accuracy == 1 and model.claim.gap == gap
     for tokens, label in rows:
         assert model.recall(tokens) == label
     counted(model)
@@ -148,7 +149,7 @@ def test_distributions_are_kept(rows, tight):
         shares = {x: labels.count(x) / len(labels) for x in labels}
         said = spoken(model, tokens)
         divergence = sum(p * math.log(p / said[x]) for x, p in shares.items())
-        assert divergence <= model.gap + 1e-9
+        assert divergence <= model.claim.gap + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -197,7 +198,7 @@ def test_a_harmed_weight_is_noticed():
     place = np.unravel_index(abs(out).argmax(), out.shape)
     out[place] *= 1.5
     harmed = Decoder(model.network.shape, {**model.network.tensors, "attention.out.weight": out})
-    changed = byheart.LanguageModel(harmed, model.kind, model.tokens, model.gap)
+    changed = Model(harmed, model.words, model.claim)
     assert verify(model, from_rows(rows)).evidence == "proved"
     assert verify(changed, from_rows(rows)).evidence == "refuted"
 

@@ -60,7 +60,7 @@ def test_by_hand():
     assert "T_epsilon = 1 of 2 contexts, epsilon = 0.1;" in model.about["notes"][0]
     assert model.recall(["a", "b"]) == "a"
     verified = model.about["verification"]
-    assert verified.evidence == "proved" and verified.fit.max <= model.gap
+    assert verified.evidence == "proved" and verified.fit.max <= model.claim.gap
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.1, 0.5])
@@ -69,7 +69,7 @@ def test_between_the_encoder_and_the_bound(epsilon):
     data = zipf()
     model = compiled(data, dimension=3, epsilon=epsilon)
     verified, shape = model.about["verification"], model.network.shape
-    assert verified.evidence == "proved" and verified.fit.max <= model.gap
+    assert verified.evidence == "proved" and verified.fit.max <= model.claim.gap
     mean, rough, encoder, bound = numbers(model)
     assert verified.fit.mean == pytest.approx(mean, rel=1e-2)
     assert mean <= rough * 1.01 and mean <= bound * 1.01

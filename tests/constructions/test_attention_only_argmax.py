@@ -29,7 +29,7 @@ def pairs(count, vocabulary=20, seed=0):
 
 def proved(model):
     verified = model.about["verification"]
-    assert verified.evidence == "proved" and verified.fit.max <= model.gap
+    assert verified.evidence == "proved" and verified.fit.max <= model.claim.gap
     assert verified.fit.accuracy == 1
 
 

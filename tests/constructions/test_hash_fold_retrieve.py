@@ -11,7 +11,6 @@ from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
 
-import independent_checker as checker  # conftest.py loads it
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
@@ -71,11 +70,16 @@ def right(model, rows):
     )
 
 
-def failures(model, dataset):
-    """The independent checker's judgement of the saved folder."""
-    with tempfile.TemporaryDirectory() as place:
-        model.save(Path(place) / "model", data=dataset)
-        return checker.failures(Path(place) / "model", Path(place) / "model" / "data.jsonl")
+@pytest.fixture(scope="session")
+def failures(checker):
+    """A function: the independent checker's judgement of a saved model and its dataset."""
+
+    def judged(model, dataset):
+        with tempfile.TemporaryDirectory() as place:
+            model.save(Path(place) / "model", data=dataset)
+            return checker.failures(Path(place) / "model", Path(place) / "model" / "data.jsonl")
+
+    return judged
 
 
 # --- by hand
@@ -212,7 +216,7 @@ def test_every_label_is_returned(case, seed):  # G1
     datasets(size=8, more=MORE, repeat=True), st.sampled_from(OBJECTIVES), st.sampled_from([0, 3])
 )
 @settings(max_examples=15, deadline=None, phases=QUICK)
-def test_the_checker_agrees(case, minimise, reject):  # G1, judged by other code
+def test_the_checker_agrees(failures, case, minimise, reject):  # G1, judged by other code
     rows, positions = case
     dataset = from_rows(rows)
     model = compile(dataset, positions=positions, minimise=minimise, reject_unknown=reject)
@@ -251,7 +255,7 @@ def test_nasty_data_for_other_objectives(name, minimise):
     assert right(compile(from_rows(NASTY[name]), minimise=minimise), NASTY[name])
 
 
-def test_the_checker_agrees_on_nasty_data():
+def test_the_checker_agrees_on_nasty_data(failures):
     for name in ("equal sums", "floats", "zero is a token, ragged", "skewed"):
         dataset = from_rows(NASTY[name])
         assert failures(compile(dataset), dataset) == [], name

@@ -62,7 +62,7 @@ def test_by_hand():
     model = built([(["a"], "b")])
     low, high = model.network["output"][:, 0]
     t = (high - low) * math.tanh(0.5)
-    assert model.gap == 1e-3 and model.network.shape.neurons == 1
+    assert model.claim.gap == 1e-3 and model.network.shape.neurons == 1
     assert t >= -math.log(math.expm1(1e-3))
     fit = model.about["verification"].fit
     assert fit.max == pytest.approx(math.log1p(math.exp(-t)), rel=1e-6)
@@ -96,7 +96,7 @@ def test_fewer_neurons_than_contexts():  # G2
 
 def test_neurons_are_as_named():
     model = built(one_hot(60, 6), neurons=45, gap=1e-4, activation="erf", heads=2)
-    assert model.network.shape.neurons == 45 and model.gap == 1e-4
+    assert model.network.shape.neurons == 45 and model.claim.gap == 1e-4
     assert (model.network.shape.activation, model.network.shape.heads) == ("erf", 2)
     assert model.about["verification"].evidence == "proved"
     assert "largest divergence reached" in model.about["notes"][0]

@@ -69,7 +69,7 @@ def test_every_distribution_is_within_the_gap(rows, seed):  # G1, G2, G3
     found, shape = model.about["verification"], model.network.shape
     contexts = len({tuple(tokens) for tokens, _ in rows})
     assert (found.evidence, found.checked, found.engine) == ("proved", contexts, "dense")
-    assert found.fit.max <= model.gap == 1e-9
+    assert found.fit.max <= model.claim.gap == 1e-9
     assert shape.neurons == math.ceil(1.25 * contexts)
     m, d, w = shape.neurons, 16, len(model.tokens)
     formula = w * m + m * (d + 1) + 2 * 1 * (16 + 16) * d + (w + shape.length) * d
@@ -96,7 +96,7 @@ def test_sizes_are_as_named():
         7,
         7,
     )
-    assert shape.skip and shape.neurons == 9 and model.gap == 1e-6
+    assert shape.skip and shape.neurons == 9 and model.claim.gap == 1e-6
     assert shape.parameters == 3 * 9 + 9 * 21 + 2 * 3 * 14 * 20 + (3 + 3) * 20
     assert model.about["verification"].evidence == "proved"
     assert built(ROWS, heads=4).network.shape.key_dimension == 16
