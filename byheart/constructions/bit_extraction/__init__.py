@@ -11,7 +11,7 @@ Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of
              A3  Sequences are no longer than the network's length; shorter ones are padded at the
                  front, with one more known token.
 Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence.
-             G2  The size is bit_extraction_size (bounds/kajitsuka2025.py) to the digit, for N
+             G2  The size is bit_extraction_size (theory/kajitsuka2025/sizes.py) to the digit, for N
                  contexts and the paper's R = 400 sqrt(3 d) n^3 r N^5 pi / delta; width 13.
              G3  Known tokens outside the marked set A give exactly 0 in the first part.
 Departures   D1  Lemma B.2 as proved is wrong: f = h + shift adds the shift once an element, so sums
@@ -44,35 +44,9 @@ Notation     N contexts, n length, d dimension, C labels, r radius, delta separa
 
 from dataclasses import dataclass
 
-from ...data.contexts import Contexts
-from ...data.dataset import Dataset
-from ..base import Built, Predicted, Report
 from ..families import Extraction
-from .deep_sets import faithful_deep_sets
-from .embedding import faithful_embedding
-from .limited_bits import faithful_limited_bits
-from .predict import predict_deep_sets, predict_embedding, predict_transformer
-from .transformer import transformer as faithful_seq2seq
-
-__all__ = [
-    "BitExtraction",
-    "faithful_deep_sets",
-    "faithful_embedding",
-    "faithful_limited_bits",
-    "faithful_seq2seq",
-    "predict_deep_sets",
-    "predict_embedding",
-    "predict_transformer",
-]
 
 
 @dataclass(frozen=True)
 class BitExtraction(Extraction):
     name = "bit-extraction"
-    provable = 10_000
-
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        return faithful_seq2seq(dataset, contexts, self, report)
-
-    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        return predict_transformer(dataset, contexts, self)

@@ -31,17 +31,9 @@ Notation     N sequences, n length, C labels, I information, H the context's num
 
 from dataclasses import dataclass
 
-from ...data.contexts import Contexts
-from ...data.dataset import Dataset
-from ..base import Built, Report
 from ..families import Retrieval
 
 
 @dataclass(frozen=True)
 class HashFoldRetrieve(Retrieval):
     name = "hash-fold-retrieve"
-
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .build import build  # numba is slow to import
-
-        return build(dataset, contexts, self, report)

@@ -19,16 +19,13 @@ def build(
     contexts: Contexts,
     options: Retrieval,
     report: Report,
-    *,
-    embedding: bool = False,
     length: int | None = None,
 ) -> Built:
     """The small network for any setting of the family.
 
-    embedding  whether tokens are ids of an embedding matrix
-    length     of the network, if not that of the longest sequence
+    length  of the network, if not that of the longest sequence
     """
-    marks, mixing = options.reject_unknown, options.attention
+    marks, mixing, embedding = options.reject_unknown, options.attention, options.embeds
     spec = input_of(dataset, bool(options.positions))
     spec = replace(spec, length=length or spec.length)
     if mixing == "sum":

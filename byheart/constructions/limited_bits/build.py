@@ -64,7 +64,7 @@ class Case:
                 if max(digits + plan.columns, hashed) <= bits + 2:
                     chosen, length = replace(options, minimise=objective), self.spec.length
                     found.append(
-                        build_unlimited(self.dataset, self.contexts, chosen, report, length=length)
+                        build_unlimited(self.dataset, self.contexts, chosen, report, length)
                     )
         return found
 
