@@ -7,14 +7,14 @@ Statement    If H d_h + d >= T_epsilon, the fewest contexts that have a probabil
 Assumptions  A1  Tokens are words or integers, at least two different ones.
              A2  d_h <= d.
              A3  Heads: H d_h >= T_epsilon, if heads and epsilon are both named.
-             A4  The gap that is named is reached. Without a name the gap is what is reached.
+             A4  The gap that is named is reached. If none is named, the gap is what is reached.
 Guarantee    G1  For every context, the divergence of the decoder's distribution from the empirical
                  one is at most the gap (nats), over the real numbers.
              G2  The mean divergence is at most that of the least-squares fit to a sequence encoder,
                  both with contexts weighted by their probabilities.
              G3  H heads, as many as named; otherwise the fewest of A3, with epsilon 0.1 if none is
                  named; d (S + 2 N + 4 d_h H) parameters, N with the reserved token if there is one.
-Departures   D1  The proof interpolates T_epsilon contexts and leaves the others to chance, where
+Departures   D1  The proof interpolates T_epsilon contexts and ignores the others, where
                  divergences of thousands of nats are found. Here W_O minimises the mean divergence
                  of all contexts, a convex problem, from the weighted least-squares fit.
              D2  The bound is reported with the constant of theory/dana2024/capacity.py, which is

@@ -6,8 +6,8 @@ Statement    A transformer of one layer (embedding, positions, softmax attention
              any distributions of the next token. Its loss on a text with m contexts can be as close
              to the entropy of the text as one likes.
 Assumptions  A1  Tokens are words or integers, at least two different ones.
-             A2  Minimal gap: attention takes contexts to numbers that doubles can tell apart (the
-                 best of 8 draws; two contexts at least 1000 roundings apart).
+             A2  Minimal gap: attention takes contexts to numbers that doubles distinguish (the best
+                 of 8 draws; two contexts at least 1000 roundings apart).
              A3  z, u > 0: token and position values are positive (drawn from 0.2 to 2).
              A4  Attention scale: two scores differ by less than 16, so that softmax does not
                  saturate (which would bring contexts together; it follows from the draw).

@@ -11,7 +11,7 @@ Assumptions  A1  Tokens are words or integers, at least two different ones.
                  with one last token (theory/dana2024/ranks.py).
              A4  The gap that is named can be reached by a sequence encoder of dimension d:
                  d >= N - 1, or d at least the number of distinct distributions, or associations
-                 and d >= 2. Without a name the gap is what the encoder reaches.
+                 and d >= 2. If no gap is named, it is what the encoder reaches.
              A5  tight=True: at least d distinct last tokens, and sequence embeddings E of rank d
                  (those of associations are, after a small move at random).
              A6  Conditioning: the features have full rank, as measured, with a condition number

@@ -25,7 +25,7 @@ STRETCH = 2.0  # of W_U, times what the margin needs
 
 
 class Goal(NamedTuple):
-    """What the decoder should give, W_U E(t), and the divergence that it may have.
+    """The vectors that the decoder should give, W_U E(t), and the divergence that it may have.
 
     embeddings have lengths of at most 1: W_U has the scale.
     """

@@ -19,7 +19,7 @@ DIMENSION, LARGEST_DIMENSION = 10, 64  # of associations, and of distributions i
 
 
 class Plan(NamedTuple):
-    """What is to be built.
+    """The sizes of what is built.
 
     targets  contexts of one length, at least 2; padded if they were not
     shape    of the decoder
@@ -94,7 +94,7 @@ def reserved(vocabulary: tuple[Word, ...]) -> str:
 
 
 def dimension(targets: Targets, found: Tokens, tight: bool) -> int:
-    """What is enough for the gap where LARGEST_DIMENSION allows it, at least 2.
+    """The dimension that is enough for the gap where LARGEST_DIMENSION allows it, at least 2.
 
     Associations need 2 and are well conditioned from 8 on; more than N + S - 2 would be idle. Other
     distributions need N - 1, or as many as there are distinct ones. The skip connection (tight) can

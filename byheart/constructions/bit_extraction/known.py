@@ -1,4 +1,4 @@
-"""What is known of a dataset: its distinct columns, who holds them, their radius and separation."""
+"""The distinct columns of a dataset, the contexts made of them, their radius and separation."""
 
 import math
 import operator

@@ -98,7 +98,7 @@ def label_bits(dataset: Dataset) -> int:
 
 
 def built(network: Network, dataset: Dataset, tries: int) -> Built:
-    """Labels keep their order; nothing is said about unknown inputs."""
+    """Labels keep their order; nothing is promised for unknown inputs."""
     return Built(network, tries, order=tuple(range(len(dataset.label_names))))
 
 

@@ -41,7 +41,7 @@ def build(
     if found is None:
         count = problem.task.contexts
         raise ByheartError(
-            f"No hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
+            f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
             "use another seed=...."
         )
     unknown = len(order) if marks else None

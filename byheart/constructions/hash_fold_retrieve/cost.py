@@ -1,4 +1,4 @@
-"""What a plan costs, before anything is built: counts in closed form, stage by stage.
+"""The cost of a plan, before anything is built: counts in closed form, stage by stage.
 
 The counts are exact up to what only the data decides (`digits`, the length of the longest stored
 sum, and stored numbers that happen to be 0); a test compares them with built networks.

@@ -25,7 +25,7 @@ class Unlimited(Limits):
         plans = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)
         if not plans:
             raise ByheartError(
-                f"No plan of this family is large enough for {task.contexts} contexts."
+                f"no plan of this family is large enough for {task.contexts} contexts."
             )
         return plans
 

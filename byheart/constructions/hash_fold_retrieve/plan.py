@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from ..retrieval.plan import hash_bits, needed
 from ..retrieval.problem import Task
@@ -19,7 +20,10 @@ def candidates(
     """All plans of the family that store enough, cheapest first."""
     plans: list[FoldPlan] = []
     bits = hash_bits(task) + extra_bits
-    for columns in _column_counts(task):
+    # near the best balance of columns and numbers, 3 * columns = numbers = equations / columns
+    best = math.sqrt(task.equations / 3)
+    sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
+    for columns in (size for size in sizes if best / 5 <= size <= 4 * best + 4):
         numbers = needed(task, columns, spare, slack)
         plain = list(_plain_plans(task, columns, numbers, bits))
         plans += plain
@@ -29,13 +33,6 @@ def candidates(
         else:
             plans += _table_plans(task, columns, numbers, bits)
     return sorted(plans, key=lambda p: (cost(p, task).of(objective), p.columns))
-
-
-def _column_counts(task: Task) -> Iterator[int]:
-    """Near the best balance of columns and numbers, 3 * columns = numbers = equations / columns."""
-    best = math.sqrt(task.equations / 3)
-    sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
-    yield from (size for size in sizes if best / 5 <= size <= 4 * best + 4)
 
 
 def _plain_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:
@@ -75,20 +72,15 @@ def _narrow_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator
 
     Exclusive rows need more tables to be independent.
     """
-    for count in (4, 5):
-        for rows in _row_counts(numbers, count):
+    sizes = [s for a in range(2, 13) for s in (1 << a, 3 << (a - 1))]
+    pairs = [(s, t) for s in sizes for t in (s, s * 4 // 3 if s % 3 == 0 else s * 3 // 2)]
+    for count, (size, second) in product((4, 5), pairs):
+        for split in range(count + 1):
+            rows = (second,) * split + (size,) * (count - split)
+            if not numbers * 0.9 <= sum(rows) <= numbers * 2:
+                continue
             plan = FoldPlan(columns, rows, marks=task.marks, narrow=True)
             used = len(plan.folds)
             data = max(10, bits - used)
             if 1 + data + sum(rows) - count >= numbers and used + data <= MAX_FOLDS:
                 yield replace(plan, top=2, low=data - 2)
-
-
-def _row_counts(numbers: int, count: int) -> Iterator[tuple[int, ...]]:
-    sizes = [s for a in range(2, 13) for s in (1 << a, 3 << (a - 1))]
-    for size in sizes:
-        for second in (size, size * 4 // 3 if size % 3 == 0 else size * 3 // 2):
-            for split in range(count + 1):
-                rows = (second,) * split + (size,) * (count - split)
-                if numbers * 0.9 <= sum(rows) <= numbers * 2:
-                    yield rows

@@ -73,7 +73,7 @@ class Case:
         for limit in range(bits, MOST_BITS):
             if self.build(Short(limit), options, lambda sentence: None) is not None:
                 return limit
-        raise AssumptionError(f"This construction needs more than {MOST_BITS} bits for this data.")
+        raise AssumptionError(f"this construction needs more than {MOST_BITS} bits for this data.")
 
 
 def case(dataset: Dataset, contexts: Contexts, spec: Input) -> Case:
@@ -102,6 +102,6 @@ def build(
 
 
 def size(built: Built, objective: str) -> int:
-    """What the objective minimises."""
+    """The count that the objective minimises."""
     parameters, bits = built.network.counts()
     return bits["total"] if objective == "bits" else parameters[objective]

@@ -1,4 +1,4 @@
-"""What a plan costs, before anything is built: counts in closed form.
+"""The cost of a plan, before anything is built: counts in closed form.
 
 They are exact up to what only the data decides (`digits`, the length of the longest stored sum, and
 stored numbers that happen to be 0); a test compares them with built networks.
@@ -14,7 +14,7 @@ from .layout import DigitPlan
 def guard(plan: DigitPlan) -> int:
     """An estimate of the bits of a stored sum above its positions.
 
-    By how many numbers a context adds up at most, about half of them large.
+    It follows from how many numbers a context adds up at most, about half of them large.
     """
     half = sum(0.75 ** mask.bit_count() for mask in plan.masks)
     return math.ceil(math.log2(1 + 0.5 * half * (1 + len(plan.tables))))

@@ -82,7 +82,7 @@ class DigitPlan(base.Plan):
 
 
 def fold_sizes(base: int) -> list[int]:
-    """What is left of the base after each of its folds: half of it, rounded up, until 1.
+    """The base after each of its folds: half of it, rounded up, until 1.
 
     Folding [0, r) at c = ceil(r / 2) sends j >= c to 2c - 1 - j, which is at least 1 if r is odd.
     Let a fold that fires count r - c. If the later folds count every j < c as V(j), with

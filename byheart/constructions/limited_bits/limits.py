@@ -1,4 +1,4 @@
-"""What the stored numbers and the hash may be, short or doubles, and the plans that keep to it."""
+"""Limits on stored numbers and hash, short or doubles, and the plans that keep to them."""
 
 import math
 from abc import abstractmethod
@@ -26,7 +26,7 @@ BLOCK = 1 << 16  # contexts whose sums are computed at once
 
 
 class Limited(Limits):
-    """What a network must keep to.
+    """Limits on the length of parameters or sums.
 
     clean       whether gates must be 0 or 1
     hash_bits   of H, and of the thresholds of its folds, at most

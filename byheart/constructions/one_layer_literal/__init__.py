@@ -2,9 +2,9 @@
 
 Paper        madden2024, Theorem 5 (from Theorems 3 and 4).
 Statement    A transformer of one layer with m neurons, whose activation psi is analytic at some eta
-             and no polynomial there, can give any m contexts any distributions of the next token.
-             The proof sets d = 1 and all biases to eta, draws token values z, positions u and
-             slopes w, and solves a linear system for the output matrix V.
+             and not a polynomial there, can give any m contexts any distributions of the next
+             token. The proof sets d = 1 and all biases to eta, draws token values z, positions u
+             and slopes w, and solves a linear system for the output matrix V.
 Assumptions  A1  Tokens are words or integers, at least two different ones.
              A2  At most 100 contexts: each makes the numbers 7 to 9 bits longer. More: one-layer.
 Guarantee    G1  For every context, the divergence of the decoder's distribution from the empirical

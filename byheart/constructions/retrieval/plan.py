@@ -1,4 +1,4 @@
-"""What a plan, its layout and its solved numbers have in common, and the counts of a network.
+"""Plan, layout and solved numbers as the constructions share them, and the counts of a network.
 
 A column with n equations is solvable with high probability as soon as there are a few more unknowns
 than equations, so a plan needs about as many stored numbers as the fullest bit position has
@@ -57,7 +57,7 @@ class Plan(ABC):
     @property
     @abstractmethod
     def parts(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """What reads the hash, in order: a fixed head, and the rest, which may change places."""
+        """The folds or digits of the hash: a fixed head, and the rest, which may change places."""
 
     @property
     @abstractmethod
@@ -164,9 +164,9 @@ def hash_bits(task: Task) -> int:
     """
     contexts = math.log2(max(2, task.contexts))
     pairs = 2 * contexts - 1.3 + (2 + math.log2(task.window) if task.window > 1 else 0)
-    strangers = contexts + task.marks + 2 if task.marks else 0
+    unknown = contexts + task.marks + 2 if task.marks else 0
     sums = math.log2(task.total) + 3  # a token's own number has at least three bits
-    return math.ceil(max(pairs + task.marks, strangers, sums))
+    return math.ceil(max(pairs + task.marks, unknown, sums))
 
 
 def expected_load(task: Task, columns: int) -> tuple[float, float]:

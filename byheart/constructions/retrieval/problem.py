@@ -19,7 +19,7 @@ LONGEST_WORD = 60  # label word and fingerprint together
 
 @dataclass(frozen=True)
 class Task:
-    """What must be stored.
+    """The amount that must be stored.
 
     contexts     distinct contexts
     equations    label and fingerprint bits of all contexts together

@@ -26,7 +26,7 @@ RANDOM = 1.0
 
 @dataclass
 class Needs:
-    """What the failures so far have taught."""
+    """The sizes that the failures so far ask for."""
 
     spare: float
     slack: int
@@ -42,7 +42,7 @@ class Needs:
 
 
 class Limits(ABC):
-    """What a network must keep to, and the plans that can.
+    """The bounds of a network, and the plans that keep to them.
 
     bounded     whether the limits may leave no room for a remedy, which ends the search; without
                 bounds, contexts that crowd get more token folds before more numbers are stored
