@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -475,6 +476,14 @@ def test_heavy_libraries_have_their_place():
             assert library not in HEAVY or (library in own.get(part, set()) and late), (
                 f"{path}:{line}"
             )
+
+
+def test_importing_byheart_loads_no_slow_library():
+    """scipy, numba and flint load with the construction that needs them."""
+    code = "import sys, byheart; print(*{name.split('.')[0] for name in sys.modules})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert "byheart" in loaded and not loaded & {*HEAVY, "scipy", "numba", "flint"}
 
 
 @cache

@@ -1,6 +1,6 @@
-"""The constructions, one a theorem and form. A new one is one file and one line here.
+"""The constructions, one per theorem and form. A new one is one file and one line here.
 
-Where a method has two forms, the first is what a user gets who names none.
+Where a method has two forms, the first is the default.
 """
 
 from ..errors import ByheartError

@@ -7,21 +7,22 @@ Statement    If H d_h + d >= T_epsilon, the fewest contexts that have a probabil
 Assumptions  A1  Tokens are words or integers, at least two different ones.
              A2  d_h <= d.
              A3  Heads: H d_h >= T_epsilon, if heads and epsilon are both named.
-             A4  The gap that is named is reached. Without a name the gap is what is reached.
+             A4  The gap that is named is reached. If none is named, the gap is what is reached.
 Guarantee    G1  For every context, the divergence of the decoder's distribution from the empirical
                  one is at most the gap (nats), over the real numbers.
              G2  The mean divergence is at most that of the least-squares fit to a sequence encoder,
                  both with contexts weighted by their probabilities.
              G3  H heads, as many as named; otherwise the fewest of A3, with epsilon 0.1 if none is
                  named; d (S + 2 N + 4 d_h H) parameters, N with the reserved token if there is one.
-Departures   D1  The proof interpolates T_epsilon contexts and leaves the others to chance, where
+Departures   D1  The proof interpolates T_epsilon contexts and ignores the others, where
                  divergences of thousands of nats are found. Here W_O minimises the mean divergence
                  of all contexts, a convex problem, from the weighted least-squares fit.
-             D2  The bound is reported with the constant of bounds/dana2024.py, which is smaller, up
-                 to 1,000 contexts that are kept. It is about the literal W_O, and far above what is
-                 reached.
+             D2  The bound is reported with the constant of theory/dana2024/capacity.py, which is
+                 smaller, up to 1,000 contexts that are kept. It is about the literal W_O, and far
+                 above what is reached.
              D3  The skip connection counts among the features of the bound, but is not folded, as
-                 for attention-only without --tight: H d_h, not H d_h + d, is at least T_epsilon.
+                 for attention-only without tight=True: H d_h, not H d_h + d, is at least
+                 T_epsilon.
              D4  Zeros, padding and heads in few dimensions: as for attention-only.
 Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T_epsilon contexts
              kept, W unembedding, E sequence embeddings, W_O output matrix.
@@ -36,15 +37,16 @@ from ..data.targets import Floats, Targets
 from ..encoders.encoder import Encoder
 from ..errors import AssumptionError
 from ..gadgets.heads import decoder, features, last, rows
-from ..gadgets.regression import Fit, Task, fit
-from ..softmax.decoder import Decoder, Shape
+from ..gadgets.regression import Task, fit
+from ..softmax.decoder import Shape
 from ..theory.dana2024.capacity import theorem_1_approximate
-from .attention_only.claim import GAP, SHARE, allowed, encoder_of, observed_in_float32, reached
+from .attention_only.claim import GAP, SHARE, allowed, encoder_of, reached
 from .attention_only.plan import Plan, plan
 from .attention_only.solve import drawn
 from .base import Built, Report, fixed, option
 from .families import AttentionDecoder
 from .one_layer import check_vocabulary
+from .one_layer_smooth.solve import observed_in_float32
 
 EPSILON = 0.1
 MORE = "more heads=..., a smaller epsilon=..., "
@@ -67,24 +69,53 @@ class AttentionOnlyApproximate(AttentionDecoder):
         return self._plan(targets)[0].shape
 
     def _plan(self, targets: Targets) -> tuple[Plan, Floats, int]:
-        """What is to be built with the likeliest contexts first, their shares, and T_epsilon."""
+        """The plan with the likeliest contexts first, their shares, and how many are kept.
+
+        T_epsilon contexts are kept, or as many as the heads that are named allow (A3).
+        """
         check_vocabulary(self.name, targets)
         likeliest = targets.subset(np.argsort(-targets.weight, kind="stable"))
         shares = likeliest.weight / likeliest.weight.sum()
-        found = plan(self.name, likeliest, self, _count(shares, self.epsilon))
-        return found, shares, _kept(found, shares, self)
+        wanted = fewest_contexts(shares, self.epsilon)
+        found = plan(self.name, likeliest, self, wanted)
+        shape = found.shape
+        if self.heads is not None and self.epsilon is None:
+            return found, shares, min(len(shares), shape.heads * shape.value_dimension)
+        if shape.heads < found.needed:
+            raise AssumptionError(
+                f"A3 fails: {shape.heads} heads are too few for the {wanted:,} contexts that have "
+                f"1 - epsilon of the probability; use heads={found.needed}, a larger epsilon=..., "
+                "or name only one of the two."
+            )
+        return found, shares, wanted
 
     def interpolate(self, targets: Targets, report: Report) -> Built:
         found, shares, kept = self._plan(targets)
         report(f"{kept:,} of {len(targets):,} contexts have {shares[:kept].sum():.3g} of all")
-        network, notes = _built(found, shares, kept, self)
-        largest, gap = reached(network, found.targets), self.gap or GAP
-        gap = gap if largest <= gap else allowed(largest, found.targets, self, MORE)
-        notes = (*notes, observed_in_float32(network, found.targets))
-        return Built(network, 1, notes, vocabulary=found.targets.vocabulary, gap=gap)
+        shape, targets, tokens = found.shape, found.targets, rows(found.targets)
+        gap = self.gap or GAP
+        encoder = encoder_of(targets, shape.dimension, self, gap)
+        length = float(np.linalg.norm(encoder.unembedding, axis=1).max())
+        unembedding, embeddings = encoder.unembedding / length, encoder.embeddings * length
+        heads = drawn(shape, tokens[:kept], np.random.default_rng(self.seed))
+        task = Task(features(heads, tokens), last(heads, tokens), unembedding, targets, shares)
+        fitted = fit(task, embeddings, aim=SHARE * gap)
+        network = decoder(shape, heads, fitted.matrix.T, unembedding)
+        bound = "" if encoder.exact else " (an upper bound of d_KL(pi, L(N, S, d)))"
+        left = float(shares[kept:].sum())
+        notes = (
+            f"T_epsilon = {kept:,} of {len(shares):,} contexts, epsilon = {left:.3g}; mean "
+            f"divergence reached: {fitted.mean:.3g} nats; by least squares: {fitted.start:.3g}; "
+            f"of the encoder {encoder.name}: {encoder.divergence:.3g}{bound}",
+            bound_note(task, encoder, kept, left),
+            observed_in_float32(network, targets),
+        )
+        largest = reached(network, targets)
+        gap = gap if largest <= gap else allowed(largest, targets, self, MORE)
+        return Built(network, 1, notes, vocabulary=targets.vocabulary, gap=gap)
 
 
-def _count(shares: Floats, epsilon: float | None) -> int:
+def fewest_contexts(shares: Floats, epsilon: float | None) -> int:
     """T_epsilon: the fewest contexts, of decreasing shares, with 1 - epsilon of the probability.
 
     A rounding of the sum must not ask for one context more.
@@ -94,64 +125,21 @@ def _count(shares: Floats, epsilon: float | None) -> int:
     return int(np.searchsorted(np.cumsum(shares), least) + 1) if share else len(shares)
 
 
-def _kept(found: Plan, shares: Floats, options: AttentionOnlyApproximate) -> int:
-    """The contexts that count as kept: T_epsilon, or what the heads that are named allow (A3)."""
-    shape, wanted = found.shape, _count(shares, options.epsilon)
-    if options.heads is not None and options.epsilon is None:
-        return min(len(shares), shape.heads * shape.value_dimension)
-    if shape.heads < found.needed:
-        raise AssumptionError(
-            f"A3 fails: {shape.heads} heads are too few for the {wanted:,} contexts that have "
-            f"1 - epsilon of the probability; use heads={found.needed}, a larger epsilon=..., or "
-            "name only one of both"
-        )
-    return wanted
-
-
-def _built(
-    found: Plan, shares: Floats, kept: int, options: AttentionOnlyApproximate
-) -> tuple[Decoder, tuple[str, ...]]:
-    """The decoder, and what is to be known about it."""
-    shape, targets, tokens = found.shape, found.targets, rows(found.targets)
-    encoder = encoder_of(targets, shape.dimension, options, options.gap or GAP)
-    length = float(np.linalg.norm(encoder.unembedding, axis=1).max())
-    unembedding, embeddings = encoder.unembedding / length, encoder.embeddings * length
-    heads = drawn(shape, tokens[:kept], np.random.default_rng(options.seed))
-    task = Task(features(heads, tokens), last(heads, tokens), unembedding, targets, shares)
-    fitted = fit(task, embeddings, aim=SHARE * (options.gap or GAP))
-    network = decoder(shape, heads, fitted.matrix.T, unembedding)
-    return network, (_fit_note(encoder, fitted, kept, shares), _bound_note(task, encoder, kept))
-
-
-def _fit_note(encoder: Encoder, fitted: Fit, kept: int, shares: Floats) -> str:
-    bound = "" if encoder.exact else " (an upper bound of d_KL(pi, L(N, S, d)))"
-    return (
-        f"T_epsilon = {kept:,} of {len(shares):,} contexts, epsilon = {_left(shares, kept):.3g}; "
-        f"mean divergence reached: {fitted.mean:.3g} nats; by least squares: {fitted.start:.3g}; "
-        f"of the encoder {encoder.name}: {encoder.divergence:.3g}{bound}"
-    )
-
-
-def _bound_note(task: Task, encoder: Encoder, kept: int) -> str:
+def bound_note(task: Task, encoder: Encoder, kept: int, left: float) -> str:
     """The right-hand side of eq. (4) for these heads, with the skip connection among them."""
     if kept > BOUNDED:
         return f"Theorem 1's bound: not computed for more than {BOUNDED:,} contexts kept"
     joined = np.hstack([task.features, task.offset]).T
-    norm = _product_norm(encoder.unembedding, encoder.embeddings)
+    norm = product_norm(encoder.unembedding, encoder.embeddings)
     try:
-        more = theorem_1_approximate(joined, kept, _left(task.shares, kept), norm)
+        more = theorem_1_approximate(joined, kept, left, norm)
     except AssumptionError:
         return "Theorem 1's bound: none, the features of the contexts kept are dependent"
     return f"Theorem 1's bound on the mean divergence: {encoder.divergence + more:.3g} nats"
 
 
-def _product_norm(unembedding: Floats, embeddings: Floats) -> float:
+def product_norm(unembedding: Floats, embeddings: Floats) -> float:
     """||W E||_2; orthonormal factors do not change it."""
     left: Floats = np.linalg.qr(unembedding)[1]
     right: Floats = np.linalg.qr(embeddings)[1]
     return float(np.linalg.norm(left @ right.T, 2))
-
-
-def _left(shares: Floats, kept: int) -> float:
-    """The probability of the contexts that are not kept."""
-    return float(shares[kept:].sum())

@@ -25,7 +25,6 @@ Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,12 +34,13 @@ from ..errors import AssumptionError
 from ..gadgets.heads import Heads, decoder, draw, features, last, rows
 from ..gadgets.regression import Task, fit
 from ..softmax.decoder import Decoder, Shape
-from .attention_only.claim import GAP, margins, observed_in_float32, reached, stretch
+from .attention_only.claim import GAP, margins, reached, stretch
 from .attention_only.plan import Plan, plan
 from .attention_only.solve import FEW_DIMENSIONS, SCALE, SCALES
 from .base import Built, Report, fixed
 from .families import AttentionDecoder
 from .one_layer import check_vocabulary
+from .one_layer_smooth.solve import observed_in_float32
 
 SOLVES = 8
 POWER = 1.5  # of a divergence, in what is minimised
@@ -61,34 +61,47 @@ class AttentionOnlyArgmax(AttentionDecoder):
     def _plan(self, targets: Targets) -> Plan:
         """The sizes with as many heads as may be tried."""
         check_vocabulary(self.name, targets)
-        _check_labels(targets)
+        if not encoders.certain(targets):  # A1
+            many = int((targets.support > 1).sum())
+            raise AssumptionError(
+                f"A1 fails: {many} contexts have several labels, and attention-only-argmax stores "
+                "one per context; use method='attention-only' or "
+                "method='attention-only-approximate', which store distributions."
+            )
         return plan(self.name, targets, self)
 
     def interpolate(self, targets: Targets, report: Report) -> Built:
         found = self._plan(targets)
         search = Search(found, self)
-        if self.heads is not None:
-            note = f"attention-only needs {found.needed} heads for as many contexts"
-            return search.result(_named(search, self.heads), 1, note)
-        return _fewest(search, report)
-
-
-def _check_labels(targets: Targets) -> None:
-    """A1."""
-    if not encoders.certain(targets):
-        many = int((targets.support > 1).sum())
-        raise AssumptionError(
-            f"A1 fails: {many} contexts have several labels, and attention-only-argmax stores one "
-            "per context; use method='attention-only' or 'attention-only-approximate', which store "
-            "distributions"
-        )
-
-
-class Attempt(NamedTuple):
-    """A decoder whose labels are all likeliest, or None; and how many are."""
-
-    decoder: Decoder | None
-    right: int
+        low, high, best, solves = 0, search.most, None, 0
+        # bisection: `low` heads were too few, `high` were enough (or are all there are)
+        while self.heads is None and high - low > 1 and solves < SOLVES:
+            middle, solves = (low + high) // 2, solves + 1
+            network, likeliest = search.attempt(middle)
+            report(
+                f"{middle} heads are {'too few' if network is None else 'enough'}: "
+                f"{likeliest:,} of {len(search.targets):,} labels are the likeliest"
+            )
+            enough = network is not None
+            low, high, best = (low, middle, network) if enough else (middle, high, best)
+        if best is None:
+            best, likeliest = search.attempt(high)
+            solves += 1
+        if best is None:  # A3
+            raise AssumptionError(
+                f"A3 fails: with {high} heads of dimension {search.shape.value_dimension}, "
+                f"{likeliest:,} of {len(search.targets):,} labels are the likeliest; use more "
+                "heads=..., or method='attention-only'."
+            )
+        note = f"attention-only needs {found.needed} heads for as many contexts"
+        if self.heads is None:
+            note = (
+                f"smallest H found: {high} for {len(search.targets):,} contexts (attention-only: "
+                f"{search.most}), an upper bound on the heads needed"
+            )
+        notes = (note, observed_in_float32(best, search.targets))
+        vocabulary = search.targets.vocabulary
+        return Built(best, solves, notes, vocabulary=vocabulary, gap=search.gap)
 
 
 class Search:
@@ -105,60 +118,22 @@ class Search:
         self.offset: Floats = last(self.heads, tokens)
         self.encoder = encoders.circle(found.targets, found.shape.dimension, START, options.seed)
 
-    def attempt(self, count: int) -> Attempt:
-        """The fit with so many heads."""
+    def attempt(self, count: int) -> tuple[Decoder | None, int]:
+        """A decoder with the first heads, and how many of its labels are likeliest.
+
+        None unless all are, and a run in doubles keeps the gap.
+        """
         size, unembedding = self.shape.value_dimension, self.encoder.unembedding
         shares = np.full(len(self.targets), 1 / len(self.targets))
         part = self.features[:, : count * size]
         task = Task(part, self.offset, unembedding, self.targets, shares)
         matrix = fit(task, self.encoder.embeddings, POWER, AIM).matrix
         found = margins(unembedding, self.offset + part @ matrix, self.targets)
-        right = int((found > 0).sum())
-        if right < len(found):
-            return Attempt(None, right)
+        likeliest = int((found > 0).sum())
+        if likeliest < len(found):
+            return None, likeliest
         longer = unembedding * stretch(float(found.min()), self.shape.vocabulary, self.gap)
-        return Attempt(self._decoder(count, matrix, longer), right)
-
-    def _decoder(self, count: int, matrix: Floats, unembedding: Floats) -> Decoder | None:
-        """The decoder with the first heads, if a run in doubles keeps the gap."""
         chosen = (self.heads.query[:count], self.heads.key[:count], self.heads.value[:count])
         heads = Heads(self.heads.embedding, self.heads.positions, *chosen)
-        network = decoder(self.shape._replace(heads=count), heads, matrix.T, unembedding)
-        return network if reached(network, self.targets) <= self.gap else None
-
-    def result(self, network: Decoder, tries: int, note: str) -> Built:
-        notes = (note, observed_in_float32(network, self.targets))
-        return Built(network, tries, notes, vocabulary=self.targets.vocabulary, gap=self.gap)
-
-
-def _named(search: Search, count: int) -> Decoder:
-    """A3."""
-    found = search.attempt(count)
-    if found.decoder is None:
-        raise AssumptionError(
-            f"A3 fails: with {count} heads of dimension {search.shape.value_dimension}, "
-            f"{found.right:,} of {len(search.targets):,} labels are the likeliest; use more "
-            "--heads, or --method attention-only"
-        )
-    return found.decoder
-
-
-def _fewest(search: Search, report: Report) -> Built:
-    """Bisection: `low` heads were too few, `high` were enough (or are all there are)."""
-    low, high, best, solves = 0, search.most, None, 0
-    while high - low > 1 and solves < SOLVES:
-        middle, solves = (low + high) // 2, solves + 1
-        found = search.attempt(middle)
-        report(
-            f"{middle} heads are {'too few' if found.decoder is None else 'enough'}: "
-            f"{found.right:,} of {len(search.targets):,} labels are the likeliest"
-        )
-        enough = found.decoder is not None
-        low, high, best = (low, middle, found.decoder) if enough else (middle, high, best)
-    if best is None:
-        best, solves = _named(search, high), solves + 1
-    note = (
-        f"smallest H found: {high} for {len(search.targets):,} contexts (attention-only: "
-        f"{search.most}), an upper bound on the heads needed"
-    )
-    return search.result(best, solves, note)
+        network = decoder(self.shape._replace(heads=count), heads, matrix.T, longer)
+        return network if reached(network, self.targets) <= self.gap else None, likeliest

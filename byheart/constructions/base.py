@@ -46,13 +46,11 @@ class Option:
             most = math.inf if self.most is None else self.most
             if self.least <= value <= most and not (self.above and value == self.least):
                 return
-        raise ByheartError(f"{name} must be {self._range()}, not {value!r}.")
-
-    def _range(self) -> str:
         what = "an integer" if isinstance(self.least, int) else "a number"
-        if self.most is None:
-            return f"{what} {'above' if self.above else 'of at least'} {self.least:,}"
-        return f"{what} from {self.least:,} to {self.most:,}"
+        bounds = f"{'above' if self.above else 'of at least'} {self.least:,}"
+        if self.most is not None:
+            bounds = f"from {self.least:,} to {self.most:,}"
+        raise ByheartError(f"{name} must be {what} {bounds}, not {value!r}.")
 
 
 def option(default: object, help: str, **more: Any) -> Any:
@@ -89,7 +87,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a network will take, known before it is built.
+    """The size of a network, known before it is built.
 
     parameters  nonzero ones; of a decoder, all
     depth       blocks between embedding and output
@@ -134,7 +132,7 @@ class Header:
 class Construction(ABC):
     """One theorem that gives weights. Its fields are its options, as the user set them.
 
-    name       what a user types after --method
+    name       what a user passes as method=...
     stores     "labels" or "distributions": the claim of its models (models/claims.py)
     form       "small" (ours) or "faithful" (the paper's), where there are both
     last       whether the last token of a sequence counts apart from the multiset

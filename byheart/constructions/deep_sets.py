@@ -37,11 +37,6 @@ class SmallDeepSet(Retrieval):
     positions: bool | None = fixed(False)
     attention: str = fixed("sum")
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .hash_fold_retrieve.build import build  # numba is slow to import
-
-        return build(dataset, contexts, self, report, mixing=self.attention)
-
 
 @dataclass(frozen=True)
 class FaithfulDeepSet(Extraction):
@@ -49,16 +44,15 @@ class FaithfulDeepSet(Extraction):
     form = "faithful"
     last = False
     empty = True
-    provable = 10_000
     positions: bool | None = fixed(False)
     attention: str = fixed("sum")
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .bit_extraction import faithful_deep_sets
+        from .bit_extraction import multisets
 
-        return faithful_deep_sets(dataset, contexts, self, report)
+        return multisets.build(dataset, contexts, self)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        from .bit_extraction import predict_deep_sets
+        from .bit_extraction import multisets
 
-        return predict_deep_sets(dataset, contexts, self)
+        return multisets.predict(dataset, contexts, self)

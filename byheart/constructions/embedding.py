@@ -35,13 +35,13 @@ MOST = 1 << 20  # columns of the matrix, with one for padding
 def check_ids(dataset: Dataset) -> None:
     """A2."""
     if dataset.kind == "vector":
-        raise AssumptionError("A2 fails: tokens are vectors; an embedding needs words or ids")
+        raise AssumptionError("A2 fails: tokens are vectors; an embedding needs words or ids.")
     vectors = dataset.vectors[:, 0]
     wrong = (vectors < 0) | (vectors >= MOST - 1) | (vectors != vectors.round())
     if wrong.any():
         token = vectors[wrong][0].item()
         raise AssumptionError(
-            f"A2 fails: the token {token} is no id; ids are integers from 0 to 2^20 - 2"
+            f"A2 fails: the token {token} is not an id; ids are integers from 0 to 2^20 - 2."
         )
 
 
@@ -49,12 +49,11 @@ def check_ids(dataset: Dataset) -> None:
 class SmallEmbedding(Retrieval):
     name = "embedding"
     form = "small"
+    embeds = True
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .hash_fold_retrieve.build import build  # numba is slow to import
-
         check_ids(dataset)
-        return build(dataset, contexts, self, report, mixing=self.attention, embedding=True)
+        return super().build(dataset, contexts, report)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> None:
         check_ids(dataset)
@@ -64,18 +63,17 @@ class SmallEmbedding(Retrieval):
 class FaithfulEmbedding(Extraction):
     name = "embedding"
     form = "faithful"
-    provable = 10_000
     positions: bool | None = fixed(False)
     separation: float | None = fixed(None)
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .bit_extraction import faithful_embedding
+        from .bit_extraction import ids
 
         check_ids(dataset)
-        return faithful_embedding(dataset, contexts, self, report)
+        return ids.build(dataset, contexts, self)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        from .bit_extraction import predict_embedding
+        from .bit_extraction import ids
 
         check_ids(dataset)
-        return predict_embedding(dataset, contexts, self)
+        return ids.predict(dataset, contexts, self)

@@ -13,13 +13,14 @@ A construction that does not leave one of them to the user fixes it: `positions 
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Targets, targets
 from ..exact.network import FeedForward, Layer, Network, Relu
 from ..gadgets.logits import LARGEST_GAP, SMALLEST_GAP
-from ..softmax.decoder import ACTIVATIONS, Shape
+from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
 from .base import Built, Construction, Lanes, Predicted, Report, Stored, option
 from .retrieval.holders import FOLDS, stored
 
@@ -55,8 +56,12 @@ class Labelled(Construction):
 
 @dataclass(frozen=True)
 class Retrieval(Labelled):
-    """Labels by a hash of the context, stored numbers and their bits (hash-fold-retrieve)."""
+    """Labels by a hash of the context, stored numbers and their bits (hash-fold-retrieve).
 
+    embeds  whether tokens are ids of an embedding matrix
+    """
+
+    embeds: ClassVar[bool] = False
     stages = {
         **Labelled.stages,
         ("feed_forward", "token hash"): "Folds mix the digits of each token's number.",
@@ -94,6 +99,11 @@ class Retrieval(Labelled):
     )
     minimise: str = option("nonzero", "What is to be small.", choices=("nonzero", "dense", "bits"))
 
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+        from .hash_fold_retrieve.build import build  # numba is slow to import
+
+        return build(dataset, contexts, self, report)
+
     def traced_stage(self, layer: Layer) -> str:
         """Folds for different purposes take turns: they are shown as one stage."""
         folds = isinstance(layer, FeedForward) and layer.stage in FOLDS
@@ -109,6 +119,7 @@ class Retrieval(Labelled):
 class Extraction(Labelled):
     """The paper's own constructions (bit-extraction)."""
 
+    provable = 10_000
     stages = {
         **Labelled.stages,
         ("relu", "select"): "Finds the group of the key and fetches the group's two long numbers.",
@@ -120,6 +131,16 @@ class Extraction(Labelled):
     separation: float | None = option(
         None, "Refuse tokens that are closer.", metavar="DISTANCE", least=0.0, above=True
     )
+
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+        from .bit_extraction import transformer
+
+        return transformer.build(dataset, contexts, self)
+
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
+        from .bit_extraction import transformer
+
+        return transformer.predict(dataset, contexts, self)
 
     def traced_stage(self, layer: Layer) -> str:
         """Bits are read and keys compared in turns: they are shown as one stage."""
@@ -171,8 +192,30 @@ class Interpolation(Construction):
 class NeuronDecoder(Interpolation):
     """One layer: attention or a weighted sum of tokens, neurons, an output matrix."""
 
+    mixing: ClassVar[str] = ATTENTION
     skip: bool = option(False, "Whether attention adds the last token's vector.")
     activation: str | None = option(None, "Of the neurons.", choices=tuple(ACTIVATIONS))
+
+    def sizes(
+        self, targets: Targets, dimension: int, neurons: int, activation: str, share: bool = False
+    ) -> Shape:
+        """The sizes that the options name, or these; heads may share the coordinates."""
+        d, heads = self.dimension or dimension, self.heads or 1
+        head = self.head_dimension or (max(1, d // heads) if share else d)
+        if self.mixing != ATTENTION:
+            heads = head = 0
+        return Shape(
+            vocabulary=len(targets.vocabulary),
+            length=targets.length,
+            dimension=d,
+            mixing=self.mixing,
+            heads=heads,
+            key_dimension=head,
+            value_dimension=head,
+            skip=self.skip,
+            neurons=neurons,
+            activation=self.activation or activation,
+        )
 
 
 @dataclass(frozen=True)

@@ -55,36 +55,30 @@ class Float64(Retrieval):
     attention: str = fixed("uniform")
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .limited_bits.build import alternatives, case, size  # numba is slow to import
+        from .limited_bits.build import case, size  # numba is slow to import
         from .limited_bits.limits import Double
 
         vectors = dataset.vectors
         if vectors.dtype.kind == "i" and beyond_float(vectors):
-            raise AssumptionError(f"A3 fails: a coordinate of a token is no double; {INSTEAD}")
+            raise AssumptionError(f"A3 fails: a coordinate of a token is not a double; {INSTEAD}.")
         spec = input_of(dataset, bool(self.positions))
         spec = replace(spec, length=1 << (spec.length - 1).bit_length())  # D3
         prepared = case(dataset, contexts, spec)
-        found = alternatives(prepared, dataset, contexts, self, report, DIGITS)
+        found = prepared.alternatives(self, report, DIGITS)
         reason = ""
         for attempt in range(ATTEMPTS):
             seeded = replace(self, seed=self.seed + attempt * STEP)
             if (one := prepared.build(Double(), seeded, report)) is not None:
                 found.append(one)
             for built in sorted(found, key=lambda x: size(x, self.minimise)):
-                reason = _rounded(built, dataset)
-                if not reason:
+                try:  # G2
+                    prove(built.network, Batch(dataset.vectors, dataset.ids, dataset.starts))
+                except ByheartError as error:
+                    reason = str(error).removesuffix(".")
+                else:
                     return replace(built, number="float64")
             found = []
             report(reason or "no hash of the tokens within 53 bits")
         raise AssumptionError(
-            f"A3 fails: {reason or 'no hash within 53 bits was found'}; {INSTEAD}"
+            f"A3 fails: {reason or 'no hash within 53 bits was found'}; {INSTEAD}."
         )
-
-
-def _rounded(built: Built, dataset: Dataset) -> str:
-    """Why G2 does not hold for every sequence; nothing if it does."""
-    try:
-        prove(built.network, Batch(dataset.vectors, dataset.ids, dataset.starts))
-    except ByheartError as error:
-        return str(error).removesuffix(".")
-    return ""

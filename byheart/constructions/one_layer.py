@@ -2,12 +2,12 @@
 
 Paper        madden2024, Theorem 5; Theorem 4 for the injection, Lemma 2 for the loss.
 Statement    A transformer of one layer (embedding, positions, softmax attention, m neurons with an
-             analytic activation that is no polynomial, output matrix) can give any m contexts any
-             distributions of the next token. Its loss on a text with m contexts can be as close to
-             the entropy of the text as one likes.
+             analytic activation that is not a polynomial, output matrix) can give any m contexts
+             any distributions of the next token. Its loss on a text with m contexts can be as close
+             to the entropy of the text as one likes.
 Assumptions  A1  Tokens are words or integers, at least two different ones.
-             A2  Minimal gap: attention takes contexts to numbers that doubles can tell apart (the
-                 best of 8 draws; two contexts at least 1000 roundings apart).
+             A2  Minimal gap: attention takes contexts to numbers that doubles distinguish (the best
+                 of 8 draws; two contexts at least 1000 roundings apart).
              A3  z, u > 0: token and position values are positive (drawn from 0.2 to 2).
              A4  Attention scale: two scores differ by less than 16, so that softmax does not
                  saturate (which would bring contexts together; it follows from the draw).
@@ -31,7 +31,6 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -41,7 +40,7 @@ from ..gadgets.line import Line, draw
 from ..gadgets.logits import Logits, reordered, wanted
 from ..gadgets.staircase import STEPS, Neurons, corrected, staircase
 from ..machine.memory import SMALLER, require
-from ..softmax.decoder import ATTENTION, Decoder, Shape
+from ..softmax.decoder import Decoder, Shape
 from .base import Built, Report
 from .families import NeuronDecoder
 
@@ -53,11 +52,10 @@ DIGITS = 160  # binary, of the contexts' numbers that GELU needs
 @dataclass(frozen=True)
 class OneLayer(NeuronDecoder):
     name = "one-layer"
-    mixing: ClassVar[str] = ATTENTION
 
     def shape(self, targets: Targets) -> Shape:
         check_vocabulary(self.name, targets)
-        shape = _shape(self, targets)
+        shape = self.sizes(targets, 1, len(targets), "logistic")
         check_memory(self.name, shape)
         return shape
 
@@ -66,8 +64,18 @@ class OneLayer(NeuronDecoder):
         line = draw(shape, targets, np.random.default_rng(self.seed))
         report(f"contexts are {line.distance:.1e} apart in the best of {line.tries} draws")
         gap = self.gap or GAP
-        network = _decoder(shape, line, wanted(targets, gap), targets)
+        order = np.argsort(line.x, kind="stable")
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        neurons = _neurons(shape, line, order, reordered(wanted(targets, gap), rank), targets)
+        tensors = {
+            **line.tensors,
+            "hidden.weight": np.repeat(neurons.slope[:, None], shape.dimension, axis=1),
+            "hidden.bias": neurons.bias,
+            "output.weight": neurons.output,
+        }
         notes = (f"distance of the two nearest contexts, relative: {line.distance:.3g}",)
+        network = Decoder(shape, tensors)
         return Built(network, line.tries, notes, vocabulary=targets.vocabulary, gap=gap)
 
 
@@ -76,60 +84,41 @@ def check_vocabulary(name: str, targets: Targets) -> None:
     if len(targets.vocabulary) < 2:
         raise AssumptionError(
             f"A1 fails: {name} needs two different tokens, and this data has one; "
-            "its next token is always the same"
+            "its next token is always the same."
         )
 
 
 def check_memory(name: str, shape: Shape) -> None:
     """Refuse before starting what does not fit: the tensors twice, and their code."""
-    needed = 8 * 3 * shape.parameters
-    require(
-        needed,
-        name,
-        f"a decoder for {shape.neurons:,} contexts and {shape.vocabulary:,} tokens",
-        SMALLER,
-    )
+    what = f"a decoder for {shape.neurons:,} contexts and {shape.vocabulary:,} tokens"
+    require(8 * 3 * shape.parameters, name, what, SMALLER)
 
 
-def _shape(options: OneLayer, targets: Targets) -> Shape:
-    d = options.dimension or 1
-    head = options.head_dimension or d
-    heads = (options.heads or 1, head, head) if options.mixing == ATTENTION else (0, 0, 0)
-    return Shape(
-        len(targets.vocabulary), targets.length, d, options.mixing, *heads, options.skip,
-        len(targets), options.activation or "logistic",
-    )  # fmt: skip
-
-
-def _decoder(shape: Shape, line: Line, logits: Logits, targets: Targets) -> Decoder:
-    order = np.argsort(line.x, kind="stable")
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    ranked = reordered(logits, rank)
-    if shape.activation == "gelu":
-        return _assemble(shape, line, _ramps(shape, line, ranked, targets, order))
-    neurons = staircase(line.x[order], ranked, shape.vocabulary, shape.activation)
-    if shape.activation == "arctan":
-        neurons = _corrected(neurons, line.x[order], ranked)
-    return _assemble(shape, line, neurons)
-
-
-def _ramps(
-    shape: Shape, line: Line, logits: Logits, targets: Targets, order: np.ndarray
+def _neurons(
+    shape: Shape, line: Line, order: np.ndarray, logits: Logits, targets: Targets
 ) -> Neurons:
-    from ..gadgets.ramps import ramps
-    from ..softmax.enclose.scalar import enclosures, reduce  # numba and flint are slow to import
+    """Neurons that give the contexts, in the order of their numbers, these logits.
 
-    scalars = reduce(shape, line.tensors)
-    assert scalars is not None, "the vectors are not on a line"
-    balls = enclosures(scalars, targets, DIGITS)
-    x = np.array([float(ball) for ball in balls])
-    rest = np.array([float(ball - value) for ball, value in zip(balls, x.tolist(), strict=True)])
-    return ramps(x[order], rest[order], logits, shape.vocabulary)
+    GELU needs more digits of the numbers; the tails of arctan are taken into account by
+    corrections.
+    """
+    if shape.activation == "gelu":
+        from ..gadgets.ramps import ramps
+        from ..softmax.enclose.scalar import (
+            enclosures,
+            reduce,
+        )  # numba and flint are slow to import
 
-
-def _corrected(neurons: Neurons, x: np.ndarray, logits: Logits) -> Neurons:
-    """The neurons with the tails of arctan taken into account."""
+        scalars = reduce(shape, line.tensors)
+        assert scalars is not None, "the vectors are not on a line"
+        balls = enclosures(scalars, targets, DIGITS)
+        x = np.array([float(ball) for ball in balls])
+        rest = np.array(
+            [float(ball - value) for ball, value in zip(balls, x.tolist(), strict=True)]
+        )
+        return ramps(x[order], rest[order], logits, shape.vocabulary)
+    x = line.x[order]
+    neurons = staircase(x, logits, shape.vocabulary, shape.activation)
 
     def missing(now: Neurons) -> np.ndarray:
         result = np.empty((len(x), len(now.output)))
@@ -140,17 +129,6 @@ def _corrected(neurons: Neurons, x: np.ndarray, logits: Logits) -> Neurons:
         result[logits.row, logits.token] += logits.value
         return result
 
-    return corrected(neurons, STEPS["arctan"], missing, CORRECTIONS)
-
-
-def _assemble(shape: Shape, line: Line, neurons: Neurons) -> Decoder:
-    slopes = np.repeat(neurons.slope[:, None], shape.dimension, axis=1)
-    return Decoder(
-        shape,
-        {
-            **line.tensors,
-            "hidden.weight": slopes,
-            "hidden.bias": neurons.bias,
-            "output.weight": neurons.output,
-        },
-    )
+    if shape.activation == "arctan":
+        return corrected(neurons, STEPS["arctan"], missing, CORRECTIONS)
+    return neurons

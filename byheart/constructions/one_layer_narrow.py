@@ -36,7 +36,14 @@ from ..softmax.doubles import activation, divergences
 from .base import Built, Report
 from .families import NeuronDecoder, size
 from .one_layer import check_vocabulary
-from .one_layer_smooth.draw import Points, Tensors, check_dimension, neurons, points, shape_of
+from .one_layer_smooth.draw import (
+    DIMENSION,
+    Points,
+    Tensors,
+    check_dimension,
+    neurons,
+    points,
+)
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -59,34 +66,51 @@ class OneLayerNarrow(NeuronDecoder):
     def _largest(self, targets: Targets) -> Shape:
         """The sizes with as many neurons as may be tried."""
         check_vocabulary(self.name, targets)
-        shape = shape_of(targets, self, self.neurons or len(targets))
+        contexts = len(targets)
+        shape = self.sizes(targets, DIMENSION, self.neurons or contexts, "tanh", share=True)
         check_dimension(shape)
-        _check_neurons(shape, targets)
-        _check_memory(self.name, shape, len(targets))
+        if shape.neurons > contexts:  # A3
+            raise AssumptionError(
+                f"A3 fails: {shape.neurons} neurons for {contexts} contexts; one-layer-narrow "
+                "needs no more neurons than contexts, and method='one-layer-smooth' takes more."
+            )
+        # activations, logits, and the output matrices that the optimisation keeps
+        matrices = 3 * contexts * shape.neurons + 6 * contexts * shape.vocabulary
+        kept = (2 * MEMORY + 10) * shape.neurons * shape.vocabulary
+        what = f"fitting {contexts:,} contexts with up to {shape.neurons:,} neurons"
+        require(8 * (matrices + kept + 3 * shape.parameters), self.name, what, SMALLER)
         return shape
 
     def interpolate(self, targets: Targets, report: Report) -> Built:
         shape = self._largest(targets)
         search = Search(targets, shape, self.gap or GAP, np.random.default_rng(self.seed))
-        if self.neurons is not None:
-            return _named(search, self.neurons)
-        return _fewest(search, report)
-
-
-def _check_neurons(shape: Shape, targets: Targets) -> None:
-    if shape.neurons > len(targets):
-        raise AssumptionError(
-            f"A3 fails: {shape.neurons} neurons for {len(targets)} contexts; one-layer-narrow "
-            "needs no more neurons than contexts, and one-layer-smooth takes more"
-        )
-
-
-def _check_memory(name: str, shape: Shape, contexts: int) -> None:
-    """Activations, logits, and the output matrices that the optimisation keeps."""
-    matrices = 3 * contexts * shape.neurons + 6 * contexts * shape.vocabulary
-    kept = (2 * MEMORY + 10) * shape.neurons * shape.vocabulary
-    what = f"fitting {contexts:,} contexts with up to {shape.neurons:,} neurons"
-    require(8 * (matrices + kept + 3 * shape.parameters), name, what, SMALLER)
+        low, high, best, solves = 0, shape.neurons, None, 0
+        # bisection: `low` neurons were too few, `high` were enough (or are all there are)
+        while self.neurons is None and high - low > 1 and solves < SOLVES:
+            middle, solves = (low + high) // 2, solves + 1
+            decoder, worst = search.fit(middle)
+            enough = worst <= search.gap
+            report(
+                f"{middle} neurons are {'enough' if enough else 'too few'}: the largest divergence "
+                f"is {worst:.2g} nats"
+            )
+            low, high, best = (low, middle, decoder) if enough else (middle, high, best)
+        if best is None:
+            best, worst = search.fit(high)
+            if not worst <= search.gap:  # A4
+                raise AssumptionError(
+                    f"A4 fails: with {high} neurons the largest divergence reached is {worst:.2g} "
+                    f"nats, above the gap of {search.gap:g}; use more neurons=..., a larger "
+                    "gap=... or method='one-layer-smooth'."
+                )
+        note = f"largest divergence reached: {worst:.2g} nats"
+        if self.neurons is None:
+            note = (
+                f"smallest m found: {high} for {len(targets)} contexts, an upper bound on the "
+                f"neurons needed ({low} were too few for this draw in {STEPS} steps)"
+            )
+        solves, vocabulary = max(1, solves), targets.vocabulary
+        return Built(best, solves, (note,), vocabulary=vocabulary, gap=search.gap)
 
 
 class Search:
@@ -103,78 +127,48 @@ class Search:
         self.active = activation(shape.activation)(arguments)
 
     def fit(self, count: int) -> tuple[Decoder, float]:
-        """The decoder with so many neurons, and its largest divergence in a run in doubles."""
-        output = _optimised(self.active[:, :count], self.targets, SHARE * self.gap)
+        """The decoder with the first neurons, and its largest divergence in a run in doubles.
+
+        The output matrix [omega, m] is what L-BFGS reaches when no divergence is above the aim. In
+        the coordinates of active = Q R the features are orthonormal, which is why few steps do.
+        """
+        from scipy import linalg, optimize  # slow to import
+
+        active, aim = self.active[:, :count], SHARE * self.gap
+        features, triangle = linalg.qr(active, mode="economic")
+        features *= len(active) ** 0.5
+        objective = Objective(features, self.targets)
+
+        def reached(_: Vector) -> None:
+            if objective.worst <= aim:
+                raise StopIteration
+
+        optimize.minimize(
+            objective,
+            np.zeros(count * len(self.targets.vocabulary)),
+            jac=True,
+            method="L-BFGS-B",
+            callback=reached,
+            options={
+                "maxiter": STEPS,
+                "maxcor": MEMORY,
+                "ftol": 0,
+                "gtol": 0,
+                "maxfun": 2 * STEPS,
+            },
+        )
+        found = objective.best.reshape(count, -1) * len(active) ** 0.5
         tensors: Tensors = {
             **self.found.tensors,
             "hidden.weight": self.weight[:count].copy(),
             "hidden.bias": self.bias[:count].copy(),
-            "output.weight": output,
+            "output.weight": linalg.solve_triangular(triangle, found).T + 0.0,  # no -0.0
         }
         decoder = Decoder(self.shape._replace(neurons=count), tensors)
         return decoder, float(divergences(decoder, self.targets).values.max())
 
 
-def _named(search: Search, count: int) -> Built:
-    decoder, worst = search.fit(count)
-    if not worst <= search.gap:
-        raise AssumptionError(
-            f"A4 fails: with {count} neurons the largest divergence reached is {worst:.2g} nats, "
-            f"above the gap of {search.gap:g}; use more --neurons, a larger --gap or --method "
-            "one-layer-smooth"
-        )
-    return _result(search, decoder, 1, f"largest divergence reached: {worst:.2g} nats")
-
-
-def _fewest(search: Search, report: Report) -> Built:
-    """Bisection: `low` neurons were too few, `high` were enough (or are all there are)."""
-    low, high, best, solves = 0, len(search.targets), None, 0
-    while high - low > 1 and solves < SOLVES:
-        middle, solves = (low + high) // 2, solves + 1
-        decoder, worst = search.fit(middle)
-        enough = worst <= search.gap
-        report(
-            f"{middle} neurons are {'enough' if enough else 'too few'}: the largest divergence "
-            f"is {worst:.2g} nats"
-        )
-        low, high, best = (low, middle, decoder) if enough else (middle, high, best)
-    note = (
-        f"smallest m found: {high} for {len(search.targets)} contexts, an upper bound on the "
-        f"neurons needed ({low} were too few for this draw in {STEPS} steps)"
-    )
-    best = best or _named(search, high).network
-    return _result(search, best, max(1, solves), note)
-
-
-def _result(search: Search, decoder: Decoder, tries: int, note: str) -> Built:
-    return Built(decoder, tries, (note,), vocabulary=search.targets.vocabulary, gap=search.gap)
-
-
-def _optimised(active: Matrix, targets: Targets, aim: float) -> Matrix:
-    """The output matrix [omega, m] that L-BFGS reaches when no divergence is above the aim.
-
-    In the coordinates of active = Q R the features are orthonormal, which is why few steps do.
-    """
-    from scipy import linalg, optimize  # slow to import
-
-    features, triangle = linalg.qr(active, mode="economic")
-    features *= len(active) ** 0.5
-    objective = _Objective(features, targets)
-
-    def reached(_: Vector) -> None:
-        if objective.worst <= aim:
-            raise StopIteration
-
-    size = active.shape[1] * len(targets.vocabulary)
-    options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": 0, "gtol": 0, "maxfun": 2 * STEPS}
-    optimize.minimize(
-        objective, np.zeros(size), jac=True, method="L-BFGS-B", callback=reached, options=options
-    )
-    found = objective.best.reshape(active.shape[1], -1) * len(active) ** 0.5
-    return linalg.solve_triangular(triangle, found).T + 0.0  # no -0.0
-
-
-class _Objective:
+class Objective:
     """The mean power of the divergences and its gradient; keeps the best point so far."""
 
     def __init__(self, features: Matrix, targets: Targets) -> None:

@@ -21,9 +21,6 @@ Notation     N sequences, n length.
 
 from dataclasses import dataclass
 
-from ..data.contexts import Contexts
-from ..data.dataset import Dataset
-from .base import Built, Predicted, Report
 from .families import Extraction, Retrieval
 
 
@@ -33,25 +30,9 @@ class SmallSeq2Seq(Retrieval):
     form = "small"
     every = True
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .hash_fold_retrieve.build import build  # numba is slow to import
-
-        return build(dataset, contexts, self, report, mixing=self.attention)
-
 
 @dataclass(frozen=True)
 class FaithfulSeq2Seq(Extraction):
     name = "seq2seq"
     form = "faithful"
     every = True
-    provable = 10_000
-
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .bit_extraction import faithful_seq2seq
-
-        return faithful_seq2seq(dataset, contexts, self, report)
-
-    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        from .bit_extraction import predict_transformer
-
-        return predict_transformer(dataset, contexts, self)

@@ -23,9 +23,7 @@ Notation     n length.
 
 from dataclasses import dataclass
 
-from ..data.contexts import Contexts
-from ..data.dataset import Dataset
-from .base import Built, Report, fixed
+from .base import fixed
 from .families import Retrieval
 
 
@@ -34,8 +32,3 @@ class SparseAttention(Retrieval):
     name = "sparse-attention"
     every = None
     attention: str = fixed("sparse")
-
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .hash_fold_retrieve.build import build  # numba is slow to import
-
-        return build(dataset, contexts, self, report, mixing=self.attention)

@@ -2,11 +2,11 @@
 
 Paper        madden2024, Theorem 7; Theorem 6 for the injection, Lemma 2 for the loss.
 Statement    Embedded tokens, summed with a weight for each position, then m neurons with an
-             analytic activation that is no polynomial and an output matrix, can give any m
+             analytic activation that is not a polynomial and an output matrix, can give any m
              different contexts any distributions of the next token.
 Assumptions  A1  Tokens are words or integers, at least two different ones.
-             A2  Minimal gap: the sums are numbers that doubles can tell apart (the best of 8
-                 draws; two contexts at least 1000 roundings apart).
+             A2  Minimal gap: the sums are numbers that doubles distinguish (the best of 8 draws;
+                 two contexts at least 1000 roundings apart).
              A3  z, u > 0: token values and position weights are positive.
 Guarantee    G1  For every context, the divergence of the decoder's distribution from the empirical
                  one is at most the gap (nats), over the real numbers.
@@ -15,7 +15,7 @@ Guarantee    G1  For every context, the divergence of the decoder's distribution
 Departures   D1  Slopes and biases are free, as in one-layer: the proof's own choice has numerical
                  rank below 20.
              D2  The theorem does not say that contexts must be different; equal ones have one
-                 distribution. Its sum is not divided by anything: it is no average.
+                 distribution. Its sum is not divided by anything: it is not an average.
              D3  Empirical distributions have zeros: the gap says how near they are (logits.py).
 Notation     n contexts, omega vocabulary, T length, d dimension, m neurons.
 """

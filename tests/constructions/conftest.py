@@ -1,6 +1,8 @@
 """What the tests of the small constructions share: a judge, and a look at what the search found."""
 
+import importlib.util
 import random
+import sys
 import tempfile
 from itertools import product
 from pathlib import Path
@@ -12,6 +14,13 @@ from byheart.constructions.hash_fold_retrieve import build as building
 from byheart.constructions.hash_fold_retrieve.cost import cost
 from byheart.data.load import from_rows
 from byheart.exact.evaluate import evaluate
+
+# the tests beside this file import the datasets of nasty.py from here
+specification = importlib.util.spec_from_file_location(
+    "nasty", Path(__file__).with_name("nasty.py")
+)
+sys.modules["nasty"] = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(sys.modules["nasty"])
 
 
 def lists(labels):

@@ -264,8 +264,8 @@ def test_several_labels_need_as_many_dimensions():
     assert proved(model).fit.max <= 1e-8 and "encoder exact" in model.about["notes"][0]
     less = compiled(noisy(), dimension=2)
     verified = proved(less)
-    assert 1e-3 < verified.fit.max <= less.gap < 1.02 * verified.fit.max
-    assert less.gap == float(f"{less.gap:.3g}")
+    assert 1e-3 < verified.fit.max <= less.claim.gap < 1.02 * verified.fit.max
+    assert less.claim.gap == float(f"{less.claim.gap:.3g}")
     assert "upper bound" in less.about["notes"][0] and "rounded up" in less.about["notes"][0]
     with pytest.raises(AssumptionError, match="A4 fails: the largest divergence reached is"):
         compiled(noisy(), dimension=2, gap=1e-3)
@@ -301,9 +301,7 @@ def test_one_token_is_refused():
 
 
 def test_heads_wider_than_the_dimension_are_refused():
-    with pytest.raises(
-        AssumptionError, match="A2 fails: heads of dimension 5 .* --head-dimension 4"
-    ):
+    with pytest.raises(AssumptionError, match="A2 fails: heads of dimension 5 .* head_dimension=4"):
         compiled(pairs(10), dimension=4, head_dimension=5)
 
 
@@ -326,7 +324,7 @@ def test_tight_wants_embeddings_of_full_rank():
 
 def test_conditioning_is_measured():
     """A6: in one dimension heads are all but dependent."""
-    with pytest.raises(AssumptionError, match="A6 fails: .* in 4 draws; use a larger --dimension"):
+    with pytest.raises(AssumptionError, match="A6 fails: .* in 4 draws; use a larger dimension="):
         compiled([(t, y) for (t, _), y in zip(pairs(60), "ab" * 30, strict=True)], dimension=1,
                  encoder="optimal", heads=60)  # fmt: skip
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import byheart
 from byheart.constructions.attention_only.plan import one_length
-from byheart.constructions.attention_only_approximate import _count, _product_norm
+from byheart.constructions.attention_only_approximate import fewest_contexts, product_norm
 from byheart.data.contexts import contexts
 from byheart.data.load import from_rows
 from byheart.data.targets import targets
@@ -95,7 +95,7 @@ def test_fewer_heads_for_a_larger_epsilon():
 def test_the_contexts_that_are_kept(weights, epsilon):
     """T_epsilon is the least number with 1 - epsilon of the probability, by counting."""
     shares = np.sort(np.array(weights))[::-1] / sum(weights)
-    kept = _count(shares, epsilon)
+    kept = fewest_contexts(shares, epsilon)
     assert 1 <= kept <= len(weights)
     assert math.fsum(shares[:kept]) >= 1 - epsilon - 1e-12
     assert math.fsum(shares[: kept - 1]) < 1 - epsilon + 1e-12
@@ -130,13 +130,13 @@ def test_heads_that_are_named():
     data = zipf()
     model = compiled(data, dimension=3, heads=4)
     assert model.network.shape.heads == 4 and "T_epsilon = 12 of 40" in model.about["notes"][0]
-    with pytest.raises(AssumptionError, match="A3 fails: 4 heads .* use --heads"):
+    with pytest.raises(AssumptionError, match="A3 fails: 4 heads .* use heads="):
         compiled(data, dimension=3, heads=4, epsilon=0.01)
     assert compiled(data, dimension=3, heads=9, epsilon=0.3).network.shape.heads == 9
 
 
 def test_a_gap_that_is_not_reached_is_refused():
-    with pytest.raises(AssumptionError, match="A4 fails: the largest divergence .*more --heads"):
+    with pytest.raises(AssumptionError, match="A4 fails: the largest divergence .*more heads="):
         compiled(zipf(), dimension=3, gap=0.01)
 
 
@@ -167,4 +167,4 @@ def test_no_bound_for_dependent_features():
 def test_the_norm_of_a_product():
     random = np.random.default_rng(0)
     left, right = random.standard_normal((7, 3)), random.standard_normal((9, 3))
-    assert _product_norm(left, right) == pytest.approx(np.linalg.norm(left @ right.T, 2))
+    assert product_norm(left, right) == pytest.approx(np.linalg.norm(left @ right.T, 2))

@@ -79,7 +79,7 @@ def test_fewer_heads_than_interpolation():
 
 def test_heads_that_are_named():
     assert compiled(pairs(60), dimension=8, heads=6).network.shape.heads == 6
-    with pytest.raises(AssumptionError, match="A3 fails: with 1 heads .* of 60 labels .* --heads"):
+    with pytest.raises(AssumptionError, match="A3 fails: with 1 heads .* of 60 labels .* heads="):
         compiled(pairs(60), dimension=8, heads=1)
 
 

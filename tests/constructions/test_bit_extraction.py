@@ -19,10 +19,7 @@ from hypothesis import strategies as st
 
 from byheart.compiler.compiling import compile
 from byheart.constructions.base import input_of
-from byheart.constructions.bit_extraction import (
-    BitExtraction,
-    limited_bits,
-)
+from byheart.constructions.bit_extraction import BitExtraction, short
 from byheart.constructions.bit_extraction.known import closest, known_columns, known_multisets
 from byheart.constructions.deep_sets import FaithfulDeepSet
 from byheart.constructions.embedding import FaithfulEmbedding
@@ -30,7 +27,7 @@ from byheart.constructions.limited_bits import FaithfulLimitedBits
 from byheart.constructions.seq2seq import FaithfulSeq2Seq
 from byheart.data.contexts import Contexts, contexts
 from byheart.data.load import from_rows
-from byheart.errors import AssumptionError
+from byheart.errors import AssumptionError, ByheartError
 from byheart.exact.batch import Batch
 from byheart.exact.network import (
     Embedding,
@@ -468,9 +465,8 @@ def mixture(count, length=4):
     return labelled(rows.tolist(), 2)
 
 
-def test_the_checker_agrees(tmp_path, monkeypatch):
+def test_the_checker_agrees(tmp_path):
     """G1 by checker/check.py, on a folder; and not with another label."""
-    monkeypatch.setattr(sys.modules["byheart.compiler.compiling"], "ALL", (BitExtraction(),))
     data = [([1, 2], "x"), ([2, 1], "y"), ([1, 2, 2], "z"), ([-0.5], "x")]
     compile(from_rows(data), method="bit-extraction").save(tmp_path / "model")
     assert judged(tmp_path, data).returncode == 0
@@ -570,8 +566,8 @@ def test_an_embedding_reads_ids(token):
 
 
 def test_an_embedding_sees_no_positions():
-    with pytest.raises(AssumptionError, match="positions"):
-        build(FaithfulEmbedding(), from_rows([(["a"], 0)]), POSITIONS)
+    with pytest.raises(ByheartError, match="does not take positions=..."):
+        compile(from_rows([(["a"], 0)]), method="embedding", form="faithful", positions=True)
 
 
 # Theorem F.1
@@ -631,8 +627,8 @@ def test_limited_bits_have_the_closed_form(data, labels, more):
         return split(lane, table, output, bits)
 
     with pytest.MonkeyPatch.context() as patch:
-        split = limited_bits._split
-        patch.setattr(limited_bits, "_split", seen)
+        split = short._split
+        patch.setattr(short, "_split", seen)
         network = build(FaithfulLimitedBits(bits=least + more), dataset)
     project = next(layer for layer in network.layers if layer.stage == "project")
     nonzero = sum(len(tensor.entries) for tensor in project.tensors.values())

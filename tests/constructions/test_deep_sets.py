@@ -96,7 +96,7 @@ def test_every_multiset_has_its_label(data):
 
 def test_by_hand():
     rows = [([], "none"), (["a"], "one"), (["a", "a"], "two"), (["b", "a"], "both")]
-    with pytest.raises(AssumptionError, match="sequence 1 is empty.*--method deep-sets"):
+    with pytest.raises(AssumptionError, match="sequence 1 is empty.*method='deep-sets'"):
         compile(from_rows(rows))  # an empty sequence by mistake must not make order count nothing
     model = compile(from_rows(rows), method="deep-sets")
     assert [model.recall(x) for x, _ in rows] == ["none", "one", "two", "both"]

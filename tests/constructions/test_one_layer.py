@@ -144,12 +144,12 @@ def test_memory_is_asked_for_before(method, monkeypatch):
 
 @pytest.mark.parametrize("gap", [0, -1, 1e-300, 11, math.nan, math.inf])
 def test_gaps_that_cannot_be(gap):
-    with pytest.raises(ByheartError, match="gap is a number of nats from 1e-15"):
+    with pytest.raises(ByheartError, match="gap must be a number from 1e-15"):
         byheart.compile(from_rows(FEW), method="one-layer", gap=gap)
 
 
 def test_conflicts_are_none():
-    with pytest.raises(ByheartError, match="takes no --on-conflict"):
+    with pytest.raises(ByheartError, match="does not take on_conflict="):
         byheart.compile(from_rows(FEW), method="one-layer", on_conflict="majority")
 
 

@@ -196,7 +196,7 @@ def test_any_data_is_proved(rows, seed, gap):
     model = compiled(rows, seed=seed, gap=gap)
     found = model.about["verification"]
     assert (found.evidence, found.engine) == ("proved", "dense")
-    data = model.targets(from_rows(rows))
+    data = model.claim.targets(model, from_rows(rows))
     said = arb.distributions(model.network, data.tokens, data.starts)
     places = np.repeat(np.arange(len(data)), data.support)
     off = np.abs(said[places, data.following] - data.probabilities)
@@ -230,7 +230,9 @@ def test_two_evaluations_agree():
         theirs = np.array([[float(x) for x in row] for row in arb.Reader(model.network)(questions)])
     assert np.allclose(ours, theirs, rtol=1e-14, atol=0)
     assert (softmax.logits(model.network, tokens, starts) == ours).all()
-    observed = softmax.divergences(model.network, model.targets(from_rows(ROWS))).values.max()
+    observed = softmax.divergences(
+        model.network, model.claim.targets(model, from_rows(ROWS))
+    ).values.max()
     assert observed == pytest.approx(model.about["verification"].fit.max, rel=1e-6)
     for options in ({"method": "one-layer", "skip": True}, {"method": "token-averaging"}):
         plain = byheart.compile(from_rows(ROWS), dimension=3, **options)
@@ -302,7 +304,7 @@ def test_close_draws_are_redrawn(monkeypatch):
     found = OneLayerLiteral().interpolate(data, said.append)
     assert found.tries == 2 and "draw 1 of 8" in said[0]
     monkeypatch.setattr(build, "solve", lambda *arguments: None)
-    with pytest.raises(byheart.ByheartError, match="--seed"):
+    with pytest.raises(byheart.ByheartError, match="another seed="):
         OneLayerLiteral().interpolate(data, said.append)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.compiler.compiling import compile
-from byheart.constructions.one_layer_narrow import _Objective
+from byheart.constructions.one_layer_narrow import Objective
 from byheart.data.contexts import contexts
 from byheart.data.load import from_rows
 from byheart.data.targets import targets
@@ -162,7 +162,7 @@ def test_changes_are_noticed():
 def test_the_gradient():
     random, data = np.random.default_rng(0), from_rows(dense(7, 3))
     wanted = targets(data, contexts(data, positions=True))
-    objective = _Objective(random.normal(size=(7, 4)), wanted)
+    objective = Objective(random.normal(size=(7, 4)), wanted)
     point, direction = random.normal(size=(2, 12))
     _, gradient = objective(point)
     step = 1e-5

@@ -121,7 +121,7 @@ def test_it_survives_float32():
     model = built(documents(35, 60))
     assert 250 < model.about["data"]["contexts"] < 350
     tensors = {name: tensor.astype(np.float32) for name, tensor in model.network.tensors.items()}
-    targets = model.targets(from_rows(documents(35, 60)))
+    targets = model.claim.targets(model, from_rows(documents(35, 60)))
     worst = []
     for i in range(len(targets)):
         tokens = targets.tokens[targets.starts[i] : targets.starts[i + 1]]
@@ -205,13 +205,13 @@ def test_a_condition_that_is_too_large_is_drawn_again_and_refused(monkeypatch): 
 
 
 def test_a_gap_that_is_missed_is_drawn_again(monkeypatch):  # A5
-    original, calls = smooth._logits, []
+    original, calls = smooth.wanted, []
 
-    def wrong_once(shape, targets, gap):
+    def wrong_once(targets, gap):
         calls.append(gap)
-        return original(shape, targets, 1.0 if len(calls) == 1 else gap)
+        return original(targets, 0.5 if len(calls) == 1 else gap)
 
-    monkeypatch.setattr(smooth, "_logits", wrong_once)
+    monkeypatch.setattr(smooth, "wanted", wrong_once)
     said: list[str] = []
     model = built(ROWS, watch=Noting(said.append))
     assert model.about["search"]["tries"] == 2 and "A5 fails: the largest" in said[0]

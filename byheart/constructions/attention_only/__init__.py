@@ -6,13 +6,13 @@ Statement    A transformer of one layer of softmax attention with a skip connect
              H d_h + d >= T_0. It memorises T_0 associations with d = 2.
 Assumptions  A1  Tokens are words or integers, at least two different ones.
              A2  d_h <= d.
-             A3  Heads: H d_h >= T_0, with --tight H d_h + d >= T_0. More are needed where the data
-                 keeps the rank of the features below that: d_h > N + S - 1 - c, or contexts with
-                 one last token (bounds/ranks.py).
+             A3  Heads: H d_h >= T_0, with tight=True H d_h + d >= T_0. More are needed where the
+                 data keeps the rank of the features below that: d_h > N + S - 1 - c, or contexts
+                 with one last token (theory/dana2024/ranks.py).
              A4  The gap that is named can be reached by a sequence encoder of dimension d:
                  d >= N - 1, or d at least the number of distinct distributions, or associations
-                 and d >= 2. Without a name the gap is what the encoder reaches.
-             A5  --tight: at least d distinct last tokens, and sequence embeddings E of rank d
+                 and d >= 2. If no gap is named, it is what the encoder reaches.
+             A5  tight=True: at least d distinct last tokens, and sequence embeddings E of rank d
                  (those of associations are, after a small move at random).
              A6  Conditioning: the features have full rank, as measured, with a condition number
                  below 1e13, and a run in doubles keeps the gap (4 draws at most).
@@ -21,29 +21,28 @@ Guarantee    G1  For every context, the divergence of the decoder's distribution
                  real numbers. For associations: every label is the likeliest.
              G2  H heads, as many as named; otherwise as few as A3 asks (more if A6 asks for them).
              G3  d (S + 2 N + 4 d_h H) parameters, N with the reserved token if there is one.
-Departures   D1  Without --tight the skip connection adds what it adds, and W_O gives the rest, with
-                 d / d_h heads more than T_0 = H d_h + d asks for.
+Departures   D1  Without tight=True the skip connection adds what it adds, and W_O gives the rest,
+                 with d / d_h heads more than T_0 = H d_h + d asks for.
              D2  The proof makes the skip connection a head with lambda -> infinity, which attends
                  to itself only if x_S . x_S is above all x_S . x_s, and whose W_O blows up. With
-                 --tight, M x_S is folded into embeddings and heads: exact, without gamma, and in
-                 coordinates in which M is diagonal, so that no rounding is amplified.
+                 tight=True, M x_S is folded into embeddings and heads: exact, without gamma, and
+                 in coordinates in which M is diagonal, so that no rounding is amplified.
              D3  Theorem 1 and Corollary 1 are false with fewer than d distinct last tokens: A5.
              D4  Lemma 2 is false at S = 1, and for d > N + S - 2. Contexts of one token, or of
                  different lengths, are filled up at the front with a reserved token, which is part
                  of the vocabulary and never follows. In place of d, d_h is kept at N + S - 1 - c.
              D5  H = |(T_0 - d) / d_h| must be rounded up, and W_O is then that of least norm.
              D6  Assumption 2 (no zeros) is not needed: zeros get the floor of gadgets/logits.py.
-                 With one label a context, W_U is twice as long as its margin asks for the gap.
+                 With one label per context, W_U is twice as long as its margin asks for the gap.
              D7  Below d = 8 random heads are nearly dependent: scales are mixed, and of six times
                  as many heads the most different are kept.
 Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T_0 contexts, W_U
              unembedding, E sequence embeddings, W_O output matrix, x_S last token's vector, c
-             components of bounds/ranks.py.
+             components of theory/dana2024/ranks.py.
 """
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -54,9 +53,10 @@ from ...softmax.decoder import Decoder, Shape
 from ..base import Built, Report
 from ..families import AttentionDecoder
 from ..one_layer import check_vocabulary
-from .claim import Goal, encoder_note, goal, observed_in_float32, reached
+from ..one_layer_smooth.solve import observed_in_float32
+from .claim import Goal, encoder_note, goal, reached
 from .plan import Plan, check_heads, check_memory, plan
-from .solve import Solved, drawn, tight, unfolded
+from .solve import drawn, tight, unfolded
 
 MORE_HEADS = 1.0, 1.0, 1.25, 2.0  # of each draw, where the number is ours to choose
 LARGEST_CONDITION = 1e13
@@ -81,21 +81,19 @@ class AttentionOnly(AttentionDecoder):
         aim = goal(found.targets, found.shape.dimension, self)
         if self.tight:
             _check_tight(found, aim)
-        best, tries = _best(found, aim, self, report)
-        notes = (
-            encoder_note(aim, self),
-            best.note,
-            observed_in_float32(best.decoder, found.targets),
+        for draw, more in enumerate(MORE_HEADS, 1):
+            attempt = _attempt(found, aim, self, draw, more)
+            if isinstance(attempt, tuple):
+                network, note = attempt
+                notes = encoder_note(aim, self), note, observed_in_float32(network, found.targets)
+                vocabulary = found.targets.vocabulary
+                return Built(network, draw, notes, vocabulary=vocabulary, gap=aim.gap)
+            report(f"draw {draw} of {len(MORE_HEADS)}: {attempt}")
+        leave = ", or leave out tight=True" if self.tight else ""
+        raise AssumptionError(
+            f"A6 fails: {attempt}, in {len(MORE_HEADS)} draws; use a larger dimension=..., "
+            f"more heads=... or a larger gap=...{leave}."
         )
-        vocabulary = found.targets.vocabulary
-        return Built(best.decoder, tries, notes, vocabulary=vocabulary, gap=aim.gap)
-
-
-class Attempt(NamedTuple):
-    """A decoder that keeps the gap, and what is to be known about it."""
-
-    decoder: Decoder
-    note: str
 
 
 def _check_tight(found: Plan, aim: Goal) -> None:
@@ -106,40 +104,27 @@ def _check_tight(found: Plan, aim: Goal) -> None:
         smaller = f", or use dimension={many}" if many > 1 else ""
         raise AssumptionError(
             f"A5 fails: the contexts have {many} different last tokens, and the dimension is {d}; "
-            f"leave out tight=True{smaller}"
+            f"leave out tight=True{smaller}."
         )
     rank = int(np.linalg.matrix_rank(aim.embeddings, rtol=LEAST_SINGULAR))
     if rank < d:
         raise AssumptionError(
             f"A5 fails: the sequence embeddings of the encoder {aim.encoder.name} have rank "
-            f"{rank}, and the dimension is {d}; leave out tight=True, or use dimension={rank}"
+            f"{rank}, and the dimension is {d}; leave out tight=True, or use dimension={rank}."
         )
 
 
-def _best(found: Plan, aim: Goal, options: AttentionDecoder, report: Report) -> tuple[Attempt, int]:
-    """The first draw that keeps the gap, and how many there were (A6)."""
-    for draw, more in enumerate(MORE_HEADS, 1):
-        attempt = _attempt(found, aim, options, draw, more)
-        if isinstance(attempt, Attempt):
-            return attempt, draw
-        report(f"draw {draw} of {len(MORE_HEADS)}: {attempt}")
-    raise AssumptionError(
-        f"A6 fails: {attempt}, in {len(MORE_HEADS)} draws; use a larger dimension=..., "
-        f"more heads=... or a larger gap=...{', or leave out tight=True' if options.tight else ''}"
-    )
-
-
 def _attempt(
-    found: Plan, aim: Goal, options: AttentionDecoder, draw: int, more: float
-) -> Attempt | str:
-    """A decoder that keeps the gap, or why there is none."""
+    found: Plan, aim: Goal, options: AttentionOnly, draw: int, more: float
+) -> tuple[Decoder, str] | str:
+    """A decoder that keeps the gap with a note about it, or why there is none (A6)."""
     shape, tokens = found.shape, rows(found.targets)
     if options.heads is None:
         shape = shape._replace(heads=math.ceil(more * shape.heads))
         check_memory(AttentionOnly.name, shape, len(tokens))
     heads = drawn(shape, tokens, np.random.default_rng([options.seed, draw]))
     make = tight if options.tight else unfolded
-    solved: Solved = make(shape, heads, tokens, aim.embeddings, aim.unembedding)
+    solved = make(shape, heads, tokens, aim.embeddings, aim.unembedding)
     if not solved.condition < LARGEST_CONDITION:
         return f"the condition number is about {solved.condition:.1e}"
     if not np.isfinite(solved.folding):
@@ -150,4 +135,4 @@ def _attempt(
     note = f"condition number about {solved.condition:.2g}"
     if options.tight:
         note += f", that of the folded matrix {solved.folding:.2g}"
-    return Attempt(solved.decoder, note)
+    return solved.decoder, note

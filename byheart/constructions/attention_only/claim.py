@@ -1,4 +1,4 @@
-"""What an attention-only transformer should give, what it can claim, and what float32 leaves of it.
+"""The goal of an attention-only transformer, and what it can claim.
 
 A target with one label and a margin m of its logit above all others has the divergence
 log(1 + sum exp(-m_j)), at most (N - 1) exp(-m): multiplying W_U makes it as small as one likes.
@@ -8,26 +8,23 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import encoders
 from ...data.targets import Floats, Targets
 from ...encoders.encoder import Encoder, blocks, divergences
 from ...errors import AssumptionError
 from ...softmax import doubles as softmax
-from ...softmax.decoder import Decoder, Shape
-from ...softmax.doubles import divergence, mixed_all
+from ...softmax.decoder import Decoder
 from ..families import AttentionDecoder
 
 GAP = 1e-9
 SHARE = 0.5  # of the gap, for the encoder; the rest is for roundings
 MORE = 1e-3  # relative: what roundings may add to a divergence that is far above all roundings
 STRETCH = 2.0  # of W_U, times what the margin needs
-BLOCK = 1 << 24  # logits computed at once
 
 
 class Goal(NamedTuple):
-    """What the decoder should give, W_U E(t), and the divergence that it may have.
+    """The vectors that the decoder should give, W_U E(t), and the divergence that it may have.
 
     embeddings have lengths of at most 1: W_U has the scale.
     """
@@ -83,7 +80,7 @@ def margins(unembedding: Floats, embeddings: Floats, targets: Targets) -> Floats
 
 
 def stretch(margin: float, vocabulary: int, gap: float) -> float:
-    """The factor by which W_U keeps the gap, with room; 1 if the margin is none."""
+    """The factor by which W_U keeps the gap, with room; 1 if the margin is not positive."""
     needed = math.log((vocabulary - 1) / math.expm1(gap))
     return max(0.0, STRETCH * needed / margin) if margin > 0 else 1.0
 
@@ -105,8 +102,8 @@ def allowed(reached: float, targets: Targets, options: AttentionDecoder, advice:
     if options.gap is not None or not math.isfinite(reached):
         raise AssumptionError(
             f"A4 fails: the largest divergence reached is {reached:.3g} nats, above the gap of "
-            f"{options.gap or GAP:g}; use {advice}a larger --dimension (distributions are exact "
-            f"from {len(targets.vocabulary) - 1} on), a larger --gap or none"
+            f"{options.gap or GAP:g}; use {advice}a larger dimension=... (distributions are exact "
+            f"from {len(targets.vocabulary) - 1} on), a larger gap=... or none."
         )
     return rounded_up(reached * (1 + MORE))
 
@@ -133,34 +130,3 @@ def encoder_note(found: Goal, options: AttentionDecoder) -> str:
 def reached(decoder: Decoder, targets: Targets) -> float:
     """The largest divergence of a run in doubles."""
     return float(softmax.divergences(decoder, targets).values.max())
-
-
-def observed_in_float32(decoder: Decoder, targets: Targets) -> str:
-    """What is left if all weights are rounded to float32 and run in it, as a sentence.
-
-    The softmax of the logits is then taken in doubles.
-    """
-    with np.errstate(over="ignore"):  # a weight beyond float32 is infinite, and nothing is right
-        tensors = {name: tensor.astype(np.float32) for name, tensor in decoder.tensors.items()}
-    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
-        return "observed in float32: weights are beyond it"
-    values, right = _run(decoder.shape, tensors, targets)
-    mean = float((values * targets.weight).sum() / targets.weight.sum())
-    said = f"observed in float32: divergence mean {mean:.2g}, max {values.max():.2g} nats"
-    if not encoders.certain(targets):
-        return said
-    every = "all labels right" if right == len(targets) else f"{right:,} of {len(targets):,} labels"
-    return f"{said}, {every}"
-
-
-def _run(shape: Shape, tensors: dict[str, NDArray], targets: Targets) -> tuple[Floats, int]:
-    """Divergences, and how many labels are likeliest, in the arithmetic of the tensors."""
-    values, right = np.empty(len(targets)), 0
-    size = max(1, BLOCK // shape.vocabulary)
-    for first in range(0, len(targets), size):
-        part = targets.subset(np.arange(first, min(first + size, len(targets))))
-        logits = mixed_all(shape, tensors, part) @ tensors["output.weight"].T
-        assert logits.dtype == tensors["output.weight"].dtype
-        values[first : first + len(part)] = divergence(logits.astype(float), part)
-        right += int((logits.argmax(axis=1) == part.following[part.ends[:-1]]).sum())
-    return values, right

@@ -1,6 +1,5 @@
 """The sizes of an attention-only transformer, and the data as it reads them."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ DIMENSION, LARGEST_DIMENSION = 10, 64  # of associations, and of distributions i
 
 
 class Plan(NamedTuple):
-    """What is to be built.
+    """The sizes of what is built.
 
     targets  contexts of one length, at least 2; padded if they were not
     shape    of the decoder
@@ -39,33 +38,46 @@ def plan(
     contexts: int | None = None,
     skip: bool = False,
 ) -> Plan:
-    """Sizes for so many contexts (default: all), as the options have them or as few as suffice.
+    """Sizes for some contexts (default: all), as the options have them or as few as suffice.
 
     skip  whether the skip connection counts as d features
     """
-    padding = len(targets.vocabulary) if _uneven(targets) else None
-    targets = one_length(targets)
+    given, targets = targets, one_length(targets)
+    padding = None if targets is given else len(given.vocabulary)
     found = tokens(rows(targets).tolist())
     d = options.dimension or dimension(targets, found, options.tight)
-    size = _head_dimension(found, d, options)
+    rank = found.distinct + found.length - found.components - 1 - (found.last == 1)
+    size = options.head_dimension or max(1, min(d, rank))  # of a head (theory/dana2024/ranks.py)
+    if size > d:
+        raise AssumptionError(
+            f"A2 fails: heads of dimension {size} have no more rank than the dimension, which is "
+            f"{d}; use head_dimension={d} or a larger dimension=...."
+        )
     needed = heads_needed(targets, size, d, skip, contexts)
     shape = Shape(
-        len(targets.vocabulary), targets.length, d, ATTENTION, options.heads or needed, size, size,
-        True, 0, "none", padding,
-    )  # fmt: skip
+        vocabulary=len(targets.vocabulary),
+        length=targets.length,
+        dimension=d,
+        mixing=ATTENTION,
+        heads=options.heads or needed,
+        key_dimension=size,
+        value_dimension=size,
+        skip=True,
+        neurons=0,
+        activation="none",
+        padding=padding,
+    )
     check_memory(name, shape, len(targets))
     return Plan(targets, shape, needed)
 
 
-def _uneven(targets: Targets) -> bool:
-    """Whether contexts must be padded: lengths differ, or are 1, where attention has no choice."""
-    lengths = np.diff(targets.starts)
-    return bool((lengths != lengths[0]).any() or lengths[0] == 1)
-
-
 def one_length(targets: Targets) -> Targets:
-    """The contexts filled up at the front with a reserved token, if they must be."""
-    if not _uneven(targets):
+    """The contexts filled up at the front with a reserved token, if they must be.
+
+    They must if lengths differ, or are 1, where attention has no choice.
+    """
+    lengths = np.diff(targets.starts)
+    if not (lengths != lengths[0]).any() and lengths[0] != 1:
         return targets
     token = len(targets.vocabulary)
     padded = targets.padded(token, max(2, targets.length))
@@ -82,7 +94,7 @@ def reserved(vocabulary: tuple[Word, ...]) -> str:
 
 
 def dimension(targets: Targets, found: Tokens, tight: bool) -> int:
-    """What is enough for the gap where LARGEST_DIMENSION allows it, at least 2.
+    """The dimension that is enough for the gap where LARGEST_DIMENSION allows it, at least 2.
 
     Associations need 2 and are well conditioned from 8 on; more than N + S - 2 would be idle. Other
     distributions need N - 1, or as many as there are distinct ones. The skip connection (tight) can
@@ -97,23 +109,10 @@ def dimension(targets: Targets, found: Tokens, tight: bool) -> int:
     return max(2, min(d, found.last) if tight else d)
 
 
-def _head_dimension(found: Tokens, d: int, options: AttentionDecoder) -> int:
-    """d_h = d, or the rank that a head can have if that is less (bounds/ranks.py)."""
-    if options.head_dimension is None:
-        rank = found.distinct + found.length - found.components - 1 - (found.last == 1)
-        return max(1, min(d, rank))
-    if options.head_dimension > d:
-        raise AssumptionError(
-            f"A2 fails: heads of dimension {options.head_dimension} have no more rank than the "
-            f"dimension, which is {d}; use --head-dimension {d} or a larger --dimension"
-        )
-    return options.head_dimension
-
-
 def heads_needed(
     targets: Targets, size: int, d: int, skip: bool, contexts: int | None = None
 ) -> int:
-    """The fewest heads whose features can have the rank of so many contexts, at least 1.
+    """The fewest heads whose features can have the rank of the contexts, at least 1.
 
     H d_h (and d more, with the skip connection) is the usual limit; the data may have others.
     """
@@ -125,11 +124,9 @@ def heads_needed(
         return rank_limit(found, heads, size, d, skip=skip) >= wanted
 
     # fewer contexts than all are some of them, whose own limits are not known
-    return fewest if contexts or enough(fewest) else _least(enough, fewest, max(fewest, wanted))
-
-
-def _least(enough: Callable[[int], bool], low: int, high: int) -> int:
-    """The least number above `low` that is enough, up to `high`, which is taken to be."""
+    if contexts or enough(fewest):
+        return fewest
+    low, high = fewest, max(fewest, wanted)  # `high` is taken to be enough
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
@@ -140,11 +137,11 @@ def check_heads(name: str, found: Plan, tight: bool) -> None:
     """A3."""
     shape, count = found.shape, len(found.targets)
     if shape.heads < found.needed:
-        instead = "" if tight else " (--tight may need fewer)"
+        instead = "" if tight else " (tight=True may need fewer)"
         raise AssumptionError(
             f"A3 fails: {shape.heads} heads of dimension {shape.value_dimension} are too few for "
             f"{count:,} contexts; {name} needs {found.needed:,}{instead}. With fewer, use "
-            "--method attention-only-approximate, or attention-only-argmax for labels"
+            "method='attention-only-approximate', or method='attention-only-argmax' for labels."
         )
 
 

@@ -1,6 +1,5 @@
 """W_O, and the skip connection, that give every context a wanted vector."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -42,16 +41,11 @@ def drawn(shape: Shape, tokens: np.ndarray, random: np.random.Generator) -> Head
     return picked(many, spread(features(many, tokens), shape.value_dimension, shape.heads))
 
 
-def interpolated(shape: Shape, heads: Heads, tokens: np.ndarray, wanted: Floats) -> Solution:
-    """W_O with W_O F = E - x_S: the skip connection is what it is."""
-    return solve(features(heads, tokens), wanted - last(heads, tokens))
-
-
 def unfolded(
     shape: Shape, heads: Heads, tokens: np.ndarray, wanted: Floats, unembedding: Floats
 ) -> Solved:
-    """The decoder for H d_h >= T_0."""
-    found = interpolated(shape, heads, tokens, wanted)
+    """The decoder for H d_h >= T_0: W_O F = E - x_S, the skip connection is what it is."""
+    found = solve(features(heads, tokens), wanted - last(heads, tokens))
     return Solved(decoder(shape, heads, found.matrix.T, unembedding), found.condition, 1.0)
 
 
@@ -77,37 +71,23 @@ def tight(
 
 def solve(found: Floats, wanted: Floats) -> Solution:
     """The matrix of least norm with found @ matrix = wanted, for found [T, K] with T <= K."""
-    step, condition = _square(found) if len(found) == found.shape[1] else _wide(found)
+    from scipy import linalg  # slow to import
+
+    if len(found) == found.shape[1]:
+        factors, pivots, _ = linalg.lapack.dgetrf(found.T)  # LAPACK's order: no copy is rearranged
+        reciprocal, _ = linalg.lapack.dgecon(factors, np.abs(found).sum(axis=1).max())
+
+        def step(missing: Floats) -> Floats:
+            return linalg.lu_solve((factors, pivots), missing, trans=1, check_finite=False)
+    else:  # Q R^-T for found^T = Q R
+        basis, triangle = linalg.qr(found.T, mode="economic", check_finite=False)
+        reciprocal, _ = linalg.lapack.dtrcon(triangle)
+
+        def step(missing: Floats) -> Floats:
+            return basis @ linalg.solve_triangular(triangle, missing, trans="T", check_finite=False)
+
+    condition = 1 / reciprocal if reciprocal > np.finfo(float).tiny else np.inf
     result = np.zeros((found.shape[1], wanted.shape[1]))
     for _ in range(1 + REFINEMENTS if np.isfinite(condition) else 0):
         result += step(wanted - found @ result)
     return Solution(result, condition)
-
-
-def _square(found: Floats) -> tuple[Callable[[Floats], Floats], float]:
-    from scipy import linalg  # slow to import
-
-    factors, pivots, _ = linalg.lapack.dgetrf(found.T)  # LAPACK's order: no copy is rearranged
-    reciprocal, _ = linalg.lapack.dgecon(factors, np.abs(found).sum(axis=1).max())
-
-    def step(missing: Floats) -> Floats:
-        return linalg.lu_solve((factors, pivots), missing, trans=1, check_finite=False)
-
-    return step, _inverse(reciprocal)
-
-
-def _wide(found: Floats) -> tuple[Callable[[Floats], Floats], float]:
-    """Q R^-T for found^T = Q R."""
-    from scipy import linalg
-
-    basis, triangle = linalg.qr(found.T, mode="economic", check_finite=False)
-    reciprocal, _ = linalg.lapack.dtrcon(triangle)
-
-    def step(missing: Floats) -> Floats:
-        return basis @ linalg.solve_triangular(triangle, missing, trans="T", check_finite=False)
-
-    return step, _inverse(reciprocal)
-
-
-def _inverse(reciprocal: float) -> float:
-    return 1 / reciprocal if reciprocal > np.finfo(float).tiny else np.inf

@@ -11,11 +11,11 @@ Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of
              A3  Sequences are no longer than the network's length; shorter ones are padded at the
                  front, with one more known token.
 Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence.
-             G2  The size is bit_extraction_size (bounds/kajitsuka2025.py) to the digit, for N
+             G2  The size is bit_extraction_size (theory/kajitsuka2025/sizes.py) to the digit, for N
                  contexts and the paper's R = 400 sqrt(3 d) n^3 r N^5 pi / delta; width 13.
              G3  Known tokens outside the marked set A give exactly 0 in the first part.
-Departures   D1  Lemma B.2 as proved is wrong: f = h + shift adds the shift once an element, so sums
-                 of multisets of different sizes may fall together (and Lemma B.3 uses it for the
+Departures   D1  Lemma B.2 as proved is wrong: f = h + shift adds the shift once per element, so
+                 sums of multisets of different sizes may coincide (and Lemma B.3 uses it for the
                  restrictions to A, which differ in size). f is a random integer in the same range
                  here, and the sums are checked. Existence in Lemma G.1 likewise: random directions,
                  checked (D12).
@@ -39,40 +39,14 @@ Departures   D1  Lemma B.2 as proved is wrong: f = h + shift adds the shift once
                  on the data.
              D13 The zero lane of eq. (50) is made by the last layer of F_1: width 13, not 14.
 Notation     N contexts, n length, d dimension, C labels, r radius, delta separation; A the marked
-             tokens; R the largest key, k keys a group, rho bits a key, c bits a label.
+             tokens; R the largest key, k keys per group, rho bits per key, c bits per label.
 """
 
 from dataclasses import dataclass
 
-from ...data.contexts import Contexts
-from ...data.dataset import Dataset
-from ..base import Built, Predicted, Report
 from ..families import Extraction
-from .deep_sets import faithful_deep_sets
-from .embedding import faithful_embedding
-from .limited_bits import faithful_limited_bits
-from .predict import predict_deep_sets, predict_embedding, predict_transformer
-from .transformer import transformer as faithful_seq2seq
-
-__all__ = [
-    "BitExtraction",
-    "faithful_deep_sets",
-    "faithful_embedding",
-    "faithful_limited_bits",
-    "faithful_seq2seq",
-    "predict_deep_sets",
-    "predict_embedding",
-    "predict_transformer",
-]
 
 
 @dataclass(frozen=True)
 class BitExtraction(Extraction):
     name = "bit-extraction"
-    provable = 10_000
-
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        return faithful_seq2seq(dataset, contexts, self, report)
-
-    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        return predict_transformer(dataset, contexts, self)

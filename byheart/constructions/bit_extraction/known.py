@@ -1,4 +1,4 @@
-"""What is known of a dataset: its distinct columns, who holds them, their radius and separation."""
+"""The distinct columns of a dataset, the contexts made of them, their radius and separation."""
 
 import math
 import operator
@@ -15,7 +15,7 @@ from ...data.dataset import Dataset
 from ...errors import AssumptionError
 from ...exact.batch import Batch, columns, exact_integers
 from ...exact.network import Input, dyadic
-from ...gadgets.multisets import NOTHING
+from ...gadgets.multisets import NOTHING, distinct, marked
 from ..families import Extraction
 
 DIGITS = 30  # of radius and separation, after the point
@@ -44,6 +44,11 @@ class Known:
     radius: Fraction
     separation: Fraction
 
+    @property
+    def marked(self) -> list[int]:
+        """The tokens that the constructions mark (Lemma B.1), whatever the seed."""
+        return marked(distinct(self.rows)[0])
+
 
 def known_columns(dataset: Dataset, contexts: Contexts, spec: Input, options: Extraction) -> Known:
     """The columns of padded sequences, of one sequence for each context.
@@ -52,25 +57,20 @@ def known_columns(dataset: Dataset, contexts: Contexts, spec: Input, options: Ex
     so it is that of the vectors.
     """
     sequences, owner = number(dataset.owner[contexts.first])
-    points, exponent, rows = _columns(dataset, sequences, spec)
+    lengths = dataset.lengths[sequences]
+    ids = take(dataset.ids, dataset.starts[sequences], lengths)
+    seen = columns(spec, Batch(dataset.vectors, ids, offsets(lengths)))
+    every = np.concatenate([index for _, index in seen.indices(1 << 16)])
+    used, places = number(every.ravel())
+    points, exponent, rows = seen.vectors[used], seen.exponent, places.reshape(every.shape)
     back = dataset.starts[sequences + 1][owner] - dataset.own[contexts.first]
     own = rows[owner, spec.length - back]
     assert spec.padding is not None
     vectors, grain = exact_integers(dataset.vectors, [spec.padding])
-    filled = dataset.lengths[sequences].min() < spec.length
+    filled = lengths.min() < spec.length
     delta = separation(vectors if filled else vectors[:-1], grain, options, _names(dataset))
     labels = (dataset.labels[contexts.first] + 1).tolist()
     return Known(points, exponent, rows, owner, own, labels, radius(points, exponent), delta)
-
-
-def _columns(dataset: Dataset, sequences: NDArray, spec: Input) -> tuple[NDArray, int, NDArray]:
-    """The distinct columns of the sequences, their exponent, and which make up each sequence."""
-    lengths = dataset.lengths[sequences]
-    ids = take(dataset.ids, dataset.starts[sequences], lengths)
-    seen = columns(spec, Batch(dataset.vectors, ids, offsets(lengths)))
-    rows = np.concatenate([index for _, index in seen.indices(1 << 16)])
-    used, places = number(rows.ravel())
-    return seen.vectors[used], seen.exponent, places.reshape(rows.shape)
 
 
 def known_multisets(dataset: Dataset, contexts: Contexts, options: Extraction) -> Known:
@@ -100,7 +100,10 @@ def _names(dataset: Dataset) -> Callable[[int], str]:
 
 def radius(points: NDArray, exponent: int) -> Fraction:
     """The longest point's length, rounded up; at least 1."""
-    squares = (_wide(points) ** 2).sum(axis=1)
+    longest = max(abs(int(points.min())), abs(int(points.max()))).bit_length()
+    if 2 * longest + points.shape[1].bit_length() >= 62:  # sums of squares are beyond 64 bits
+        points = points.astype(object)
+    squares = (points**2).sum(axis=1)
     root = math.isqrt(int(squares.max()) << 2 * DIGITS) + 1
     return max(Fraction(1), Fraction(root, 1 << DIGITS - exponent))
 
@@ -131,13 +134,15 @@ def closest(vectors: NDArray) -> tuple[int, int, int]:
     """Two different vectors with the smallest distance, and its square; 0 if there is one only.
 
     Vectors are different integer points. Neighbours are found in float64 if every coordinate is one
-    and its square too: then distances are right but for their last digits, and Lemma C.2 has room
-    for that. Otherwise a sweep compares integers.
+    and its square too: then distances are correct except for their last digits, and Lemma C.2 has
+    room for that. Otherwise a sweep compares integers.
     """
     if len(vectors) < 2:
         return 0, 0, 0
-    floats = _floats(vectors)
-    if floats is None or vectors.shape[1] == 1:
+    if max(abs(int(vectors.min())), abs(int(vectors.max()))) >= SAFE or vectors.shape[1] == 1:
+        return _swept(vectors)
+    floats = vectors.astype(np.float64)
+    if not all(map(operator.eq, map(int, floats.ravel().tolist()), vectors.ravel().tolist())):
         return _swept(vectors)
     from scipy.spatial import cKDTree
 
@@ -163,18 +168,3 @@ def _swept(vectors: NDArray) -> tuple[int, int, int]:
 def _pair(vectors: NDArray, one: int, other: int) -> tuple[int, int, int]:
     difference = vectors[one].astype(object) - vectors[other].astype(object)
     return one, other, int((difference**2).sum())
-
-
-def _floats(vectors: NDArray) -> NDArray | None:
-    """The same numbers as float64, or None if some is not one."""
-    if max(abs(int(vectors.min())), abs(int(vectors.max()))) >= SAFE:
-        return None
-    floats = vectors.astype(np.float64)
-    whole = map(int, floats.ravel().tolist())
-    return floats if all(map(operator.eq, whole, vectors.ravel().tolist())) else None
-
-
-def _wide(points: NDArray) -> NDArray:
-    """A type in which squares of coordinates can be added up."""
-    longest = max(abs(int(points.min())), abs(int(points.max()))).bit_length()
-    return points if 2 * longest + points.shape[1].bit_length() < 62 else points.astype(object)

@@ -22,15 +22,21 @@ from ...gadgets.key_values import Table, lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
 from ...gadgets.relu_layers import Step, relu_layers, row
-from ...theory.kajitsuka2025.sizes import context_key_bits, largest_value, token_key_bits
-from ..base import Built, Report, input_of
+from ...theory.kajitsuka2025.sizes import (
+    Size,
+    bit_extraction_size,
+    context_key_bits,
+    largest_value,
+    token_key_bits,
+)
+from ..base import Built, Predicted, input_of
 from ..families import Extraction
 from .known import Known, known_columns
 
 LANES = ("phi", "F", "sum")  # eq. (50)
 
 
-def transformer(dataset: Dataset, contexts: Contexts, options: Extraction, report: Report) -> Built:
+def build(dataset: Dataset, contexts: Contexts, options: Extraction) -> Built:
     """The network of Theorem B.1; if every token has a label, that of Corollary 4.1.
 
     The corollary is the theorem for each token put last, so contexts are (multiset, own token).
@@ -53,6 +59,31 @@ def transformer(dataset: Dataset, contexts: Contexts, options: Extraction, repor
     return built(network, dataset, tokens.tries + ids.tries)
 
 
+def predict(dataset: Dataset, contexts: Contexts, options: Extraction) -> Predicted:
+    """Its size, before anything is built."""
+    spec = input_of(dataset, bool(options.positions))
+    seen = known_columns(dataset, contexts, spec, options)
+    size = bit_extraction_size(
+        len(contexts),
+        spec.length,
+        spec.coordinates,
+        len(dataset.label_names),
+        seen.radius,
+        seen.separation,
+        len(seen.marked),
+    )
+    return predicted(size, spec.coordinates + 1)
+
+
+def predicted(size: Size, first: int) -> Predicted:
+    """A closed form counts what stands between E_in and E_out; here both are added.
+
+    E_in has a weight for each coordinate and a bias, none of them 0 (bit_extraction, D12), or is an
+    embedding matrix; E_out has two numbers.
+    """
+    return Predicted(size.parameters + first + 2, size.depth)
+
+
 def token_table(
     tokens: Projection, phi: NDArray, chosen: list[int], key_bits: int, value_bits: int
 ) -> Table:
@@ -67,7 +98,7 @@ def label_bits(dataset: Dataset) -> int:
 
 
 def built(network: Network, dataset: Dataset, tries: int) -> Built:
-    """Labels keep their order; nothing is said about unknown inputs."""
+    """Labels keep their order; nothing is promised for unknown inputs."""
     return Built(network, tries, order=tuple(range(len(dataset.label_names))))
 
 

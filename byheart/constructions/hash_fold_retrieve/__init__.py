@@ -14,11 +14,11 @@ Guarantee    G1  The output is the number of the sequence's label, exactly, for 
                  (checked, not only argued).
              G2  The counts of cost.py: about 3.5 sqrt(I) nonzero parameters and a total of little
                  more than I bits, I = contexts x log2(labels).
-             G3  With reject_unknown = b, an input whose context was never seen gives "unknown" but
-                 for a chance of about 2**-b.
+             G3  With reject_unknown = b, an input whose context was never seen gives "unknown",
+                 except with probability about 2**-b.
 Departures   D1  Not the paper's proof. Its keys, selectors and bit extraction (Lemmas C.1, G.1-G.6)
-                 are replaced by hashing with folds, linear systems over GF(2) and one fold a stored
-                 bit: smaller by a factor of 100 to 500.
+                 are replaced by hashing with folds, linear systems over GF(2) and one fold per
+                 stored bit: smaller by a factor of 100 to 500.
              D2  The hash is found by a bounded search over seeds; there is no worst-case theorem
                  for it. A network is only returned when it is complete, and the caller verifies it
                  on every sequence.
@@ -31,17 +31,9 @@ Notation     N sequences, n length, C labels, I information, H the context's num
 
 from dataclasses import dataclass
 
-from ...data.contexts import Contexts
-from ...data.dataset import Dataset
-from ..base import Built, Report
 from ..families import Retrieval
 
 
 @dataclass(frozen=True)
 class HashFoldRetrieve(Retrieval):
     name = "hash-fold-retrieve"
-
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .build import build  # numba is slow to import
-
-        return build(dataset, contexts, self, report, mixing=self.attention)

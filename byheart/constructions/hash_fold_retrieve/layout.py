@@ -11,16 +11,21 @@ column   the bit decides how far the stored sum is shifted: which of its bits is
 mark     the bit goes into the context's fingerprint
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, islice
 
 import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray
 
+from ..retrieval import plan as base
+from ..retrieval.solve import Terms, gather
+
 ROLES = ("constant", "data", "row", "gate", "column", "mark")
+ROW, GATE = ROLES.index("row"), ROLES.index("gate")
+ONE = np.uint64(1)
+SLACK = (4, 12, 1 << 30)  # unknowns beyond the fullest position; at last all of the plan's
 
 
 @dataclass(frozen=True)
@@ -32,51 +37,38 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The free choices of the construction.
+class FoldPlan(base.Plan):
+    """A plan whose folds each yield one bit of H; columns and rows are 2**a or 3 * 2**a.
 
-    columns      2**a or 3 * 2**a; each stored number holds about one bit a column
-    tables       rows of each table, 2**a or 3 * 2**a
-    lanes        copies of the tables; lane 0 is always on, the others depend on one or two gates
-    gates        gate bits
     top, low     data folds before the others, and among them
     marks        bits of the fingerprint
-    token_folds, mix_folds   folds of each token, and of the sum
     narrow       one index lane for everything: more parameters, but a stream of three lanes
     """
 
-    columns: int
-    tables: tuple[int, ...] = ()
-    lanes: int = 1
-    gates: int = 0
     top: int = 0
     low: int = 0
     marks: int = 0
-    token_folds: int = 1
-    mix_folds: int = 0
     narrow: bool = False
 
     @cached_property
-    def folds(self) -> tuple[tuple[Fold, ...], tuple[Fold, ...]]:
+    def parts(self) -> tuple[tuple[Fold, ...], tuple[Fold, ...]]:
         """Folds in order: a fixed head, and the rest, which the balancing may permute."""
         head = [Fold("data")] * self.top
-        rest: list[Fold] = []
         digits = [list(_digits(rows, "row", table)) for table, rows in enumerate(self.tables)]
         columns = list(_digits(self.columns, "column", 0))
         for spelled in [*digits, columns]:
             if spelled and spelled[0].ternary and not self.narrow:
                 head += spelled[:2]
                 del spelled[:2]
-        for spelled in digits:
-            rest += spelled
-        marks = [Fold("mark", weight=1 << i) for i in range(self.marks)]
-        gates = [Fold("gate", weight=1 << i) for i in range(self.gates)]
-        low = [Fold("data")] * self.low
-        return tuple(head), tuple(rest + gates + marks + columns + low)
+        rest = [fold for spelled in digits for fold in spelled]
+        rest += [Fold("gate", weight=1 << i) for i in range(self.gates)]
+        rest += [Fold("mark", weight=1 << i) for i in range(self.marks)]
+        rest += [*columns, *[Fold("data")] * self.low]
+        return ((*head, *rest), ()) if self.narrow else (tuple(head), tuple(rest))
 
-    @cached_property
-    def masks(self) -> tuple[int, ...]:
-        return lane_masks(self.lanes, self.gates)
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        return self.parts[0] + self.parts[1]
 
     @property
     def constants(self) -> tuple[int, ...]:
@@ -96,18 +88,17 @@ class Plan:
     @property
     def top_value(self) -> int:
         """H < top_value: what all folds together bring to 0."""
-        return thresholds(self.folds[0] + self.folds[1])[1]
+        return thresholds(self.folds)[1]
 
+    def layout(self, order: Iterable[Fold]) -> "FoldLayout":
+        return FoldLayout(self, (*self.parts[0], *order), self.unknowns)
 
-def lane_masks(lanes: int, gates: int) -> tuple[int, ...]:
-    """The gates of every lane: lane l is on if all its gates are.
-
-    Closed under removing the lowest gate, so lanes can be added up.
-    """
-    sets = (c for size in range(gates + 1) for c in combinations(range(gates), size))
-    masks = [sum(1 << i for i in chosen) for chosen in islice(sets, lanes)]
-    assert len(masks) == lanes, "too few gates for so many lanes"
-    return tuple(masks)
+    def read(self, hashes: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Bit t of the result: whether fold t, counted from the last, fires."""
+        limits, _ = thresholds(self.folds)
+        bits = np.zeros(len(hashes), dtype=np.uint64)
+        _fold_bits(hashes, np.array(limits[::-1], dtype=np.int64), bits)
+        return bits
 
 
 def _digits(size: int, role: str, target: int) -> Iterator[Fold]:
@@ -138,19 +129,15 @@ def thresholds(folds: Sequence[Fold]) -> tuple[list[int], int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class FoldLayout(base.Layout):
     """A plan whose folds have found their order.
 
     Arrays count folds from the last one: fold 0 is the last.
     """
 
-    plan: Plan
+    plan: FoldPlan
     folds: tuple[Fold, ...]
     unknowns: int  # numbers that are in use: the last cells of the last table may be left out
-
-    @property
-    def columns(self) -> int:
-        return self.plan.columns
 
     @cached_property
     def stored(self) -> dict[int, int]:
@@ -183,15 +170,26 @@ class Layout:
             for r in range(len(self.plan.tables))
         ]
 
-    @cached_property
-    def arrays(self) -> tuple:
-        """What solve._coefficients reads."""
+    def sized(self, load: int) -> Iterator["FoldLayout"]:
+        """Cells of the last table are left out as long as the load allows it."""
+        fewest = self.table_start[-1] if self.table_start else self.unknowns
+        for slack in SLACK:
+            unknowns = min(self.plan.unknowns, max(load + slack, fewest))
+            yield replace(self, unknowns=unknowns)
+            if unknowns == self.plan.unknowns:
+                return
+
+    def terms(self, hashes: NDArray[np.uint64]) -> Terms:
+        """The numbers that a context reads; every later fold that fires flips the sign."""
         backwards = self.folds[::-1]
 
-        def ints(values) -> NDArray[np.int64]:
+        def ints(values: Iterable[int]) -> NDArray[np.int64]:
             return np.array(list(values), dtype=np.int64)
 
-        return (
+        return gather(
+            len(hashes),
+            _terms,
+            hashes,
             ints(ROLES.index(f.role) for f in backwards),
             ints(f.target for f in backwards),
             ints(f.weight for f in backwards),
@@ -209,21 +207,20 @@ class Layout:
         unit = self.table_start[table] + lane * (self.plan.tables[table] - 1) + row - 1
         return unit if unit < self.unknowns else None
 
-    def column_of(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The column of each context; folds that do not fire count."""
-        column = np.zeros(len(bits), dtype=np.int64)
-        for t, fold in enumerate(self.folds[::-1]):
-            if fold.role == "column":
-                column += np.where((bits >> np.uint64(t)) & np.uint64(1), 0, fold.weight)
-        return column
+    def column_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Folds that do not fire count."""
+        return self.plan.columns - 1 - self._counted("column", hashes)
 
-    def marks_of(self, bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The fingerprint of each context; folds that fire count."""
-        marks = np.zeros(len(bits), dtype=np.uint64)
-        for t, fold in enumerate(self.folds[::-1]):
-            if fold.role == "mark":
-                marks += ((bits >> np.uint64(t)) & np.uint64(1)) * np.uint64(fold.weight)
-        return marks
+    def marks_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Folds that fire count."""
+        return self._counted("mark", hashes).astype(np.uint64)
+
+    def _counted(self, role: str, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The sum of the weights of the folds that fire."""
+        uses = [(t, f.weight) for t, f in enumerate(self.folds[::-1]) if f.role == role]
+        out = np.zeros(len(hashes), dtype=np.int64)
+        _count(hashes, np.array(uses, dtype=np.int64).reshape(-1, 2), out)
+        return out
 
 
 @njit(cache=True, nogil=True)
@@ -238,9 +235,70 @@ def _fold_bits(hashes, limits, out):
         out[i] = bits
 
 
-def fold_bits(hashes: NDArray[np.int64], plan: Plan) -> NDArray[np.uint64]:
-    """Bit t of the result: whether fold t, counted from the last, fires."""
-    limits, _ = thresholds(plan.folds[0] + plan.folds[1])
-    bits = np.zeros(len(hashes), dtype=np.uint64)
-    _fold_bits(hashes, np.array(limits[::-1], dtype=np.int64), bits)
-    return bits
+@njit(cache=True, nogil=True)
+def _count(bits, uses, out):
+    for i in range(bits.shape[0]):
+        for j in range(uses.shape[0]):
+            if (bits[i] >> uint64(uses[j, 0])) & ONE:
+                out[i] += uses[j, 1]
+
+
+@njit(cache=True, nogil=True)
+def _terms(
+    hashes,
+    roles,
+    targets,
+    weights,
+    stored,
+    table_place,
+    table_rows,
+    table_start,
+    masks,
+    lane_constant,
+    drop,
+    starts,
+    units,
+    fill,
+):
+    """Count each context's terms (starts[i + 1]), or fill them in; ~u is minus the number u."""
+    tables = table_rows.shape[0]
+    found = np.zeros(1 + roles.shape[0] + masks.shape[0] * (tables + 1), np.int32)
+    for i in range(hashes.shape[0]):
+        bits = hashes[i]
+        count = 1  # the global constant, number 0
+        negative = False
+        gates = 0
+        rows = np.zeros(tables, np.int64)
+        table_negative = np.zeros(tables, np.bool_)
+        for t in range(roles.shape[0]):
+            for r in range(tables):
+                if table_place[r] == t:
+                    table_negative[r] = negative
+            fired = (bits >> uint64(t)) & ONE
+            if roles[t] == ROW:
+                if fired:
+                    rows[targets[t]] += weights[t]
+            elif roles[t] == GATE:
+                if not fired:
+                    gates |= weights[t]
+            if fired:
+                if stored[t] >= 0:
+                    found[count] = ~stored[t] if negative else stored[t]
+                    count += 1
+                negative = not negative
+        for lane in range(masks.shape[0]):
+            if gates & masks[lane] != masks[lane]:
+                continue
+            for r in range(tables):
+                if rows[r] > 0:
+                    unit = table_start[r] + lane * (table_rows[r] - 1) + rows[r] - 1
+                    if unit < drop:
+                        found[count] = ~unit if table_negative[r] else unit
+                        count += 1
+            if lane_constant[lane] >= 0:
+                found[count] = lane_constant[lane]
+                count += 1
+        if fill:
+            units[starts[i] : starts[i + 1]] = found[:count]
+        else:
+            starts[i + 1] = count

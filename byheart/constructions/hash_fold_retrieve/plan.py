@@ -1,60 +1,29 @@
-"""Candidate plans in order of cost.
-
-A column with n equations is solvable with high probability as soon as there are a few more unknowns
-than equations, so a plan needs about as many stored numbers as the fullest bit position has
-equations: the mean load plus a few standard deviations (fewer after balancing).
-"""
+"""Candidate plans in order of cost."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
-from .cost import Task, cost
-from .layout import Plan
+from ..retrieval.plan import hash_bits, needed
+from ..retrieval.problem import Task
+from .cost import cost
+from .layout import FoldPlan
 
 MAX_FOLDS = 58  # H and its sums stay in 64 bits
 ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
-def hash_bits(task: Task) -> int:
-    """Bits of H for which contexts with different labels are expected to meet about once.
-
-    Of n contexts, n^2 / 2 pairs meet with chance 2**-bits each; with two labels half of the
-    meetings do no harm. With words of w bits, contexts of neighbouring columns share equations, and
-    those that differ in the column alone meet too: w times as many. Fingerprint bits come on top.
-    """
-    contexts = math.log2(max(2, task.contexts))
-    pairs = 2 * contexts - 1.3 + (2 + math.log2(task.window) if task.window > 1 else 0)
-    strangers = contexts + task.marks + 2 if task.marks else 0
-    sums = math.log2(task.total) + 3  # a token's own number has at least three bits
-    return math.ceil(max(pairs + task.marks, strangers, sums))
-
-
-def load(task: Task, columns: int) -> tuple[float, float]:
-    """The mean number of equations a bit position, and how far above it the fullest one lies.
-
-    At random, loads are nearly Poisson; the largest of n Gaussian variables is about sqrt(2 log n)
-    standard deviations above their mean.
-    """
-    positions = columns + task.window - 1
-    mean = task.equations / positions
-    return mean, math.sqrt(2 * mean * math.log(positions + 1))
-
-
-def needed(task: Task, columns: int, spare: float, slack: int) -> int:
-    """Stored numbers for the fullest position, and some for a full rank.
-
-    Balancing brings `spare` well below 1.
-    """
-    mean, excess = load(task, columns)
-    return math.ceil(mean + spare * excess) + slack
-
-
-def candidates(task: Task, objective: str, spare: float, slack: int, extra_bits: int) -> list[Plan]:
+def candidates(
+    task: Task, objective: str, spare: float, slack: int, extra_bits: int
+) -> list[FoldPlan]:
     """All plans of the family that store enough, cheapest first."""
-    plans: list[Plan] = []
+    plans: list[FoldPlan] = []
     bits = hash_bits(task) + extra_bits
-    for columns in _column_counts(task):
+    # near the best balance of columns and numbers, 3 * columns = numbers = equations / columns
+    best = math.sqrt(task.equations / 3)
+    sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
+    for columns in (size for size in sizes if best / 5 <= size <= 4 * best + 4):
         numbers = needed(task, columns, spare, slack)
         plain = list(_plain_plans(task, columns, numbers, bits))
         plans += plain
@@ -66,23 +35,16 @@ def candidates(task: Task, objective: str, spare: float, slack: int, extra_bits:
     return sorted(plans, key=lambda p: (cost(p, task).of(objective), p.columns))
 
 
-def _column_counts(task: Task) -> Iterator[int]:
-    """Near the best balance of columns and numbers, 3 * columns = numbers = equations / columns."""
-    best = math.sqrt(task.equations / 3)
-    sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
-    yield from (size for size in sizes if best / 5 <= size <= 4 * best + 4)
-
-
-def _plain_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:
+def _plain_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:
     """No tables: every number in a fold."""
-    spelled = sum(1 for part in Plan(columns).folds for _ in part)
+    spelled = len(FoldPlan(columns).folds)
     data = max(numbers - 1, bits - spelled - task.marks, 0)
     if data + spelled + task.marks <= MAX_FOLDS:
         low = min(data, 3)
-        yield Plan(columns, top=data - low, low=low, marks=task.marks)
+        yield FoldPlan(columns, top=data - low, low=low, marks=task.marks)
 
 
-def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:
+def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:
     """Two tables in every lane.
 
     A few data folds take the ends of H, which are less random than its middle: sums crowd around
@@ -92,8 +54,8 @@ def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[
     for first in ROWS:
         for second in (first, 2 * first if first & (first - 1) == 0 else first * 4 // 3):
             for gates in range(1, 17):
-                plan = Plan(columns, (first, second), gates + 1, gates, marks=task.marks)
-                used = sum(map(len, plan.folds))
+                plan = FoldPlan(columns, (first, second), gates + 1, gates, marks=task.marks)
+                used = len(plan.folds)
                 ternary = any(size % 3 == 0 for size in (columns, first, second))
                 fewest = 4 if ternary else 1 if task.contexts <= 4000 else 3
                 data = max(fewest, bits - used)
@@ -105,25 +67,20 @@ def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[
                     yield replace(plan, lanes=lanes, top=data - low, low=low)
 
 
-def _narrow_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[Plan]:
+def _narrow_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:
     """One lane, four or five tables read one after another.
 
     Exclusive rows need more tables to be independent.
     """
-    for count in (4, 5):
-        for rows in _row_counts(numbers, count):
-            plan = Plan(columns, rows, marks=task.marks, narrow=True)
-            used = sum(map(len, plan.folds))
+    sizes = [s for a in range(2, 13) for s in (1 << a, 3 << (a - 1))]
+    pairs = [(s, t) for s in sizes for t in (s, s * 4 // 3 if s % 3 == 0 else s * 3 // 2)]
+    for count, (size, second) in product((4, 5), pairs):
+        for split in range(count + 1):
+            rows = (second,) * split + (size,) * (count - split)
+            if not numbers * 0.9 <= sum(rows) <= numbers * 2:
+                continue
+            plan = FoldPlan(columns, rows, marks=task.marks, narrow=True)
+            used = len(plan.folds)
             data = max(10, bits - used)
             if 1 + data + sum(rows) - count >= numbers and used + data <= MAX_FOLDS:
                 yield replace(plan, top=2, low=data - 2)
-
-
-def _row_counts(numbers: int, count: int) -> Iterator[tuple[int, ...]]:
-    sizes = [s for a in range(2, 13) for s in (1 << a, 3 << (a - 1))]
-    for size in sizes:
-        for second in (size, size * 4 // 3 if size % 3 == 0 else size * 3 // 2):
-            for split in range(count + 1):
-                rows = (second,) * split + (size,) * (count - split)
-                if numbers * 0.9 <= sum(rows) <= numbers * 2:
-                    yield rows

@@ -17,7 +17,7 @@ Guarantee    G1  The output is the number of the sequence's label, exactly, for 
              G3  Small form: the counts of cost.py, about 1.1 I / (B - 1) nonzero parameters and a
                  few hundred more, I = contexts x log2(labels); from B of about sqrt(I) on, as many
                  as hash-fold-retrieve takes. Faithful form: limited_bits_size of
-                 bounds/kajitsuka2025.py, about N / B times logarithms.
+                 theory/kajitsuka2025/sizes.py, about N / B times logarithms.
 Departures   D1  Small form: not the paper's proof. Instead of N / B**2 networks for B**2 items
                  each, one network: a table cell of B - 1 bits serves many contexts, each of which
                  reads one bit position of a sum of cells (linear systems over GF(2)).
@@ -31,7 +31,7 @@ Departures   D1  Small form: not the paper's proof. Instead of N / B**2 networks
              D6  The faithful form is the paper's, its keys and directions as short as a search
                  finds them. Lemma F.1 runs its index to N / B^2 instead of N / B^2 + 1, takes for
                  granted that B^2 divides N, and forgets that each F_i must hand x on
-                 (bit_extraction/limited_bits.py).
+                 (bit_extraction/short.py).
 Notation     N sequences, n length, C labels, I information, B bits, H the context's number, K bit
              positions.
 """
@@ -70,10 +70,12 @@ class FaithfulLimitedBits(Extraction):
     name = "limited-bits"
     form = "faithful"
     every = None
-    provable = 10_000
     bits: int | None = longest()
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from ..bit_extraction import faithful_limited_bits
+        from ..bit_extraction import short
 
-        return faithful_limited_bits(dataset, contexts, self, report, self.bits or BITS)
+        return short.build(dataset, contexts, self, self.bits or BITS)
+
+    def predict(self, dataset: Dataset, contexts: Contexts) -> None:
+        """A search finds the shortest keys, and with them the size."""

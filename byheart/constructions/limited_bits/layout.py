@@ -8,7 +8,8 @@ gate     switches off the lanes (copies of the tables) that depend on it
 column   how far the stored sum is shifted: which of its bits are the context's own
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,7 +18,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ..hash_fold_retrieve.layout import lane_masks
+from ..retrieval import plan as base
+from ..retrieval.solve import Terms, gather
 
 Ints = NDArray[np.int64]
 
@@ -28,7 +30,7 @@ class Digit(NamedTuple):
     base: int
 
 
-class Fold(NamedTuple):
+class DigitFold(NamedTuple):
     role: str
     target: int
     weight: int  # what the digit grows by if the fold fires
@@ -36,65 +38,51 @@ class Fold(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The free choices of the construction.
+class DigitPlan(base.Plan):
+    """A plan that reads H digit by digit, in any bases.
 
-    columns  bit positions of a stored number where a context's word may begin
-    tables   rows of each table
-    lanes    copies of the tables; lane 0 is always on, the others depend on one or two gates
+    spare    folds before the digits
     clean    whether gates are 0 or 1, so that no sum mixes the hash with stored numbers;
              otherwise a gate's lane holds 0 or something very negative, which is cheaper
     """
 
-    columns: int
-    tables: tuple[int, ...] = ()
-    lanes: int = 1
-    gates: int = 0
     spare: int = 0
-    token_folds: int = 1
-    mix_folds: int = 0
     clean: bool = False
 
     @cached_property
-    def digits(self) -> tuple[tuple[Digit, ...], tuple[Digit, ...]]:
+    def parts(self) -> tuple[tuple[Digit, ...], tuple[Digit, ...]]:
         """Digits in order: a fixed head, and the rest, which may change places."""
         rows = [Digit("row", table, size) for table, size in enumerate(self.tables)]
         gates = [Digit("gate", i, 2) for i in range(self.gates)]
         column = [Digit("column", 0, self.columns)] if self.columns > 1 else []
         return (Digit("spare", 0, 2),) * self.spare, (*rows, *gates, *column)
 
-    @cached_property
-    def masks(self) -> tuple[int, ...]:
-        return lane_masks(self.lanes, self.gates)
-
     @property
     def unknowns(self) -> int:
-        """Stored numbers: in every lane a constant and the rows of the tables but the first."""
+        """Stored numbers: in every lane a constant and the rows of the tables except the first."""
         return self.lanes * (1 + sum(rows - 1 for rows in self.tables))
 
     @cached_property
-    def told_apart(self) -> int:
-        """How many values of H give different digits, the spare ones left out."""
-        return size(self.digits[1])
-
-    @property
     def top_value(self) -> int:
-        """H < top_value: what all folds together bring to 0."""
-        return self.told_apart << self.spare
+        """H < top_value: as many as the digits distinguish, times 2 for each spare fold."""
+        return math.prod(digit.base for digit in self.parts[1]) << self.spare
 
     def folds(self, role: str) -> int:
-        return sum(len(fold_sizes(d.base)) for part in self.digits for d in part if d.role == role)
+        """How many folds decide something of that role."""
+        return sum(len(fold_sizes(d.base)) for part in self.parts for d in part if d.role == role)
 
+    def layout(self, order: Iterable[Digit]) -> "DigitLayout":
+        return DigitLayout(self, (*self.parts[0], *order))
 
-def size(digits: Sequence[Digit]) -> int:
-    result = 1
-    for digit in digits:
-        result *= digit.base
-    return result
+    def separated(self, hashes: Ints) -> Ints:
+        """H after the spare folds: equal where all digits that are used are equal."""
+        out = np.zeros(len(hashes), np.int64)
+        _separated(hashes, self.top_value, self.spare, out)
+        return out
 
 
 def fold_sizes(base: int) -> list[int]:
-    """What is left of the base after each of its folds: half of it, rounded up, until 1.
+    """The base after each of its folds: half of it, rounded up, until 1.
 
     Folding [0, r) at c = ceil(r / 2) sends j >= c to 2c - 1 - j, which is at least 1 if r is odd.
     Let a fold that fires count r - c. If the later folds count every j < c as V(j), with
@@ -108,26 +96,30 @@ def fold_sizes(base: int) -> list[int]:
     return sizes
 
 
-def spell(digits: Sequence[Digit]) -> list[Fold]:
+def spell(digits: Sequence[Digit]) -> list[DigitFold]:
     """The folds of all digits, first fold first; together they bring H to 0."""
-    folds, rest = [], size(digits)
-    for role, target, base in digits:
-        rest //= base
-        for half in fold_sizes(base):
-            folds.append(Fold(role, target, base - half, half * rest))
-            base = half
+    folds, rest = [], math.prod(digit.base for digit in digits)
+    for role, target, left in digits:
+        rest //= left
+        for half in fold_sizes(left):
+            folds.append(DigitFold(role, target, left - half, half * rest))
+            left = half
     return folds
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class DigitLayout(base.Layout):
     """A plan whose digits have found their order."""
 
-    plan: Plan
+    plan: DigitPlan
     digits: tuple[Digit, ...]
 
+    @property
+    def unknowns(self) -> int:  # type: ignore[override]
+        return self.plan.unknowns
+
     @cached_property
-    def folds(self) -> list[Fold]:
+    def folds(self) -> list[DigitFold]:
         return spell(self.digits)
 
     def constant(self, lane: int) -> int:
@@ -162,6 +154,22 @@ class Layout:
         shift = digit if self.plan.clean else self.plan.columns - 1 - digit
         return Reading(out[:, :tables], out[:, tables + 1], shift)
 
+    def column_of(self, hashes: Ints) -> Ints:
+        return self.read(hashes).shift
+
+    def terms(self, hashes: Ints) -> Terms:
+        """In every lane that is on its constant, and a row of each table."""
+        reading, plan = self.read(hashes), self.plan
+        return gather(
+            len(hashes),
+            _terms,
+            reading.rows,
+            reading.closed,
+            np.array(plan.masks, np.int64),
+            np.array(plan.tables, np.int64),
+            np.array(self.starts, np.int64),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -193,8 +201,22 @@ def _separated(hashes, top, spare, out):
         out[i] = value
 
 
-def separated(hashes: Ints, plan: Plan) -> Ints:
-    """H after the spare folds: equal where all digits that are used are equal."""
-    out = np.zeros(len(hashes), np.int64)
-    _separated(hashes, plan.top_value, plan.spare, out)
-    return out
+@njit(cache=True, nogil=True)
+def _terms(rows, closed, masks, tables, table_start, starts, units, fill):
+    """Count each context's terms (starts[i + 1]), or fill them in."""
+    for i in range(closed.shape[0]):
+        count = 0
+        for lane in range(masks.shape[0]):
+            if closed[i] & masks[lane]:
+                continue
+            if fill:
+                units[starts[i] + count] = lane
+            count += 1
+            for r in range(tables.shape[0]):
+                if rows[i, r] > 0:
+                    if fill:
+                        cell = lane * (tables[r] - 1) + rows[i, r] - 1
+                        units[starts[i] + count] = table_start[r] + cell
+                    count += 1
+        if not fill:
+            starts[i + 1] = count

@@ -1,35 +1,44 @@
-"""What the stored numbers and the hash may be: short in plain binary notation, or doubles."""
+"""Limits on stored numbers and hash, short or doubles, and the plans that keep to them."""
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
 
 from ...exact.network import Network, dyadic
-from ..hash_fold_retrieve.cost import Task
-from ..hash_fold_retrieve.hashing import Hash
-from .cost import guard, label_digits
-from .layout import Plan
+from ..retrieval.balance import best_of
+from ..retrieval.hashing import Hash
+from ..retrieval.plan import Storage, expected_load, hash_bits, needed
+from ..retrieval.problem import Problem, Task
+from ..retrieval.search import Limits, Needs
+from ..retrieval.solve import Terms
+from .cost import cost, guard
+from .layout import DigitLayout, DigitPlan
+
+ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48)
+GATES = 30
+SPARE = (3, 2, 1, 0)  # folds before the digits, as many as the limits leave room for
+BLOCK = 1 << 16  # contexts whose sums are computed at once
 
 
-class Limits(ABC):
-    """What a network must keep to.
+class Limited(Limits):
+    """Limits on the length of parameters or sums.
 
     clean       whether gates must be 0 or 1
     hash_bits   of H, and of the thresholds of its folds, at most
-    token_bits  of the thresholds of the token folds, at most
     """
 
     clean: bool
     hash_bits: int
-    token_bits: int
+    balance = staticmethod(best_of)
 
     @abstractmethod
-    def holds(self, plan: Plan, task: Task, digits: int | None = None) -> bool:
+    def holds(self, plan: DigitPlan, task: Task, digits: int | None = None) -> bool:
         """Whether the stored numbers and their sums, below 2**digits, stay within the limits."""
-
-    @abstractmethod
-    def holds_hash(self, hashed: Hash, grain: int) -> bool:
-        """Whether E_in and the token folds stay within the limits."""
 
     def accepts(self, network: Network) -> bool:
         """Whether the finished network keeps to the limits, as far as its weights tell."""
@@ -39,19 +48,39 @@ class Limits(ABC):
         """The hash is multiplied by 2**-scale."""
         return 0
 
-    def scale(self, plan: Plan, window: int, digits: int) -> int:
+    def scale(self, plan: DigitPlan, window: int, digits: int) -> int:
         """Stored numbers are multiplied by 2**-scale."""
         return 0
+
+    def plans(self, task: Task, objective: str, needs: Needs) -> tuple[DigitPlan, ...]:
+        return candidates(
+            task, self, objective, needs.spare, needs.slack, needs.hash_bits, needs.guard
+        )
+
+    def store(
+        self, problem: Problem, hashed: Hash, layout: DigitLayout, terms: Terms, numbers: list[int]
+    ) -> Storage | None:
+        plan, task = layout.plan, problem.task
+        values, starts, largest = np.array(numbers, object), terms.starts, 0
+        for a in range(0, len(starts) - 1, BLOCK):
+            part = starts[a : a + BLOCK + 1]
+            sums = np.add.reduceat(values[terms.units[part[0] : part[-1]]], part[:-1] - part[0])
+            largest = max(largest, int(sums.max()))
+        digits = max(plan.columns + task.window - 1, largest.bit_length())
+        if not self.holds(plan, task, digits):
+            return None
+        unit = Fraction(1, 1 << self.scale(plan, task.window, digits))
+        hash_unit = Fraction(1, 1 << self.hash_scale(hashed, problem.grain))
+        return Storage(layout, numbers, digits, task.window, unit, hash_unit)
 
 
 def spread(task: Task) -> int:
     """How many bits the decoder's result is longer than its argument."""
-    shortest = min(task.code.lengths)
-    return max(0, label_digits(task) - shortest)
+    return max(0, task.label_digits - min(task.code.lengths))
 
 
 @dataclass(frozen=True)
-class Short(Limits):
+class Short(Limited):
     """Every parameter has at most `bits` bits in plain binary notation."""
 
     bits: int
@@ -69,7 +98,7 @@ class Short(Limits):
     def accepts(self, network: Network) -> bool:
         return network.counts()[1]["largest"] <= self.bits
 
-    def holds(self, plan: Plan, task: Task, digits: int | None = None) -> bool:
+    def holds(self, plan: DigitPlan, task: Task, digits: int | None = None) -> bool:
         """A second difference of numbers of K bits has K + 1, as has the reader's threshold.
 
         Strips begin at 2**(K + largest shift - 1): the scale moves the binary point so that half of
@@ -84,7 +113,7 @@ class Short(Limits):
             and (max(plan.tables, default=1) - 1).bit_length() + 2 <= self.bits
         )
 
-    def scale(self, plan: Plan, window: int, digits: int) -> int:
+    def scale(self, plan: DigitPlan, window: int, digits: int) -> int:
         positions = plan.columns + window - 1
         # the largest shift, and the gates that outweigh the lanes
         return max(0, positions + plan.columns // 2 + 1 - self.bits, digits + 6 - self.bits)
@@ -104,7 +133,7 @@ class Short(Limits):
 
 
 @dataclass(frozen=True)
-class Double(Limits):
+class Double(Limited):
     """In every weighted sum, the terms' absolute values add up to at most 2**53 units.
 
     A unit is the largest power of two that divides all terms.
@@ -114,8 +143,8 @@ class Double(Limits):
     hash_bits = 46  # a counter's terms are up to 2 * 16 * H, and two of them
     token_bits = 51
 
-    def holds(self, plan: Plan, task: Task, digits: int | None = None) -> bool:
-        """Stored numbers are whole, and sums of them are odd multiples of 1/4.
+    def holds(self, plan: DigitPlan, task: Task, digits: int | None = None) -> bool:
+        """Stored numbers are integers, and sums of them are odd multiples of 1/4.
 
         A table of q rows: |c_i| < 2**(K + 1), so the terms c_i (j - i) add up to less than
         2**K q (q - 1); the lane holds less than 3 * 2**K. A strip: v < 2**digits and
@@ -134,3 +163,81 @@ class Double(Limits):
         """A token fold: v < 3t/2 and 3 (v - t) < 3t/2. E_in: the proof looks at the data."""
         largest = max(hashed.token_thresholds + hashed.mix_thresholds, default=0)
         return 3 * largest <= 1 << 53
+
+
+@lru_cache(maxsize=4)
+def candidates(
+    task: Task,
+    limits: Limited,
+    objective: str,
+    spare: float,
+    slack: int,
+    extra_bits: int,
+    extra_guard: int,
+) -> tuple[DigitPlan, ...]:
+    """All plans within the limits that store enough, cheapest first.
+
+    spare, slack  see `needed`
+    extra_bits    of the hash, beyond what random contexts need
+    extra_guard   bits of a stored sum, beyond what is expected
+    """
+    if hash_bits(task) > limits.hash_bits:
+        return ()
+    # digits whose bases are not powers of two do not fill the last bit
+    bits = min(hash_bits(task) + extra_bits, limits.hash_bits - 0.6)
+    # columns around the best balance, 3 columns = numbers, or what the limits allow; beyond 64 not
+    # every count is tried
+    best = math.sqrt(task.equations / 3)
+    counts, columns = [], 1
+    while columns <= 3 * best + 4 and limits.holds(DigitPlan(columns, clean=limits.clean), task):
+        counts.append(columns)
+        columns += 1 + columns // 64
+    plans = []
+    for columns in counts:
+        if columns < min(best / 4, counts[-1] / 2):
+            continue
+        for bare in _plans(task, columns, needed(task, columns, spare, slack), bits):
+            with_spare = (replace(bare, clean=limits.clean, spare=folds) for folds in SPARE)
+            fit = (p for p in with_spare if (p.top_value - 1).bit_length() <= limits.hash_bits)
+            plan = next(fit, None)
+            if plan is not None:
+                digits = columns + task.window - 1 + guard(plan) + extra_guard
+                plans += [plan] if limits.holds(plan, task, digits) else []
+    return tuple(sorted(plans, key=lambda p: (cost(p, task).of(objective), -p.columns)))
+
+
+def _plans(task: Task, columns: int, numbers: int, bits: float) -> Iterator[DigitPlan]:
+    """Two equal tables in every lane, or none, and gates until H is long enough.
+
+    There are lanes for all numbers and for those that no context of a position reads.
+    """
+    mean, _ = expected_load(task, columns)
+    for tables in [(), *((rows, rows) for rows in ROWS)]:
+        cells = 1 + sum(tables) - len(tables)
+        distinguished = columns * math.prod(tables)
+        fewest = max(0, math.ceil(bits - math.log2(distinguished)))
+        least = math.ceil(numbers / cells)
+        fewest = max(fewest, math.ceil((math.sqrt(8 * least - 7) - 1) / 2))
+        for gates in range(fewest, min(fewest + 3, GATES)):
+            most = 1 + gates + gates * (gates - 1) // 2
+            for lanes in range(max(gates + 1, least), most + 1):
+                plan = DigitPlan(columns, tables, lanes, gates)
+                if plan.unknowns - unread(plan, mean) >= numbers:
+                    yield plan
+                    break
+
+
+def unread(plan: DigitPlan, mean: float) -> float:
+    """About how many stored numbers no context reads, of the `mean` ones at a bit position.
+
+    A lane with i gates is on for one context in 2**i; a row is read by an equal share. At random,
+    a number with m expected readers has none with probability e**-m; at the worst position there
+    are some standard deviations more of them.
+    """
+    lost = 0.0
+    pairs = plan.lanes - 1 - plan.gates
+    for lanes, gates in ((1, 0), (plan.gates, 1), (pairs, 2)):
+        on = mean / (1 << gates)
+        cells = sum((rows - 1) * math.exp(-on / rows) for rows in plan.tables)
+        lost += lanes * (math.exp(-on) + cells)
+    return lost + 2 * math.sqrt(lost)

@@ -2,9 +2,9 @@
 
 Paper        madden2024, Theorem 5 (from Theorems 3 and 4).
 Statement    A transformer of one layer with m neurons, whose activation psi is analytic at some eta
-             and no polynomial there, can give any m contexts any distributions of the next token.
-             The proof sets d = 1 and all biases to eta, draws token values z, positions u and
-             slopes w, and solves a linear system for the output matrix V.
+             and not a polynomial there, can give any m contexts any distributions of the next
+             token. The proof sets d = 1 and all biases to eta, draws token values z, positions u
+             and slopes w, and solves a linear system for the output matrix V.
 Assumptions  A1  Tokens are words or integers, at least two different ones.
              A2  At most 100 contexts: each makes the numbers 7 to 9 bits longer. More: one-layer.
 Guarantee    G1  For every context, the divergence of the decoder's distribution from the empirical
@@ -40,6 +40,7 @@ from ...errors import AssumptionError
 from ...softmax.decoder import Shape
 from ..base import Built, Report
 from ..families import NeuronDecoder
+from ..one_layer import GAP, check_memory, check_vocabulary
 
 LIMIT = 100
 
@@ -49,22 +50,18 @@ class OneLayerLiteral(NeuronDecoder):
     name = "one-layer-literal"
 
     def shape(self, targets: Targets) -> Shape:
-        _check_contexts(targets)
-        from .build import shape_of  # flint is slow to import
-
-        return shape_of(targets, self)
+        if len(targets) > LIMIT:  # A2
+            raise AssumptionError(
+                f"A2 fails: one-layer-literal stores at most {LIMIT} contexts, and the data has "
+                f"{len(targets):,}; use method='one-layer', which has no such limit."
+            )
+        check_vocabulary(self.name, targets)
+        shape = self.sizes(targets, 1, len(targets), "logistic")
+        check_memory(self.name, shape)
+        return shape
 
     def interpolate(self, targets: Targets, report: Report) -> Built:
-        _check_contexts(targets)
+        shape = self.shape(targets)
         from .build import build  # flint is slow to import
 
-        return build(targets, self, report)
-
-
-def _check_contexts(targets: Targets) -> None:
-    """A2."""
-    if len(targets) > LIMIT:
-        raise AssumptionError(
-            f"A2 fails: one-layer-literal stores at most {LIMIT} contexts, and the data has "
-            f"{len(targets):,}; use method='one-layer', which has no such limit"
-        )
+        return build(shape, targets, self.gap or GAP, self.seed, report)

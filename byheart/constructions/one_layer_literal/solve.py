@@ -1,7 +1,7 @@
 """Theorem 5's linear system psi(x w^T + eta) V = Y in balls, solved and rounded.
 
 A ball matrix that can be solved holds no singular matrix: that it is solved proves Theorem 3 for
-these points x and slopes w. Its entries fall off so fast that 14 to 25 bits a context are lost.
+these points x and slopes w. Its entries fall off so fast that 14 to 25 bits per context are lost.
 """
 
 import math
@@ -68,7 +68,12 @@ def solve(
         x = points(scalars, targets)
         if len(clusters(x)) < n:
             return None
-        w = _slopes(n, RADIUS[activation] / max(float(point.upper()) for point in x), draw)
+        # distinct slopes of DIGITS bits and a sign, within the radius
+        radius = RADIUS[activation] / max(float(point.upper()) for point in x)
+        exponent = DIGITS - math.frexp(radius)[1]
+        most_slope = int(math.ldexp(radius, exponent))
+        drawn = draw.sample(range(-most_slope, most_slope), n)
+        w = [Fraction(k) / Fraction(2) ** exponent for k in drawn]
     while bits < most:
         with ctx.workprec(bits):
             found = _output(points(scalars, targets), w, activation, eta, logits)
@@ -86,13 +91,6 @@ def points(scalars: Scalars, targets: Targets) -> list[arb]:
         x = [ball(scalars.z[g] + u) for g, u in zip(tokens[first:end], scalars.u, strict=False)]
         result.append(nu * attended(x, kappa) + scalars.skip * x[-1])
     return result
-
-
-def _slopes(count: int, radius: float, draw: random.Random) -> list[Fraction]:
-    """Distinct numbers of DIGITS bits and a sign, within the radius."""
-    exponent = DIGITS - math.frexp(radius)[1]
-    most = int(math.ldexp(radius, exponent))
-    return [Fraction(k) / Fraction(2) ** exponent for k in draw.sample(range(-most, most), count)]
 
 
 def _output(

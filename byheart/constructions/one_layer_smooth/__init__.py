@@ -43,8 +43,8 @@ from ...softmax.doubles import activation, divergences
 from ..base import Built, Report
 from ..families import NeuronDecoder, size
 from ..one_layer import check_vocabulary
-from .draw import Points, check_dimension, neurons, points, shape_of
-from .solve import Solution, observed_in_float32, solve
+from .draw import DIMENSION, check_dimension, neurons, points
+from .solve import observed_in_float32, solve
 
 GAP = 1e-9
 WIDTH = 1.25  # neurons per context
@@ -59,10 +59,19 @@ class OneLayerSmooth(NeuronDecoder):
 
     def shape(self, targets: Targets) -> Shape:
         check_vocabulary(self.name, targets)
-        shape = shape_of(targets, self, self.neurons or math.ceil(WIDTH * len(targets)))
+        contexts = len(targets)
+        neurons = self.neurons or math.ceil(WIDTH * contexts)
+        shape = self.sizes(targets, DIMENSION, neurons, "tanh", share=True)
         check_dimension(shape)
-        _check_neurons(shape, targets)
-        _check_memory(self.name, shape, len(targets))
+        if neurons < contexts:  # A3
+            raise AssumptionError(
+                f"A3 fails: {neurons} neurons for {contexts} contexts; one-layer-smooth "
+                "needs one per context, and method='one-layer-narrow' tries with fewer."
+            )
+        # activations and their square, each twice, logits and weights, with room for copies
+        matrices = 2 * contexts * (neurons + contexts) + 3 * contexts * shape.vocabulary
+        what = f"solving for {contexts:,} contexts and {neurons:,} neurons"
+        require(8 * (matrices + 4 * shape.parameters), self.name, what, SMALLER)
         return shape
 
     def interpolate(self, targets: Targets, report: Report) -> Built:
@@ -76,58 +85,31 @@ class OneLayerSmooth(NeuronDecoder):
             report(f"draw {draw + 1} of {DRAWS}: {reason}")
         raise AssumptionError(
             f"{reason}, in {DRAWS} draws; use a larger dimension=... or gap=..., or "
-            "more neurons=..."
+            "more neurons=...."
         )
-
-
-def _check_neurons(shape: Shape, targets: Targets) -> None:
-    if shape.neurons < len(targets):
-        raise AssumptionError(
-            f"A3 fails: {shape.neurons} neurons for {len(targets)} contexts; one-layer-smooth "
-            "needs one per context, and method='one-layer-narrow' tries with fewer"
-        )
-
-
-def _check_memory(name: str, shape: Shape, contexts: int) -> None:
-    """Activations and their square, each twice, logits and weights, with room for copies."""
-    matrices = 2 * contexts * (shape.neurons + contexts) + 3 * contexts * shape.vocabulary
-    what = f"solving for {contexts:,} contexts and {shape.neurons:,} neurons"
-    require(8 * (matrices + 4 * shape.parameters), name, what, SMALLER)
 
 
 def _drawn(
     shape: Shape, targets: Targets, gap: float, random: np.random.Generator
 ) -> tuple[Decoder | None, str]:
-    """A decoder within the gap and what is to be known about it, or None and what went wrong."""
+    """A decoder within the gap and a note about it, or None and what went wrong."""
     found = points(shape, targets, random)
     if found.distance < LEAST_DISTANCE:
         return None, f"A4 fails: two contexts are {found.distance:.1e} apart, relative"
-    network, condition = _solved(shape, found, targets, gap, random)
-    if not condition < LARGEST_CONDITION:
-        return None, f"A5 fails: the condition number is about {condition:.1e}"
+    weight, bias = neurons(found, np.arange(shape.neurons) % len(targets), random)
+    active = activation(shape.activation)(found.mixed @ weight.T + bias)
+    entries = wanted(targets, gap / 2)  # half of the gap is left for roundings
+    logits = np.zeros((len(targets), shape.vocabulary))
+    logits[entries.row, entries.token] = entries.value
+    solution = solve(active, logits)
+    tensors = {**found.tensors, "hidden.weight": weight, "hidden.bias": bias}
+    network = Decoder(shape, {**tensors, "output.weight": solution.output})
+    if not solution.condition < LARGEST_CONDITION:
+        return None, f"A5 fails: the condition number is about {solution.condition:.1e}"
     worst = float(divergences(network, targets).values.max())
     if not worst <= gap:
         return None, f"A5 fails: the largest divergence is {worst:.1e} nats"
     return network, (
-        f"condition number about {condition:.2g}; the two nearest contexts are "
+        f"condition number about {solution.condition:.2g}; the two nearest contexts are "
         f"{found.distance:.2g} apart, relative"
     )
-
-
-def _solved(
-    shape: Shape, found: Points, targets: Targets, gap: float, random: np.random.Generator
-) -> tuple[Decoder, float]:
-    """The decoder, and an estimate of its condition number."""
-    weight, bias = neurons(found, np.arange(shape.neurons) % len(targets), random)
-    active = activation(shape.activation)(found.mixed @ weight.T + bias)
-    solution: Solution = solve(active, _logits(shape, targets, gap))
-    tensors = {**found.tensors, "hidden.weight": weight, "hidden.bias": bias}
-    return Decoder(shape, {**tensors, "output.weight": solution.output}), solution.condition
-
-
-def _logits(shape: Shape, targets: Targets, gap: float) -> np.ndarray:
-    """What the output matrix must give, [n, omega]; half of the gap is left for roundings."""
-    entries = wanted(targets, gap / 2)
-    result = np.zeros((len(targets), shape.vocabulary))
-    result[entries.row, entries.token] = entries.value
-    return result

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from ...data.targets import Targets
 from ...errors import AssumptionError
-from ...softmax.decoder import ATTENTION, Shape
+from ...softmax.decoder import Shape
 from ...softmax.doubles import mixed_all
-from ..families import NeuronDecoder
 
 Matrix = NDArray[np.float64]
 Tensors = dict[str, Matrix]
@@ -20,7 +19,7 @@ BLOCK = 1 << 24  # distances computed at once
 
 
 class Points(NamedTuple):
-    """What attention makes of the contexts.
+    """The contexts as attention gives them.
 
     tensors   of embedding and attention
     mixed     h_2 of each context, [n, d]
@@ -34,36 +33,38 @@ class Points(NamedTuple):
     distance: float
 
 
-def shape_of(targets: Targets, options: NeuronDecoder, neurons: int) -> Shape:
-    """The sizes that the options name; without a head dimension, heads share the coordinates."""
-    dimension = options.dimension or DIMENSION
-    heads = options.heads or 1
-    head = options.head_dimension or max(1, dimension // heads)
-    return Shape(
-        len(targets.vocabulary), targets.length, dimension, ATTENTION, heads, head, head,
-        options.skip, neurons, options.activation or "tanh",
-    )  # fmt: skip
-
-
 def check_dimension(shape: Shape) -> None:
     """A2."""
-    heard = shape.heads * shape.value_dimension
+    attended = shape.heads * shape.value_dimension
     if shape.dimension < LEAST_DIMENSION:
         raise AssumptionError(
             f"A2 fails: the dimension is {shape.dimension}; moderate weights need at least "
-            f"{LEAST_DIMENSION}, and --method one-layer works with any"
+            f"{LEAST_DIMENSION}, and method='one-layer' works with any."
         )
-    if heard < LEAST_DIMENSION and not shape.skip:
+    if attended < LEAST_DIMENSION and not shape.skip:
         raise AssumptionError(
-            f"A2 fails: the heads have {heard} dimensions together, and need at least "
-            f"{LEAST_DIMENSION}; use more --heads, a larger --head-dimension or --skip"
+            f"A2 fails: the heads have {attended} dimensions together, and need at least "
+            f"{LEAST_DIMENSION}; use more heads=..., a larger head_dimension=... or skip=True."
         )
 
 
 def points(shape: Shape, targets: Targets, random: np.random.Generator) -> Points:
-    """Random embeddings and attention, whose scores have a standard deviation of about 1."""
+    """Random embeddings and attention, whose scores have a standard deviation of about 1.
+
+    Coordinates of token plus position get the variance 1, and those of what attention adds about 1.
+    A score is the sum of d^2 d_1 products of four of these numbers, whose variances give 1.
+    """
+    d = shape.dimension
+    deviation = {
+        "embedding.weight": 0.5**0.5,
+        "positions.weight": 0.5**0.5,
+        "attention.query.weight": d**-0.5 * shape.key_dimension**-0.25,
+        "attention.key.weight": d**-0.5 * shape.key_dimension**-0.25,
+        "attention.value.weight": d**-0.5,
+        "attention.out.weight": (shape.heads * shape.value_dimension) ** -0.5,
+    }
     tensors = {
-        name: random.normal(size=sizes) * _deviation(shape, name)
+        name: random.normal(size=sizes) * deviation[name]
         for name, sizes in shape.tensors.items()
         if not name.startswith(("hidden", "output"))
     }
@@ -71,22 +72,6 @@ def points(shape: Shape, targets: Targets, random: np.random.Generator) -> Point
     centred = mixed - mixed.mean(axis=0)
     scale = float(np.sqrt(2 * (centred**2).sum(axis=1).mean())) or 1.0
     return Points(tensors, mixed, scale, nearest(mixed) / scale)
-
-
-def _deviation(shape: Shape, name: str) -> float:
-    """Coordinates of token plus position get the variance 1; scores too, and about what is heard.
-
-    A score is the sum of d^2 d_1 products of four of these numbers, whose variances give 1.
-    """
-    d = shape.dimension
-    return {
-        "embedding.weight": 0.5**0.5,
-        "positions.weight": 0.5**0.5,
-        "attention.query.weight": d**-0.5 * shape.key_dimension**-0.25,
-        "attention.key.weight": d**-0.5 * shape.key_dimension**-0.25,
-        "attention.value.weight": d**-0.5,
-        "attention.out.weight": (shape.heads * shape.value_dimension) ** -0.5,
-    }[name]
 
 
 def nearest(rows: Matrix) -> float:

@@ -12,7 +12,7 @@ def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]
     """The stored sum, and the places of the label's bits in it, for networks that shift and strip.
 
     The lowest strip threshold is 2**K and the largest shift is K minus the length of a word
-    (see hash_fold_retrieve, assemble._strip). Other networks strip other lanes than the main one.
+    (see hash_fold_retrieve, assemble.blocks). Other networks strip other lanes than the main one.
     """
     stages = [layer.stage for layer in network.layers]
     strips = [i for i, stage in enumerate(stages) if stage == "strip"]

@@ -9,14 +9,13 @@ Departures   D1  B is the largest number of bits of any parameter in plain binar
                  them. The paper's index runs to N / B^2 instead of N / B^2 + 1, and B^2 need not
                  divide N.
              D4  The lane F of eq. (50) is that x, so it needs no lane of its own: width 13, not 15.
-             D5  A part has k^2 max(rho, c) keys, k a group: selecting then is as deep as reading.
+             D5  A part has k^2 max(rho, c) keys, k per group: selecting then is as deep as reading.
                  The paper's k^2 log B is less, with more parts, and none for B = 1.
 """
 
 from collections.abc import Iterator
+from itertools import count
 from random import Random
-
-from numpy.typing import NDArray
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
@@ -26,7 +25,7 @@ from ...gadgets.key_values import Table, group_size, split_lookup, table
 from ...gadgets.multisets import distinct, marked, values
 from ...gadgets.projection import Projection, shortest
 from ...gadgets.relu_layers import Step, carry, relu_layers, row
-from ..base import Built, Report, input_of
+from ..base import Built, input_of
 from ..families import Extraction
 from .known import known_columns
 from .transformer import built, context_points, embed, label_bits, rest, token_table
@@ -34,9 +33,7 @@ from .transformer import built, context_points, embed, label_bits, rest, token_t
 TRIES = 16  # random values of each size
 
 
-def faithful_limited_bits(
-    dataset: Dataset, contexts: Contexts, options: Extraction, report: Report, bits: int
-) -> Built:
+def build(dataset: Dataset, contexts: Contexts, options: Extraction, bits: int) -> Built:
     """The network of Theorem F.1, whose parameters have at most `bits` bits each."""
     spec = input_of(dataset, bool(options.positions))
     seen = known_columns(dataset, contexts, spec, options)
@@ -44,7 +41,12 @@ def faithful_limited_bits(
     tokens = shortest(seen.points, seen.exponent, random, _cost)
     multisets, _ = distinct(seen.rows)
     chosen = marked(multisets)
-    phi, value_bits = _small_values(multisets, chosen, random)
+    phi, value_bits = next(  # Lemma B.2 with values of as few bits as a search finds
+        (phi, size)
+        for size in count(1)
+        for _ in range(TRIES)
+        if (phi := values(multisets, chosen, (1 << size) - 1, random)) is not None
+    )
     ids = shortest(*context_points(seen, tokens, phi), random, _cost)
     first = token_table(tokens, phi, chosen, tokens.key_bits, value_bits)
     second = table(ids.keys(), seen.labels, ids.key_bits, label_bits(dataset))
@@ -67,19 +69,8 @@ def _cost(projection: Projection) -> int:
     return max(projection.weight_bits, projection.key_bits + 2)
 
 
-def _small_values(multisets: NDArray, chosen: list[int], random: Random) -> tuple[NDArray, int]:
-    """Lemma B.2 with values of as few bits as a search finds, and their number."""
-    bits = 1
-    while True:
-        for _ in range(TRIES):
-            phi = values(multisets, chosen, (1 << bits) - 1, random)
-            if phi is not None:
-                return phi, bits
-        bits += 1
-
-
 def _least(table: Table) -> int:
-    """The bits of a lookup with one key a group.
+    """The bits of a lookup with one key per group.
 
     k keys take 2^-(k rho + 2) in Lemma G.6, their labels 2^-(k c + 2), and the gate 2^(c + 2).
     """

@@ -22,7 +22,7 @@ SAFE = 1 << 61  # sums stay below 2^63
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """One integer a column to one a context: phi(own) + 2 sum(phi), or sum(phi).
+    """One integer per column to one per context: phi(own) + 2 sum(phi), or sum(phi).
 
     indices  [sequences, columns] column numbers, in chunks
     which    [contexts] its sequence
@@ -48,9 +48,7 @@ class Sums:
 class Hash:
     """Weights and thresholds, in units of the integer hash."""
 
-    weights: tuple[
-        int, ...
-    ]  # one a coordinate; with drawn numbers, of the position if there is one
+    weights: tuple[int, ...]  # of the coordinates; with drawn numbers, of the position if any
     bias: int  # makes every projection non-negative
     drawn: dict[int, int] | None  # the number of each token id, if they are drawn
     token_thresholds: tuple[int, ...]
@@ -89,10 +87,8 @@ def hash_contexts(
         if draw:
             weights, bias, drawn, values = _draw(columns, reach, shares, seed)
         else:
-            above = int(Fraction(reach) * Fraction(lift))
-            weights, bias = _projection(columns, reach - above, shares)
-            bias, drawn = bias + above, None
-            values = _project(columns, weights, bias)
+            above, drawn = int(Fraction(reach) * Fraction(lift)), None
+            weights, bias, values = _project(columns, reach, above, shares)
         if 0 in weights:
             return None
         thresholds = _thresholds(largest, token_folds)
@@ -151,18 +147,31 @@ def _fold(values: NDArray, thresholds: tuple[int, ...], slope: int) -> NDArray:
     return values
 
 
-def _projection(columns: NDArray, largest: int, shares: list[float]) -> tuple[tuple[int, ...], int]:
-    """Integer weights and a bias that send every column into [0, largest].
+def _project(
+    columns: NDArray, largest: int, above: int, shares: list[float]
+) -> tuple[tuple[int, ...], int, NDArray]:
+    """Integer weights and a bias that send every column into [above, largest], and its value.
 
-    The weights are in random proportion to `largest` and to each other. A single weight that filled
+    The weights are in random proportion to the range and to each other. A single weight that filled
     the range exactly would make every folded token a multiple of it, and sums of such tokens meet.
+    Values are computed in 64 bits where that is safe, else in Python integers.
     """
     low, extent = _extents(columns)
     weights = tuple(
-        int(Fraction(largest) * Fraction(share) / (len(shares) * size))
+        int(Fraction(largest - above) * Fraction(share) / (len(shares) * size))
         for share, size in zip(shares, extent, strict=True)
     )
-    return weights, -sum(w * m for w, m in zip(weights, low, strict=True))
+    bias = above - sum(w * m for w, m in zip(weights, low, strict=True))
+    reach = bias + sum(
+        w * max(abs(int(x)), abs(int(y)))
+        for w, x, y in zip(weights, columns.min(axis=0), columns.max(axis=0), strict=True)
+    )
+    if columns.dtype != object and 3 * reach < SAFE:
+        return weights, bias, columns @ np.array(weights, dtype=np.int64) + bias
+    total = np.array([bias], dtype=object)
+    for weight, column in zip(weights, columns.T, strict=True):
+        total = total + column.astype(object) * weight
+    return weights, bias, total
 
 
 def _draw(
@@ -192,17 +201,3 @@ def _extents(columns: NDArray) -> tuple[list[int], list[int]]:
     """The smallest coordinates (0 if none is negative), and the room that each coordinate takes."""
     low = [min(0, int(x)) for x in columns.min(axis=0)]
     return low, [max(1, int(x) - m) for x, m in zip(columns.max(axis=0), low, strict=True)]
-
-
-def _project(columns: NDArray, weights: tuple[int, ...], bias: int) -> NDArray:
-    """In 64 bits where that is safe, else in Python integers."""
-    reach = bias + sum(
-        w * max(abs(int(x)), abs(int(y)))
-        for w, x, y in zip(weights, columns.min(axis=0), columns.max(axis=0), strict=True)
-    )
-    if columns.dtype != object and 3 * reach < SAFE:
-        return columns @ np.array(weights, dtype=np.int64) + bias
-    total = np.array([bias], dtype=object)
-    for weight, column in zip(weights, columns.T, strict=True):
-        total = total + column.astype(object) * weight
-    return total

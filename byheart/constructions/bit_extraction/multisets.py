@@ -16,16 +16,19 @@ from ...gadgets.key_values import lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import project
 from ...gadgets.relu_layers import Step, relu_layers, row
-from ...theory.kajitsuka2025.sizes import largest_value, sum_key_bits, token_key_bits
-from ..base import Built, Report
+from ...theory.kajitsuka2025.sizes import (
+    deep_sets_size,
+    largest_value,
+    sum_key_bits,
+    token_key_bits,
+)
+from ..base import Built, Predicted
 from ..families import Extraction
 from .known import known_multisets
-from .transformer import built, embed, label_bits, output, token_table
+from .transformer import built, embed, label_bits, output, predicted, token_table
 
 
-def faithful_deep_sets(
-    dataset: Dataset, contexts: Contexts, options: Extraction, report: Report
-) -> Built:
+def build(dataset: Dataset, contexts: Contexts, options: Extraction) -> Built:
     """The deep set (phi, rho) of Theorem D.1; contexts are multisets."""
     seen = known_multisets(dataset, contexts, options)
     random, N, M, d = Random(options.seed), len(contexts), seen.rows.shape[1], seen.points.shape[1]
@@ -46,3 +49,19 @@ def faithful_deep_sets(
         output(),
     )
     return built(Network(Input(d, M, False, None), layers), dataset, tokens.tries + ids.tries)
+
+
+def predict(dataset: Dataset, contexts: Contexts, options: Extraction) -> Predicted:
+    """The size of the deep set."""
+    seen = known_multisets(dataset, contexts, options)
+    dimension = seen.points.shape[1]
+    size = deep_sets_size(
+        len(contexts),
+        seen.rows.shape[1],
+        dimension,
+        len(dataset.label_names),
+        seen.radius,
+        seen.separation,
+        len(seen.marked),
+    )
+    return predicted(size, dimension + 1)

@@ -18,18 +18,16 @@ from ...exact.network import Embedding, Network, matrix, vector
 from ...gadgets.key_values import lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
-from ...theory.kajitsuka2025.sizes import embedded_key_bits, largest_value
-from ..base import Built, Report, input_of
+from ...theory.kajitsuka2025.sizes import embedded_key_bits, embedding_size, largest_value
+from ..base import Built, Predicted, input_of
 from ..families import Extraction
 from .known import Known, known_columns
-from .transformer import built, context_points, label_bits, rest
+from .transformer import built, context_points, label_bits, predicted, rest
 
 MOST = 1 << 20  # columns of an embedding matrix
 
 
-def faithful_embedding(
-    dataset: Dataset, contexts: Contexts, options: Extraction, report: Report
-) -> Built:
+def build(dataset: Dataset, contexts: Contexts, options: Extraction) -> Built:
     """The network of Theorem E.1."""
     seen, ids, omega = embedded(dataset, contexts, options)
     spec = input_of(dataset, positions=False)
@@ -45,23 +43,24 @@ def faithful_embedding(
     return built(Network(spec, layers, dataset.every), dataset, places.tries)
 
 
+def predict(dataset: Dataset, contexts: Contexts, options: Extraction) -> Predicted:
+    """Its size: the matrix holds the values of marked tokens, and ids that are not 0."""
+    seen, ids, columns = embedded(dataset, contexts, options)
+    labels = len(dataset.label_names)
+    size = embedding_size(len(contexts), seen.rows.shape[1], columns, labels)
+    return predicted(size, len(seen.marked) + sum(map(bool, ids)))
+
+
 def embedded(
     dataset: Dataset, contexts: Contexts, options: Extraction
 ) -> tuple[Known, list[int], int]:
     """The known points, their ids, and the columns of the matrix; padding is an id too."""
     spec = input_of(dataset, positions=False)
     seen = known_columns(dataset, contexts, spec, options)
-    ids = _ids(seen)
+    ids = [int(x) for x in seen.points[:, 0]]
+    if seen.points.shape[1] > 1 or seen.exponent or min(ids) < 0 or max(ids) >= MOST:
+        raise AssumptionError(
+            f"A2 fails: an embedding reads ids, integers from 0 to {MOST - 1}, or words; "
+            "use method='bit-extraction' for other tokens."
+        )
     return seen, ids, max(*ids, *(int(x.fraction) for x in spec.padding or ())) + 1
-
-
-def _ids(seen: Known) -> list[int]:
-    """The known points as ids."""
-    if seen.points.shape[1] == 1 and seen.exponent == 0:
-        ids = [int(x) for x in seen.points[:, 0]]
-        if 0 <= min(ids) and max(ids) < MOST:
-            return ids
-    raise AssumptionError(
-        f"A2 fails: an embedding reads ids, whole numbers from 0 to {MOST - 1}, or words; "
-        "use method='bit-extraction' for other tokens."
-    )

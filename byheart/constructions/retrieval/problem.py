@@ -1,0 +1,166 @@
+"""Dataset to problem: contexts as sums of distinct columns, labels and their code words."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.arrays import offsets, take
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ...errors import AssumptionError
+from ...exact.batch import Batch, Columns, columns
+from ...exact.network import Input
+from ...gadgets.prefix_code import PrefixCode, prefix_code
+from .hashing import Sums
+
+LONGEST_WORD = 60  # label word and fingerprint together
+
+
+@dataclass(frozen=True)
+class Task:
+    """The amount that must be stored.
+
+    contexts     distinct contexts
+    equations    label and fingerprint bits of all contexts together
+    code         words of the labels
+    inputs       columns of the first layer: coordinates, or ids of an embedding
+    embed        its nonzero parameters, without an offset
+    marks        fingerprint bits
+    total        the largest sum of coefficients: 2 length + 1 with attention
+    mixing       where columns meet: "uniform", "hard", "sparse" or "sum"
+    """
+
+    contexts: int
+    equations: int
+    code: PrefixCode
+    inputs: int
+    embed: int
+    marks: int
+    total: int
+    mixing: str = "uniform"
+
+    @property
+    def window(self) -> int:
+        """Bits of the longest stored word."""
+        return self.marks + self.code.longest
+
+    @property
+    def label_digits(self) -> int:
+        """Binary digits of the largest label number."""
+        return (len(self.code.lengths) - 1).bit_length()
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Contexts and the words that they must give.
+
+    columns   [columns, coordinates] integers, the distinct input columns
+    sums      from columns to contexts
+    labels    [contexts] label numbers in the order of the code
+    draw      whether tokens are ids whose numbers are drawn
+    grain     a power of two: columns are the input's coordinates times this
+    """
+
+    task: Task
+    columns: NDArray
+    sums: Sums
+    labels: NDArray
+    draw: bool = False
+    grain: int = 1
+
+    @property
+    def mixed(self) -> bool:
+        """Whether a token's number needs no folds: it is drawn, and no position is added."""
+        return self.draw and self.columns.shape[1] == 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The bits of each context's word."""
+        task = self.task
+        return np.array(task.code.lengths, dtype=np.int64)[self.labels] + task.marks
+
+    def words(self, marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Fingerprint and code word of each context, Gray coded.
+
+        Bit i of the word is the xor of stored bits 0..i.
+        """
+        code = self.task.code
+        words = np.array(code.words(code.longest), dtype=np.uint64)[self.labels]
+        words |= marks << np.uint64(code.longest)
+        return words ^ (words >> np.uint64(1))
+
+
+def prepare(
+    dataset: Dataset,
+    contexts: Contexts,
+    spec: Input,
+    *,
+    marks: int = 0,
+    mixing: str = "uniform",
+    embedding: bool = False,
+) -> tuple[tuple[int, ...], Problem | None]:
+    """The labels by frequency, and the problem; None if there is nothing to distinguish.
+
+    marks      bits of a fingerprint that detects unknown inputs
+    mixing     where columns meet: "uniform", "hard", "sparse" or "sum"
+    embedding  whether tokens are ids of an embedding matrix
+    """
+    counts = np.bincount(dataset.labels[contexts.first], minlength=len(dataset.label_names))
+    order = tuple(int(i) for i in np.argsort(-counts, kind="stable"))
+    if len(order) + marks == 1:
+        return order, None
+    code = label_code([int(counts[i]) for i in order], marks)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[list(order)] = np.arange(len(order))
+    labels = rank[dataset.labels[contexts.first]]
+    seen, sums = sums_of(dataset, contexts, spec)
+    if marks and sums.own is None:
+        sums = replace(sums, level=False)  # an unknown set may have any cardinality
+    # without the padding vector where it never occurs
+    padded = seen.spec.positions or int(np.diff(seen.batch.starts).min()) < seen.spec.length
+    padded = (padded or marks > 0 or embedding) and sums.own is not None
+    vectors = seen.vectors if padded else seen.vectors[:-1]
+    if embedding:
+        ids = np.unique(vectors[:, 0].astype(np.int64))
+        inputs, embed = int(ids.max()) + 1, len(ids) + vectors.shape[1] - 1
+    else:
+        bias = not sums.level or any(int(x) < 0 for x in vectors.min(axis=0))
+        inputs, embed = vectors.shape[1], vectors.shape[1] + bias
+    equations = int((np.array(code.lengths, dtype=np.int64)[labels] + marks).sum())
+    task = Task(len(labels), equations, code, inputs, embed, marks, sums.total, mixing)
+    return order, Problem(task, vectors, sums, labels, embedding, 1 << -seen.exponent)
+
+
+def sums_of(dataset: Dataset, contexts: Contexts, spec: Input) -> tuple[Columns, Sums]:
+    """The distinct columns of the contexts' sequences, and how they add up to contexts."""
+    owner = dataset.owner[contexts.first]
+    sequences, which = np.unique(owner, return_inverse=True)
+    lengths = dataset.lengths[sequences]
+    ids = take(dataset.ids, dataset.starts[sequences], lengths)
+    seen = columns(replace(spec, extra=None), Batch(dataset.vectors, ids, offsets(lengths)))
+    indices = [index.astype(np.int32) for _, index in seen.indices(1 << 16)]
+    if spec.padding is None:
+        level = int(lengths.min()) == spec.length
+        return seen, Sums(indices, which, None, max(1, spec.length), level)
+    place = dataset.own[contexts.first] - dataset.starts[owner] + spec.length - lengths[which]
+    own = np.concatenate(indices)[which, place]
+    return seen, Sums(indices, which, own, 2 * spec.length + 1, True)
+
+
+def label_code(counts: list[int], marks: int) -> PrefixCode:
+    """The prefix code, its words cut where a fold for a further bit costs more than it saves."""
+    shortest = max(0, (len(counts) - 1).bit_length())
+    if shortest + marks > LONGEST_WORD:
+        raise AssumptionError(
+            f"{len(counts)} labels and a fingerprint of {marks} bits do not fit into "
+            f"{LONGEST_WORD} bits; use a smaller reject_unknown=..., or fewer labels."
+        )
+
+    def parameters(code: PrefixCode) -> float:
+        """3.46 sqrt(equations), three for each bit of the window, and the decoder."""
+        equations = sum(c * length for c, length in zip(counts, code.lengths, strict=True))
+        return 3.46 * equations**0.5 + 3 * code.longest + 3 * len(code.kinks)
+
+    limits = range(shortest, min(shortest + 4, LONGEST_WORD - marks) + 1)
+    return min((prefix_code(counts, limit) for limit in limits), key=parameters)

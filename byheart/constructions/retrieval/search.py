@@ -1,0 +1,254 @@
+"""Find a plan, a hash and stored numbers that work: a bounded, deterministic search.
+
+Cheapest plans first. Each attempt hashes the contexts with the next seed and can fail in several
+ways, each with its own remedy: contexts with different labels meet (more token folds, then mix
+folds and a longer hash), a bit position is too full (more stored numbers), a linear system has no
+solution (more still), or something is too long for the limits. Nothing is trusted: the caller
+verifies the finished network.
+"""
+
+import math
+import random
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .hashing import Hash, conflicts, fewest_folds, hash_contexts
+from .plan import Layout, Plan, Storage, expected_load
+from .problem import Problem, Task
+from .solve import Terms, solve
+
+# random contexts leave the fullest position at most this far above the mean (see expected_load)
+RANDOM = 1.0
+
+
+@dataclass
+class Needs:
+    """The sizes that the failures so far ask for."""
+
+    spare: float
+    slack: int
+    token_folds: int
+    mix_folds: int = 0
+    hash_bits: int = 0  # beyond what random contexts need
+    guard: int = 0  # bits of a sum beyond what is expected
+    most_folds: int = 1 << 30  # more folds of the tokens, or of their sum, are too long
+    most_mix: int = 1 << 30
+    loosened: int = 0  # how often token folds were added because contexts crowd
+    # the fullest position at best since the last remedy, in units of expected_load
+    crowded: float = math.inf
+
+
+class Limits(ABC):
+    """The bounds of a network, and the plans that keep to them.
+
+    bounded     whether the limits may leave no room for a remedy, which ends the search; without
+                bounds, contexts that crowd get more token folds before more numbers are stored
+    token_bits  of the thresholds of the token folds, at most
+    balance     finds the layout of a plan
+    """
+
+    bounded: bool = True
+    token_bits: float = math.inf
+    balance: Callable[..., tuple[Layout, int]]
+
+    @abstractmethod
+    def plans(self, task: Task, objective: str, needs: Needs) -> Sequence[Plan]:
+        """The plans within the limits that store enough, cheapest first."""
+
+    def holds_hash(self, hashed: Hash, grain: int) -> bool:
+        """Whether E_in and the token folds stay within the limits."""
+        return True
+
+    @abstractmethod
+    def store(
+        self, problem: Problem, hashed: Hash, layout: Any, terms: Terms, numbers: list[int]
+    ) -> Storage | None:
+        """The solved numbers as they are placed; None if their sums are beyond the limits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    plan: Any  # of the construction
+    hashed: Hash
+    storage: Storage
+    tries: int
+    notes: tuple[str, ...]  # what had to be enlarged, in the order it happened
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to look: a small problem is cheap to try again, a large one had better work at once.
+
+    attempts   at most
+    conflicts  in a row before the hash is enlarged
+    failures   of another kind before the plan is
+    plans      tried side by side
+    balancing  orders of the parts to look at
+    spare      first guess of the fullest position, in units of expected_load
+    slack      first guess of the numbers beyond its equations
+    """
+
+    attempts: int
+    conflicts: int
+    failures: int
+    plans: int
+    balancing: int
+    spare: float
+    slack: int
+
+    def patience(self, reason: str) -> int:
+        """Failures of a kind before something is enlarged."""
+        if reason == "conflict":
+            return self.conflicts
+        return self.failures if reason in ("load", "rank") else 1
+
+
+def effort_for(contexts: int) -> Effort:
+    if contexts <= 4000:
+        patience = 16 if contexts <= 1000 else 8
+        return Effort(600, patience, patience, 2, 24, 0.08, 2)
+    if contexts <= 40_000:
+        return Effort(150, 6, 3, 1, 150, 0.3, 5)
+    return Effort(60, 6, 1, 1, 200, 0.45, 8)
+
+
+def search(
+    problem: Problem, limits: Limits, objective: str, seed: int, report: Callable[[str], None]
+) -> Found | None:
+    """The first success, or None if nothing was found in a bounded number of attempts."""
+    task, effort = problem.task, effort_for(problem.task.contexts)
+    if limits.bounded:
+        # the first token fold is at half of the widest coordinate's room or above
+        highs, lows = problem.columns.max(axis=0), problem.columns.min(axis=0)
+        room = max(int(high) - min(0, int(low)) for high, low in zip(highs, lows, strict=True))
+        if room.bit_length() - 2 > limits.token_bits:
+            return None
+    needs = Needs(effort.spare, effort.slack, _first_token_folds(problem))
+
+    def plans() -> list[Plan]:
+        """The cheapest ones, with their folds before those of the hash."""
+        found = []
+        for plan in limits.plans(task, objective, needs)[: effort.plans]:
+            fewest = 0
+            if not problem.draw:
+                fewest = fewest_folds(problem.columns, problem.sums.total, plan.top_value)
+            folds = 0 if problem.mixed else min(fewest + needs.token_folds, needs.most_folds)
+            mix_folds = min(needs.mix_folds, needs.most_mix)
+            found.append(replace(plan, token_folds=folds, mix_folds=mix_folds))
+        return found
+
+    failures: Counter[str] = Counter()
+    notes: list[str] = []
+    options = plans()
+    for attempt in range(effort.attempts if options else 0):
+        plan = options[attempt % len(options)]
+        rng = random.Random(f"{seed}/{attempt}")
+        outcome = _attempt(problem, limits, plan, rng, effort.balancing)
+        if isinstance(outcome, tuple):
+            return Found(plan, *outcome, attempt + 1, tuple(notes))
+        failures[outcome.reason] += 1
+        if outcome.reason != "conflict" and not limits.bounded:
+            failures["conflict"] = 0
+        if outcome.reason == "load":
+            mean, excess = expected_load(task, plan.columns)
+            needs.crowded = min(needs.crowded, (outcome.load - mean) / excess)
+        if failures[outcome.reason] < effort.patience(outcome.reason):
+            continue
+        failures[outcome.reason] = 0
+        notes.append(_remedy(outcome.reason, needs, plan, limits))
+        report(notes[-1])
+        before, options = options, plans()
+        stuck = options == before and outcome.reason in ("fit", "long", "conflict")
+        if not options or (stuck and limits.bounded):
+            break  # the limits leave no room for the remedy
+    return None
+
+
+def _first_token_folds(problem: Problem) -> int:
+    """Enough to distinguish random contexts; with fingerprints, unknown ones from them too.
+
+    A few folds leave many tokens on one straight piece, where equal sums give equal H. Each fold
+    makes half as many pieces again; with 300 pieces per token, equal sums are a coincidence.
+    """
+    few = max(1, round(math.log2(problem.task.contexts + 1) / 2) - 2)
+    if not problem.task.marks:
+        return few
+    return max(few, math.ceil(math.log(len(problem.columns)) / math.log(1.5)) + 14)
+
+
+def _remedy(failure: str, needs: Needs, plan: Plan, limits: Limits) -> str:
+    """Enlarge what the failure asks for, and say so."""
+    if failure == "long":
+        if plan.mix_folds:
+            needs.most_mix = plan.mix_folds - 1
+        else:
+            needs.most_folds = max(0, plan.token_folds - 1)
+        return f"the hash is too long: at most {needs.most_folds} token folds"
+    if failure == "digits":
+        needs.guard += 1
+        return "the stored sums are too long: a bit less in each number"
+    if failure in ("fit", "conflict"):
+        needs.token_folds += max(1, needs.token_folds // 8)
+        needs.hash_bits += 1
+        if failure == "conflict":
+            needs.mix_folds += needs.token_folds > 12
+        return (
+            f"contexts meet: {needs.token_folds} token folds, {needs.mix_folds} mix folds, "
+            f"{needs.hash_bits} more hash bits"
+        )
+    crowded = needs.crowded
+    if failure == "load" or not limits.bounded:
+        needs.crowded = math.inf
+    if failure == "load":
+        if crowded > RANDOM and needs.loosened < 3 and not limits.bounded:
+            needs.loosened += 1
+            needs.token_folds += max(1, needs.token_folds // 4)
+            return f"contexts crowd: {needs.token_folds} token folds"
+        needs.spare = max(needs.spare + 0.03, crowded - 0.05)
+        return f"a bit position is too full: {needs.spare:.2f} of the random excess spared"
+    needs.hash_bits += needs.slack >= 8
+    needs.slack += 2 if needs.slack < 8 else 6
+    return f"the stored numbers are not independent: {needs.slack} more than equations"
+
+
+@dataclass(frozen=True)
+class Failure:
+    reason: str  # "fit", "long", "conflict", "load", "rank" or "digits"
+    load: int = 0
+
+
+def _attempt(
+    problem: Problem, limits: Limits, plan: Plan, rng: random.Random, balancing: int
+) -> tuple[Hash, Storage] | Failure:
+    window, lengths = problem.task.window, problem.lengths
+    hashed = hash_contexts(
+        problem.columns,
+        problem.sums,
+        plan.top_value,
+        plan.token_folds,
+        plan.mix_folds,
+        rng,
+        problem.draw,
+    )
+    if hashed is None:
+        return Failure("fit")
+    if not limits.holds_hash(hashed, problem.grain):
+        return Failure("long")
+    if conflicts(plan.separated(hashed.contexts), problem.labels):
+        return Failure("conflict")
+    hashes = plan.read(hashed.contexts)
+    balanced, load = limits.balance(plan, hashes, lengths, window, balancing, rng)
+    if load > plan.unknowns:
+        return Failure("load", load)
+    words = problem.words(balanced.marks_of(hashes))
+    column = balanced.column_of(hashes)
+    for layout in balanced.sized(load):
+        terms = layout.terms(hashes)
+        numbers = solve(layout.unknowns, plan.columns, column, terms, words, lengths, window)
+        if numbers is not None:
+            storage = limits.store(problem, hashed, layout, terms, numbers)
+            return Failure("digits") if storage is None else (hashed, storage)
+    return Failure("rank", load)
