@@ -194,6 +194,9 @@ def test_a_value_that_an_option_does_not_have_is_refused(construction):
         if option.choices or option.least is not None:
             with pytest.raises(ByheartError, match=f"^{name} must be .*, not "):
                 replace(construction, **{name: "nonsense" if option.choices else -1})
+        if isinstance(option.least, int):
+            with pytest.raises(ByheartError, match=f"^{name} must be an integer"):
+                replace(construction, **{name: 1.5})
 
 
 def test_a_method_by_name_and_as_an_object_are_the_same():

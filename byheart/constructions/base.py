@@ -42,11 +42,12 @@ class Option:
             raise ByheartError(f"{name} must be {named}, not {value!r}.")
         if self.least is None:
             return
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        whole = isinstance(self.least, int)
+        if isinstance(value, int if whole else int | float) and not isinstance(value, bool):
             most = math.inf if self.most is None else self.most
             if self.least <= value <= most and not (self.above and value == self.least):
                 return
-        what = "an integer" if isinstance(self.least, int) else "a number"
+        what = "an integer" if whole else "a number"
         bounds = f"{'above' if self.above else 'of at least'} {self.least:,}"
         if self.most is not None:
             bounds = f"from {self.least:,} to {self.most:,}"
@@ -133,7 +134,7 @@ class Construction(ABC):
     """One theorem that gives weights. Its fields are its options, as the user set them.
 
     name       what a user passes as method=...
-    stores     "labels" or "distributions": the claim of its models (models/claims.py)
+    stores     "labels" or "distributions": the claim of its models (models/claims/)
     form       "small" (ours) or "faithful" (the paper's), where there are both
     last       whether the last token of a sequence counts apart from the multiset
     every      whether the data has a label for every token; None: either will do

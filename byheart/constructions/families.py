@@ -40,12 +40,9 @@ class Labelled(Construction):
         ("linear", "embed"): "E_in turns each token's vector into the numbers of its column.",
         ("embedding", "embed"): "The embedding matrix gives each token id its column.",
         ("uniform_attention", "attend"): "Each column receives the sum over all columns.",
-        (
-            "hard_attention",
-            "attend",
-        ): "Each column adds what the columns with the largest score hold.",
-        ("sum", "sum"): "All columns are added up to one.",
-        ("linear", "output"): "E_out hands over the number of the label.",
+        ("hard_attention", "attend"): "Each column adds the columns with the largest score.",
+        "sum": "All columns are added up to one.",
+        "output": "E_out hands over the number of the label.",
     }
 
     positions: bool | None = option(None, "Whether order counts [for text].")
@@ -64,30 +61,24 @@ class Retrieval(Labelled):
     embeds: ClassVar[bool] = False
     stages = {
         **Labelled.stages,
-        ("feed_forward", "token hash"): "Folds mix the digits of each token's number.",
-        ("sparse_attention", "gather"): "The extra token gathers the sum of all columns.",
+        "token hash": "Folds mix the digits of each token's number.",
+        "gather": "The extra token gathers the sum of all columns.",
         ("sparse_attention", "attend"): "Each column reads that sum from the extra token.",
-        ("feed_forward", "mix"): "Folds mix the digits of the context's number.",
-        (
-            "feed_forward",
-            "store",
-        ): "Folds halve the context's number; each threshold stores a number.",
-        ("feed_forward", "gate"): "Bits of the context's number switch copies of the tables off.",
-        ("feed_forward", "row index"): "Bits of the context's number choose the row of a table.",
-        ("feed_forward", "column gate"): "Bits of the context's number open or close the shifts.",
-        ("feed_forward", "column index"): "Bits of the context's number choose how far to shift.",
-        ("feed_forward", "mark"): "Bits of the context's number make up its fingerprint.",
-        ("feed_forward", "select"): "The chosen row of each table is added to the stored sum.",
-        ("feed_forward", "add lanes"): "Copies of the tables that are on join the stored sum.",
-        ("feed_forward", "add"): "Copies of the tables that are on join the stored sum.",
-        ("feed_forward", "shift"): "The stored sum moves until the label's bits stand on top.",
-        ("feed_forward", "strip"): "Folds take off the high bits of the stored sum.",
-        (
-            "feed_forward",
-            "compare",
-        ): "The stored fingerprint is compared: an unknown input is detected.",
-        ("feed_forward", "decode"): "The label's code word becomes the label's number.",
-        ("feed_forward", "read"): "Thresholds read the label's number digit by digit.",
+        "mix": "Folds mix the digits of the context's number.",
+        "store": "Folds halve the context's number; each threshold stores a number.",
+        "gate": "Bits of the context's number switch copies of the tables off.",
+        "row index": "Bits of the context's number choose the row of a table.",
+        "column gate": "Bits of the context's number open or close the shifts.",
+        "column index": "Bits of the context's number choose how far to shift.",
+        "mark": "Bits of the context's number make up its fingerprint.",
+        "select": "The chosen row of each table is added to the stored sum.",
+        "add lanes": "Copies of the tables that are on join the stored sum.",
+        "add": "Copies of the tables that are on join the stored sum.",
+        "shift": "The stored sum moves until the label's bits stand on top.",
+        "strip": "Folds take off the high bits of the stored sum.",
+        "compare": "The stored fingerprint is compared: an unknown input is detected.",
+        "decode": "The label's code word becomes the label's number.",
+        "read": "Thresholds read the label's number digit by digit.",
     }
 
     reject_unknown: int = option(
@@ -97,7 +88,7 @@ class Retrieval(Labelled):
         least=0,
         most=40,
     )
-    minimise: str = option("nonzero", "What is to be small.", choices=("nonzero", "dense", "bits"))
+    minimise: str = option("nonzero", "What to make small.", choices=("nonzero", "dense", "bits"))
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .hash_fold_retrieve.build import build  # numba is slow to import
@@ -122,10 +113,10 @@ class Extraction(Labelled):
     provable = 10_000
     stages = {
         **Labelled.stages,
-        ("relu", "select"): "Finds the group of the key and fetches the group's two long numbers.",
-        ("relu", "read"): "Tent maps read keys and values out of the two numbers, bit by bit.",
-        ("relu", "compare"): "Each key read is compared; the value of an equal one is kept.",
-        ("relu", "project"): "A projection turns the column into one scalar, the context id.",
+        "select": "Finds the group of the key and fetches the group's two long numbers.",
+        "read": "Tent maps read keys and values out of the two numbers, bit by bit.",
+        "compare": "Each key read is compared; the value of an equal one is kept.",
+        "project": "A projection turns the column into one scalar, the context id.",
     }
 
     separation: float | None = option(
@@ -194,7 +185,7 @@ class NeuronDecoder(Interpolation):
 
     mixing: ClassVar[str] = ATTENTION
     skip: bool = option(False, "Whether attention adds the last token's vector.")
-    activation: str | None = option(None, "Of the neurons.", choices=tuple(ACTIVATIONS))
+    activation: str | None = option(None, "Activation of the neurons.", choices=tuple(ACTIVATIONS))
 
     def sizes(
         self, targets: Targets, dimension: int, neurons: int, activation: str, share: bool = False
