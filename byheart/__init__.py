@@ -3,7 +3,7 @@
     >>> import byheart
     >>> data = byheart.Dataset.from_rows([(["capital", "of", "france"], "paris"),
     ...                                   (["capital", "of", "italy"], "rome")])
-    >>> model = byheart.compile(data)            # the smallest construction that applies
+    >>> model = byheart.compile(data)            # the default construction for this kind of data
     >>> byheart.verify(model, data).evidence     # every sequence, in exact arithmetic
     'proved'
     >>> model.recall(["capital", "of", "italy"])
@@ -12,12 +12,12 @@
     >>> byheart.open("capitals.model").parameters.nonzero == model.parameters.nonzero
     True
 
-Data       load a file, Dataset.from_rows / from_pandas / from_dataset; stats says what it asks
-           of a model, encoder how close a model of dimension d can come
+Data       load a file, Dataset.from_rows / from_pandas / from_dataset; stats counts its
+           contexts and conflicts, encoder says how close a model of dimension d can come
 Models     compile builds and proves one, methods lists the constructions and their options,
-           verify judges it on data, explain takes it apart, open reads its folder;
+           verify judges it on data, explain shows its stages, open reads its folder;
            model.recall, .answers, .distribution, .continue_, .trace, .save
-Sizes      bounds says what theorems allow, compare builds everything side by side,
+Sizes      bounds says what theorems allow, compare lists every construction and bound,
            tradeoff trades parameters against bits per parameter
 Training   measure trains an architecture and finds the smallest that memorises (needs PyTorch)
 

@@ -204,7 +204,7 @@ def test_a_method_by_name_and_as_an_object_are_the_same():
     named = compile(dataset, method="one-layer", gap=1e-6, seed=3)
     made = compile(dataset, byheart.methods.OneLayer(gap=1e-6, seed=3))
     assert named.network == made.network and named.about["options"] == made.about["options"]
-    with pytest.raises(ByheartError, match="set gap where the method is made: OneLayer"):
+    with pytest.raises(ByheartError, match="pass gap to the method itself: OneLayer"):
         compile(dataset, byheart.methods.OneLayer(), gap=1e-6)
 
 

@@ -63,3 +63,42 @@ def test_help_teaches():
     for name in ("load", "compile", "verify", "recall", "save", "open"):
         assert name in text
     assert "byheart" in sys.modules and text.partition("\n")[0].endswith(".")
+
+
+DATA = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda m: byheart.verify(m, DATA, engine="gpu"), "engine must be one of auto"),
+        (lambda m: byheart.verify(m, DATA, sample=0), "sample must be an integer of at least 1"),
+        (lambda m: byheart.verify(m, DATA, prove_limit=-1), "prove_limit must be"),
+        (lambda m: byheart.verify(DATA, m), "verify takes a Model"),
+        (lambda m: byheart.verify(m, "data.jsonl"), "verify takes a Dataset"),
+        (lambda m: byheart.compile(DATA, seed="x"), "seed must be an integer"),
+        (lambda m: byheart.compile(DATA, seed=-1), "seed must be an integer"),
+        (lambda m: byheart.compile(DATA, positions="yes"), "positions must be True or False"),
+        (lambda m: byheart.compile(DATA, byheart.methods.OneLayer), "give a method"),
+        (lambda m: byheart.compile(DATA[:0]), "the data has no sequences"),
+        (lambda m: byheart.stats(DATA[:0]), "the data has no sequences"),
+        (lambda m: byheart.stats(DATA, unit="char"), "unit must go with the path of a file"),
+        (lambda m: byheart.stats(5), "stats takes a Dataset"),
+        (lambda m: byheart.compare("data.jsonl"), "compare takes a Dataset"),
+        (lambda m: byheart.encoder(DATA[:0]), "the data has no sequences"),
+        (lambda m: byheart.tradeoff("data.jsonl"), "tradeoff takes a Dataset"),
+        (lambda m: byheart.explain("one-layer"), "explain takes a Model"),
+        (lambda m: m.recall("a b"), "an input is a list of tokens"),
+        (lambda m: m.answers("a b"), "an input is a list of tokens"),
+        (lambda m: m.recall(5), "an input is a list of tokens"),
+    ],
+)
+def test_wrong_arguments_are_one_sentence(call, says):
+    with pytest.raises(byheart.ByheartError, match=says) as refusal:
+        call(byheart.compile(DATA))
+    assert str(refusal.value).endswith(".")
+
+
+def test_a_table_says_in_which_direction_a_bound_holds():
+    shown = repr(byheart.compare(DATA))
+    assert "≥ " in shown and "≤ " in shown and shown.startswith("sequences 2, contexts 2")

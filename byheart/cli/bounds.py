@@ -47,7 +47,8 @@ def command(
     loading: Loading,
     sizes: Sizes,
     dataset: Annotated[
-        Path | None, typer.Option("--dataset", metavar="DATA", help="A file, as other commands.")
+        Path | None,
+        typer.Option("--dataset", metavar="DATA", help="A data file, as in the other commands."),
     ] = None,
     architecture: Annotated[
         str | None, typer.Option(metavar="PRESET", help="gpt2, pythia-70m, madden2024, ...")
@@ -56,7 +57,10 @@ def command(
         bool, typer.Option("--table", help="Table 1 of kajitsuka2025 and of madden2024.")
     ] = False,
     effective: Annotated[
-        bool, typer.Option("--effective", help="Measure how many parameters count: to 2,000.")
+        bool,
+        typer.Option(
+            "--effective", help="Measure the number of effective parameters (at most 2,000)."
+        ),
     ] = False,
     plot: Picture = None,
     force: Force = False,
@@ -65,7 +69,7 @@ def command(
     """How small a model can be, how much it can hold, whether a dataset fits.
 
     Every theorem as a row: for a dataset, for an architecture (a preset or sizes), or for both.
-    --length truncates documents, and is a size of an architecture that has none of its own.
+    --length truncates documents, and sets the context length of an architecture without one.
     """
     picture = pictures.checked(plot, force)
     if dataset is None and picture is not None:

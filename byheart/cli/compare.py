@@ -47,7 +47,8 @@ def command(
     data: Data,
     loading: Loading,
     sweep: Annotated[
-        str | None, typer.Option(metavar="N,N,...", help="For the first N sequences, each.")
+        str | None,
+        typer.Option(metavar="N,N,...", help="Repeat for the first N sequences, for each N."),
     ] = None,
     build: Annotated[
         bool, typer.Option("--build", help="Build and verify each: measured, not predicted.")
@@ -68,7 +69,7 @@ def command(
     """Every construction and every bound for a dataset, side by side, smallest first.
 
     Sizes in closed form are predicted; those that a search finds are known with --build only.
-    Models named by --with are verified on this data and stand among them.
+    Models named by --with are verified on this data and listed among them.
     """
     counts = whole_numbers(sweep, "--sweep", "100,1000")
     picture = pictures.checked(plot, force)

@@ -52,7 +52,7 @@ def command(
     form: Form = None,
     on_conflict: OnConflict = "refuse",
     sample: Annotated[
-        int | None, typer.Option(metavar="K", help="Verify only K random sequences: no proof.")
+        int | None, typer.Option(metavar="K", help="Verify only K random sequences: not a proof.")
     ] = None,
     prove_limit: ProveLimit = PROVE_LIMIT,
     seed: Seed = 0,
@@ -62,7 +62,7 @@ def command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Dataset to model folder, verified before it is written.
+    """Compile a dataset into a model folder, verified before it is written.
 
     Each method has options of its own: `byheart methods NAME`, or this help with --method NAME.
     """

@@ -36,7 +36,7 @@ def command(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """How close to a dataset a model of dimension D can come.
+    """Estimate how close to a dataset a model of dimension D can come.
 
     No model whose last layer has dimension D diverges less than the best encoder of dimension D,
     which gives every context a vector of its own. Where there is a closed form, its divergence is

@@ -66,9 +66,9 @@ def command(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """The network of a method for a dataset: its stages and the cost of each.
+    """Show the network of a method for a dataset: its stages and the cost of each.
 
-    The options of each method are those of compile: `byheart methods NAME` lists them.
+    Each method has its own options: `byheart methods NAME` lists them.
     """
     check_prove_limit(prove_limit)
     with watching() as watch:
@@ -163,7 +163,7 @@ def ends_of_network(answer: dict) -> tuple[str, str]:
     parts = [f"{number(reads['columns'])} columns of {size}"]
     if reads["positions"]:
         parts.append("with their positions")
-    fill = "not filled up" if reads["padding"] is None else f"filled up with {reads['padding']}"
+    fill = "not padded" if reads["padding"] is None else f"padded with {reads['padding']}"
     parts.append(f"shorter sequences {fill}")
     if reads["extra"] is not None:
         parts.append(f"an extra token {reads['extra']} in front")

@@ -68,7 +68,8 @@ def command(
 ) -> None:
     """Write a dataset to try methods on, or a corpus to count.
 
-    Random sequences with traps. random: one label per sequence; tokens: one label per token;
+    Random sequences with hard cases: permutations, repeated tokens, duplicates.
+    random: one label per sequence; tokens: one label per token;
     multisets: of different sizes, even empty.
 
     adversarial: what a decoder of one layer and these sizes cannot memorise (madden2024,

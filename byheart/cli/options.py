@@ -31,7 +31,7 @@ OnConflict = Annotated[
 ]
 ProveLimit = Annotated[
     float,
-    typer.Option(metavar="SECONDS", help="Distributions: prove if that takes less time."),
+    typer.Option(metavar="SECONDS", help="Distributions: skip the proof if it would take longer."),
 ]
 _drawn: dict[str, Any] = {"metavar": "FILE", "help": "Draw a picture: .svg or .png."}
 Picture = Annotated[Path | None, typer.Option("--plot", **_drawn)]

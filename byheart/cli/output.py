@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "refuted": "bold red"}
 SIGNS = {"at_least": "≥", "at_most": "≤"}
 RIGOROUS = ", each by a rigorous bound"
-NO_PROOF = " in a float run at two batch sizes: no proof"
+NO_PROOF = " in a float run at two batch sizes: not a proof"
 CLOSING, OPENING = set(".,;:!?)]}’”…%"), set("“‘([{’")
 Row = tuple[str, str, str]
 
@@ -57,7 +57,7 @@ def finish(answer: dict, json: bool, view: Callable[[dict], RenderableType]) -> 
 
 def kept(output: Path, screen: Console | None = None) -> None:
     """Where the model is, and how to ask it; the line is not broken, so it can be copied."""
-    words = f"\nwritten to {output}\nask it: byheart recall {shlex.quote(str(output))}"
+    words = f"\nwritten to {output}\ntry: byheart recall {shlex.quote(str(output))}"
     (screen or console()).print(Text(words), soft_wrap=True)
 
 
@@ -112,12 +112,12 @@ def size_rows(answer: dict) -> list[Row]:
             ("method", str(answer["method"]), ""),
             ("contexts", data["contexts"], f"of {data['sequences']} sequences"),
             ("vocabulary", data["vocabulary"], reads),
-            ("parameters", parameters["dense"], f"{parameters['nonzero']} are not zero"),
+            ("parameters", parameters["dense"], f"{parameters['nonzero']} nonzero"),
             *fit_rows(answer),
         ]
     bits, limit = answer["bits"]["total"], answer["bits"]["information"]
     known = isinstance(limit, int | float)
-    ratio = f"{bits / limit:.2f} x the information" if known and limit and bits else ""
+    ratio = f"{bits / limit:.2f} x the information limit" if known and limit and bits else ""
     return [
         ("method", str(answer["method"]), str(answer["form"] or "")),
         ("sequences", data["sequences"], f"{data['contexts']} contexts"),
@@ -143,7 +143,7 @@ def fit_rows(answer: dict) -> list[Row]:
     mean, above = divergence["mean"], loss["total"] - loss["entropy"]
     bound = f"nats; {above:.3g} above the entropy bound of {loss['entropy']:,.6g}"
     found = [
-        ("gap", f"{answer['gap']:g}", "nats that a context may be off"),
+        ("gap", f"{answer['gap']:g}", "nats: largest divergence allowed per context"),
         ("divergence", f"{divergence['max']:.4g}", f"nats {known}; mean {mean:.4g}"),
         ("loss", f"{loss['total']:,.6g}", bound),
     ]
@@ -156,7 +156,9 @@ def fit_rows(answer: dict) -> list[Row]:
         told = f"nats; bound {least:.6g}; {count:,} predictions"
         found.append(("per prediction", f"{each:.6g}", told))
         found.append(("perplexity", power, f"bound {lowest}"))
-    found.append(("accuracy", f"{answer['accuracy']:.2%}", "of the likeliest tokens"))
+    found.append(
+        ("accuracy", f"{answer['accuracy']:.2%}", "of predictions, by the likeliest token")
+    )
     if evidence == "sampled":
         checked = number(answer["verified"]["checked"])
         found.append(("sample", checked, "contexts: all numbers from the gap on are theirs"))
@@ -175,10 +177,10 @@ def verdict(answer: dict) -> Text:
     text = Text(word, style=STYLES.get(word, ""))
     text.append(f"  {number(found['correct'])} of {number(found['checked'])} {what}", "default")
     if stores:
-        audit = f"{RIGOROUS}; {number(whole['contexts'])} in all: an audit, no proof"
+        audit = f"{RIGOROUS}; {number(whole['contexts'])} in all: a sample, not a proof"
         means = {"proved": RIGOROUS, "sampled": audit, "observed": NO_PROOF}
     else:
-        audit = f"; {number(whole['sequences'])} sequences in all: an audit, no proof"
+        audit = f"; {number(whole['sequences'])} sequences in all: a sample, not a proof"
         means = {"proved": ", each evaluated in exact arithmetic", "sampled": audit}
     return text.append(means.get(word, ""), "not bold default")
 

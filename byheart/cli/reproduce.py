@@ -55,7 +55,7 @@ def command(
     """
     if everything == bool(names):
         known = ", ".join(figure.name for figure in FIGURES)
-        raise ByheartError(f"name a figure or give --all; there are: {known}.")
+        raise ByheartError(f"name figures or give --all, not both; there are: {known}.")
     with keeping(rows), watching() as watch:
         found = reproduce(
             names or None,

@@ -11,7 +11,7 @@ from .progress import watching
 
 @reading
 def command(data: Data, loading: Loading, json: Json = False) -> None:
-    """What a dataset asks of a model: contexts, conflicts, entropy, separation.
+    """Count the contexts and conflicts of a dataset, its entropy and separation.
 
     Documents (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine.
     """

@@ -49,7 +49,7 @@ def command(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Parameters against bits per parameter, for one dataset."""
+    """Compare parameters with bits per parameter, for one dataset."""
     limits = whole_numbers(bits, "--bits", "16,24,32")
     picture = pictures.checked(plot, force)
     with watching() as watch:

@@ -35,7 +35,7 @@ def command(
     ] = False,
     engine: Annotated[str, typer.Option(help="auto, exact or limbs.")] = "auto",
     sample: Annotated[
-        int | None, typer.Option(metavar="K", help="Only K random sequences: no proof.")
+        int | None, typer.Option(metavar="K", help="Only K random sequences: not a proof.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the sample.")] = 0,
     prove_limit: ProveLimit = PROVE_LIMIT,
@@ -74,7 +74,7 @@ def verified(
 ) -> dict:
     """The answer of the command; without data only format, hashes and structure are checked."""
     if engine not in ENGINES:
-        raise ByheartError(f"--engine is one of {', '.join(ENGINES)}, not {engine!r}.")
+        raise ByheartError(f"--engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
     if sample is not None and sample < 1:
         raise ByheartError(f"--sample must be an integer of at least 1, not {sample}.")
     if sample is not None and data is None:

@@ -12,9 +12,9 @@ from pathlib import Path
 from ..constructions import ALL
 from ..constructions.base import Construction, Report
 from ..data.contexts import RESOLUTIONS
-from ..data.dataset import Dataset
+from ..data.dataset import Dataset, check_dataset
 from ..errors import ByheartError
-from ..machine.tables import html_table, text_table
+from ..machine.tables import html_table, number, text_table
 from ..machine.watch import SILENT, Noting, Watch
 from ..models.model import Model
 from ..models.source import resolved
@@ -23,6 +23,7 @@ from ..theory import Question, answers
 from ..theory.dana2024.associations import Task
 from ..theory.dana2024.associations import rows as associations
 from ..theory.facts import data_facts
+from ..theory.item import SIGNS
 from .compiling import compile, configured, prepare, with_positions
 
 PREDICTED = "predicted: nothing was built."
@@ -58,6 +59,11 @@ class Row:
     seconds: float | None = None
     applies: bool = True
     reason: str | None = None
+
+    def size(self, value: int | float | None) -> str | int | float | None:
+        """A size for a table; of a bound with the sign that says in which direction it holds."""
+        bound = self.kind == "bound" and value is not None
+        return f"{SIGNS[self.direction]} {number(value)}" if bound else value
 
     def json(self) -> dict:
         return asdict(self)
@@ -124,12 +130,19 @@ class Comparison:
 
     def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
         """Title, names of the columns, and one row for each that applies."""
-        title = ", ".join(f"{self.dataset[name]:,} {name}" for name in COUNTS)
+        title = ", ".join(f"{name} {self.dataset[name]:,}" for name in COUNTS)
         return (
             title,
             COLUMNS,
             [
-                (row.parameters, row.bits, row.depth, row.evidence, row.kind, row.name)
+                (
+                    row.size(row.parameters),
+                    row.size(row.bits),
+                    row.depth,
+                    row.evidence,
+                    row.kind,
+                    row.name,
+                )
                 for row in self.rows
                 if row.applies
             ],
@@ -175,13 +188,16 @@ def compare(
         >>> next(row.parameters for row in found.rows if row.name == "one-layer")
         21
     """
+    check_dataset(data, "compare")
     if on_conflict not in RESOLUTIONS:
         names = ", ".join(RESOLUTIONS)
         raise ByheartError(f"on_conflict must be one of {names}, not {on_conflict!r}.")
     counts = sorted(set(sweep or ())) or [len(data)]
     if counts[0] < 1 or counts[-1] > len(data):
         wrong = counts[0] if counts[0] < 1 else counts[-1]
-        raise ByheartError(f"sweep: the data has {len(data):,} sequences, not {wrong:,}.")
+        raise ByheartError(
+            f"sweep must be at most the {len(data):,} sequences of the data, not {wrong:,}."
+        )
     choice = Choice(build, positions, on_conflict, seed)
     steps = []
     for count in counts:

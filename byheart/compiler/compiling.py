@@ -12,7 +12,7 @@ from ..constructions import ALL, find
 from ..constructions.base import Construction
 from ..constructions.families import Labelled
 from ..data.contexts import Contexts, contexts, resolve
-from ..data.dataset import Dataset
+from ..data.dataset import Dataset, check_dataset
 from ..errors import AssumptionError, ByheartError
 from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
@@ -49,7 +49,8 @@ def compile(
     Args:
         dataset: What is to be memorised; `byheart.load` reads it from a file.
         method: A construction by its name ("one-layer", see `byheart.methods`) or as an object
-            (`byheart.methods.OneLayer(gap=1e-9)`). Default: the smallest for this kind of data.
+            (`byheart.methods.OneLayer(gap=1e-9)`). Default: hash-fold-retrieve, or seq2seq if
+            every token has a label.
         form: "small" (ours) or "faithful" (the paper's), of methods that have both.
         on_conflict: For contexts with two labels: "refuse", "majority" or "drop".
         sample: Verify only this many sequences; the evidence is then "sampled".
@@ -67,8 +68,7 @@ def compile(
         >>> byheart.compile(data, "hash-fold-retrieve", reject_unknown=8).recall(["a", "b"])
         'x'
     """
-    if not isinstance(dataset, Dataset):
-        raise ByheartError("compile takes a Dataset; byheart.load(path) reads one from a file.")
+    check_dataset(dataset, "compile")
     if sample is not None and sample < 1:
         raise ByheartError(f"sample must be an integer of at least 1, not {sample}.")
     construction = configured(method or default_method(dataset), form, seed, options)
@@ -122,12 +122,12 @@ def configured(
     method: str | Construction, form: str | None, seed: int, options: dict[str, Any]
 ) -> Construction:
     """The construction with these options; ByheartError if it does not take one of them."""
+    if isinstance(method, type):
+        raise ByheartError(f"give a method with its options: {method.__name__}(), not the class.")
     if isinstance(method, Construction):
         if options or form is not None:
             named = ", ".join([*options, *(["form"] if form else [])])
-            raise ByheartError(
-                f"set {named} where the method is made: {type(method).__name__}(...)."
-            )
+            raise ByheartError(f"pass {named} to the method itself: {type(method).__name__}(...).")
         return method if method.seed or not seed else replace(method, seed=seed)
     construction = find(method, form)
     for name in options:

@@ -68,6 +68,8 @@ def explain(model: Model) -> Explanation:
         >>> [stage.name for stage in byheart.explain(byheart.compile(data)).stages][0]
         'embed'
     """
+    if not isinstance(model, Model):
+        raise ByheartError("explain takes a Model; byheart.compile builds one.")
     construction = made_by(model)
     if construction is None:
         raise ByheartError("the model was not built by a construction that this version has.")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
 from ..constructions import find
-from ..data.dataset import Dataset
+from ..data.dataset import Dataset, check_dataset
 from ..errors import AssumptionError, ByheartError
 from ..machine.tables import html_table, text_table
 from ..machine.watch import SILENT, Watch
@@ -117,6 +117,7 @@ def tradeoff(
         >>> [row.evidence for row in found.rows]
         ['proved', 'proved']
     """
+    check_dataset(data, "tradeoff")
     if form not in FORMS:
         raise ByheartError(f"form must be one of {', '.join(FORMS)}, not {form!r}.")
     forms = FORMS[form]

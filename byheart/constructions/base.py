@@ -155,10 +155,15 @@ class Construction(ABC):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+            raise ByheartError(f"seed must be an integer of at least 0, not {self.seed!r}.")
         for name, own in self.options().items():
             value = getattr(self, name)
-            if value is not None or own.default is not None:
-                own.metadata["option"].check(name, value)
+            if value is None and own.default is None:
+                continue
+            if own.type in (bool, bool | None) and not isinstance(value, bool):
+                raise ByheartError(f"{name} must be True or False, not {value!r}.")
+            own.metadata["option"].check(name, value)
 
     @classmethod
     def options(cls) -> dict[str, Field]:

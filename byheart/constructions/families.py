@@ -32,6 +32,12 @@ def size(help: str, metavar: str = "N") -> int | None:
     return option(None, help, metavar=metavar, least=1, most=SIZE_LIMIT)
 
 
+def gap(shown: str) -> float | None:
+    """How near every distribution must be; `shown` is what a method does without it."""
+    help = f"Largest divergence of a context from its target [{shown}]."
+    return option(None, help, metavar="NATS", least=SMALLEST_GAP, most=LARGEST_GAP)
+
+
 @dataclass(frozen=True)
 class Labelled(Construction):
     """Stores one label per context."""
@@ -42,12 +48,14 @@ class Labelled(Construction):
         ("uniform_attention", "attend"): "Each column receives the sum over all columns.",
         ("hard_attention", "attend"): "Each column adds the columns with the largest score.",
         "sum": "All columns are added up to one.",
-        "output": "E_out hands over the number of the label.",
+        "output": "E_out outputs the number of the label.",
     }
 
-    positions: bool | None = option(None, "Whether order counts [for text].")
+    positions: bool | None = option(
+        None, "Distinguish sequences by the order of their tokens [for text]."
+    )
     attention: str = option(
-        "uniform", "uniform, or hard with all scores 0.", choices=("uniform", "hard")
+        "uniform", "Attention: uniform, or hard with equal scores.", choices=("uniform", "hard")
     )
 
 
@@ -75,7 +83,7 @@ class Retrieval(Labelled):
         "add lanes": "Copies of the tables that are on join the stored sum.",
         "add": "Copies of the tables that are on join the stored sum.",
         "shift": "The stored sum moves until the label's bits stand on top.",
-        "strip": "Folds take off the high bits of the stored sum.",
+        "strip": "Folds remove the high bits of the stored sum.",
         "compare": "The stored fingerprint is compared: an unknown input is detected.",
         "decode": "The label's code word becomes the label's number.",
         "read": "Thresholds read the label's number digit by digit.",
@@ -88,7 +96,7 @@ class Retrieval(Labelled):
         least=0,
         most=40,
     )
-    minimise: str = option("nonzero", "What to make small.", choices=("nonzero", "dense", "bits"))
+    minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense", "bits"))
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         from .hash_fold_retrieve.build import build  # numba is slow to import
@@ -120,7 +128,11 @@ class Extraction(Labelled):
     }
 
     separation: float | None = option(
-        None, "Refuse tokens that are closer.", metavar="DISTANCE", least=0.0, above=True
+        None,
+        "Refuse data whose tokens are closer than this.",
+        metavar="DISTANCE",
+        least=0.0,
+        above=True,
     )
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
@@ -155,13 +167,7 @@ class Interpolation(Construction):
     dimension: int | None = size("Dimension of embedded tokens.", "D")
     heads: int | None = size("Heads of softmax attention.", "H")
     head_dimension: int | None = size("Dimension of queries, keys and values.", "D")
-    gap: float | None = option(
-        None,
-        "Divergence from its target that no context may exceed [1e-9].",
-        metavar="NATS",
-        least=SMALLEST_GAP,
-        most=LARGEST_GAP,
-    )
+    gap: float | None = gap("1e-9")
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         return self.interpolate(targets(dataset, contexts), report)
@@ -218,6 +224,7 @@ class AttentionDecoder(Interpolation):
         "output": "V turns the mixed vector into logits, softmax into the distribution.",
     }
 
+    gap: float | None = gap("1e-9, or what can be reached")
     tight: bool = option(False, "Whether the skip connection counts as a head.")
     encoder: str | None = option(
         None, "The target sequence encoder.", choices=("circle", "look-up", "optimal")

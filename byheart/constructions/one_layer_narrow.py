@@ -34,7 +34,7 @@ from ..machine.memory import SMALLER, require
 from ..softmax.decoder import Decoder, Shape
 from ..softmax.doubles import activation, divergences
 from .base import Built, Report
-from .families import NeuronDecoder, size
+from .families import NeuronDecoder, gap, size
 from .one_layer import check_vocabulary
 from .one_layer_smooth.draw import (
     DIMENSION,
@@ -57,6 +57,7 @@ MEMORY = 10  # earlier steps that the optimisation remembers
 @dataclass(frozen=True)
 class OneLayerNarrow(NeuronDecoder):
     name = "one-layer-narrow"
+    gap: float | None = gap("1e-3")
     neurons: int | None = size("Number of neurons [as few as a search finds].", "M")
 
     def shape(self, targets: Targets) -> Shape | None:

@@ -345,3 +345,11 @@ def _values(column: Any) -> Iterable:
 
 def _json_lines(values: Iterable) -> bytes:
     return "".join(json.dumps(value) + "\n" for value in values).encode()
+
+
+def check_dataset(data: object, name: str) -> None:
+    """ByheartError unless the data is a dataset with a sequence, as the function `name` needs."""
+    if not isinstance(data, Dataset):
+        raise ByheartError(f"{name} takes a Dataset; byheart.load(path) reads one from a file.")
+    if not len(data):
+        raise ByheartError("the data has no sequences.")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..data.contexts import contexts
-from ..data.dataset import Dataset
+from ..data.dataset import Dataset, check_dataset
 from ..data.targets import Targets
 from ..data.targets import targets as targets_of
 from ..errors import AssumptionError
@@ -130,6 +130,7 @@ def encoder(
         >>> [(point.dimension, point.encoder) for point in encoder(data, [2, 3]).points]
         [(2, 'circle'), (3, 'exact')]
     """
+    check_dataset(data, "encoder")
     check_gap(gap)
     if data.every:
         raise AssumptionError(

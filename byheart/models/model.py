@@ -151,6 +151,11 @@ class Model:
 
     def answers(self, sequences: Sequence[Sequence[Token]]) -> list[Answer]:
         """Ask many at once. A word outside the vocabulary gives no label and known = False."""
+        for tokens in [sequences] if isinstance(sequences, str) else sequences:
+            if isinstance(tokens, str) or not isinstance(tokens, Sequence):
+                raise ByheartError(
+                    f"an input is a list of tokens, such as ['a', 'b'], not {tokens!r}."
+                )
         return self.claim.answers(self, sequences)
 
     def distribution(self, tokens: Sequence[Token]) -> Floats:
@@ -159,7 +164,7 @@ class Model:
 
         if not isinstance(self.claim, Distributions):
             raise ByheartError(
-                "this model stores labels; a method that stores distributions has probabilities."
+                "this model stores labels; one-layer is a method that stores distributions."
             )
         row = self.numbers(tokens)
         if row is None:

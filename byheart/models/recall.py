@@ -43,7 +43,7 @@ def ask(
                 "steps=... needs one label per sequence, and this model answers every token."
             )
         if not fits.get(model.kind):
-            raise ByheartError("steps=... needs labels that are tokens, and this model has others.")
+            raise ByheartError("steps=... needs a model whose labels are tokens that it reads.")
         answers = [a for tokens in fitted for a in islice(continued(model, tokens, choose), steps)]
     found = [answer.json() for answer in answers]
     if trace:

@@ -47,12 +47,14 @@ def differences(model: Model, dataset: Dataset) -> list[str]:
     """Why this is not the data that the folder names."""
     named, claim = model.about["data"], model.claim
     if len(dataset) != named["sequences"]:
-        return [f"the data has {len(dataset)} sequences, the model names {named['sequences']}"]
+        return [
+            f"the data has {len(dataset)} sequences, the model was made from {named['sequences']}"
+        ]
     if dataset.sha256() != named["sha256"]:
-        return ["the data is not the data that the model names: its hash differs"]
+        return ["the data is not what the model was made from: its hash differs"]
     whole = claim.whole(dataset)
     if claim.counted == "contexts" and named["contexts"] != whole:
-        return [f"the data has {whole} contexts, the model names {named['contexts']}"]
+        return [f"the data has {whole} contexts, the model was made from {named['contexts']}"]
     claimed = model.verification
     if claimed is not None and claimed.evidence == PROVED and claimed.checked != whole:
         return [f"certificate.json claims {claimed.checked} {claim.noun}, the data has {whole}"]

@@ -4,13 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..data.dataset import Dataset
+from ..data.dataset import Dataset, check_dataset
+from ..errors import ByheartError
 
 if TYPE_CHECKING:
     from .model import Model
 
 PROVED, SAMPLED, OBSERVED, REFUTED = "proved", "sampled", "observed", "refuted"
 PROVE_LIMIT = 60.0  # seconds that proving distributions may take
+ENGINES = ("auto", "exact", "limbs")
 
 
 class Fit(NamedTuple):
@@ -99,6 +101,18 @@ def verify(
         'proved'
     """
     from .claim import Judging
+    from .model import Model
 
+    if not isinstance(model, Model):
+        raise ByheartError("verify takes a Model; byheart.open(folder) reads one.")
+    check_dataset(dataset, "verify")
+    if engine not in ENGINES:
+        raise ByheartError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
+    if sample is not None and (not isinstance(sample, int) or sample < 1):
+        raise ByheartError(f"sample must be an integer of at least 1, not {sample!r}.")
+    if not isinstance(prove_limit, int | float) or not prove_limit >= 0:  # nan is not a limit
+        raise ByheartError(
+            f"prove_limit must be a number of seconds of at least 0, not {prove_limit!r}."
+        )
     how = Judging(engine, sample, seed, prove_limit, progress)
     return model.claim.verify(model, dataset, how)

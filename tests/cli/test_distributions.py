@@ -97,7 +97,8 @@ def test_no_time_to_prove_is_observed(run, fox, tmp_path):
         assert code == 0 and "proved" not in output
         said = " ".join(output.split())
         assert (
-            "13 of 13 contexts within the gap in a float run at two batch sizes: no proof" in said
+            "13 of 13 contexts within the gap in a float run at two batch sizes: not a proof"
+            in said
         )
     assert json.loads(run("verify", tmp_path / "m", "--json")[1])["verified"]["evidence"] is None
     answer = json.loads(run("verify", *fox, "--prove-limit", "0", "--json")[1])
@@ -107,7 +108,9 @@ def test_no_time_to_prove_is_observed(run, fox, tmp_path):
 def test_a_sample_of_contexts_is_an_audit(run, fox):
     code, output, _ = run("verify", *fox, "--sample", "4")
     assert code == 0 and "sampled" in output
-    said = "4 of 4 contexts within the gap, each by a rigorous bound; 13 in all: an audit, no proof"
+    said = (
+        "4 of 4 contexts within the gap, each by a rigorous bound; 13 in all: a sample, not a proof"
+    )
     assert said in " ".join(output.split())
 
 
@@ -117,7 +120,7 @@ def test_a_sample_of_contexts_is_an_audit(run, fox):
         (TEXT.replace("ran home", "ran away"), "'away', which is not in the model's vocabulary"),
         (TEXT.replace("owl kept a", "owl ran a"), "hash differs"),
         (TEXT + "A fox\n", "sequences"),
-        (TEXT.replace("home.\n", "home."), "the data has 12 sequences, the model names 16"),
+        (TEXT.replace("home.\n", "home."), "the data has 12 sequences, the model was made from 16"),
         (TEXT.replace("The owl", "A owl"), "context ['The']: the divergence is 0.405 nats"),
     ],
 )

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...errors import ByheartError
 from ...machine.watch import SILENT, Watch
-from ..dataset import Dataset
+from ..dataset import Dataset, check_dataset
 from ..documents import Documents
 from ..load import is_corpus, load, load_documents
 from . import labelled
@@ -52,9 +53,12 @@ def stats(
         watch.stage("loading")
         data = load_documents(data, **loading) if is_corpus(data) else load(data, **loading)
     elif loading:
-        raise TypeError(f"{', '.join(loading)}: loading options need the path of a file")
+        raise ByheartError(
+            f"{', '.join(loading)} must go with the path of a file, not with a Dataset."
+        )
     watch.stage("counting")
-    if isinstance(data, Dataset):
+    if not isinstance(data, Documents):
+        check_dataset(data, "stats")
         return labelled.summary(data).statistics(epsilons)
     from . import corpus  # compiled code is loaded only for this
 

@@ -27,7 +27,7 @@ python checker/check.py DIR DATA
 ```
 
 DIR is this folder, DATA is {where}.
-The second command is a checker of its own: it needs only Python, and shares no code with the
+The second command is an independent checker: it needs only Python, and shares no code with the
 program that wrote this folder.
 """
 DATA_ROWS = ("sequences", "contexts", "labels", "length", "vocabulary")
@@ -81,13 +81,13 @@ def label_card(model: "Model", verified: Verification, with_data: bool) -> str:
 | layers between embedding and output | {model.network.depth} |
 | width | {model.network.width} |
 {rows(about.get("parameters", {}), counts)}{rows(about.get("bits", {}), BIT_ROWS)}
-## Ask it
+## Query it
 
 ```
 byheart recall DIR TOKENS...
 ```
 
-It answers the label of every {answered} of its data. {unknown}
+It returns the label of every {answered} of its data. {unknown}
 
 {AGAIN.format(where=where)}"""
 
@@ -174,7 +174,7 @@ claim {EVIDENCE[verified.evidence]}
 | count | value |
 | --- | --- |
 {rows(data, {name: name for name in DATA_ROWS})}{_fit(verified)}{_sizes(model)}
-## Ask it
+## Query it
 
 ```
 byheart recall DIR TOKENS...

@@ -178,7 +178,7 @@ def test_statistics_of_a_path_and_of_what_it_holds(tmp_path):
     found = stats(path, unit="char", window=2)
     assert found == stats(load(path, unit="char", window=2))
     assert found == stats(load_documents(str(path), unit="char", window=2))
-    with pytest.raises(TypeError, match="unit: loading options need the path of a file"):
+    with pytest.raises(ByheartError, match="unit must go with the path of a file"):
         stats(load(path), unit="char")
 
 
