@@ -195,7 +195,7 @@ def timed(answer: dict) -> Text:
 
 def codes(text: str) -> str:
     """One line for each of A1, A2, ..., G1, ..., D1, ..."""
-    return re.sub(r"\s+(?=[AGD]\d+\s)", "\n", text)
+    return re.sub(r"(?<=[.:)])\s+(?=[AGD]\d+\s)", "\n", text)
 
 
 def gap(before: str, after: str) -> str:

@@ -245,7 +245,8 @@ def construction_row(
     """The size of a construction, measured or predicted; or why it does not apply."""
     row = Row(named(construction), "construction", "at_most")
     positions, on_conflict = choice.of(construction)
-    given = {} if positions is None else {"positions": positions}
+    takes = positions or "positions" in construction.options()  # without them, order never counts
+    given = {} if positions is None or not takes else {"positions": positions}
     try:
         if not choice.build:
             made = configured(construction.name, construction.form, choice.seed, given)
