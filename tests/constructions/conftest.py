@@ -11,7 +11,7 @@ import pytest
 
 from byheart.compiler.compiling import compile
 from byheart.constructions.hash_fold_retrieve import build as building
-from byheart.constructions.hash_fold_retrieve.cost import cost
+from byheart.constructions.hash_fold_retrieve.plan import cost
 from byheart.data.load import from_rows
 from byheart.exact.evaluate import evaluate
 

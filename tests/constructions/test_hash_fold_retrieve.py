@@ -19,7 +19,7 @@ from nasty import NASTY, SIZES, context, datasets, labelled
 
 from byheart.compiler.compiling import compile as unbounded
 from byheart.constructions.hash_fold_retrieve import build as building
-from byheart.constructions.hash_fold_retrieve import limits
+from byheart.constructions.hash_fold_retrieve import build as limits
 from byheart.constructions.hash_fold_retrieve.layout import FoldPlan, thresholds
 from byheart.constructions.retrieval import search as searching
 from byheart.constructions.retrieval.solve import eliminate, solve

@@ -18,7 +18,7 @@ from byheart.constructions.limited_bits.cost import cost
 from byheart.constructions.limited_bits.layout import Digit, DigitPlan, fold_sizes, spell
 from byheart.constructions.limited_bits.limits import Double, Short
 from byheart.constructions.retrieval import search as searching
-from byheart.constructions.retrieval.balance import loads
+from byheart.constructions.retrieval.plan import loads
 from byheart.constructions.retrieval.solve import solve
 from byheart.data import generate
 from byheart.data.contexts import contexts

@@ -1,6 +1,11 @@
 """Dataset to network: choose a code, search for a hash and stored numbers, assemble."""
 
+import math
 from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numba import njit
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
@@ -8,10 +13,85 @@ from ...errors import ByheartError
 from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..retrieval.assemble import assemble, constant
-from ..retrieval.problem import prepare
-from ..retrieval.search import effort_for, search
+from ..retrieval.hashing import Hash
+from ..retrieval.plan import Storage, climb
+from ..retrieval.problem import Problem, Task, prepare
+from ..retrieval.search import Limits, Needs, effort_for, search
+from ..retrieval.solve import Terms
 from .assemble import blocks
-from .limits import Unlimited
+from .layout import FoldLayout, FoldPlan
+from .plan import candidates
+
+
+class Unlimited(Limits):
+    bounded = False
+    balance = staticmethod(climb)
+
+    def plans(self, task: Task, objective: str, needs: Needs) -> list[FoldPlan]:
+        plans = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)
+        if not plans:
+            raise ByheartError(
+                f"no plan of this family is large enough for {task.contexts} contexts."
+            )
+        return plans
+
+    def store(
+        self, problem: Problem, hashed: Hash, layout: FoldLayout, terms: Terms, numbers: list[int]
+    ) -> Storage:
+        """Centre the numbers in thresholds, find the constant and the lengths.
+
+        The lowest bit of every number is 0. Numbers matter modulo 2**(K + 1) only, so those in
+        thresholds may be negative; the constant grows until every sum is positive.
+        """
+        window = problem.task.window
+        digits = layout.plan.columns + window  # K + 1
+        modulus = 1 << digits
+        numbers = [2 * number for number in numbers]
+        for unit in layout.stored.values():
+            if numbers[unit] >= modulus // 2:
+                numbers[unit] -= modulus
+        values = np.array([float(x / modulus) for x in numbers])
+        low, high = _extremes(terms.starts, terms.units, values)
+        lift = max(0, math.ceil(-low + 1e-6))
+        longest = digits + math.ceil(math.log2(high + lift + 1e-6))
+        constant = numbers[0] + lift * modulus
+        hash_unit = Fraction(1 << scale(layout, numbers, digits))
+        return Storage(layout, numbers, longest, window, Fraction(1), hash_unit, constant)
+
+
+@njit(cache=True, nogil=True)
+def _extremes(starts, units, values):
+    """The smallest and the largest sum over all contexts."""
+    low, high = np.inf, -np.inf
+    for i in range(starts.shape[0] - 1):
+        total = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            unit = units[e]
+            total += values[unit] if unit >= 0 else -values[~unit]
+        low = min(low, total)
+        high = max(high, total)
+    return low, high
+
+
+def scale(layout: FoldLayout, numbers: list[int], digits: int) -> int:
+    """Room for the payload P under the hash, which is multiplied by 2**scale.
+
+    |P - e/2| <= 2**(scale - 2) whatever folds fire, and lanes stay below 2**scale.
+    """
+    low = high = 0
+    reach = 1
+    tables = {place: r for r, place in enumerate(layout.table_place)}
+    for place in reversed(range(len(layout.folds))):
+        stored = layout.stored.get(place)
+        number = numbers[stored] if stored is not None else 0
+        reach = max(reach, abs(2 * low - number), abs(2 * high - number))
+        low, high = min(low, number - high), max(high, number - low)
+        if layout.plan.narrow and place in tables:
+            table = tables[place]
+            cells = [layout.cell(table, 0, row) for row in range(1, layout.plan.tables[table])]
+            high += max((numbers[c] for c in cells if c is not None), default=0)
+    sums = layout.plan.lanes * (len(layout.plan.tables) + 1) << digits
+    return max((reach // 2).bit_length() + 2, sums.bit_length())
 
 
 def build(

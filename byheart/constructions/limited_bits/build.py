@@ -9,8 +9,7 @@ from ...exact.network import Input
 from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..hash_fold_retrieve.build import build as build_unlimited
-from ..hash_fold_retrieve.cost import guard
-from ..hash_fold_retrieve.plan import candidates
+from ..hash_fold_retrieve.plan import candidates, guard
 from ..retrieval.assemble import assemble, constant
 from ..retrieval.problem import Problem, prepare
 from ..retrieval.search import effort_for, search

@@ -10,9 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from ...exact.network import Network, dyadic
-from ..retrieval.balance import best_of
 from ..retrieval.hashing import Hash
-from ..retrieval.plan import Storage, expected_load, hash_bits, needed
+from ..retrieval.plan import Storage, best_of, expected_load, hash_bits, needed
 from ..retrieval.problem import Problem, Task
 from ..retrieval.search import Limits, Needs
 from ..retrieval.solve import Terms
