@@ -2,7 +2,7 @@
 
 problem   dataset to contexts, labels and their code words
 hashing   a context to one integer, its hash
-plan      what a plan, its layout and its solved numbers have in common; the counts of a network, and the order of its parts
+plan      what a plan, its layout and its solved numbers have in common; their counts and balance
 solve     the stored numbers: linear systems over GF(2)
 search    plan, hash and stored numbers within limits
 assemble  the parts of the network that all of them share
