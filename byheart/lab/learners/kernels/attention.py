@@ -11,22 +11,7 @@ weights  [slot, block, lane]     softmax of the scores; a slot is one token of o
 """
 
 from .compiling import compiled, inlined
-from .lanes import (
-    LANES,
-    LEAST,
-    constant,
-    exponential,
-    largest,
-    load,
-    madd,
-    minus,
-    over,
-    plus,
-    spread,
-    store,
-    times,
-    total,
-)
+from .lanes import LANES, LEAST, constant, exponential, largest, load, madd, spread, store, total
 
 
 @inlined
@@ -50,13 +35,13 @@ def _softmax(weights, first, last, block, blocks, top):
     summed = constant(0.0)
     for slot in range(first, last):
         place = (slot * blocks + block) * LANES
-        power = exponential(minus(load(weights, place), top))
+        power = exponential(load(weights, place) - top)
         store(weights, place, power)
-        summed = plus(summed, power)
-    share = over(constant(1.0), summed)
+        summed = summed + power
+    share = constant(1.0) / summed
     for slot in range(first, last):
         place = (slot * blocks + block) * LANES
-        store(weights, place, times(load(weights, place), share))
+        store(weights, place, load(weights, place) * share)
 
 
 @inlined
@@ -149,7 +134,7 @@ def attend_backward(
             for slot in range(first, last):
                 weight = load(weights, (slot * blocks + block) * LANES)
                 place = (slot - first) * LANES
-                store(scores, place, times(weight, minus(load(scores, place), mean)))
+                store(scores, place, weight * (load(scores, place) - mean))
             _scores_backward(
                 queries, keys, to_queries, to_keys, scores, slots, first, last, block, blocks, size
             )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiling import compiled
-from .lanes import LANES, load, plus, spread, store
+from .lanes import LANES, load, spread, store
 from .neurons import CHUNK, PAIR, add_neurons, neurons_back
 
 
@@ -74,7 +74,7 @@ def _block(stack, k, desk, scratch):
     for i in range(m):
         shift = spread(stack.shift[k, i])
         for p in range(i * CHUNK, (i + 1) * CHUNK, LANES):
-            store(desk, 2 * m * CHUNK + p, plus(load(desk, p), shift))
+            store(desk, 2 * m * CHUNK + p, load(desk, p) + shift)
     add_neurons(stack.hidden[k], stack.bias[k], stack.down[k], desk, scratch)
     _copy(desk, 0, desk, 2 * m * CHUNK, m * CHUNK)
 

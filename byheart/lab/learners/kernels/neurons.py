@@ -5,36 +5,11 @@ rows to add to. Two registers of points are taken at a time, through all neurons
 that only sums are written; sums for gradients are kept for each lane and added up at the end.
 """
 
-from llvmlite import ir
-
 from .compiling import compiled
-from .lanes import (
-    LANES,
-    VECTOR,
-    constant,
-    intrinsic,
-    lanes,
-    largest,
-    load,
-    madd,
-    plus,
-    spread,
-    store,
-)
+from .lanes import LANES, constant, gated, largest, load, madd, spread, store
 
 CHUNK = 512
 PAIR = 2 * LANES
-
-
-@intrinsic
-def _gated(typing, gate, value):
-    """The value in each lane in which the gate is above 0, otherwise 0."""
-
-    def build(context, builder, signature, arguments):
-        zero = ir.Constant(VECTOR, [0.0] * LANES)
-        return builder.select(builder.fcmp_ordered(">", arguments[0], zero), arguments[1], zero)
-
-    return lanes(lanes, lanes), build
 
 
 @compiled
@@ -101,8 +76,8 @@ def _pull(down, j, desk, p, scratch, q):
         weight = spread(down[i, j])
         one = madd(weight, load(desk, (m + i) * CHUNK + p), one)
         two = madd(weight, load(desk, (m + i) * CHUNK + p + LANES), two)
-    store(scratch, (q + j) * PAIR, _gated(load(scratch, j * PAIR), one))
-    store(scratch, (q + j) * PAIR + LANES, _gated(load(scratch, j * PAIR + LANES), two))
+    store(scratch, (q + j) * PAIR, gated(load(scratch, j * PAIR), one))
+    store(scratch, (q + j) * PAIR + LANES, gated(load(scratch, j * PAIR + LANES), two))
 
 
 @compiled
@@ -119,4 +94,4 @@ def _collect(m, j, desk, p, scratch, q, sums):
         found = madd(give_one, load(desk, i * CHUNK + p), load(sums, at))
         store(sums, at, madd(give_two, load(desk, i * CHUNK + p + LANES), found))
         at += LANES
-    store(sums, at, plus(plus(pull_one, pull_two), load(sums, at)))
+    store(sums, at, pull_one + pull_two + load(sums, at))
