@@ -70,38 +70,6 @@ def attend(slots, starts, queries, keys, outputs, weights, result, blocks, size,
             )
 
 
-@inlined
-def _weight_backward(
-    outputs, to_outputs, weights, to_result, slots, slot, start, block, blocks, width
-):
-    """The gradient of the weight of a slot; adds that of its output."""
-    row = (slots[slot] * blocks + block) * width * LANES
-    weight = load(weights, (slot * blocks + block) * LANES)
-    gradient = constant(0.0)
-    for i in range(width):
-        place, error = row + i * LANES, spread(to_result[start + i])
-        gradient = madd(load(outputs, place), error, gradient)
-        store(to_outputs, place, madd(weight, error, load(to_outputs, place)))
-    return gradient
-
-
-@inlined
-def _scores_backward(
-    queries, keys, to_queries, to_keys, scores, slots, first, last, block, blocks, size
-):
-    """Add the gradients of a context's query and keys, given those of its scores."""
-    query_at = (slots[last - 1] * blocks + block) * size * LANES
-    for c in range(0, size * LANES, LANES):
-        query = load(queries, query_at + c)
-        to_query = load(to_queries, query_at + c)
-        for slot in range(first, last):
-            place = (slots[slot] * blocks + block) * size * LANES + c
-            score = load(scores, (slot - first) * LANES)
-            to_query = madd(score, load(keys, place), to_query)
-            store(to_keys, place, madd(score, query, load(to_keys, place)))
-        store(to_queries, query_at + c, to_query)
-
-
 @compiled
 def attend_backward(
     slots, starts, queries, keys, outputs, weights, to_result,
@@ -115,29 +83,30 @@ def attend_backward(
         first, last, start = starts[context], starts[context + 1], context * width
         for block in range(blocks):
             mean = constant(0.0)
-            for slot in range(first, last):
-                gradient = _weight_backward(
-                    outputs,
-                    to_outputs,
-                    weights,
-                    to_result,
-                    slots,
-                    slot,
-                    start,
-                    block,
-                    blocks,
-                    width,
-                )
-                store(scores, (slot - first) * LANES, gradient)
+            for slot in range(first, last):  # of weights, and add those of outputs
+                row = (slots[slot] * blocks + block) * width * LANES
                 weight = load(weights, (slot * blocks + block) * LANES)
+                gradient = constant(0.0)
+                for i in range(width):
+                    place, error = row + i * LANES, spread(to_result[start + i])
+                    gradient = madd(load(outputs, place), error, gradient)
+                    store(to_outputs, place, madd(weight, error, load(to_outputs, place)))
+                store(scores, (slot - first) * LANES, gradient)
                 mean = madd(weight, gradient, mean)
             for slot in range(first, last):
                 weight = load(weights, (slot * blocks + block) * LANES)
                 place = (slot - first) * LANES
                 store(scores, place, weight * (load(scores, place) - mean))
-            _scores_backward(
-                queries, keys, to_queries, to_keys, scores, slots, first, last, block, blocks, size
-            )
+            query_at = (slots[last - 1] * blocks + block) * size * LANES
+            for c in range(0, size * LANES, LANES):
+                query = load(queries, query_at + c)
+                to_query = load(to_queries, query_at + c)
+                for slot in range(first, last):
+                    place = (slots[slot] * blocks + block) * size * LANES + c
+                    score = load(scores, (slot - first) * LANES)
+                    to_query = madd(score, load(keys, place), to_query)
+                    store(to_keys, place, madd(score, query, load(to_keys, place)))
+                store(to_queries, query_at + c, to_query)
 
 
 @compiled

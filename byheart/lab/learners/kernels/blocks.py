@@ -28,11 +28,6 @@ class Stack(NamedTuple):
     shift: NDArray  # b2 [blocks, m]
 
 
-def forward(stack: Stack, states: NDArray, result: NDArray) -> None:
-    """Put what the stack makes of the states [m, points] into `result`, of the same shape."""
-    _forward(stack, states, result)
-
-
 def backward(stack: Stack, states: NDArray, slopes: NDArray, gradient: Stack) -> None:
     """Put the gradient with respect to the weights into `gradient`.
 
@@ -99,7 +94,8 @@ def _block_back(stack, k, desk, scratch, sums, found):
 
 
 @compiled
-def _forward(stack, states, result):
+def forward(stack, states, result):
+    """Put what the stack makes of the states [m, points] into `result`, of the same shape."""
     m, points = states.shape
     desk = np.empty(3 * m * CHUNK, np.float32)
     scratch = np.empty(stack.bias.shape[1] * PAIR, np.float32)
