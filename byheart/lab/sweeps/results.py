@@ -49,9 +49,7 @@ class Result:
         return self.trial.seed
 
 
-def smallest_by_seed(
-    trained: Iterable[tuple[int, bool, Trained]],
-) -> dict[int, Trained | None]:
+def smallest_by_seed(trained: Iterable[tuple[int, bool, Trained]]) -> dict[int, Trained | None]:
     """The smallest model that reached the criterion, for each seed; None if none did.
 
     Args:

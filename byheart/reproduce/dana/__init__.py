@@ -1,12 +1,4 @@
-"""The figures of dana2024: how many bigrams one layer of attention remembers.
-
-sweeps       what is trained
-accuracies   accuracies on all bigrams, with their fits and captions
-scaling      Figures 1a, 1b, 2a and 4: one size grows
-coefficient  Figure 2b: the slope in H over d
-neurons      Figure 3: heads against neurons
-findings     the results, in sentences
-"""
+"""The figures of dana2024: how many bigrams one layer of attention remembers."""
 
 from .coefficient import DANA_2B
 from .findings import findings

@@ -10,50 +10,8 @@ outputs  [pair, block, i, lane]  W_O W_V x of a head, i of the embedding's dimen
 weights  [slot, block, lane]     softmax of the scores; a slot is one token of one context
 """
 
-from .compiling import compiled, inlined
+from .compiling import compiled
 from .lanes import LANES, LEAST, constant, exponential, largest, load, madd, spread, store, total
-
-
-@inlined
-def _scores(queries, keys, weights, slots, first, last, block, blocks, size):
-    """Put query times key into the weights of a context and a block; the largest of each lane."""
-    query_at = (slots[last - 1] * blocks + block) * size * LANES
-    top = constant(LEAST)
-    for slot in range(first, last):
-        key = (slots[slot] * blocks + block) * size * LANES
-        score = constant(0.0)
-        for c in range(0, size * LANES, LANES):
-            score = madd(load(queries, query_at + c), load(keys, key + c), score)
-        store(weights, (slot * blocks + block) * LANES, score)
-        top = largest(top, score)
-    return top
-
-
-@inlined
-def _softmax(weights, first, last, block, blocks, top):
-    """Turn scores into weights."""
-    summed = constant(0.0)
-    for slot in range(first, last):
-        place = (slot * blocks + block) * LANES
-        power = exponential(load(weights, place) - top)
-        store(weights, place, power)
-        summed = summed + power
-    share = constant(1.0) / summed
-    for slot in range(first, last):
-        place = (slot * blocks + block) * LANES
-        store(weights, place, load(weights, place) * share)
-
-
-@inlined
-def _mix(outputs, weights, slots, first, last, blocks, width, i):
-    """Coordinate i of the sum over slots and heads of weight times output."""
-    mixed = constant(0.0)
-    for slot in range(first, last):
-        row = slots[slot] * blocks * width * LANES
-        for block in range(blocks):
-            output = load(outputs, row + (block * width + i) * LANES)
-            mixed = madd(load(weights, (slot * blocks + block) * LANES), output, mixed)
-    return total(mixed)
 
 
 @compiled
@@ -61,13 +19,34 @@ def attend(slots, starts, queries, keys, outputs, weights, result, blocks, size,
     """Fill `weights`, and add the output of attention to result [context, width]."""
     for context in range(starts.size - 1):
         first, last = starts[context], starts[context + 1]
-        for block in range(blocks):
-            top = _scores(queries, keys, weights, slots, first, last, block, blocks, size)
-            _softmax(weights, first, last, block, blocks, top)
-        for i in range(width):
-            result[context * width + i] += _mix(
-                outputs, weights, slots, first, last, blocks, width, i
-            )
+        for block in range(blocks):  # scores, query times key, which the softmax replaces
+            query_at = (slots[last - 1] * blocks + block) * size * LANES
+            top = constant(LEAST)
+            for slot in range(first, last):
+                key = (slots[slot] * blocks + block) * size * LANES
+                score = constant(0.0)
+                for c in range(0, size * LANES, LANES):
+                    score = madd(load(queries, query_at + c), load(keys, key + c), score)
+                store(weights, (slot * blocks + block) * LANES, score)
+                top = largest(top, score)
+            summed = constant(0.0)
+            for slot in range(first, last):
+                place = (slot * blocks + block) * LANES
+                power = exponential(load(weights, place) - top)
+                store(weights, place, power)
+                summed = summed + power
+            share = constant(1.0) / summed
+            for slot in range(first, last):
+                place = (slot * blocks + block) * LANES
+                store(weights, place, load(weights, place) * share)
+        for i in range(width):  # the sum over slots and heads of weight times output
+            mixed = constant(0.0)
+            for slot in range(first, last):
+                row = slots[slot] * blocks * width * LANES
+                for block in range(blocks):
+                    output = load(outputs, row + (block * width + i) * LANES)
+                    mixed = madd(load(weights, (slot * blocks + block) * LANES), output, mixed)
+            result[context * width + i] += total(mixed)
 
 
 @compiled
