@@ -52,7 +52,6 @@ class Outcome:
 
 
 def run(trial: Trial, problem: Problem) -> Row:
-    """The row of a trial."""
     return train(trial, problem)[0]
 
 

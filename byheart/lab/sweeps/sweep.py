@@ -61,7 +61,6 @@ class Sweep:
 
     @property
     def searched(self) -> Axis:
-        """The last axis."""
         return self.axes[-1]
 
     @property
