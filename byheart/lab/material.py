@@ -1,7 +1,6 @@
 """Material: a dataset, and the problems that its prefixes pose to an architecture."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from ..architectures.trainable import trainable
 from ..data.dataset import Dataset
@@ -21,15 +20,11 @@ class Material:
     dataset: Dataset
     architecture: str
     squared: bool = False
+    _problems: dict[int, Problem] = field(default_factory=dict, compare=False, repr=False)
 
     def part(self, sequences: int) -> Dataset:
-        """The first sequences of the data."""
         whole = sequences == len(self.dataset)
         return self.dataset if whole else self.dataset.prefix(sequences)
-
-    @cached_property
-    def _problems(self) -> dict[int, Problem]:
-        return {}
 
     def problem(self, sequences: int) -> Problem:
         """The problem of the first sequences, made once, as many trials share it."""
@@ -40,5 +35,4 @@ class Material:
         return self._problems[sequences]
 
     def of(self, trial: Trial) -> Problem:
-        """The problem that a trial is about."""
         return self.problem(trial.data["sequences"])

@@ -93,9 +93,7 @@ PROTOCOLS: dict[tuple[str, str], Protocol] = {
         search=Search(10, (1e-3, 1e-1), (0, 100)),
     ),
     ("madden2024", "fast"): Protocol(
-        "fast",
-        tuple(Attempt("soap", 0.03, steps, 0.0, 30) for steps in (1500, 3000)),
-        stop=1e-7,
+        "fast", tuple(Attempt("soap", 0.03, steps, 0.0, 30) for steps in (1500, 3000)), stop=1e-7
     ),
     # All sides of the figures' sizes: a curve over heads must not bend where H d_h is 128.
     **{

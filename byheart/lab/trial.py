@@ -102,7 +102,6 @@ class Trial:
 
     @cached_property
     def key(self) -> str:
-        """The hash of the configuration."""
         text = json.dumps(self.json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -151,7 +150,6 @@ class Trial:
 
 
 def trial(given: Mapping[str, Any]) -> Trial:
-    """The trial that its JSON describes."""
     protocol = given["protocol"]
     search = protocol["search"]
     return Trial(

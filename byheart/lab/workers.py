@@ -78,19 +78,12 @@ def check_packages(protocol: Protocol, workers: Workers = Workers()) -> None:  #
     """ByheartError if a library that training needs is not installed."""
     needed = {"torch": True, "optuna": protocol.search is not None}
     needed["pytorch_optimizer"] = any(x.optimiser == "soap" for x in protocol.attempts)
-    missing = [name for name, is_needed in needed.items() if is_needed and not _installed(name)]
+    missing = [name for name, is_needed in needed.items() if is_needed and find_spec(name) is None]
     if missing:
         name = "PyTorch" if "torch" in missing else missing[0]
         raise ByheartError(f"training needs {name}: pip install 'byheart[lab]'.")
-    if workers.engine == "ray" and not _installed("ray"):
+    if workers.engine == "ray" and find_spec("ray") is None:
         raise ByheartError("engine='ray' needs Ray: pip install 'byheart[cluster]'.")
-
-
-def _installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ImportError:
-        return False
 
 
 def check_memory(trials: Sequence[Trial], material: Material, jobs: int) -> None:

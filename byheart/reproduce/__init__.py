@@ -1,14 +1,4 @@
-"""The figures of the papers, redrawn: our rows beside the published numbers and the bounds.
-
-redraw     the command: train what is missing, draw, and describe
-figure     a figure: the sweeps to train, and how their rows are drawn
-plotting   one style for all of them
-fits       least squares with standard errors
-published  the authors' numbers
-data       TinyStories, MultiNLI and IMDb from a file or from Hugging Face; random datasets
-
-madden, dana, kajitsuka  the figures of each paper
-"""
+"""The figures of the papers, redrawn: our rows beside the published numbers and the bounds."""
 
 from collections.abc import Mapping
 

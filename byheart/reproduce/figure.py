@@ -110,7 +110,6 @@ def paragraph(*sentences: str) -> str:
 
 
 def picture(figure: Figure, rows: RowsByLabel) -> "Picture":
-    """The figure drawn from its rows."""
     from matplotlib.figure import Figure as Picture
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 

@@ -37,14 +37,7 @@ class Fit:
         return np.asarray(sum(parts), float)
 
     def json(self) -> dict:
-        return {
-            "name": self.name,
-            "terms": list(self.terms),
-            "coefficients": list(self.coefficients),
-            "errors": None if self.errors is None else list(self.errors),
-            "residual": self.residual,
-            "points": self.points,
-        }
+        return {k: list(x) if isinstance(x, tuple) else x for k, x in vars(self).items()}
 
 
 def least_squares(name: str, columns: Mapping[str, ArrayLike], y: ArrayLike) -> Fit:

@@ -35,5 +35,4 @@ def read(name: str) -> tuple[Published, ...]:
 
 
 def column(rows: tuple[Published, ...], name: str) -> list[float]:
-    """One column of numbers."""
     return [float(row[name]) for row in rows]

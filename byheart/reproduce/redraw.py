@@ -59,10 +59,7 @@ class Reproduction:
     missing: tuple[str, ...]
 
     def json(self) -> dict:
-        return {
-            "figures": [figure.json() for figure in self.figures],
-            "missing": list(self.missing),
-        }
+        return {"figures": [x.json() for x in self.figures], "missing": list(self.missing)}
 
 
 def reproduce(

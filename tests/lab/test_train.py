@@ -8,11 +8,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from byheart.lab.descent import descend, optimiser_of  # noqa: E402
 from byheart.lab.learners import learner  # noqa: E402
 from byheart.lab.problem import Problem  # noqa: E402
 from byheart.lab.protocol import Attempt, Protocol  # noqa: E402
-from byheart.lab.train import train  # noqa: E402
+from byheart.lab.train import descend, optimiser_of, train  # noqa: E402
 from byheart.lab.trial import Criterion, Trial  # noqa: E402
 
 

@@ -20,19 +20,7 @@ from ...constructions.base import input_of
 from ...data.dataset import Dataset
 from ...data.targets import Floats
 from ...errors import ByheartError
-from ...exact.network import (
-    Embedding,
-    FeedForward,
-    HardAttention,
-    Layer,
-    Linear,
-    Matrix,
-    Network,
-    Number,
-    UniformAttention,
-    matrix,
-    vector,
-)
+from ...exact import network as exact
 from ..problem import Problem
 from .readout import constant, readout
 
@@ -84,7 +72,7 @@ def _blocks(given: Mapping[str, NDArray], part: str, h: Floats) -> Floats:
     return h
 
 
-def network(tensors: Exact, dataset: Dataset, slope: int) -> Network:
+def network(tensors: Exact, dataset: Dataset, slope: int) -> exact.Network:
     """The network with these tensors whose output is the number of the label (readout).
 
     ByheartError where sequences of vectors have different lengths.
@@ -99,24 +87,25 @@ def network(tensors: Exact, dataset: Dataset, slope: int) -> Network:
     words, d = table.shape
     lanes = d + masked
     if dataset.kind == "vector":
-        embedding: Layer = Linear(_matrix(table.T, d, words), vector({}, d), "embed")
+        embedding: exact.Layer = exact.Linear(
+            _matrix(table.T, d, words), exact.vector({}, d), "embed"
+        )
     else:  # words have a column each; column 0 is the padding's
         lane = np.full((words, int(masked)), Fraction(1), object)
-        columns = np.concatenate(
-            [np.full((1, lanes), Fraction(0), object), np.hstack([table, lane])]
-        )
-        embedding = Embedding(_matrix(columns.T, lanes, words + 1), vector({}, lanes))
+        padding = np.full((1, lanes), Fraction(0), object)
+        columns = np.concatenate([padding, np.hstack([table, lane])])
+        embedding = exact.Embedding(_matrix(columns.T, lanes, words + 1), exact.vector({}, lanes))
     # The mean of all columns or, with the lane that marks words, of those where it is 1.
     head = len(tensors["attention.value.weight"])
     value = _matrix(tensors["attention.value.weight"], head, lanes)
     out = _matrix(tensors[OUT], lanes, head)
-    attention: Layer = UniformAttention(value, out)
+    attention: exact.Layer = exact.UniformAttention(value, out)
     if masked:
-        mark = matrix(head, lanes, {(0, lanes - 1): 1})
-        attention = HardAttention(mark, mark, value, out)
+        mark = exact.matrix(head, lanes, {(0, lanes - 1): 1})
+        attention = exact.HardAttention(mark, mark, value, out)
     logits = [[*row, *[Fraction(0)] * masked] for row in tensors["output.weight"].tolist()]
     one_label = len(dataset.label_names) == 1
-    return Network(
+    return exact.Network(
         input_of(dataset, positions=False),
         (
             embedding,
@@ -128,14 +117,14 @@ def network(tensors: Exact, dataset: Dataset, slope: int) -> Network:
     )
 
 
-def _learnt(tensors: Exact, part: str, lanes: int) -> list[FeedForward]:
+def _learnt(tensors: Exact, part: str, lanes: int) -> list[exact.FeedForward]:
     """The blocks before attention, or those after it."""
     blocks = []
     for i in range(depth(tensors)):
         weight, bias, down, add = (tensors[f"{part}.{i}.{name}"] for name in BLOCK)
         hidden = len(bias)
         blocks.append(
-            FeedForward(
+            exact.FeedForward(
                 _matrix(weight, hidden, lanes),
                 _matrix(bias[:, None], hidden, 1),
                 _matrix(down, lanes, hidden),
@@ -146,9 +135,9 @@ def _learnt(tensors: Exact, part: str, lanes: int) -> list[FeedForward]:
     return blocks
 
 
-def _matrix(values: NDArray, rows: int, columns: int) -> Matrix:
+def _matrix(values: NDArray, rows: int, columns: int) -> exact.Matrix:
     """The values, with zeros below and beside them."""
-    found: dict[tuple[int, int], Number] = {
+    found: dict[tuple[int, int], exact.Number] = {
         (r, c): value for r, row in enumerate(values.tolist()) for c, value in enumerate(row)
     }
-    return matrix(rows, columns, found)
+    return exact.matrix(rows, columns, found)

@@ -1,9 +1,6 @@
 """Where trials run: processes of this machine, or a Ray cluster.
 
 Both give the same rows, to the bit where the processors and the libraries are the same.
-
-processes  one-thread worker processes
-cluster    remote tasks on a Ray cluster
 """
 
 import json

@@ -1,9 +1,5 @@
 """The architectures of the papers as learners: parameters, and the gradient of their loss.
 
-decoders/       madden2024, dana2024 and dana2024-mlp
-kajitsuka2025/  deep and narrow, around one uniform attention layer
-kernels/        the inner loops of both
-
 Gradients are written by hand: a training step makes no graph, computes every distinct value once
 and reuses its memory. Sums are taken in the order that is fastest, so a training is the same to the
 bit on one machine, and only to rounding on another.
@@ -54,7 +50,7 @@ def learner(
     import torch
 
     from .decoders.decoder import Decoder
-    from .kajitsuka2025.transformer import start
+    from .kajitsuka2025 import start
 
     generator = torch.Generator().manual_seed(seed)
     if trainable(architecture.name).decoder:

@@ -9,13 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from statistics import median
-from typing import TypeVar
 
 from ..trial import Row, Trial
 from .fields import FACTS
 from .sweep import RowsByKey, Sweep
-
-Trained = TypeVar("Trained")
 
 
 @dataclass(frozen=True)
@@ -44,25 +41,6 @@ class Result:
     accuracy: float
     steps: int
 
-    @property
-    def seed(self) -> int:
-        return self.trial.seed
-
-
-def smallest_by_seed(
-    trained: Iterable[tuple[int, bool, Trained]],
-) -> dict[int, Trained | None]:
-    """The smallest model that reached the criterion, for each seed; None if none did.
-
-    Args:
-        trained: by increasing size, the seed, whether it reached the criterion, and the model.
-    """
-    found: dict[int, Trained | None] = {}
-    for seed, reached, model in trained:
-        if found.get(seed) is None:
-            found[seed] = model if reached else None
-    return found
-
 
 @dataclass(frozen=True)
 class Smallest:
@@ -78,8 +56,11 @@ class Smallest:
     @cached_property
     def by_seed(self) -> dict[int, Row | None]:
         """The smallest that memorises, for each seed; None if the seed is censored."""
-        ordered = sorted(self.rows, key=lambda row: row["parameters"])
-        return smallest_by_seed((row["trial"]["seed"], row["reached"], row) for row in ordered)
+        found: dict[int, Row | None] = {}
+        for row in sorted(self.rows, key=lambda row: row["parameters"]):
+            if found.get(seed := row["trial"]["seed"]) is None:
+                found[seed] = row if row["reached"] else None
+        return found
 
     @property
     def reached(self) -> list[Row]:
@@ -98,7 +79,6 @@ class Smallest:
 
     @property
     def largest(self) -> Row:
-        """The largest that was trained."""
         return max(self.rows, key=lambda row: row["parameters"])
 
 
@@ -150,7 +130,6 @@ class Point:
 class SeedResult:
     """The result of one seed over the searched axis.
 
-    seed      its number
     smallest  the smallest value that memorises; None: censored, none so far
     largest   the largest value that was trained
     steps     the most that one value was given
@@ -199,10 +178,10 @@ class Cell:
         tried: dict[int, list[tuple[int, Result]]] = {}
         for point in self.points:
             for result in point.results:
-                tried.setdefault(result.seed, []).append((point.value, result))
+                tried.setdefault(result.trial.seed, []).append((point.value, result))
         found = {}
         for seed, results in sorted(tried.items()):
-            smallest = smallest_by_seed((seed, one.reached, value) for value, one in results)[seed]
+            smallest = next((value for value, one in results if one.reached), None)
             steps = max(result.steps for _, result in results)
             found[seed] = SeedResult(seed, smallest, results[-1][0], steps)
         return found
@@ -242,9 +221,8 @@ def cells(sweep: Sweep, rows: RowsByKey) -> list[Cell]:
 
 
 def result(trial: Trial, row: Row) -> Result:
-    """The result that a row holds."""
-    excess = None if row["loss"] is None else row["loss"] - row["entropy"]
     entropy = row["entropy"]
+    excess = None if row["loss"] is None else row["loss"] - entropy
     return Result(
         trial,
         row["reached"],

@@ -4,7 +4,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from ...errors import ByheartError
 from ...machine.watch import Watch
@@ -12,34 +11,13 @@ from ..engines import Engine, TrialFailed
 from ..problem import Problem
 from ..trial import Row, Trial
 from .rows import Rows, settle
-from .sweep import RowsByKey
+from .sweep import Sweep
 
 SPARE = 1  # trials submitted beyond what can run, so that no worker waits for the next one
 
 
-class Question(Protocol):
-    """The part of a Sweep that is needed here: the trials it wants, given the rows that are there.
-
-    A trial that is wanted stays so until its row is there, whatever other rows come.
-    """
-
-    def wanted(self, rows: RowsByKey) -> list[Trial]: ...
-
-    def total(self, rows: RowsByKey) -> int: ...
-
-    def done(self, rows: RowsByKey) -> int: ...
-
-    def json(self) -> dict:
-        """The configuration, which stays beside the rows."""
-        ...
-
-
 def execute(
-    sweep: Question,
-    problems: Callable[[Trial], Problem],
-    folder: Path,
-    engine: Engine,
-    watch: Watch,
+    sweep: Sweep, problems: Callable[[Trial], Problem], folder: Path, engine: Engine, watch: Watch
 ) -> list[Row]:
     """All rows of the folder, after those that the sweep wanted were added.
 

@@ -61,7 +61,6 @@ class Sweep:
 
     @property
     def searched(self) -> Axis:
-        """The last axis."""
         return self.axes[-1]
 
     @property
@@ -104,27 +103,29 @@ class Sweep:
     def wanted(self, rows: RowsByKey) -> list[Trial]:
         """The trials that can be run now and are not in the rows; none if the question is answered.
 
-        A bisection wants one trial at a time for every place and seed.
+        A bisection wants one trial at a time for every place and seed. A trial that is wanted stays
+        so until its row is there, whatever other rows come.
         """
         if not self.find:
             return [trial for trial in self._grid if trial.key not in rows]
-        steps = (search.wanted for search in self._searches(rows))
-        return [trial for trial in steps if trial is not None]
+        return [trial for trial, _, _ in self._searches(rows) if trial is not None]
 
     def total(self, rows: RowsByKey) -> int:
         """How many trials it takes in all; of a bisection, at most."""
         if not self.find:
             return self.size
-        return sum(search.done + search.left for search in self._searches(rows))
+        return sum(done + left for _, done, left in self._searches(rows))
 
     def done(self, rows: RowsByKey) -> int:
         """How many of these are in the rows."""
         if not self.find:
             return sum(trial.key in rows for trial in self._grid)
-        return sum(search.done for search in self._searches(rows))
+        return sum(done for _, done, _ in self._searches(rows))
 
-    def _searches(self, rows: RowsByKey) -> Iterator["_Search"]:
+    def _searches(self, rows: RowsByKey) -> Iterator[tuple[Trial | None, int, int]]:
         """Bisect every line of the grid as far as the rows go.
+
+        Of each, the trial that it wants next, how many are done, how many it may still take.
 
         Values up to `low` count as too small and those from `high` on as large enough, so the
         smallest is among high - low places, one of them beyond the axis, and every trial halves
@@ -141,7 +142,7 @@ class Sweep:
                     continue
                 done += 1
                 low, high = (low, middle) if rows[trial.key]["reached"] else (middle, high)
-            yield _Search(wanted, done, (high - low - 1).bit_length())
+            yield wanted, done, (high - low - 1).bit_length()
 
     def json(self) -> dict:
         """The resolved configuration, as it is read back; "axes" and "seeds" may be extended."""
@@ -159,12 +160,3 @@ class Sweep:
             "seeds": self.seeds,
         }
         return json.loads(json.dumps(found))
-
-
-@dataclass(frozen=True)
-class _Search:
-    """A bisection: the trial it wants next, how many are done, how many it may still take."""
-
-    wanted: Trial | None
-    done: int
-    left: int

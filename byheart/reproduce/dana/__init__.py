@@ -1,12 +1,4 @@
-"""The figures of dana2024: how many bigrams one layer of attention remembers.
-
-sweeps       what is trained
-accuracies   accuracies on all bigrams, with their fits and captions
-scaling      Figures 1a, 1b, 2a and 4: one size grows
-coefficient  Figure 2b: the slope in H over d
-neurons      Figure 3: heads against neurons
-findings     the results, in sentences
-"""
+"""The figures of dana2024: how many bigrams one layer of attention remembers."""
 
 from .coefficient import DANA_2B
 from .findings import findings
@@ -18,10 +10,7 @@ __all__ = ["DANA", "SCALINGS", "findings"]
 DANA_1A = Scaling(
     name="dana-1a",
     title="Accuracy over heads (N = 50, d = d_h = 10)",
-    paper="dana2024, Figure 1a",
-    vocabulary=50,
     axis="heads",
-    letter="H",
     values=tuple(range(1, 32)),
     quick=(1, 11, 21, 31),
     sizes={"dimension": 10, "head_dimension": 10},
@@ -32,10 +21,7 @@ DANA_1A = Scaling(
 DANA_1B = Scaling(
     name="dana-1b",
     title="Accuracy over the head dimension (N = 50, d = 10, H = 20)",
-    paper="dana2024, Figure 1b",
-    vocabulary=50,
     axis="head_dimension",
-    letter="d_h",
     values=tuple(range(1, 11)),
     quick=(1, 4, 7, 10),
     sizes={"dimension": 10, "heads": 20},
@@ -45,10 +31,7 @@ DANA_1B = Scaling(
 DANA_2A = Scaling(
     name="dana-2a",
     title="Accuracy over the embedding dimension (N = 50, d_h = 10, H = 20)",
-    paper="dana2024, Figure 2a",
-    vocabulary=50,
     axis="dimension",
-    letter="d",
     values=tuple(range(5, 16)),
     quick=(5, 8, 10, 12, 15),
     sizes={"head_dimension": 10, "heads": 20},
@@ -59,10 +42,8 @@ DANA_2A = Scaling(
 DANA_4 = Scaling(
     name="dana-4",
     title="Accuracy over heads (N = 10, d = d_h = 2)",
-    paper="dana2024, Figure 4",
     vocabulary=10,
     axis="heads",
-    letter="H",
     values=tuple(range(1, 22, 2)),
     quick=(1, 5, 9, 13, 17, 21),
     sizes={"dimension": 2, "head_dimension": 2},

@@ -33,7 +33,6 @@ VOCABULARY = 50
 
 
 def parts(settings: Settings) -> list[Part]:
-    """A sweep over H for each d."""
     dataset = sweeps.table(VOCABULARY)
     return [
         sweeps.part(settings, f"d{d}", dataset, {"dimension": d, "head_dimension": d}, axis)
@@ -43,12 +42,10 @@ def parts(settings: Settings) -> list[Part]:
 
 
 def ours(rows: RowsByLabel, d: int) -> Points:
-    """Our accuracies over H."""
     return accuracies.points(rows.get(f"d{d}", ()), "heads")
 
 
 def theirs(d: int) -> Points:
-    """The published accuracies over H."""
     table = accuracies.published("heads", dimension=d)
     return accuracies.exact(column(table, "heads"), column(table, "accuracy"))
 

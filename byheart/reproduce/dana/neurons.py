@@ -43,12 +43,10 @@ def parts(settings: Settings) -> list[Part]:
 
 
 def ours(rows: RowsByLabel, label: str) -> accuracies.Points:
-    """Our accuracies over the parameters of a model."""
     return accuracies.points(rows.get(label, ()), "parameters")
 
 
 def published(label: str) -> accuracies.Points:
-    """The authors' accuracies over the parameters of a model."""
     return accuracies.exact(COUNTS, column(accuracies.published(MODELS[label][2]), "accuracy"))
 
 
@@ -89,13 +87,5 @@ def caption(rows: RowsByLabel) -> str:
 
 
 DANA_3 = Figure(
-    name="dana-3",
-    title=TITLE,
-    paper="dana2024, Figure 3",
-    data=None,
-    parts=parts,
-    draw=draw,
-    caption=caption,
-    fits=fits,
-    labels=tuple(MODELS),
+    "dana-3", TITLE, "dana2024, Figure 3", None, parts, draw, caption, fits, labels=tuple(MODELS)
 )

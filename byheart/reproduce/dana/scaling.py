@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
+LETTERS = {"heads": "H", "head_dimension": "d_h", "dimension": "d"}  # of the paper
 WORDS = {"heads": "heads", "head_dimension": "head dimension", "dimension": "embedding dimension"}
 AUTHORS = {  # their own schedules, on a few points for orientation: marker, colour, name
     "script": ("D", GREEN, "schedule of the published program"),
@@ -42,7 +43,8 @@ GUARANTEES: tuple[tuple[str, int, Callable[[dict[str, int]], int]], ...] = (
 class Scaling:
     """A figure with one size on its axis.
 
-    axis        the size that grows, and letter its symbol in the paper
+    name        "dana-1a" for Figure 1a
+    axis        the size that grows
     values      the sizes that are trained, and quick a few of them
     sizes       the other sizes of the model
     experiment  of the published numbers
@@ -52,14 +54,12 @@ class Scaling:
 
     name: str
     title: str
-    paper: str
-    vocabulary: int
     axis: str
-    letter: str
     values: tuple[int, ...]
     quick: tuple[int, ...]
     sizes: dict[str, int]
     experiment: str
+    vocabulary: int = 50
     degree: int = 1
     pieces: int | None = None
     seeds: int = sweeps.SEEDS
@@ -68,17 +68,13 @@ class Scaling:
 
     @property
     def figure(self) -> Figure:
-        return Figure(
-            name=self.name,
-            title=self.title,
-            paper=self.paper,
-            data=None,
-            parts=self.parts,
-            draw=self.draw,
-            caption=self.caption,
-            fits=self.fits,
-            labels=("fast", *(name for name, _ in self.others)),
-        )
+        about = self.name, self.title, f"dana2024, Figure {self.name.removeprefix('dana-')}", None
+        labels = ("fast", *(name for name, _ in self.others))
+        return Figure(*about, self.parts, self.draw, self.caption, self.fits, labels=labels)
+
+    @property
+    def letter(self) -> str:
+        return LETTERS[self.axis]
 
     def parts(self, settings: Settings) -> list[Part]:
         """All values by the protocol fast, a few by those of the authors."""

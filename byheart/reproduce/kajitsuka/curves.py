@@ -92,17 +92,9 @@ class Curves:
 
     @property
     def figure(self) -> Figure:
-        return Figure(
-            name=self.name,
-            title=self.title,
-            paper=self.paper,
-            data=self.data,
-            parts=self.parts,
-            draw=self.draw,
-            caption=self.caption,
-            size=(WIDTH, 8.0),
-            labels=tuple(self.blocks),
-        )
+        about = self.name, self.title, self.paper, self.data
+        how = self.parts, self.draw, self.caption
+        return Figure(*about, *how, size=(WIDTH, 8.0), labels=tuple(self.blocks))
 
 
 def points(row: Row) -> list[tuple[int, float, float]]:
@@ -154,11 +146,7 @@ KAJITSUKA_1 = Curves(
     data="mnli",
     load=sweeps.multinli,
     sequences=2000,
-    blocks={
-        "trained": (1, 10, 20, 30, 40, 50),
-        "frozen": (1, 10, 20, 30, 40, 50),
-        "paper": (1, 20, 50),
-    },
+    blocks={**dict.fromkeys(("trained", "frozen"), (1, 10, 20, 30, 40, 50)), "paper": (1, 20, 50)},
     quick=(1, 10, 20),
 ).figure
 KAJITSUKA_2 = Curves(

@@ -45,7 +45,6 @@ PANELS = (("trained", "paper"), ("frozen",))
 
 
 def parts(settings: Settings) -> list[Part]:
-    """A search over blocks for each N."""
     searched = QUICK if settings.quick else SEARCHED
     dataset = sweeps.multinli(settings.data, max(max(sizes) for sizes, *_ in searched.values()))
     return [

@@ -1,10 +1,4 @@
-"""Figure 1 of madden2024: how many parameters memorise how many contexts of TinyStories.
-
-sweeps    what is trained
-cells     the cells of the heat map, the smallest models, and the lines through them
-drawing   the picture
-captions  its caption, and the result in sentences
-"""
+"""Figure 1 of madden2024: how many parameters memorise how many contexts of TinyStories."""
 
 from ..figure import Figure
 from .captions import caption, finding

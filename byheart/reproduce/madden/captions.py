@@ -2,7 +2,7 @@
 
 from ..figure import RowsByLabel, paragraph, seeds
 from ..published import column, read
-from .cells import Cell, Place, fast, paper, place, published, repeated, smallest, steps
+from .cells import Cell, compared, fast, paper, place, published, repeated, smallest, steps
 from .sweeps import FAST
 
 BOUNDS = (
@@ -80,8 +80,7 @@ def _sample(rows: RowsByLabel) -> str:
 
 def _both_protocols(rows: RowsByLabel) -> str:
     """The results of both protocols where both were run."""
-    ours, theirs = repeated(rows), paper(rows)
-    places = _compared(rows)
+    ours, theirs, places = repeated(rows), paper(rows), compared(rows)
     if not places:
         return "The authors' protocol was not run here."
     lost = sum(theirs[at].reached and not ours[at].reached for at in places)
@@ -100,19 +99,13 @@ def _both_protocols(rows: RowsByLabel) -> str:
     )
 
 
-def _compared(rows: RowsByLabel) -> list[Place]:
-    """The cells that both protocols were run on."""
-    ours = repeated(rows)
-    return [at for at in paper(rows) if at in ours]
-
-
 def _no_larger(rows: RowsByLabel) -> str:
     """In how many of the cells of both protocols our gap is not the larger one."""
 
     def gap(cell: Cell) -> float:
         return float("inf") if cell.gap is None else cell.gap
 
-    ours, theirs, places = repeated(rows), paper(rows), _compared(rows)
+    ours, theirs, places = repeated(rows), paper(rows), compared(rows)
     good = sum(gap(ours[at]) <= gap(theirs[at]) for at in places)
     most = max((len(ours[at].rows) for at in places), default=1)
     best = f", the best of {most} seeds there," if most > 1 else ""
@@ -130,7 +123,7 @@ def finding(rows: RowsByLabel) -> str:
         neurons = place(best)[1] if best else f"not reached with up to {tried}"
         ends.append(f"{neurons} for {stories:,} stories")
     theirs = [int(m) for m in column(read("madden-smallest"), "neurons")]
-    cells = len(_compared(rows))
+    cells = len(compared(rows))
     return paragraph(
         "**Fewest neurons for text (madden-1).** The smallest m within 1 % of the entropy is "
         f"{' and '.join(ends)} ({seeds(rows[FAST])}). Published, on powers of two: {min(theirs)} "

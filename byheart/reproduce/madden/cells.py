@@ -39,7 +39,6 @@ class Cell:
 
     @property
     def seconds(self) -> float:
-        """CPU time of all seeds."""
         return sum(row["seconds"] for row in self.rows)
 
 
@@ -50,7 +49,6 @@ def place(row: Row) -> Place:
 
 
 def cells(rows: Iterable[Row]) -> dict[Place, Cell]:
-    """The cells in order."""
     found: dict[Place, list[Row]] = defaultdict(list)
     for row in rows:
         found[place(row)].append(row)
@@ -70,6 +68,12 @@ def repeated(rows: RowsByLabel) -> dict[Place, Cell]:
 def paper(rows: RowsByLabel) -> dict[Place, Cell]:
     """The cells that the authors' protocol was run on."""
     return _beside_the_grid(rows, PAPERS)
+
+
+def compared(rows: RowsByLabel) -> list[Place]:
+    """The cells that both protocols were run on."""
+    ours = repeated(rows)
+    return [at for at in paper(rows) if at in ours]
 
 
 def _beside_the_grid(rows: RowsByLabel, protocol: str) -> dict[Place, Cell]:

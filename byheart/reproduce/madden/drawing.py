@@ -11,7 +11,7 @@ from .. import plotting
 from ..figure import RowsByLabel
 from ..fits import curve
 from ..published import column, read
-from .cells import Place, fast, fits, paper, place, published, repeated, smallest, steps
+from .cells import Place, compared, fast, fits, paper, place, published, repeated, smallest, steps
 from .sweeps import PREDICTED
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
     bar = top.colorbar(image, ax=[left, right], pad=0.01, aspect=30)
     bar.set_label("loss minus entropy, nats", color=INK, size=9)
     bar.ax.tick_params(colors=PALE, labelsize=8)
-    both = [at for at in paper(rows) if at in repeated(rows)]
+    both = compared(rows)
     lines = bottom.subplots(1, 2 if both else 1, width_ratios=(14, 8.4)[: 1 + bool(both)])
     _draw_smallest(np.ravel(lines)[0], rows)
     if both:

@@ -76,7 +76,6 @@ class Head:
         self.room = Buffers()
 
     def tables(self, indices: Indices) -> HeadTables:
-        """Room for a problem."""
         return HeadTables(
             indices,
             self.room("queries", indices.queries, len(self.maps.query)),
@@ -201,7 +200,6 @@ class Heads:
         self.room = Buffers()
 
     def tables(self, indices: Indices) -> Tables:
-        """Room for the tables of a problem."""
         counts = -(-indices.queries // 4) * 4, indices.pairs, indices.pairs
         sizes = [n * table.columns for n, table in zip(counts, self.packed, strict=True)]
         gradients = self.room("gradients", sum(sizes))

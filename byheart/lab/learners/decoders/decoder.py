@@ -11,7 +11,7 @@ a is the output of attention.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -44,19 +44,6 @@ class Work:
     def last(self) -> Block:
         """The input of the output layer."""
         return self.attended if self.activations is None else self.activations.output
-
-
-class Attention(Protocol):
-    """Attention from the last token: Head or Heads."""
-
-    def tables(self, indices: Indices) -> Any:
-        """Its memory for a problem."""
-
-    def forward(self, tables: Any, vectors: Block, outputs: Block) -> None:
-        """Add the output of attention over these pairs' vectors to outputs [context, d]."""
-
-    def backward(self, tables: Any, vectors: Block, outputs: Block) -> None:
-        """Write the gradients of its tensors, and add to the errors of the vectors."""
 
 
 class Decoder:
@@ -92,7 +79,7 @@ class Decoder:
         tables = self.embedding, self.positions
         self.arrays = tuple(flat(x) for x in tables)
         self.gradients = tuple(flat(gradient(x)) for x in tables)
-        self.heads: Attention | None = None
+        self.heads: Head | Heads | None = None
         if heads:
             maps, scale = Maps(self.tensors), 1 / math.sqrt(d) if record.scaled else 1.0
             alone = heads == 1 and d % LANES == 0  # which Head computes faster
@@ -102,15 +89,12 @@ class Decoder:
         self.works: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
 
     def named(self) -> dict[str, torch.Tensor]:
-        """The tensors, which are those of the architecture."""
         return self.tensors
 
     def logits(self, problem: Problem) -> NDArray[np.float32]:
-        """float32 [n, outputs]."""
         return self.output.logits(self._forward(problem).last.rows[: len(problem)])
 
     def step(self, problem: Problem) -> float:
-        """Put the gradient of the mean loss into every .grad; the mean loss in nats."""
         work = self._forward(problem)
         index, d = work.indices, self.width
         loss = self.output.backward(index, work.last)

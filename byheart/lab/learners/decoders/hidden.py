@@ -41,7 +41,6 @@ class Hidden:
         return Activations(before, after, slope, output, arrays)
 
     def forward(self, activations: Activations, inputs: Block) -> None:
-        """Compute the output."""
         if self.bias is None:
             torch.mm(inputs.rows, self.weight.T, out=activations.before)
         else:

@@ -43,7 +43,6 @@ class Indices:
 
 
 def indices(problem: Problem) -> Indices:
-    """The indices of a problem."""
     within = np.arange(problem.length) < problem.lengths[:, None]
     flat = (np.arange(problem.length) * problem.vocabulary + problem.tokens)[within]
     starts = np.concatenate([[0], np.cumsum(problem.lengths)])

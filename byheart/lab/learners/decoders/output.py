@@ -38,7 +38,6 @@ class Output:
         self.arrays = tuple(map(flat, used))
 
     def logits(self, last: torch.Tensor) -> NDArray[np.float32]:
-        """The logits of rows [n, inputs]."""
         n = self.answers
         return torch.addmm(self.bias[:n], last, self.weight[:n].T).numpy()
 

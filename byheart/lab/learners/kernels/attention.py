@@ -10,65 +10,8 @@ outputs  [pair, block, i, lane]  W_O W_V x of a head, i of the embedding's dimen
 weights  [slot, block, lane]     softmax of the scores; a slot is one token of one context
 """
 
-from .compiling import compiled, inlined
-from .lanes import (
-    LANES,
-    LEAST,
-    constant,
-    exponential,
-    largest,
-    load,
-    madd,
-    minus,
-    over,
-    plus,
-    spread,
-    store,
-    times,
-    total,
-)
-
-
-@inlined
-def _scores(queries, keys, weights, slots, first, last, block, blocks, size):
-    """Put query times key into the weights of a context and a block; the largest of each lane."""
-    query_at = (slots[last - 1] * blocks + block) * size * LANES
-    top = constant(LEAST)
-    for slot in range(first, last):
-        key = (slots[slot] * blocks + block) * size * LANES
-        score = constant(0.0)
-        for c in range(0, size * LANES, LANES):
-            score = madd(load(queries, query_at + c), load(keys, key + c), score)
-        store(weights, (slot * blocks + block) * LANES, score)
-        top = largest(top, score)
-    return top
-
-
-@inlined
-def _softmax(weights, first, last, block, blocks, top):
-    """Turn scores into weights."""
-    summed = constant(0.0)
-    for slot in range(first, last):
-        place = (slot * blocks + block) * LANES
-        power = exponential(minus(load(weights, place), top))
-        store(weights, place, power)
-        summed = plus(summed, power)
-    share = over(constant(1.0), summed)
-    for slot in range(first, last):
-        place = (slot * blocks + block) * LANES
-        store(weights, place, times(load(weights, place), share))
-
-
-@inlined
-def _mix(outputs, weights, slots, first, last, blocks, width, i):
-    """Coordinate i of the sum over slots and heads of weight times output."""
-    mixed = constant(0.0)
-    for slot in range(first, last):
-        row = slots[slot] * blocks * width * LANES
-        for block in range(blocks):
-            output = load(outputs, row + (block * width + i) * LANES)
-            mixed = madd(load(weights, (slot * blocks + block) * LANES), output, mixed)
-    return total(mixed)
+from .compiling import compiled
+from .lanes import LANES, LEAST, constant, exponential, largest, load, madd, spread, store, total
 
 
 @compiled
@@ -76,45 +19,34 @@ def attend(slots, starts, queries, keys, outputs, weights, result, blocks, size,
     """Fill `weights`, and add the output of attention to result [context, width]."""
     for context in range(starts.size - 1):
         first, last = starts[context], starts[context + 1]
-        for block in range(blocks):
-            top = _scores(queries, keys, weights, slots, first, last, block, blocks, size)
-            _softmax(weights, first, last, block, blocks, top)
-        for i in range(width):
-            result[context * width + i] += _mix(
-                outputs, weights, slots, first, last, blocks, width, i
-            )
-
-
-@inlined
-def _weight_backward(
-    outputs, to_outputs, weights, to_result, slots, slot, start, block, blocks, width
-):
-    """The gradient of the weight of a slot; adds that of its output."""
-    row = (slots[slot] * blocks + block) * width * LANES
-    weight = load(weights, (slot * blocks + block) * LANES)
-    gradient = constant(0.0)
-    for i in range(width):
-        place, error = row + i * LANES, spread(to_result[start + i])
-        gradient = madd(load(outputs, place), error, gradient)
-        store(to_outputs, place, madd(weight, error, load(to_outputs, place)))
-    return gradient
-
-
-@inlined
-def _scores_backward(
-    queries, keys, to_queries, to_keys, scores, slots, first, last, block, blocks, size
-):
-    """Add the gradients of a context's query and keys, given those of its scores."""
-    query_at = (slots[last - 1] * blocks + block) * size * LANES
-    for c in range(0, size * LANES, LANES):
-        query = load(queries, query_at + c)
-        to_query = load(to_queries, query_at + c)
-        for slot in range(first, last):
-            place = (slots[slot] * blocks + block) * size * LANES + c
-            score = load(scores, (slot - first) * LANES)
-            to_query = madd(score, load(keys, place), to_query)
-            store(to_keys, place, madd(score, query, load(to_keys, place)))
-        store(to_queries, query_at + c, to_query)
+        for block in range(blocks):  # scores, query times key, which the softmax replaces
+            query_at = (slots[last - 1] * blocks + block) * size * LANES
+            top = constant(LEAST)
+            for slot in range(first, last):
+                key = (slots[slot] * blocks + block) * size * LANES
+                score = constant(0.0)
+                for c in range(0, size * LANES, LANES):
+                    score = madd(load(queries, query_at + c), load(keys, key + c), score)
+                store(weights, (slot * blocks + block) * LANES, score)
+                top = largest(top, score)
+            summed = constant(0.0)
+            for slot in range(first, last):
+                place = (slot * blocks + block) * LANES
+                power = exponential(load(weights, place) - top)
+                store(weights, place, power)
+                summed = summed + power
+            share = constant(1.0) / summed
+            for slot in range(first, last):
+                place = (slot * blocks + block) * LANES
+                store(weights, place, load(weights, place) * share)
+        for i in range(width):  # the sum over slots and heads of weight times output
+            mixed = constant(0.0)
+            for slot in range(first, last):
+                row = slots[slot] * blocks * width * LANES
+                for block in range(blocks):
+                    output = load(outputs, row + (block * width + i) * LANES)
+                    mixed = madd(load(weights, (slot * blocks + block) * LANES), output, mixed)
+            result[context * width + i] += total(mixed)
 
 
 @compiled
@@ -130,29 +62,30 @@ def attend_backward(
         first, last, start = starts[context], starts[context + 1], context * width
         for block in range(blocks):
             mean = constant(0.0)
-            for slot in range(first, last):
-                gradient = _weight_backward(
-                    outputs,
-                    to_outputs,
-                    weights,
-                    to_result,
-                    slots,
-                    slot,
-                    start,
-                    block,
-                    blocks,
-                    width,
-                )
-                store(scores, (slot - first) * LANES, gradient)
+            for slot in range(first, last):  # of weights, and add those of outputs
+                row = (slots[slot] * blocks + block) * width * LANES
                 weight = load(weights, (slot * blocks + block) * LANES)
+                gradient = constant(0.0)
+                for i in range(width):
+                    place, error = row + i * LANES, spread(to_result[start + i])
+                    gradient = madd(load(outputs, place), error, gradient)
+                    store(to_outputs, place, madd(weight, error, load(to_outputs, place)))
+                store(scores, (slot - first) * LANES, gradient)
                 mean = madd(weight, gradient, mean)
             for slot in range(first, last):
                 weight = load(weights, (slot * blocks + block) * LANES)
                 place = (slot - first) * LANES
-                store(scores, place, times(weight, minus(load(scores, place), mean)))
-            _scores_backward(
-                queries, keys, to_queries, to_keys, scores, slots, first, last, block, blocks, size
-            )
+                store(scores, place, weight * (load(scores, place) - mean))
+            query_at = (slots[last - 1] * blocks + block) * size * LANES
+            for c in range(0, size * LANES, LANES):
+                query = load(queries, query_at + c)
+                to_query = load(to_queries, query_at + c)
+                for slot in range(first, last):
+                    place = (slots[slot] * blocks + block) * size * LANES + c
+                    score = load(scores, (slot - first) * LANES)
+                    to_query = madd(score, load(keys, place), to_query)
+                    store(to_keys, place, madd(score, query, load(to_keys, place)))
+                store(to_queries, query_at + c, to_query)
 
 
 @compiled

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiling import compiled
-from .lanes import LANES, load, plus, spread, store
+from .lanes import LANES, load, spread, store
 from .neurons import CHUNK, PAIR, add_neurons, neurons_back
 
 
@@ -26,11 +26,6 @@ class Stack(NamedTuple):
     bias: NDArray  # b1 [blocks, q]
     down: NDArray  # W2 [blocks, m, q]
     shift: NDArray  # b2 [blocks, m]
-
-
-def forward(stack: Stack, states: NDArray, result: NDArray) -> None:
-    """Put what the stack makes of the states [m, points] into `result`, of the same shape."""
-    _forward(stack, states, result)
 
 
 def backward(stack: Stack, states: NDArray, slopes: NDArray, gradient: Stack) -> None:
@@ -74,7 +69,7 @@ def _block(stack, k, desk, scratch):
     for i in range(m):
         shift = spread(stack.shift[k, i])
         for p in range(i * CHUNK, (i + 1) * CHUNK, LANES):
-            store(desk, 2 * m * CHUNK + p, plus(load(desk, p), shift))
+            store(desk, 2 * m * CHUNK + p, load(desk, p) + shift)
     add_neurons(stack.hidden[k], stack.bias[k], stack.down[k], desk, scratch)
     _copy(desk, 0, desk, 2 * m * CHUNK, m * CHUNK)
 
@@ -99,7 +94,8 @@ def _block_back(stack, k, desk, scratch, sums, found):
 
 
 @compiled
-def _forward(stack, states, result):
+def forward(stack, states, result):
+    """Put what the stack makes of the states [m, points] into `result`, of the same shape."""
     m, points = states.shape
     desk = np.empty(3 * m * CHUNK, np.float32)
     scratch = np.empty(stack.bias.shape[1] * PAIR, np.float32)

@@ -12,15 +12,8 @@ FAST = ("nnan", "ninf", "nsz", "contract", "reassoc")
 OPTIONS: Any = {"cache": True, "nogil": True, "fastmath": set(FAST), "error_model": "numpy"}
 
 
-def _hash_of_all() -> str:
-    """A hash of the files of this folder."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-SOURCES = _hash_of_all()
+FILES = sorted(Path(__file__).parent.glob("*.py"))
+SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in FILES)).hexdigest()
 
 
 def compiled(kernel: Callable, **options: Any) -> Any:

@@ -3,20 +3,7 @@
 import math
 
 from .compiling import compiled
-from .lanes import (
-    LANES,
-    constant,
-    exponential,
-    load,
-    madd,
-    magnitude,
-    minus,
-    over,
-    plus,
-    signed,
-    store,
-    times,
-)
+from .lanes import LANES, constant, exponential, load, madd, magnitude, signed, store
 
 # Abramowitz & Stegun 7.1.26: 1 - erf(y) = (a1 t + ... + a5 t^5) exp(-y^2), t = 1 / (1 + p y),
 # within 1.5e-7 for y >= 0; torch's own erf uses it too.
@@ -32,16 +19,16 @@ def gelu(before, after, slope):
     """
     for at in range(0, before.size, LANES):
         x = load(before, at)
-        bell = exponential(times(times(x, x), constant(-0.5)))
-        y = times(magnitude(x), constant(math.sqrt(0.5)))
-        t = over(constant(1.0), madd(y, constant(_P), constant(1.0)))
+        bell = exponential(x * x * constant(-0.5))
+        y = magnitude(x) * constant(math.sqrt(0.5))
+        t = constant(1.0) / madd(y, constant(_P), constant(1.0))
         tail = madd(t, constant(_A5), constant(_A4))
         tail = madd(t, tail, constant(_A3))
         tail = madd(t, tail, constant(_A2))
         tail = madd(t, tail, constant(_A1))
-        tail = times(times(t, tail), bell)
-        half = times(minus(constant(1.0), tail), constant(0.5))  # Phi(|x|) - 1/2
-        below = plus(constant(0.5), signed(half, x))
-        store(after, at, times(x, below))
-        density = times(bell, constant(1 / math.sqrt(2 * math.pi)))
+        tail = t * tail * bell
+        half = (constant(1.0) - tail) * constant(0.5)  # Phi(|x|) - 1/2
+        below = constant(0.5) + signed(half, x)
+        store(after, at, x * below)
+        density = bell * constant(1 / math.sqrt(2 * math.pi))
         store(slope, at, madd(x, density, below))

@@ -5,13 +5,14 @@ short loops over arrays that might overlap, which is all that attention over few
 Here the kernel does so itself. A processor without such wide registers works in halves.
 """
 
+import operator
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import extending, types
 from numba.core import cgutils
-from numba.extending import models, register_model
+from numba.extending import lower_builtin, models, register_model, type_callable
 
 from .compiling import FAST, inlined
 
@@ -19,6 +20,8 @@ LANES = 8
 LEAST = -3e38  # below every number that occurs; fast arithmetic has no infinity
 FLOAT = ir.FloatType()
 VECTOR = ir.VectorType(FLOAT, LANES)
+WHOLE = ir.VectorType(ir.IntType(32), LANES)
+ZERO = ir.Constant(VECTOR, [0.0] * LANES)
 intrinsic: Any = extending.intrinsic  # typed as if it were called with what it builds
 
 
@@ -50,12 +53,11 @@ def _place(context, builder, signature, arguments):
     return builder.bitcast(pointer, VECTOR.as_pointer())
 
 
-def _call(builder, name, result, types_, arguments):
-    """A call of an LLVM intrinsic."""
-    function = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(result, types_), f"llvm.{name}"
-    )
-    return builder.call(function, arguments, fastmath=FAST)
+def _call(builder, name, result, *arguments):
+    """A call of an LLVM intrinsic for eight numbers."""
+    function = ir.FunctionType(result, [x.type for x in arguments])
+    found = cgutils.get_or_insert_function(builder.module, function, f"llvm.{name}.v8f32")
+    return builder.call(found, arguments, fastmath=FAST)
 
 
 @intrinsic
@@ -87,8 +89,8 @@ def spread(typing, number):
     def build(context, builder, signature, arguments):
         index = ir.Constant(ir.IntType(32), 0)
         one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), arguments[0], index)
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return builder.shuffle_vector(one, ir.Constant(VECTOR, ir.Undefined), mask)
+        first = ir.Constant(WHOLE, [0] * LANES)
+        return builder.shuffle_vector(one, ir.Constant(VECTOR, ir.Undefined), first)
 
     return lanes(types.float32), build
 
@@ -98,93 +100,74 @@ def madd(typing, a, b, c):
     """a b + c, rounded once where the processor can."""
 
     def build(context, builder, signature, arguments):
-        return _call(builder, "fmuladd.v8f32", VECTOR, [VECTOR] * 3, arguments)
+        return _call(builder, "fmuladd", VECTOR, *arguments)
 
     return lanes(lanes, lanes, lanes), build
 
 
-@intrinsic
-def largest(typing, a, b):
-    """The larger number in each lane."""
+def _of_one(emit, result=lanes):
+    """The function of a register whose instructions are `emit(builder, a)`."""
 
-    def build(context, builder, signature, arguments):
-        return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
-
-    return lanes(lanes, lanes), build
-
-
-@intrinsic
-def magnitude(typing, a):
-    """The absolute value in each lane."""
-
-    def build(context, builder, signature, arguments):
-        return _call(builder, "fabs.v8f32", VECTOR, [VECTOR], arguments)
-
-    return lanes(lanes), build
-
-
-@intrinsic
-def signed(typing, a, b):
-    """The number of `a` in each lane, with the sign of `b`."""
-
-    def build(context, builder, signature, arguments):
-        return _call(builder, "copysign.v8f32", VECTOR, [VECTOR] * 2, arguments)
-
-    return lanes(lanes, lanes), build
-
-
-def _reduction(name, *start):
     @intrinsic
-    def reduce(typing, a):
-        def build(context, builder, signature, arguments):
-            start_ = [ir.Constant(FLOAT, x) for x in start]
-            types_ = [FLOAT] * len(start) + [VECTOR]
-            return _call(
-                builder, f"vector.reduce.{name}.v8f32", FLOAT, types_, [*start_, *arguments]
-            )
-
-        return types.float32(lanes), build
-
-    return reduce
-
-
-total = _reduction("fadd", -0.0)  # the sum over the lanes
-peak = _reduction("fmax")  # the largest of the lanes
-
-
-def _arithmetic(operation):
-    @intrinsic
-    def act(typing, a, b):
-        def build(context, builder, signature, arguments):
-            return getattr(builder, operation)(*arguments, flags=FAST)
-
-        return lanes(lanes, lanes), build
+    def act(typing, a):
+        return result(lanes), lambda context, builder, signature, given: emit(builder, *given)
 
     return act
 
 
-plus, minus, times, over = map(_arithmetic, ("fadd", "fsub", "fmul", "fdiv"))
+def _of_two(emit):
+    """The function of two registers whose instructions are `emit(builder, a, b)`."""
+
+    @intrinsic
+    def act(typing, a, b):
+        return lanes(lanes, lanes), lambda context, builder, signature, given: emit(builder, *given)
+
+    return act
 
 
-@intrinsic
-def _power_of_two(typing, exponents):
+def _greater(builder, a, b):
+    return builder.fcmp_ordered(">", a, b)
+
+
+magnitude = _of_one(lambda builder, a: _call(builder, "fabs", VECTOR, a))
+_nearest = _of_one(lambda builder, a: _call(builder, "rint", VECTOR, a))
+signed = _of_two(lambda builder, a, b: _call(builder, "copysign", VECTOR, a, b))  # a, b's sign
+largest = _of_two(lambda builder, a, b: builder.select(_greater(builder, a, b), a, b))
+gated = _of_two(  # b where a is above 0, otherwise 0
+    lambda builder, a, b: builder.select(_greater(builder, a, ZERO), b, ZERO)
+)
+total = _of_one(  # the sum over the lanes
+    lambda builder, a: _call(builder, "vector.reduce.fadd", FLOAT, ir.Constant(FLOAT, -0.0), a),
+    types.float32,
+)
+peak = _of_one(  # the largest of the lanes
+    lambda builder, a: _call(builder, "vector.reduce.fmax", FLOAT, a), types.float32
+)
+
+
+def _operator(sign, operation):
+    """Let kernels write `a + b` for the sum in each lane, and so on."""
+
+    @type_callable(sign)
+    def typed(context):
+        return lambda a, b: lanes if a is lanes and b is lanes else None
+
+    @lower_builtin(sign, lanes, lanes)
+    def build(context, builder, signature, arguments):
+        return getattr(builder, operation)(*arguments, flags=FAST)
+
+
+_operator(operator.add, "fadd")
+_operator(operator.sub, "fsub")
+_operator(operator.mul, "fmul")
+_operator(operator.truediv, "fdiv")
+
+
+@_of_one
+def _power_of_two(builder, exponents):
     """2^n for lanes that hold whole numbers n of -126..127: n is put where floats have it."""
-
-    def build(context, builder, signature, arguments):
-        whole = ir.VectorType(ir.IntType(32), LANES)
-        bits = builder.fptosi(arguments[0], whole)
-        bits = builder.add(bits, ir.Constant(whole, [127] * LANES))
-        return builder.bitcast(builder.shl(bits, ir.Constant(whole, [23] * LANES)), VECTOR)
-
-    return lanes(lanes), build
-
-
-@intrinsic
-def _nearest(typing, a):
-    def build(context, builder, signature, arguments):
-        return _call(builder, "rint.v8f32", VECTOR, [VECTOR], arguments)
-
-    return lanes(lanes), build
+    bits = builder.add(builder.fptosi(exponents, WHOLE), ir.Constant(WHOLE, [127] * LANES))
+    return builder.bitcast(builder.shl(bits, ir.Constant(WHOLE, [23] * LANES)), VECTOR)
 
 
 @inlined
@@ -200,7 +183,7 @@ def exponential(x):
     below (log(2)/2)^8 / 8! < 6e-9. log(2) is taken off in two parts, so that r keeps its digits.
     """
     x = largest(x, constant(-87.0))
-    n = _nearest(times(x, constant(1.4426950408889634)))
+    n = _nearest(x * constant(1.4426950408889634))
     r = madd(n, constant(-0.693359375), x)
     r = madd(n, constant(2.12194440e-4), r)
     p = constant(1 / 5040)
@@ -211,4 +194,4 @@ def exponential(x):
     p = madd(p, r, constant(1 / 2))
     p = madd(p, r, constant(1.0))
     p = madd(p, r, constant(1.0))
-    return times(p, _power_of_two(n))
+    return p * _power_of_two(n)

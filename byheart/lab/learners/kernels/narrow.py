@@ -6,7 +6,7 @@ Rows come in fours, so that each part of the weight is loaded once for four of t
 """
 
 from .compiling import compiled, inlined
-from .lanes import LANES, constant, load, madd, plus, spread, store, total
+from .lanes import LANES, constant, load, madd, spread, store, total
 
 
 @inlined
@@ -38,7 +38,7 @@ def weight_backward(rows, to_weight, to_bias, errors, row, start, inputs):
         place = start + at
         p, q = load(errors, place), load(errors, place + width)
         r, s = load(errors, place + 2 * width), load(errors, place + 3 * width)
-        store(to_bias, at, plus(load(to_bias, at), plus(plus(p, q), plus(r, s))))
+        store(to_bias, at, load(to_bias, at) + ((p + q) + (r + s)))
         for i in range(inputs):
             place = at * inputs + i * LANES
             w = madd(spread(rows[a + i]), p, load(to_weight, place))

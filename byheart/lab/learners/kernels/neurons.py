@@ -5,36 +5,11 @@ rows to add to. Two registers of points are taken at a time, through all neurons
 that only sums are written; sums for gradients are kept for each lane and added up at the end.
 """
 
-from llvmlite import ir
-
 from .compiling import compiled
-from .lanes import (
-    LANES,
-    VECTOR,
-    constant,
-    intrinsic,
-    lanes,
-    largest,
-    load,
-    madd,
-    plus,
-    spread,
-    store,
-)
+from .lanes import LANES, constant, gated, largest, load, madd, spread, store
 
 CHUNK = 512
 PAIR = 2 * LANES
-
-
-@intrinsic
-def _gated(typing, gate, value):
-    """The value in each lane in which the gate is above 0, otherwise 0."""
-
-    def build(context, builder, signature, arguments):
-        zero = ir.Constant(VECTOR, [0.0] * LANES)
-        return builder.select(builder.fcmp_ordered(">", arguments[0], zero), arguments[1], zero)
-
-    return lanes(lanes, lanes), build
 
 
 @compiled
@@ -67,8 +42,25 @@ def neurons_back(hidden, bias, down, desk, scratch, sums):
     for p in range(0, CHUNK, PAIR):
         for j in range(q):
             _activate(hidden, bias, j, desk, p, scratch)
-            _pull(down, j, desk, p, scratch, q)
-            _collect(m, j, desk, p, scratch, q, sums)
+            pull_one = pull_two = constant(0)  # the slopes before its ReLU: 0 where its output is 0
+            for i in range(m):
+                weight = spread(down[i, j])
+                pull_one = madd(weight, load(desk, (m + i) * CHUNK + p), pull_one)
+                pull_two = madd(weight, load(desk, (m + i) * CHUNK + p + LANES), pull_two)
+            give_one, give_two = load(scratch, j * PAIR), load(scratch, j * PAIR + LANES)
+            pull_one, pull_two = gated(give_one, pull_one), gated(give_two, pull_two)
+            store(scratch, (q + j) * PAIR, pull_one)
+            store(scratch, (q + j) * PAIR + LANES, pull_two)
+            at = j * (2 * m + 1) * LANES  # its gradients: products of slopes and inputs
+            for i in range(m):
+                found = madd(pull_one, load(desk, i * CHUNK + p), load(sums, at))
+                store(sums, at, madd(pull_two, load(desk, i * CHUNK + p + LANES), found))
+                at += LANES
+            for i in range(m, 2 * m):
+                found = madd(give_one, load(desk, i * CHUNK + p), load(sums, at))
+                store(sums, at, madd(give_two, load(desk, i * CHUNK + p + LANES), found))
+                at += LANES
+            store(sums, at, pull_one + pull_two + load(sums, at))
         for i in range(m):
             at = (2 * m + i) * CHUNK + p
             one, two = load(desk, at), load(desk, at + LANES)
@@ -90,33 +82,3 @@ def _activate(hidden, bias, j, desk, p, scratch):
         two = madd(weight, load(desk, i * CHUNK + p + LANES), two)
     store(scratch, j * PAIR, largest(one, constant(0)))
     store(scratch, j * PAIR + LANES, largest(two, constant(0)))
-
-
-@compiled
-def _pull(down, j, desk, p, scratch, q):
-    """The slopes before the ReLU of neuron j: 0 where its output is 0."""
-    m = len(down)
-    one = two = constant(0)
-    for i in range(m):
-        weight = spread(down[i, j])
-        one = madd(weight, load(desk, (m + i) * CHUNK + p), one)
-        two = madd(weight, load(desk, (m + i) * CHUNK + p + LANES), two)
-    store(scratch, (q + j) * PAIR, _gated(load(scratch, j * PAIR), one))
-    store(scratch, (q + j) * PAIR + LANES, _gated(load(scratch, j * PAIR + LANES), two))
-
-
-@compiled
-def _collect(m, j, desk, p, scratch, q, sums):
-    """Add the products of slopes and inputs that are neuron j's gradients."""
-    give_one, give_two = load(scratch, j * PAIR), load(scratch, j * PAIR + LANES)
-    pull_one, pull_two = load(scratch, (q + j) * PAIR), load(scratch, (q + j) * PAIR + LANES)
-    at = j * (2 * m + 1) * LANES
-    for i in range(m):
-        found = madd(pull_one, load(desk, i * CHUNK + p), load(sums, at))
-        store(sums, at, madd(pull_two, load(desk, i * CHUNK + p + LANES), found))
-        at += LANES
-    for i in range(m, 2 * m):
-        found = madd(give_one, load(desk, i * CHUNK + p), load(sums, at))
-        store(sums, at, madd(give_two, load(desk, i * CHUNK + p + LANES), found))
-        at += LANES
-    store(sums, at, plus(plus(pull_one, pull_two), load(sums, at)))

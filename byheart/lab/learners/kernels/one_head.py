@@ -23,47 +23,35 @@ def _dot(a, at, b, there, width):
     return total(summed)
 
 
-@inlined
-def _scores(slots, first, last, vectors, directions, weights, width):
-    """Put the scores of a context, less the largest of them, into its weights."""
-    query_at, top = slots[last - 1] * width, LEAST
-    for slot in range(first, last):
-        score = _dot(directions, query_at, vectors, slots[slot] * width, width)
-        weights[slot] = score
-        top = max(top, score)
-    for slot in range(first, last):
-        weights[slot] -= top
-
-
-@inlined
-def _mix(slots, first, last, vectors, weights, mixed, start, width):
-    """Divide the weights of a context by their sum, and mix its vectors with them."""
-    summed = 0.0
-    for slot in range(first, last):
-        summed += weights[slot]
-    for slot in range(first, last):
-        weights[slot] /= summed
-    for i in range(0, width, LANES):
-        mixture = constant(0.0)
-        for slot in range(first, last):
-            vector = load(vectors, slots[slot] * width + i)
-            mixture = madd(spread(weights[slot]), vector, mixture)
-        store(mixed, start + i, mixture)
-
-
 @compiled
 def attend(slots, starts, vectors, directions, weights, mixed, width):
     """Fill the weights and the mixtures of all contexts."""
-    for context in range(starts.size - 1):
+    for context in range(starts.size - 1):  # scores, less the largest of each context
         first, last = starts[context], starts[context + 1]
-        _scores(slots, first, last, vectors, directions, weights, width)
+        query_at, top = slots[last - 1] * width, LEAST
+        for slot in range(first, last):
+            score = _dot(directions, query_at, vectors, slots[slot] * width, width)
+            weights[slot] = score
+            top = max(top, score)
+        for slot in range(first, last):
+            weights[slot] -= top
     for slot in range(slots.size, weights.size):
         weights[slot] = 0
     for at in range(0, weights.size, LANES):
         store(weights, at, exponential(load(weights, at)))
     for context in range(starts.size - 1):
         first, last = starts[context], starts[context + 1]
-        _mix(slots, first, last, vectors, weights, mixed, context * width, width)
+        summed = 0.0
+        for slot in range(first, last):
+            summed += weights[slot]
+        for slot in range(first, last):
+            weights[slot] /= summed
+        for i in range(0, width, LANES):
+            mixture = constant(0.0)
+            for slot in range(first, last):
+                vector = load(vectors, slots[slot] * width + i)
+                mixture = madd(spread(weights[slot]), vector, mixture)
+            store(mixed, context * width + i, mixture)
 
 
 @compiled

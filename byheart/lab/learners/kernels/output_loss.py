@@ -9,21 +9,7 @@ logits          [row, width], width a multiple of eight
 import math
 
 from .compiling import compiled, inlined
-from .lanes import (
-    LANES,
-    LEAST,
-    constant,
-    exponential,
-    largest,
-    load,
-    minus,
-    peak,
-    plus,
-    spread,
-    store,
-    times,
-    total,
-)
+from .lanes import LANES, LEAST, constant, exponential, largest, load, peak, spread, store, total
 from .narrow import multiply, rows_backward, weight_backward
 
 
@@ -39,13 +25,13 @@ def _row_loss(share, begin, end, answers, parts, logits, row, width):
         loss += parts[k] * (highest - logits[row + answers[k]])
     summed, top = constant(0.0), spread(highest)
     for at in range(row, row + width, LANES):
-        power = exponential(minus(load(logits, at), top))
+        power = exponential(load(logits, at) - top)
         store(logits, at, power)
-        summed = plus(summed, power)
+        summed = summed + power
     normal = total(summed)
     scale = spread(share / normal)
     for at in range(row, row + width, LANES):
-        store(logits, at, times(load(logits, at), scale))
+        store(logits, at, load(logits, at) * scale)
     for k in range(begin, end):
         logits[row + answers[k]] -= parts[k]
     return loss + share * math.log(normal)
@@ -58,11 +44,11 @@ def rows(shares, begins, answers, parts, logits, bias, to_bias, first, count):
     for r in range(count):
         row = r * width
         for at in range(0, width, LANES):
-            store(logits, row + at, plus(load(logits, row + at), load(bias, at)))
+            store(logits, row + at, load(logits, row + at) + load(bias, at))
         begin, end = begins[first + r], begins[first + r + 1]
         loss += _row_loss(shares[first + r], begin, end, answers, parts, logits, row, width)
         for at in range(0, width, LANES):
-            store(to_bias, at, plus(load(to_bias, at), load(logits, row + at)))
+            store(to_bias, at, load(to_bias, at) + load(logits, row + at))
     return loss
 
 

@@ -5,20 +5,128 @@ stack sees every different token once, since without positions a token is the sa
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
+from numba import njit
 from numpy.typing import NDArray
 
-from ....architectures import Architecture
-from ...problem import Problem
-from ..kernels.blocks import Stack, backward, forward
-from .label_loss import label_loss
-from .layout import Layout, layout
+from ...architectures import Architecture
+from ..problem import Problem
+from .kernels.blocks import Stack, backward, forward
 
 PARTS = ("first", "second")
 BLOCK = ("hidden.weight", "hidden.bias", "down.weight", "down.bias")
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The tokens of a problem, each computed once, and how its contexts are made of them.
+
+    words    [points] the different words, or None where tokens are vectors
+    vectors  [points, coordinates], or None
+    starts   [n + 1] where the tokens of each context begin in `uses`
+    uses     points, context after context
+    states   [3, m, points] memory: inputs of the first stack, its outputs, their slopes
+    """
+
+    words: NDArray | None
+    vectors: NDArray | None
+    starts: NDArray
+    uses: NDArray
+    states: NDArray
+
+    @property
+    def last(self) -> NDArray:
+        """[n] the point at which each context is read out."""
+        return self.uses[self.starts[1:] - 1]
+
+
+def layout(problem: Problem, dimension: int) -> Layout:
+    """Vectors are all taken as different, which they mostly are."""
+    starts = np.append(0, np.cumsum(problem.lengths))
+    if (problem.lengths == problem.length).all():  # a view of all tokens, context after context
+        held = problem.tokens.reshape(-1, *problem.tokens.shape[2:])
+    else:
+        held = problem.tokens[np.arange(problem.length) < problem.lengths[:, None]]
+    if problem.reads_vectors:
+        words, vectors, uses = None, held, np.arange(len(held))
+    else:
+        words, uses = np.unique(held, return_inverse=True)
+        vectors = None
+    points = len(held if words is None else words)
+    states = np.empty((3, dimension, points), np.float32)
+    return Layout(words, vectors, starts, uses.astype(np.int32), states)
+
+
+@njit(cache=True, fastmath=True)
+def _means(states, starts, uses):
+    """[m, n] the mean of the states [m, points] over the tokens of each context."""
+    result = np.empty((len(states), len(starts) - 1), np.float32)
+    for i in range(len(states)):
+        row = states[i]
+        for c in range(len(starts) - 1):
+            total = np.float32(0)
+            for k in range(starts[c], starts[c + 1]):
+                total += row[uses[k]]
+            result[i, c] = total / np.float32(starts[c + 1] - starts[c])
+    return result
+
+
+@njit(cache=True)
+def _spread(to_means, to_last, starts, uses, slopes):
+    """Put the slopes [m, points] of every token, given those of the means and of last tokens."""
+    slopes[:] = 0
+    for i in range(len(slopes)):
+        for c in range(len(starts) - 1):
+            share = to_means[i, c] / np.float32(starts[c + 1] - starts[c])
+            for k in range(starts[c], starts[c + 1]):
+                slopes[i, uses[k]] += share
+        for c in range(len(starts) - 1):
+            slopes[i, uses[starts[c + 1] - 1]] += to_last[i, c]
+
+
+def label_loss(problem: Problem, logits: NDArray) -> tuple[float, NDArray]:
+    """The mean loss of `logits` [outputs, n], and its slopes with respect to them."""
+    slopes = np.empty_like(logits)
+    kernel = _squared if problem.squared else _cross_entropy
+    total = kernel(logits, problem.weight, problem.context, problem.answer, problem.count, slopes)
+    slopes /= np.float32(problem.predictions)
+    return total / problem.predictions, slopes
+
+
+@njit(cache=True)
+def _cross_entropy(logits, weight, context, answer, count, slopes):
+    """log(sum of exp) of each context as often as it occurs, minus the answers' logits."""
+    outputs, n = logits.shape
+    total = 0.0
+    for c in range(n):
+        top = logits[:, c].max()
+        normal = np.float32(0)
+        for k in range(outputs):
+            slopes[k, c] = np.exp(logits[k, c] - top)
+            normal += slopes[k, c]
+        total += weight[c] * (np.float64(top) + np.log(np.float64(normal)))
+        for k in range(outputs):
+            slopes[k, c] *= np.float32(weight[c]) / normal
+    for pair in range(len(context)):
+        total -= count[pair] * np.float64(logits[answer[pair], context[pair]])
+        slopes[answer[pair], context[pair]] -= np.float32(count[pair])
+    return total
+
+
+@njit(cache=True)
+def _squared(logits, weight, context, answer, count, slopes):
+    """The squared distance from -1 or +1."""
+    total = 0.0
+    slopes[:] = 0
+    for pair in range(len(context)):
+        away = logits[0, context[pair]] - np.float32(2 * answer[pair] - 1)
+        total += count[pair] * np.float64(away) ** 2
+        slopes[0, context[pair]] += np.float32(2 * count[pair]) * away
+    return total
 
 
 class Kajitsuka2025:
@@ -50,7 +158,6 @@ class Kajitsuka2025:
 
     @np.errstate(over="ignore", invalid="ignore")  # the loss tells
     def step(self, problem: Problem) -> float:
-        """Put the gradient of the mean loss into every .grad; the mean loss."""
         weights, gradients = self._weights, self._gradients
         held, means, mixed, last = self._forward(problem)
         loss, slopes = label_loss(problem, weights["output.weight"] @ last)
@@ -61,8 +168,7 @@ class Kajitsuka2025:
         to_product = back @ means.T  # the gradient of W_O W_V
         np.matmul(to_product, value.T, out=gradients["attention.out.weight"])
         np.matmul(out.T, to_product, out=gradients["attention.value.weight"])
-        held.spread((out @ value).T @ back, held.states[2])
-        held.add_last(back, held.states[2])
+        _spread((out @ value).T @ back, back, held.starts, held.uses, held.states[2])
         backward(self._stacks[0], held.states[0], held.states[2], self._stack_gradients[0])
         to_embedding = gradients["embedding.weight"]
         if held.vectors is None:
@@ -74,7 +180,6 @@ class Kajitsuka2025:
 
     @np.errstate(over="ignore", invalid="ignore")
     def logits(self, problem: Problem) -> NDArray:
-        """float32 [n, outputs]."""
         last = self._forward(problem)[3]
         return np.ascontiguousarray((self._weights["output.weight"] @ last).T)
 
@@ -89,7 +194,7 @@ class Kajitsuka2025:
         else:
             np.matmul(embedding.T, held.vectors.T, out=held.states[0])
         forward(self._stacks[0], held.states[0], held.states[1])
-        means = held.means(held.states[1])
+        means = _means(held.states[1], held.starts, held.uses)
         product = weights["attention.out.weight"] @ weights["attention.value.weight"]
         mixed = held.states[1][:, held.last] + product @ means
         last = np.empty_like(mixed)
