@@ -9,19 +9,6 @@ from ..errors import ByheartError
 from .dataset import Dataset
 from .documents import Documents
 from .readers import corpus, jsonl, npz, table
-from .readers.jsonl import write as write_jsonl
-
-__all__ = [
-    "LOADING",
-    "LoadingOption",
-    "OPTIONS",
-    "applicable",
-    "from_rows",
-    "is_corpus",
-    "load",
-    "load_documents",
-    "write_jsonl",
-]
 
 READERS: dict[str, Callable[..., Dataset]] = {
     ".jsonl": jsonl.read,
@@ -85,92 +72,46 @@ class LoadingOption:
 
 LOADING: tuple[LoadingOption, ...] = (
     LoadingOption(
-        name="input",
-        type=list[str],
-        accepts=(list, tuple, str),
-        files=TABLES,
-        help="Tables: a column of input words; may be repeated.",
-        default=(),
-        metavar="COLUMN",
+        "input", list[str], (list, tuple, str), TABLES,
+        "Tables: a column of input words; may be repeated.", default=(), metavar="COLUMN",
+    ),
+    LoadingOption("label", str, (str,), TABLES, "Tables: the column of labels.", metavar="COLUMN"),
+    LoadingOption(
+        "unit", str, (str,), (".txt",), "Text: tokens are words or characters.",
+        default="word", choices=("word", "char"),
     ),
     LoadingOption(
-        name="label",
-        type=str,
-        accepts=(str,),
-        files=TABLES,
-        help="Tables: the column of labels.",
-        metavar="COLUMN",
+        "tokenizer", Path, (str,), (".txt",),
+        "Text: a tokenizer.json that splits documents into tokens.", metavar="FILE",
     ),
     LoadingOption(
-        name="unit",
-        type=str,
-        accepts=(str,),
-        files=(".txt",),
-        help="Text: tokens are words or characters.",
-        default="word",
-        choices=("word", "char"),
+        "documents", str, (str,), (".txt",), "Text: where documents end.",
+        default="auto", choices=("auto", "separator", "blank", "line", "whole"),
     ),
     LoadingOption(
-        name="tokenizer",
-        type=Path,
-        accepts=(str,),
-        files=(".txt",),
-        help="Text: a tokenizer.json that splits documents into tokens.",
-        metavar="FILE",
+        "length", int, (int,), (*CORPORA, *TABLES), "Truncate documents to N tokens.",
+        least=1, metavar="N",  # 2 for documents
     ),
     LoadingOption(
-        name="documents",
-        type=str,
-        accepts=(str,),
-        files=(".txt",),
-        help="Text: where documents end.",
-        default="auto",
-        choices=("auto", "separator", "blank", "line", "whole"),
+        "window", str, (int,), tuple(CORPORA),
+        "Contexts are the last N tokens; auto: the fewest without conflicts.",
+        choices=("auto",), least=1, metavar="N",
     ),
     LoadingOption(
-        name="length",
-        type=int,
-        accepts=(int,),
-        files=(*CORPORA, *TABLES),
-        help="Truncate documents to N tokens.",
-        least=1,  # 2 for documents
-        metavar="N",
+        "dtype", str, (str,), (".bin",), ".bin: the type of a token id.",
+        default="uint16", choices=("uint16", "uint32"),
     ),
     LoadingOption(
-        name="window",
-        type=str,
-        accepts=(int,),
-        files=tuple(CORPORA),
-        help="Contexts are the last N tokens; auto: the fewest without conflicts.",
-        choices=("auto",),
-        least=1,
-        metavar="N",
+        "separator", int, (int,), (".bin",), ".bin: the id that ends a document.",
+        least=0, metavar="ID",
     ),
-    LoadingOption(
-        name="dtype",
-        type=str,
-        accepts=(str,),
-        files=(".bin",),
-        help=".bin: the type of a token id.",
-        default="uint16",
-        choices=("uint16", "uint32"),
-    ),
-    LoadingOption(
-        name="separator",
-        type=int,
-        accepts=(int,),
-        files=(".bin",),
-        help=".bin: the id that ends a document.",
-        least=0,
-        metavar="ID",
-    ),
-)
+)  # fmt: skip
 OPTIONS: dict[str, tuple[str, ...]] = {
     extension: tuple(option.name for option in LOADING if extension in option.files)
     for extension in READERS
 }
 
-from_rows = Dataset.from_rows
+from_rows, write_jsonl = Dataset.from_rows, jsonl.write
 
 
 def load(

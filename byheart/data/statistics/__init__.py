@@ -55,7 +55,7 @@ def stats(
         raise TypeError(f"{', '.join(loading)}: loading options need the path of a file")
     watch.stage("counting")
     if isinstance(data, Dataset):
-        return labelled.summary(data).statistics(epsilons)
+        return labelled.statistics(data, epsilons)
     from . import corpus  # compiled code is loaded only for this
 
-    return corpus.summary(data).statistics(epsilons)
+    return corpus.statistics(data, epsilons)
