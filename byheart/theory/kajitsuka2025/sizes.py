@@ -60,13 +60,7 @@ PROJECT = Size(4, 4, 1, 1)  # of contexts: three weights and a bias
 
 
 def bit_extraction_parameters(
-    sequences: int,
-    length: int,
-    dimension: int,
-    labels: int,
-    radius: float,
-    separation: float = 1.0,
-    marked: int | None = None,
+    sequences: int, length: int, dimension: int, labels: int, radius: float
 ) -> int:
     """The nonzero parameters of Theorem 4.1 as its proof constructs the network.
 
@@ -76,8 +70,8 @@ def bit_extraction_parameters(
     >>> bit_extraction_parameters(100, 4, 2, 2, radius=2 * 200**0.5)
     13834
     """
-    size = bit_extraction_size(sequences, length, dimension, labels, radius, separation, marked)
-    return size.parameters - 2 - 4
+    size = bit_extraction_size(sequences, length, dimension, labels, radius)
+    return size.parameters - ATTENTION.parameters - PROJECT.parameters
 
 
 def bit_extraction_size(
@@ -130,10 +124,7 @@ def embedding_size(sequences: int, length: int, vocabulary: int, labels: int) ->
 
 
 def limited_bits_size(
-    bits: int,
-    tokens: tuple[int, int, int],
-    contexts: tuple[int, int, int],
-    projected: int = 4,
+    bits: int, tokens: tuple[int, int, int], contexts: tuple[int, int, int], projected: int = 4
 ) -> Size:
     """The size of Theorem F.1, parameters of at most `bits` bits.
 
