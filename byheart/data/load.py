@@ -27,28 +27,17 @@ TABLES = (".csv", ".tsv")
 
 @dataclass(frozen=True)
 class LoadingOption:
-    """One option of `load`.
+    """One option of `load`."""
 
-    name     its keyword
-    type     of a value from a command line; None is left out where it is the default
-    accepts  the types of a value that was stored with a model
-    files    the extensions of the files that it applies to
-    help     one sentence about it
-    default  stands for not giving it
-    choices  the words that it can be; beside integers, if it has a least one
-    least    the smallest integer that it can be
-    metavar  the name of a value in help
-    """
-
-    name: str
-    type: Any
-    accepts: tuple[type, ...]
-    files: tuple[str, ...]
-    help: str
-    default: Any = None
-    choices: tuple[str, ...] = ()
-    least: int | None = None
-    metavar: str | None = None
+    name: str  # its keyword
+    type: Any  # of a value from a command line; None is left out where it is the default
+    accepts: tuple[type, ...]  # the types of a value that was stored with a model
+    files: tuple[str, ...]  # the extensions of the files that it applies to
+    help: str  # one sentence about it
+    default: Any = None  # stands for not giving it
+    choices: tuple[str, ...] = ()  # words that it can be; beside integers, if it has a least one
+    least: int | None = None  # the smallest integer that it can be
+    metavar: str | None = None  # the name of a value in help
 
     def checked(self, value: Any, least: int | None) -> Any:
         """The value, an integer if it is digits from a command line; ByheartError if it is wrong.

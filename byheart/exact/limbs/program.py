@@ -59,12 +59,7 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
 
 
 def _program(
-    writer: Writer,
-    base: int,
-    first_output: int,
-    outputs: int,
-    guess: bool,
-    bounds: Sequence[int],
+    writer: Writer, base: int, first_output: int, outputs: int, guess: bool, bounds: Sequence[int]
 ) -> Program:
     header = {
         arithmetic.WHOLE: writer.zero,

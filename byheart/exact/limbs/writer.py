@@ -15,18 +15,13 @@ MAX_DIGITS = 3  # a weight with at most 3 signed binary digits is applied by shi
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The input of kernels.run, before the frame is chosen.
+    """The input of kernels.run, before the frame is chosen."""
 
-    base     the limb of an input's lowest limb
-    whole    the limb that holds the units of a number
-    header   values of the header (arithmetic.py); tables and limbs follow it in I and M
-    """
-
-    base: int
-    whole: int
+    base: int  # the limb of an input's lowest limb
+    whole: int  # the limb that holds the units of a number
     slots: int
     outputs: int
-    header: dict[int, int]
+    header: dict[int, int]  # see arithmetic.py; tables and limbs follow it in I and M
     tables: dict[int, NDArray[np.int64]]
     limbs: NDArray[np.uint64]
 

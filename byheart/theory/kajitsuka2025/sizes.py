@@ -246,18 +246,12 @@ def _body_size(
 
 
 class Widths(NamedTuple):
-    """Layers one after another, of which only sums are kept: there may be millions.
+    """Layers one after another, of which only sums are kept: there may be millions."""
 
-    last   lanes after the last layer
-    dense  full matrices and biases
-    depth  layers
-    most   lanes where they are most
-    """
-
-    last: int
-    dense: int = 0
-    depth: int = 0
-    most: int = 0
+    last: int  # lanes after the last layer
+    dense: int = 0  # full matrices and biases
+    depth: int = 0  # layers
+    most: int = 0  # lanes where they are most
 
     def then(self, lanes: list[int], times: int = 1) -> "Widths":
         """With layers of these lanes behind, all of them `times` times."""
