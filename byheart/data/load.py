@@ -10,18 +10,15 @@ from .dataset import Dataset
 from .documents import Documents
 from .readers import corpus, jsonl, npz, table
 
-READERS: dict[str, Callable[..., Dataset]] = {
+READERS: dict[str, Callable[..., Dataset | Documents]] = {
     ".jsonl": jsonl.read,
-    ".txt": corpus.read_text,
+    ".txt": corpus.text_documents,
     ".csv": table.read,
     ".tsv": table.read,
     ".npz": npz.read,
-    ".bin": corpus.read_ids,
-}
-CORPORA: dict[str, Callable[..., Documents]] = {
-    ".txt": corpus.text_documents,
     ".bin": corpus.id_documents,
 }
+CORPORA = {extension: READERS[extension] for extension in (".txt", ".bin")}  # of documents
 TABLES = (".csv", ".tsv")
 
 
@@ -150,7 +147,8 @@ def load(
         ['the', 'dog'] ran
     """
     given = {**locals(), "input": (input,) if isinstance(input, str) else tuple(input)}
-    return _read(given.pop("path"), given, READERS)
+    data = _read(given.pop("path"), given, READERS)
+    return corpus.predictions(data) if isinstance(data, Documents) else data
 
 
 def is_corpus(path: str | Path) -> bool:

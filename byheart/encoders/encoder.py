@@ -91,8 +91,7 @@ def merged(targets: Targets) -> Merged:
     times = np.zeros(len(first), np.int64)
     np.add.at(times, group, common)  # the first contexts have the counts of all
     counts = take(reduced, targets.ends[:-1][first], part.support) * np.repeat(times, part.support)
-    part = Targets(part.vocabulary, part.tokens, part.starts, part.following, part.ends, counts)
-    return Merged(part, group)
+    return Merged(replace(part, counts=counts), group)
 
 
 def measured(
