@@ -55,10 +55,7 @@ def enclose(
         unsure[first:end] = ~(part.above <= gap) & ~(part.below > gap)
         if progress is not None:
             progress(end - first - int(unsure[first:end].sum()))
-    room = len(targets)  # contexts enclosed with more digits: as many as `seconds` has counted
-    if not _rough(decoder, targets):
-        room = int(room * min(1.0, FEW / _digit_seconds(decoder, targets)))
-    more = np.flatnonzero(unsure)[:room]
+    more = np.flatnonzero(unsure)[: _room(decoder, targets)]
     if len(more):
         better = dense.enclose(decoder, targets.subset(more), gap, progress)
         above[more], likeliest[more] = np.minimum(above[more], better.values), better.likeliest
@@ -109,3 +106,10 @@ def _digit_seconds(decoder: Decoder, targets: Targets) -> float:
 def _logit_seconds(decoder: Decoder, targets: Targets) -> float:
     several = 1e-5 * float(targets.support[targets.support > 1].sum())
     return len(targets) * (5e-6 + 7e-8 * decoder.shape.vocabulary) + several
+
+
+def _room(decoder: Decoder, targets: Targets) -> int:
+    """How many contexts may be enclosed with more digits: as many as `seconds` has counted."""
+    if _rough(decoder, targets):
+        return len(targets)
+    return int(len(targets) * min(1.0, FEW / _digit_seconds(decoder, targets)))
