@@ -13,7 +13,7 @@ from ..machine.watch import SILENT, Watch
 from ..theory import ArchitectureFacts, Bound, DataFacts, Question, answers
 from ..theory.effective import MODELS, Rank, decoder_shape, effective_rank
 from ..theory.facts import data_facts
-from ..theory.information import ALLENZHU_2024, MORRIS_2025, bits_needed, bits_of
+from ..theory.information import ALLENZHU_2024, MORRIS_2025, bits_held, bits_needed
 from ..theory.item import SIGNS
 from ..theory.madden2024.capacity import DEFINITION_1, lemma_1_parameters
 from ..theory.question import ACTIVATIONS, ATTENTIONS
@@ -242,7 +242,7 @@ def verdict(data: DataFacts, model: ArchitectureFacts, rows: Iterable[Bound]) ->
     contexts, k = data.contexts or 1, model.parameters or 0
     needed = bits_needed(contexts, data.labels or 1)
     held: dict[str, float] = {"theorem": k * (model.bits or 0)}
-    held |= {"allenzhu2024": bits_of(k, ALLENZHU_2024), "morris2025": bits_of(k, MORRIS_2025)}
+    held |= {"allenzhu2024": bits_held(k, ALLENZHU_2024), "morris2025": bits_held(k, MORRIS_2025)}
     ratio = {name: needed / value if value else None for name, value in held.items()}
 
     def found(fits: str, reason: str) -> Verdict:

@@ -5,9 +5,17 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ByheartError
+
 Ints = NDArray[np.int64]
 FITS = 2**62
 BLOCK = 1 << 22  # token numbers handled at once: temporary arrays stay at some tens of megabytes
+
+
+def check_size(name: str, value: object, least: int = 1) -> None:
+    """Refuse a size that is not an integer from `least` to 2^31 - 1."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**31:
+        raise ByheartError(f"{name} must be an integer of {least} or more, not {value!r}.")
 
 
 def number(values: NDArray) -> tuple[NDArray, Ints]:

@@ -23,18 +23,12 @@ RESOLUTIONS = ("refuse", "majority", "drop")
 
 @dataclass(frozen=True, eq=False)
 class Contexts:
-    """Which predictions (sequences, or tokens where every token has a label) share a context.
+    """Which predictions (sequences, or tokens where every token has a label) share a context."""
 
-    group      context number of each prediction, counted in the order of first appearance.
-    first      the first prediction of each context: its representative.
-    positions  whether order counts.
-    last       whether the last token counts apart from the multiset (positions imply it).
-    """
-
-    group: Ints  # [predictions]
-    first: Ints  # [contexts]
-    positions: bool
-    last: bool
+    group: Ints  # the context of each prediction, numbered in the order of first appearance
+    first: Ints  # the first prediction of each context: its representative, [contexts]
+    positions: bool  # whether order counts
+    last: bool  # whether the last token counts apart from the multiset (positions imply it)
 
     def __len__(self) -> int:
         return len(self.first)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import ByheartError
 from ..machine.files import replacing
-from .arrays import occurs
+from .arrays import check_size, occurs
 from .documents import Documents
 
 SEQUENCES = 1000
@@ -26,7 +26,7 @@ def zipf(
     seed: int = 0,
 ) -> Documents:
     """Independent tokens: token t, from 0, has a probability proportional to (t + 1)^-exponent."""
-    _check("vocabulary", vocabulary, 2)
+    check_size("vocabulary", vocabulary, 2)
     choose = _chooser(vocabulary, exponent)
     return _drawn("zipf", sequences, length, vocabulary, seed, choose)
 
@@ -44,8 +44,8 @@ def prefix_tree(
     Child r of a node, counted from 0, has a probability proportional to (r + 1)^-exponent, so that
     many documents share prefixes. The tree is not stored: a node is a hash of the tokens before it.
     """
-    _check("vocabulary", vocabulary, 2)
-    _check("branching", branching, 1)
+    check_size("vocabulary", vocabulary, 2)
+    check_size("branching", branching)
     choose = _chooser(branching, exponent)
 
     def walk(uniform: NDArray[np.float64]) -> NDArray:
@@ -77,17 +77,12 @@ def _chooser(size: int, exponent: float) -> Draw:
     return lambda uniform: np.searchsorted(reached, uniform, side="right")
 
 
-def _check(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**31:
-        raise ByheartError(f"{name} must be an integer of {least} or more, not {value!r}.")
-
-
 def _drawn(
     kind: str, sequences: int, length: int, vocabulary: int, seed: int, draw: Draw
 ) -> Documents:
     """The documents, each followed by the number `vocabulary`."""
-    _check("sequences", sequences, 1)
-    _check("length", length, 2)
+    check_size("sequences", sequences)
+    check_size("length", length, 2)
     if not isinstance(seed, int) or not 0 <= seed < 2**64:
         raise ByheartError(f"seed must be an integer of 0 or more, below 2^64, not {seed!r}.")
     random = np.random.default_rng(seed)

@@ -13,26 +13,16 @@ Tokens = NDArray[np.uint16] | NDArray[np.uint32]
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Documents whose tokens are predicted from the tokens before them.
+    """Documents whose tokens are predicted from the tokens before them."""
 
-    source     where they come from, for messages.
-    ids        token numbers of all documents; a memory map where the file holds just that.
-    separator  the number that ends a document and belongs to none; None: all is one document.
-    words      the sorted words that the numbers stand for; None: the numbers are the tokens.
-    length     documents are truncated to this many tokens; None: not truncated.
-    window     a context is at most this many tokens; None: all tokens before.
-    skipped    documents without any token, which the ids do not show.
-    loading    the options that turned a file into this.
-    """
-
-    source: str
-    ids: Tokens
-    separator: int | None
-    words: tuple[str, ...] | None = None
-    length: int | None = None
-    window: int | None = None
-    skipped: int = 0
-    loading: Mapping[str, object] = field(default_factory=dict)
+    source: str  # where they come from, for messages
+    ids: Tokens  # token numbers of all documents; a memory map where the file holds just that
+    separator: int | None  # ends a document and belongs to none; None: all is one document
+    words: tuple[str, ...] | None = None  # that the ids number; None: the ids are the tokens
+    length: int | None = None  # documents are truncated to this many tokens; None: not truncated
+    window: int | None = None  # a context is at most this many tokens; None: all tokens before
+    skipped: int = 0  # documents without any token, which the ids do not show
+    loading: Mapping[str, object] = field(default_factory=dict)  # options of the file
 
 
 def distinct_tokens(documents: Documents) -> int:

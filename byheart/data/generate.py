@@ -1,6 +1,5 @@
 """Datasets to try methods on, and files to keep them in."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
-from .arrays import number, number_rows, offsets, take
+from .arrays import check_size, number, number_rows, offsets, take
 from .contexts import Contexts, contexts
 from .dataset import Dataset
 from .readers import jsonl, npz
@@ -81,8 +80,7 @@ def _sequences(
     vocabulary = max(8, sequences // 2) if vocabulary is None else vocabulary
     sizes = {"sequences": sequences, "length": length, "dimension": dimension, "labels": labels}
     for name, value in {**sizes, "vocabulary": vocabulary}.items():
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
-            raise ByheartError(f"{name} must be an integer of 1 or more, not {value!r}.")
+        check_size(name, value)
     if not isinstance(seed, int) or seed < 0:
         raise ByheartError(f"seed must be an integer of 0 or more, not {seed!r}.")
     rng = np.random.default_rng(seed)
@@ -149,12 +147,7 @@ def _labelled(
     return replace(dataset, labels=numbers.astype(np.int32), label_names=tuple(names.tolist()))
 
 
-KINDS: dict[str, Callable[..., Dataset]] = {
-    "random": random,
-    "tokens": tokens,
-    "multisets": multisets,
-}
-
+KINDS = {"random": random, "tokens": tokens, "multisets": multisets}
 WRITERS = {".jsonl": jsonl.write, ".npz": npz.write}
 
 

@@ -9,59 +9,32 @@ from ..errors import ByheartError
 from .dataset import Dataset
 from .documents import Documents
 from .readers import corpus, jsonl, npz, table
-from .readers.jsonl import write as write_jsonl
 
-__all__ = [
-    "LOADING",
-    "LoadingOption",
-    "OPTIONS",
-    "applicable",
-    "from_rows",
-    "is_corpus",
-    "load",
-    "load_documents",
-    "write_jsonl",
-]
-
-READERS: dict[str, Callable[..., Dataset]] = {
+READERS: dict[str, Callable[..., Dataset | Documents]] = {
     ".jsonl": jsonl.read,
-    ".txt": corpus.read_text,
+    ".txt": corpus.text_documents,
     ".csv": table.read,
     ".tsv": table.read,
     ".npz": npz.read,
-    ".bin": corpus.read_ids,
-}
-CORPORA: dict[str, Callable[..., Documents]] = {
-    ".txt": corpus.text_documents,
     ".bin": corpus.id_documents,
 }
+CORPORA = {extension: READERS[extension] for extension in (".txt", ".bin")}  # of documents
 TABLES = (".csv", ".tsv")
 
 
 @dataclass(frozen=True)
 class LoadingOption:
-    """One option of `load`.
+    """One option of `load`."""
 
-    name     its keyword
-    type     of a value from a command line; None is left out where it is the default
-    accepts  the types of a value that was stored with a model
-    files    the extensions of the files that it applies to
-    help     one sentence about it
-    default  stands for not giving it
-    choices  the words that it can be; beside integers, if it has a least one
-    least    the smallest integer that it can be
-    metavar  the name of a value in help
-    """
-
-    name: str
-    type: Any
-    accepts: tuple[type, ...]
-    files: tuple[str, ...]
-    help: str
-    default: Any = None
-    choices: tuple[str, ...] = ()
-    least: int | None = None
-    metavar: str | None = None
+    name: str  # its keyword
+    type: Any  # of a value from a command line; None is left out where it is the default
+    accepts: tuple[type, ...]  # the types of a value that was stored with a model
+    files: tuple[str, ...]  # the extensions of the files that it applies to
+    help: str  # one sentence about it
+    default: Any = None  # stands for not giving it
+    choices: tuple[str, ...] = ()  # words that it can be; beside integers, if it has a least one
+    least: int | None = None  # the smallest integer that it can be
+    metavar: str | None = None  # the name of a value in help
 
     def checked(self, value: Any, least: int | None) -> Any:
         """The value, an integer if it is digits from a command line; ByheartError if it is wrong.
@@ -85,92 +58,46 @@ class LoadingOption:
 
 LOADING: tuple[LoadingOption, ...] = (
     LoadingOption(
-        name="input",
-        type=list[str],
-        accepts=(list, tuple, str),
-        files=TABLES,
-        help="Tables: a column of input words; may be repeated.",
-        default=(),
-        metavar="COLUMN",
+        "input", list[str], (list, tuple, str), TABLES,
+        "Tables: a column of input words; may be repeated.", default=(), metavar="COLUMN",
+    ),
+    LoadingOption("label", str, (str,), TABLES, "Tables: the column of labels.", metavar="COLUMN"),
+    LoadingOption(
+        "unit", str, (str,), (".txt",), "Text: tokens are words or characters.",
+        default="word", choices=("word", "char"),
     ),
     LoadingOption(
-        name="label",
-        type=str,
-        accepts=(str,),
-        files=TABLES,
-        help="Tables: the column of labels.",
-        metavar="COLUMN",
+        "tokenizer", Path, (str,), (".txt",),
+        "Text: a tokenizer.json that splits documents into tokens.", metavar="FILE",
     ),
     LoadingOption(
-        name="unit",
-        type=str,
-        accepts=(str,),
-        files=(".txt",),
-        help="Text: tokens are words or characters.",
-        default="word",
-        choices=("word", "char"),
+        "documents", str, (str,), (".txt",), "Text: where documents end.",
+        default="auto", choices=("auto", "separator", "blank", "line", "whole"),
     ),
     LoadingOption(
-        name="tokenizer",
-        type=Path,
-        accepts=(str,),
-        files=(".txt",),
-        help="Text: a tokenizer.json that splits documents into tokens.",
-        metavar="FILE",
+        "length", int, (int,), (*CORPORA, *TABLES), "Truncate documents to N tokens.",
+        least=1, metavar="N",  # 2 for documents
     ),
     LoadingOption(
-        name="documents",
-        type=str,
-        accepts=(str,),
-        files=(".txt",),
-        help="Text: where documents end.",
-        default="auto",
-        choices=("auto", "separator", "blank", "line", "whole"),
+        "window", str, (int,), tuple(CORPORA),
+        "Contexts are the last N tokens; auto: the fewest without conflicts.",
+        choices=("auto",), least=1, metavar="N",
     ),
     LoadingOption(
-        name="length",
-        type=int,
-        accepts=(int,),
-        files=(*CORPORA, *TABLES),
-        help="Truncate documents to N tokens.",
-        least=1,  # 2 for documents
-        metavar="N",
+        "dtype", str, (str,), (".bin",), ".bin: the type of a token id.",
+        default="uint16", choices=("uint16", "uint32"),
     ),
     LoadingOption(
-        name="window",
-        type=str,
-        accepts=(int,),
-        files=tuple(CORPORA),
-        help="Contexts are the last N tokens; auto: the fewest without conflicts.",
-        choices=("auto",),
-        least=1,
-        metavar="N",
+        "separator", int, (int,), (".bin",), ".bin: the id that ends a document.",
+        least=0, metavar="ID",
     ),
-    LoadingOption(
-        name="dtype",
-        type=str,
-        accepts=(str,),
-        files=(".bin",),
-        help=".bin: the type of a token id.",
-        default="uint16",
-        choices=("uint16", "uint32"),
-    ),
-    LoadingOption(
-        name="separator",
-        type=int,
-        accepts=(int,),
-        files=(".bin",),
-        help=".bin: the id that ends a document.",
-        least=0,
-        metavar="ID",
-    ),
-)
+)  # fmt: skip
 OPTIONS: dict[str, tuple[str, ...]] = {
     extension: tuple(option.name for option in LOADING if extension in option.files)
     for extension in READERS
 }
 
-from_rows = Dataset.from_rows
+from_rows, write_jsonl = Dataset.from_rows, jsonl.write
 
 
 def load(
@@ -220,7 +147,8 @@ def load(
         ['the', 'dog'] ran
     """
     given = {**locals(), "input": (input,) if isinstance(input, str) else tuple(input)}
-    return _read(given.pop("path"), given, READERS)
+    data = _read(given.pop("path"), given, READERS)
+    return corpus.predictions(data) if isinstance(data, Documents) else data
 
 
 def is_corpus(path: str | Path) -> bool:

@@ -105,18 +105,12 @@ def entropy(whole: Ints, part: Ints, times: Ints | None = None) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Divergences:
-    """How far a decoder's distribution is from the target of each context.
+    """How far a decoder's distribution is from the target of each context."""
 
-    values     the Kullback-Leibler divergence in nats: upper bounds if `rigorous`, else the result
-               of a float run
-    likeliest  the token to which the decoder gives the largest probability
-    engine     how they were computed
-    """
-
-    values: Floats
-    likeliest: NDArray[np.int64]
+    values: Floats  # Kullback-Leibler, in nats: upper bounds if `rigorous`, else of a float run
+    likeliest: NDArray[np.int64]  # the token to which the decoder gives the largest probability
     rigorous: bool
-    engine: str
+    engine: str  # how they were computed
 
 
 def targets(dataset: Dataset, contexts: Contexts) -> Targets:

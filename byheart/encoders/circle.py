@@ -18,10 +18,10 @@ Notation     N vocabulary, d dimension, W unembedding, E embeddings, lambda thei
 
 import numpy as np
 
-from ..data.targets import Floats, Targets
+from ..data.targets import Targets
 from ..errors import AssumptionError
-from .encoder import Encoder, Merged, blocks, check, measured, merged
-from .scales import by_entropy
+from .encoder import Encoder, blocks, check, measured, merged
+from .scales import by_entropy, falls_of
 from .unit_vectors import unit_vectors
 
 AIM = 1 - 2.0**-10  # of the gap: the rest is for the rounding of the logits
@@ -39,29 +39,19 @@ def circle(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Encod
         )
     rows = merged(targets)
     unembedding = unit_vectors(len(targets.vocabulary), dimension, seed)  # A2
-    embeddings = lengths(unembedding, rows, gap)[:, None] * unembedding[rows.likeliest]
+    own = rows.likeliest
+    # lambda of each label: on the circle one for all, as all labels see the same
+    parts = [own[a:b] for a, b in ([(0, 1)] if dimension == 2 else blocks(rows.targets))]
+    lengths = np.concatenate(
+        [by_entropy(falls_of(unembedding, p), p, np.full(len(p), aim(gap))) for p in parts]
+    )
     name = "circle" if dimension == 2 else "sphere"
-    return measured(name, unembedding, embeddings, rows, True)
+    return measured(name, unembedding, lengths[:, None] * unembedding[own], rows, True)
 
 
 def certain(targets: Targets) -> bool:
     """Whether every context has one label: Assumption 1."""
     return bool((targets.support == 1).all())
-
-
-def lengths(unembedding: Floats, rows: Merged, gap: float) -> Floats:
-    """lambda of each label: the same for all on the circle, where all labels see the same."""
-    own = rows.likeliest
-    if unembedding.shape[1] == 2:
-        return np.repeat(_lengths(unembedding, own[:1], gap), len(own))
-    parts = [_lengths(unembedding, own[a:b], gap) for a, b in blocks(rows.targets)]
-    return np.concatenate(parts)
-
-
-def _lengths(unembedding: Floats, own: np.ndarray, gap: float) -> Floats:
-    falls = 1 - unembedding[own] @ unembedding.T
-    falls[np.arange(len(own)), own] = 0
-    return by_entropy(falls, own, np.full(len(own), aim(gap)))
 
 
 def aim(gap: float) -> float:

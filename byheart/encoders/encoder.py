@@ -27,20 +27,15 @@ BLOCK = 1 << 23  # logits computed at once
 class Encoder:
     """A sequence encoder for some targets, and how far from them it is.
 
-    name         "circle", "sphere", "look-up", "exact", "optimal", ...
-    unembedding  W [N, d]
-    embeddings   E [contexts, d]
-    divergence   the mean of the contexts' divergences, weighted by their counts, in doubles
-    largest      the largest of them
-    exact        a closed form: it attains d_KL(pi, L(N, S, d)), which is 0, up to the gap.
-                 Otherwise its divergence is a bound from above
+    exact  a closed form: it attains d_KL(pi, L(N, S, d)), which is 0, up to the gap. Otherwise its
+           divergence is a bound from above
     """
 
-    name: str
-    unembedding: Floats
-    embeddings: Floats
-    divergence: float
-    largest: float
+    name: str  # "circle", "sphere", "look-up", "exact", "optimal", ...
+    unembedding: Floats  # W [N, d]
+    embeddings: Floats  # E [contexts, d]
+    divergence: float  # the mean of the contexts' divergences, weighted by their counts, in doubles
+    largest: float  # the largest of them
     exact: bool
 
     def padded(self, dimension: int) -> "Encoder":
@@ -61,13 +56,10 @@ class Merged:
 
     Given W, the best embedding of a context depends on its distribution alone, so an encoder loses
     nothing if such contexts share theirs.
-
-    targets  one context for each distribution; its counts are those of all its contexts
-    group    the distribution of each of the contexts
     """
 
-    targets: Targets
-    group: Ints
+    targets: Targets  # one context for each distribution; its counts are those of all its contexts
+    group: Ints  # the distribution of each of the contexts
 
     @cached_property
     def share(self) -> Floats:
@@ -99,8 +91,7 @@ def merged(targets: Targets) -> Merged:
     times = np.zeros(len(first), np.int64)
     np.add.at(times, group, common)  # the first contexts have the counts of all
     counts = take(reduced, targets.ends[:-1][first], part.support) * np.repeat(times, part.support)
-    part = Targets(part.vocabulary, part.tokens, part.starts, part.following, part.ends, counts)
-    return Merged(part, group)
+    return Merged(replace(part, counts=counts), group)
 
 
 def measured(

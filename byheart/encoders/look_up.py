@@ -32,7 +32,7 @@ from ..data.dataset import Ints
 from ..data.targets import Floats, Targets
 from .circle import aim
 from .encoder import Encoder, blocks, check, measured, merged
-from .scales import by_entropy, nearest
+from .scales import by_entropy, falls_of, nearest
 from .unit_vectors import unit_vectors
 
 # of falls, likeliest tokens and targets: the lengths of the embeddings
@@ -76,10 +76,9 @@ def _pointing(name: str, scales: Scales, targets: Targets, dimension: int, seed:
     rows = merged(targets)
     unembedding = unit_vectors(len(targets.vocabulary), dimension, seed)  # A1
     own = rows.likeliest
-    parts = []
-    for a, b in blocks(rows.targets):
-        falls = 1 - unembedding[own[a:b]] @ unembedding.T
-        falls[np.arange(b - a), own[a:b]] = 0
-        parts.append(scales(falls, own[a:b], rows.targets.subset(np.arange(a, b))))
+    parts = [
+        scales(falls_of(unembedding, own[a:b]), own[a:b], rows.targets.subset(np.arange(a, b)))
+        for a, b in blocks(rows.targets)
+    ]
     embeddings = np.concatenate(parts)[:, None] * unembedding[own]
     return measured(name, unembedding, embeddings, rows, False)

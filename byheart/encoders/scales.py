@@ -16,6 +16,13 @@ Function = Callable[[Floats], tuple[Floats, Floats]]  # values and slopes, of in
 STEPS, NEAR = 200, 1e-14
 
 
+def falls_of(unembedding: Floats, own: Ints) -> Floats:
+    """The falls of contexts that point to the unit vectors of these tokens."""
+    falls = 1 - unembedding[own] @ unembedding.T
+    falls[np.arange(len(own)), own] = 0
+    return falls
+
+
 def by_entropy(falls: Floats, own: Ints, entropy: Floats) -> Floats:
     """The solution l >= 0 of eq. (6), log sum_j exp(-l a_j) = h, for each context (0 < h <= log N).
 

@@ -33,30 +33,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import groupby
 
+from . import network as kinds
 from .coder import SIZE, Coder, Context, Reader, Writer, refuse
-from .network import (
-    Dyadic,
-    Embedding,
-    Entry,
-    FeedForward,
-    HardAttention,
-    Input,
-    Layer,
-    Linear,
-    Matrix,
-    Network,
-    Relu,
-    SparseAttention,
-    Sum,
-    UniformAttention,
-)
+from .network import Dyadic, Entry, Input, Layer, Linear, Matrix, Network
 
 DIGITS = 1 << 22  # of a number: checker/FORMAT.md, section 2
 LONG, ONES = 16, 1023
 ZERO, ONE = Dyadic(0, 0), Dyadic(1, 0)
 EMPTY = Matrix(0, 0)
 FILLER = Linear(EMPTY, EMPTY)
-BLOCKS = (FeedForward, UniformAttention, Relu, SparseAttention, HardAttention, Sum)
+BLOCKS = (
+    kinds.FeedForward,
+    kinds.UniformAttention,
+    kinds.Relu,
+    kinds.SparseAttention,
+    kinds.HardAttention,
+    kinds.Sum,
+)
 NOTHING = Network(Input(0, 0, False, ()), (FILLER, FILLER))
 
 Runs = tuple[tuple[int, int], ...]  # (first place, length)
@@ -196,20 +189,20 @@ def _network(coder: Coder, given: Network) -> Network:
     blocks = coder.size("number of blocks", len(given.layers) - 2)
 
     first = layer(0)
-    embedding = coder.bit(("embedding",), isinstance(first, Embedding))
+    embedding = coder.bit(("embedding",), isinstance(first, kinds.Embedding))
     weight = first.tensors.get("weight", EMPTY)
     width = coder.size("width", weight.rows)
     layers: list[Layer] = []
     if embedding:
         columns = coder.size("vocabulary", weight.columns)
         table = tensors.tensor("weight", width, columns, first.tensors)
-        layers += [Embedding(table, tensors.tensor("position", width, 1, first.tensors), "")]
+        layers += [kinds.Embedding(table, tensors.tensor("position", width, 1, first.tensors), "")]
     else:
         layers += [Linear(*tensors.affine(width, reads.coordinates, first))]
 
     for i in range(blocks):
         layers.append(_block(coder, tensors, width, layer(i + 1)))
-        if isinstance(layers[-1], Relu):
+        if isinstance(layers[-1], kinds.Relu):
             width = layers[-1].weight.rows
     layers.append(Linear(*tensors.affine(1, width, layer(blocks + 1))))
     return Network(reads, tuple(layers), every)
@@ -221,21 +214,21 @@ def _block(coder: Coder, tensors: _Tensors, width: int, given: Layer) -> Layer:
     if number >= len(BLOCKS):
         refuse("a layer is of no known kind")
     kind, matrices = BLOCKS[number], given.tensors
-    if kind is Sum:
-        return Sum("")
-    if kind is Relu:
+    if kind is kinds.Sum:
+        return kinds.Sum("")
+    if kind is kinds.Relu:
         rows = coder.size("rows", matrices.get("weight", EMPTY).rows)
-        return Relu(*tensors.affine(rows, width, given))
-    if kind is FeedForward:
+        return kinds.Relu(*tensors.affine(rows, width, given))
+    if kind is kinds.FeedForward:
         hidden = coder.size("hidden", matrices.get("W1", EMPTY).rows)
         into = tensors.tensor("W1", hidden, width, matrices)
         bias = tensors.tensor("b1", hidden, 1, matrices)
         out = tensors.tensor("W2", width, hidden, matrices)
-        return FeedForward(into, bias, out, tensors.tensor("b2", width, 1, matrices))
+        return kinds.FeedForward(into, bias, out, tensors.tensor("b2", width, 1, matrices))
 
     heads = 1
-    if kind is HardAttention:
-        heads = coder.size("heads", given.heads if isinstance(given, HardAttention) else 1)
+    if kind is kinds.HardAttention:
+        heads = coder.size("heads", given.heads if isinstance(given, kinds.HardAttention) else 1)
     size = heads * coder.size("hidden", matrices.get("W_V", EMPTY).rows // max(1, heads))
     if size > SIZE:
         refuse("its heads are too large")
@@ -243,14 +236,14 @@ def _block(coder: Coder, tensors: _Tensors, width: int, given: Layer) -> Layer:
     def inward(name: str) -> Matrix:
         return tensors.tensor(name, size, width, matrices)
 
-    scores = (inward("W_Q"), inward("W_K")) if kind is HardAttention else None
+    scores = (inward("W_Q"), inward("W_K")) if kind is kinds.HardAttention else None
     values, out = inward("W_V"), tensors.tensor("W_O", width, size, matrices)
     if scores:
-        return HardAttention(*scores, values, out, heads, "")
-    if kind is UniformAttention:
-        return UniformAttention(values, out, "")
+        return kinds.HardAttention(*scores, values, out, heads, "")
+    if kind is kinds.UniformAttention:
+        return kinds.UniformAttention(values, out, "")
 
-    wanted = given.connections if isinstance(given, SparseAttention) else ()
+    wanted = given.connections if isinstance(given, kinds.SparseAttention) else ()
     connections: list[tuple[int, int]] = []
     target = source = 0
     for i in range(coder.size("number of connections", len(wanted))):
@@ -264,4 +257,4 @@ def _block(coder: Coder, tensors: _Tensors, width: int, given: Layer) -> Layer:
         if max(target, source) > SIZE:
             refuse("a connection leads too far")
         connections.append((target, source))
-    return SparseAttention(values, out, tuple(connections), "")
+    return kinds.SparseAttention(values, out, tuple(connections), "")

@@ -15,26 +15,18 @@ FIRST, TOKENS, MEETING, AFTER, LAST = PARTS = ("input", "tokens", "meeting", "af
 
 @dataclass(frozen=True)
 class Stage:
-    """The layers of one kind and name in one part of the network.
+    """The layers of one kind and name in one part of the network."""
 
-    part         one of PARTS
-    runs         the numbers of its layers: first and last of each run of consecutive ones
-    depth        how many blocks these are; E_in and E_out count 0
-    nonzero      parameters that are not 0; `dense` counts all
-    bits         of all its parameters, coded; `largest` of the longest one, in plain notation
-    connections  pairs of connected columns, if its attention is sparse
-    """
-
-    part: str
+    part: str  # one of PARTS
     kind: str
     name: str
-    runs: tuple[tuple[int, int], ...]
-    depth: int
-    nonzero: int
+    runs: tuple[tuple[int, int], ...]  # first and last number of each run of consecutive layers
+    depth: int  # how many blocks these are; E_in and E_out count 0
+    nonzero: int  # parameters that are not 0; `dense` counts all
     dense: int
-    bits: int
+    bits: int  # of all its parameters, coded; `largest` of the longest one, in plain notation
     largest: int
-    connections: int | None
+    connections: int | None  # pairs of connected columns, if its attention is sparse
 
 
 def stages(network: Network) -> list[Stage]:

@@ -33,31 +33,20 @@ BLOCK = 1 << 20  # doubles whose sizes are computed at once
 class Shape(NamedTuple):
     """The sizes of a decoder (madden2024, section 4).
 
-    vocabulary       omega: distinct tokens
-    length           T: the longest context
-    dimension        d: coordinates of an embedded token
-    mixing           "attention", or "token_sum": a weighted sum of the tokens
-    heads            m_0
-    key_dimension    d_1: of the queries and keys of a head
-    value_dimension  d_0: of the values of a head
-    skip             whether the last token's vector is added to the attention
-    neurons          m; 0: none, the output matrix reads the attention itself (dana2024, eq. (2))
-    activation       one of ACTIVATIONS; "gelu" is x times the normal distribution function; "none"
-                     where there are no neurons
-    padding          the number of a reserved token that fills up shorter contexts, at the front;
-                     None: contexts of all lengths are read as they are
+    padding  the number of a reserved token that fills up shorter contexts, at the front; None:
+             contexts of all lengths are read as they are
     """
 
-    vocabulary: int
-    length: int
-    dimension: int
-    mixing: str
-    heads: int
-    key_dimension: int
-    value_dimension: int
-    skip: bool
-    neurons: int
-    activation: str
+    vocabulary: int  # omega: distinct tokens
+    length: int  # T: the longest context
+    dimension: int  # d: coordinates of an embedded token
+    mixing: str  # "attention", or "token_sum": a weighted sum of the tokens
+    heads: int  # m_0
+    key_dimension: int  # d_1: of the queries and keys of a head
+    value_dimension: int  # d_0: of the values of a head
+    skip: bool  # whether the last token's vector is added to the attention
+    neurons: int  # m; 0: none, the output matrix reads the attention itself (dana2024, eq. (2))
+    activation: str  # one of ACTIVATIONS (gelu: x times the normal distribution function), or none
     padding: int | None = None
 
     @property

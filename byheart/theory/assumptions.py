@@ -3,7 +3,7 @@
 from ..errors import AssumptionError
 
 
-def check(**sizes: tuple[int, int]) -> None:
+def check(**sizes: tuple[float, int]) -> None:
     """A1: each size is given with its least value."""
     for name, (size, least) in sizes.items():
         if size < least:

@@ -42,24 +42,15 @@ MODELS = {
 
 
 class Rank(NamedTuple):
-    """An observed rank.
+    """An observed rank."""
 
-    parameters  k
-    rank        the largest of POINTS random points
-    contexts    whose distributions are the outputs
-    tolerance   the share of the largest singular value above which one counts
-    capacity    floor(rank / (omega - 1)), at least the memory capacity; None if it is not clear
-    kept        the smallest singular value that counts, as a share of the largest
-    dropped     the largest one that does not; 0 if there is none
-    """
-
-    parameters: int
-    rank: int
-    contexts: int
-    tolerance: float
-    capacity: int | None
-    kept: float
-    dropped: float
+    parameters: int  # k
+    rank: int  # the largest of POINTS random points
+    contexts: int  # whose distributions are the outputs
+    tolerance: float  # the share of the largest singular value above which one counts
+    capacity: int | None  # floor(rank / (omega - 1)), not below the true one; None if unclear
+    kept: float  # the smallest singular value that counts, as a share of the largest
+    dropped: float  # the largest one that does not; 0 if there is none
 
 
 def effective_rank(shape: Shape, seed: int = 0) -> Rank:

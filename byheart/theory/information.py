@@ -30,8 +30,8 @@ def bits_needed(contexts: int, labels: int) -> float:
     return contexts * math.log2(labels)
 
 
-def bits_held(parameters: int, bits: int) -> int:
-    """log2 of the number of states."""
+def bits_held(parameters: int, bits: float) -> float:
+    """log2 of the number of states; the bits themselves, if `bits` is a rate that was measured."""
     check(parameters=(parameters, 0), bits=(bits, 1))
     return parameters * bits
 
@@ -42,18 +42,7 @@ def contexts_held(parameters: int, bits: int, outputs: int) -> int:
     return math.floor(bits_held(parameters, bits) / math.log2(outputs))
 
 
-def parameters_of_bits(contexts: int, labels: int, bits: int) -> int:
+def parameters_of_bits(contexts: int, labels: int, bits: float) -> int:
     """The fewest parameters of `bits` bits that have as many states as there are labellings."""
     check(bits=(bits, 1))
     return math.ceil(bits_needed(contexts, labels) / bits)
-
-
-def parameters_for(contexts: int, labels: int, rate: float) -> int:
-    """The parameters that hold these bits at `rate` bits each."""
-    return math.ceil(bits_needed(contexts, labels) / rate)
-
-
-def bits_of(parameters: int, rate: float) -> float:
-    """The bits of parameters at `rate` bits each."""
-    check(parameters=(parameters, 0))
-    return parameters * rate

@@ -25,25 +25,16 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Bound:
-    """A row.
-
-    paper, item  its source
-    kind         theorem, rate, rule_of_thumb or open
-    direction    at_least or at_most
-    quantity     what is bounded
-    value        None where only a rate is known, or no number at all
-    applies      whether the assumptions hold, as far as the facts show
-    reason       which assumption fails or which fact is missing; else what the value is about
-    """
+    """A row: what an item of a paper says about a quantity."""
 
     paper: str
     item: str
-    kind: str
-    direction: str
-    quantity: str
-    value: Value
-    applies: bool
-    reason: str
+    kind: str  # theorem, rate, rule_of_thumb or open
+    direction: str  # at_least or at_most
+    quantity: str  # what is bounded
+    value: Value  # None where only a rate is known, or no number at all
+    applies: bool  # whether the assumptions hold, as far as the facts show
+    reason: str  # which assumption fails or which fact is missing; else what the value is about
 
     def json(self) -> dict:
         return asdict(self)
@@ -58,27 +49,19 @@ class Assumption(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """One numbered statement.
-
-    about    whose facts it reads: "data", "architecture" or "both"
-    formula  as the paper has it
-    value    a function of facts, by their names; of a rate it is what stands in O(...)
-    assumes  assumptions beside A1 and A2, which the functions check themselves
-    remark   one sentence for the case that it applies
-    order    the power of N that it grows with, up to logarithms
-    """
+    """One numbered statement."""
 
     paper: str
     item: str
-    about: str
+    about: str  # whose facts it reads: "data", "architecture" or "both"
     kind: str
     direction: str
     quantity: str
-    formula: str
-    value: Callable[..., Value] | None = None
-    assumes: tuple[Assumption, ...] = ()
-    remark: str = ""
-    order: float | None = None
+    formula: str  # as the paper has it
+    value: Callable[..., Value] | None = None  # of facts, by name; of a rate what stands in O(...)
+    assumes: tuple[Assumption, ...] = ()  # beside A1 and A2, which the functions check themselves
+    remark: str = ""  # one sentence for the case that it applies
+    order: float | None = None  # the power of N that it grows with, up to logarithms
 
     def answer(self, question: Question) -> Bound:
         """The row; one without an answer has the reason."""

@@ -13,44 +13,25 @@ Facts = dict[str, object]
 
 @dataclass(frozen=True)
 class DataFacts:
-    """Facts of a dataset.
+    """Facts of a dataset."""
 
-    name       by which the user knows it
-    sequences  their number
-    contexts   distinct ordered ones: those that a model must distinguish
-    multisets  contexts if order does not count: multiset of tokens and last token
-    labels     distinct ones
-    length     of the longest context
-    vocabulary distinct tokens of contexts
-    union      distinct tokens and labels together
-    dimension  coordinates of a token; a word is a number, of dimension 1
-    radius     of a ball around 0 that contains all tokens
-    distance   between the two nearest tokens
-    entropy    of the next token, in nats, summed over all predictions
-    conflicts  contexts with two labels
-    mixed      multisets with two labels
-    every      whether every token has a label
-    padded     whether contexts have different lengths: a reserved token fills them up
-    near       facts of each context for Theorem 2 of dana2024
-    """
-
-    name: str | None = field(default=None, kw_only=True)
-    sequences: int | None = None
-    contexts: int | None = None
-    multisets: int | None = None
-    labels: int | None = None
-    length: int | None = None
-    vocabulary: int | None = None
-    union: int | None = None
-    dimension: int | None = None
-    radius: float | None = None
-    distance: float | None = None
-    entropy: float | None = None
-    conflicts: int | None = None
-    mixed: int | None = None
-    every: bool | None = None
-    padded: bool | None = None
-    near: tuple[NearLookUp, ...] | None = None
+    name: str | None = field(default=None, kw_only=True)  # by which the user knows it
+    sequences: int | None = None  # their number
+    contexts: int | None = None  # distinct ordered ones: those that a model must distinguish
+    multisets: int | None = None  # contexts if order does not count, except for the last token
+    labels: int | None = None  # distinct ones
+    length: int | None = None  # of the longest context
+    vocabulary: int | None = None  # distinct tokens of contexts
+    union: int | None = None  # distinct tokens and labels together
+    dimension: int | None = None  # coordinates of a token; a word is a number, of dimension 1
+    radius: float | None = None  # of a ball around 0 that contains all tokens
+    distance: float | None = None  # between the two nearest tokens
+    entropy: float | None = None  # of the next token, in nats, summed over all predictions
+    conflicts: int | None = None  # contexts with two labels
+    mixed: int | None = None  # multisets with two labels
+    every: bool | None = None  # whether every token has a label
+    padded: bool | None = None  # whether lengths differ: a reserved token fills contexts up
+    near: tuple[NearLookUp, ...] | None = None  # facts of each context for Theorem 2 of dana2024
 
     @property
     def facts(self) -> Facts:
@@ -64,36 +45,22 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class ArchitectureFacts:
-    """Facts of an architecture.
+    """Facts of an architecture."""
 
-    name            by which the user knows it
-    family          whose model it is: madden2024, dana2024, dana2024-mlp, kajitsuka2025, or decoder
-    parameters      that are learnt
-    vocabulary      tokens that it reads
-    outputs         over which it gives a distribution; None: the vocabulary
-    length          of its longest context
-    dimension       of embedded tokens
-    heads           per layer, of head_dimension each
-    layers, width   their number, and neurons per layer
-    attention       one of ATTENTIONS
-    activation      one of ACTIVATIONS
-    bits            per parameter
-    """
-
-    name: str | None = field(default=None, kw_only=True)
-    family: str | None = None
-    parameters: int | None = None
-    vocabulary: int | None = None
-    length: int | None = None
-    dimension: int | None = None
-    heads: int | None = None
+    name: str | None = field(default=None, kw_only=True)  # by which the user knows it
+    family: str | None = None  # madden2024, dana2024, dana2024-mlp, kajitsuka2025 or decoder
+    parameters: int | None = None  # that are learnt
+    vocabulary: int | None = None  # tokens that it reads
+    length: int | None = None  # of its longest context
+    dimension: int | None = None  # of embedded tokens
+    heads: int | None = None  # per layer, of head_dimension each
     head_dimension: int | None = None
     layers: int | None = None
-    width: int | None = None
-    attention: str | None = None
-    activation: str | None = None
-    bits: int | None = None
-    outputs: int | None = None
+    width: int | None = None  # neurons per layer
+    attention: str | None = None  # one of ATTENTIONS
+    activation: str | None = None  # one of ACTIVATIONS
+    bits: int | None = None  # per parameter
+    outputs: int | None = None  # over which it gives a distribution; None: the vocabulary
 
     @property
     def facts(self) -> Facts:

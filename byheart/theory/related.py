@@ -107,8 +107,7 @@ CABANNES = Item(
     lambda contexts: contexts**2, (SINGLE,), "A linear associative memory, d = T_0.", 2,
 )  # fmt: skip
 KAJITSUKA_2024 = Item(
-    "kajitsuka2024", "Table 1 of kajitsuka2025", "data", "rate", "at_most", LABELS,
-    "O(dnN + d^2)",
+    "kajitsuka2024", "Table 1 of kajitsuka2025", "data", "rate", "at_most", LABELS, "O(dnN + d^2)",
     lambda sequences, length, dimension: dimension * length * sequences + dimension**2,
     (EVERY_TOKEN, SEPARATED), "One layer of softmax attention with one head.", 1,
 )  # fmt: skip

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from byheart.compiler.compiling import compile
 from byheart.data.generate import random
 from byheart.exact.batch import Batch, columns
+from byheart.exact.limbs import arithmetic, kernels
 from byheart.exact.limbs import engine as limbs
-from byheart.exact.limbs import kernels
 from byheart.exact.limbs.program import translate
 from byheart.exact.limbs.runs import Finder, Folds, Gather, Powers, Shifts
 from byheart.exact.limbs.shortcuts import gated_lanes
@@ -67,7 +67,7 @@ def singles(net, batch):
     inputs = limbs._integers(seen.vectors[: len(batch)])
     result = np.empty((len(inputs), program.outputs, 64), dtype=np.uint64)
     assert kernels.run(numbers, integers, inputs, program.base, result)
-    return integers[kernels.SINGLES]
+    return integers[arithmetic.SINGLES]
 
 
 @given(st.integers(0, 90), st.integers(0, 90), st.data())
@@ -245,7 +245,7 @@ def test_a_compiled_network_is_fused(memorised):
         numbers, integers = program.memory(32)
         result = np.empty((len(inputs), program.outputs, 32), dtype=np.uint64)
         assert kernels.run(numbers, integers, inputs, program.base, result)
-        assert integers[kernels.SINGLES] == 0
+        assert integers[arithmetic.SINGLES] == 0
         if runner.stack is token:
             tokens = runner.run(inputs, exponent)
             _, index = next(seen.indices(len(batch)))

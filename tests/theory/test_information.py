@@ -11,9 +11,7 @@ from byheart.theory.information import (
     ALLENZHU_2024,
     bits_held,
     bits_needed,
-    bits_of,
     contexts_held,
-    parameters_for,
     parameters_of_bits,
 )
 
@@ -40,8 +38,8 @@ def test_parameters_of_some_bits(n, C, bits):
 
 @given(counts, st.integers(2, 10**5))
 def test_a_rule_of_thumb_turned_round(n, C):
-    k = parameters_for(n, C, ALLENZHU_2024)
-    assert bits_of(k, ALLENZHU_2024) >= bits_needed(n, C) > bits_of(k - 1, ALLENZHU_2024)
+    k = parameters_of_bits(n, C, ALLENZHU_2024)
+    assert bits_held(k, ALLENZHU_2024) >= bits_needed(n, C) > bits_held(k - 1, ALLENZHU_2024)
     assert k == math.ceil(n * math.log2(C) / 2)
 
 

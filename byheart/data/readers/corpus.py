@@ -21,16 +21,6 @@ AUTO_BYTES = 100  # of memory per token, to find the smallest window
 SHOWN = 8
 
 
-def read_text(path: Path, **options) -> Dataset:
-    """The predictions of a .txt file."""
-    return predictions(text_documents(path, **options))
-
-
-def read_ids(path: Path, **options) -> Dataset:
-    """The predictions of a .bin file."""
-    return predictions(id_documents(path, **options))
-
-
 def text_documents(
     path: Path,
     unit: str,

@@ -59,7 +59,7 @@ def stats(
     watch.stage("counting")
     if not isinstance(data, Documents):
         check_dataset(data, "stats")
-        return labelled.summary(data).statistics(epsilons)
+        return labelled.statistics(data, epsilons)
     from . import corpus  # compiled code is loaded only for this
 
-    return corpus.summary(data).statistics(epsilons)
+    return corpus.statistics(data, epsilons)

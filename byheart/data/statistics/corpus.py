@@ -10,6 +10,7 @@ if all begin alike; then, these forgotten, 8 for a hash and 3 for keys, up to 20
 contexts are equal. Windows are counted in parts, by the hash of their context, as they are many.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,17 +22,9 @@ from ..documents import Documents
 from .multisets import Hashes, multisets, random_words
 from .ordered import ordered
 from .pairs import Pairs, counted, empty
-from .places import (
-    ENDLESS,
-    Found,
-    Windows,
-    document_starts,
-    survey,
-    window_sizes,
-    window_starts,
-)
+from .places import ENDLESS, Found, Windows, document_starts, survey, window_sizes, window_starts
 from .refine import CONFLICTS, IN_CONFLICT, PREDICTIONS, RIGHT, SUMS, Rows
-from .summary import Conflicts, Histogram, Summary
+from .summary import Conflicts, Histogram, Statistics, derived
 
 PARTS = 16  # of the windows of a large corpus
 SMALL = 1 << 20  # windows that are counted all at once
@@ -62,8 +55,8 @@ class Count:
     multisets: NDArray[np.int64]
 
 
-def summary(documents: Documents) -> Summary:
-    """The counts of the corpus."""
+def statistics(documents: Documents, epsilons: Sequence[float]) -> Statistics:
+    """The statistics of the corpus."""
     documents, numbers = _dense(documents)
     corpus = _survey(documents)
     vectors = np.flatnonzero(corpus.in_context)[:, None]
@@ -75,24 +68,26 @@ def summary(documents: Documents) -> Summary:
     once = corpus.found.predictions - int(count.sums[PREDICTIONS])  # contexts seen once
     whole, part, times = counted(count.pairs)
     seen, split = part == 0, part > 0
-    return Summary(
+    histogram = Histogram(
+        seen=np.append(whole[seen], 1),
+        contexts=np.append(times[seen], once),
+        whole=whole[split],
+        part=part[split],
+        occurrences=times[split],
+    )
+    return derived(
+        histogram,
+        vectors,
+        once + int(count.sums[RIGHT]),
+        epsilons,
         sequences=corpus.found.predictions,
         tokens=corpus.found.tokens,
         multisets=int(count.multisets[0]),
-        vectors=vectors,
         labels=int(corpus.as_label.sum()),
         conflicts=Conflicts(
             contexts=int(count.sums[CONFLICTS]),
             sequences=int(count.sums[IN_CONFLICT]),
             multisets=int(count.multisets[1]),
-        ),
-        right=once + int(count.sums[RIGHT]),
-        histogram=Histogram(
-            seen=np.append(whole[seen], 1),
-            contexts=np.append(times[seen], once),
-            whole=whole[split],
-            part=part[split],
-            occurrences=times[split],
         ),
         skipped=documents.skipped + corpus.found.skipped,
     )
@@ -133,17 +128,8 @@ def _survey(documents: Documents) -> Corpus:
             f"{documents.source} holds one token again and again, so there is nothing to "
             "distinguish; give a corpus of two different tokens or more."
         )
-    return Corpus(
-        source=documents.source,
-        ids=ids,
-        separator=separator,
-        length=length,
-        window=window,
-        vocabulary=vocabulary,
-        in_context=in_context,
-        as_label=as_label,
-        found=found,
-    )
+    sizes = length, window, vocabulary
+    return Corpus(documents.source, ids, separator, *sizes, in_context, as_label, found)
 
 
 def _count(corpus: Corpus) -> Count:

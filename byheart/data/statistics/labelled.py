@@ -1,15 +1,17 @@
 """The counts of a dataset whose sequences are all written out."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..arrays import number, number_rows
 from ..contexts import contexts, tally
 from ..dataset import Dataset
-from .summary import Conflicts, Histogram, Summary
+from .summary import Conflicts, Histogram, Statistics, derived
 
 
-def summary(dataset: Dataset) -> Summary:
-    """The counts of the dataset."""
+def statistics(dataset: Dataset, epsilons: Sequence[float]) -> Statistics:
+    """The statistics of the dataset."""
     ordered = contexts(dataset, positions=True)
     multisets = contexts(dataset, positions=False)
     conflicts = ordered.conflicts(dataset)
@@ -21,24 +23,26 @@ def summary(dataset: Dataset) -> Summary:
     whole = totals[table.context]
     split = whole > table.count
     kinds, same = number_rows(np.stack([whole[split], table.count[split]], axis=1))
-    return Summary(
+    histogram = Histogram(
+        seen=seen,
+        contexts=np.bincount(places, minlength=len(seen)),
+        whole=kinds[:, 0],
+        part=kinds[:, 1],
+        occurrences=np.bincount(same, minlength=len(kinds)),
+    )
+    return derived(
+        histogram,
+        dataset.vectors,
+        int(most.sum()),
+        epsilons,
         sequences=len(dataset),
         tokens=len(dataset.ids),
         multisets=len(multisets),
-        vectors=dataset.vectors,
         labels=len(dataset.label_names),
         conflicts=Conflicts(
             contexts=int(conflicts.sum()),
             sequences=int(conflicts[ordered.group].sum()),
             multisets=int(multisets.conflicts(dataset).sum()),
-        ),
-        right=int(most.sum()),
-        histogram=Histogram(
-            seen=seen,
-            contexts=np.bincount(places, minlength=len(seen)),
-            whole=kinds[:, 0],
-            part=kinds[:, 1],
-            occurrences=np.bincount(same, minlength=len(kinds)),
         ),
         skipped=dataset.skipped,
     )

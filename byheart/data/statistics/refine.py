@@ -33,39 +33,27 @@ PREDICTIONS, CONTEXTS, RIGHT, CONFLICTS, IN_CONFLICT, SUMS = range(6)
 class Rows(NamedTuple):
     """The places of rows, and the lengths of the contexts to count.
 
-    starts  the place of each row's first token.
-    apart   the fewest tokens that distinguish a row from all rows before it; unchanged if none do.
-    least   the fewest and
-    most    the most tokens of a context.
+    apart  the fewest tokens that distinguish a row from all rows before it; unchanged if none do
     """
 
     ids: NDArray
     separator: int
-    starts: NDArray
+    starts: NDArray  # the place of each row's first token
     apart: NDArray
-    least: int
-    most: int
+    least: int  # the fewest tokens of a context
+    most: int  # the most
 
 
 class Room(NamedTuple):
-    """Arrays to work in.
+    """Arrays to work in."""
 
-    members  numbers of a batch's rows, group after group, and a place for dropped rows.
-    tokens   the next token of each member.
-    names    the members of one group that continue.
-    firsts   the places in that group where a token occurs for the first time.
-    counts   zeros between groups: how often each token of the vocabulary follows.
-    near     the next STRETCH tokens of each row of a batch.
-    sums     see PREDICTIONS and on.
-    """
-
-    members: NDArray[np.uint32]
-    tokens: NDArray
-    names: NDArray[np.uint32]
-    firsts: NDArray[np.uint32]
-    counts: NDArray[np.int32]
-    near: NDArray
-    sums: Ints
+    members: NDArray[np.uint32]  # rows of a batch, group after group, and a place for dropped rows
+    tokens: NDArray  # the next token of each member
+    names: NDArray[np.uint32]  # the members of one group that continue
+    firsts: NDArray[np.uint32]  # the places in that group where a token occurs for the first time
+    counts: NDArray[np.int32]  # how often each token follows; zeros between groups
+    near: NDArray  # the next STRETCH tokens of each row of a batch
+    sums: Ints  # see PREDICTIONS and on
 
 
 @compiled

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,42 +118,24 @@ class Histogram:
     occurrences: Ints
 
 
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """The counts behind the statistics.
+def derived(
+    histogram: Histogram, vectors: NDArray, right: int, epsilons: Sequence[float], **counts: Any
+) -> Statistics:
+    """The statistics that follow from these, with the `counts` that are among them already.
 
     right  the most correct predictions with one label per context
     """
-
-    sequences: int
-    tokens: int
-    multisets: int
-    vectors: NDArray
-    labels: int
-    conflicts: Conflicts
-    right: int
-    histogram: Histogram
-    skipped: int
-
-    def statistics(self, epsilons: Sequence[float]) -> Statistics:
-        """The statistics of these counts."""
-        histogram = self.histogram
-        predictions = int((histogram.seen * histogram.contexts).sum())
-        total = entropy(histogram.whole, histogram.part, histogram.occurrences)
-        return Statistics(
-            sequences=self.sequences,
-            tokens=self.tokens,
-            contexts=int(histogram.contexts.sum()),
-            multisets=self.multisets,
-            vocabulary=len(self.vectors),
-            labels=self.labels,
-            conflicts=self.conflicts,
-            best_accuracy=self.right / predictions,
-            entropy=Entropy(total, total / predictions),
-            separation=separation(self.vectors),
-            t_epsilon=tuple((epsilon, _t_epsilon(histogram, epsilon)) for epsilon in epsilons),
-            skipped=self.skipped,
-        )
+    predictions = int((histogram.seen * histogram.contexts).sum())
+    total = entropy(histogram.whole, histogram.part, histogram.occurrences)
+    return Statistics(
+        **counts,
+        contexts=int(histogram.contexts.sum()),
+        vocabulary=len(vectors),
+        best_accuracy=right / predictions,
+        entropy=Entropy(total, total / predictions),
+        separation=separation(vectors),
+        t_epsilon=tuple((epsilon, _t_epsilon(histogram, epsilon)) for epsilon in epsilons),
+    )
 
 
 def _t_epsilon(histogram: Histogram, epsilon: float) -> int:

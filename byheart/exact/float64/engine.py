@@ -8,19 +8,8 @@ from numpy.typing import NDArray
 from ...errors import ByheartError
 from ..batch import Batch, columns
 from ..network import FeedForward, Linear, Matrix, Network, Relu, UniformAttention
-from .spans import (
-    DIGITS,
-    NOWHERE,
-    Floats,
-    Lane,
-    Place,
-    Stream,
-    added,
-    double,
-    largest,
-    observed,
-    weighted,
-)
+from . import spans
+from .spans import Floats, Lane, Place, Stream, weighted
 
 CHUNK = 1 << 16
 VECTORS = {"bias", "b1", "b2", "position"}
@@ -56,7 +45,7 @@ def float_tensors(network: Network) -> dict[str, Floats]:
         for name, tensor in layer.tensors.items():
             dense = np.zeros((tensor.rows, tensor.columns))
             for row, column, value in tensor.entries:
-                dense[row, column] = double(value)
+                dense[row, column] = spans.double(value)
             tensors[f"layers.{index}.{name}"] = dense[:, 0] if name in VECTORS else dense
     return tensors
 
@@ -104,7 +93,7 @@ def _input(integers: NDArray, exponent: int) -> Lane:
     """One coordinate of the columns: integers * 2**exponent, which must be doubles."""
     if integers.dtype != object:
         values = integers.astype(np.float64)
-        exact = bool((np.abs(integers) < 1 << DIGITS).all()) or all(
+        exact = bool((np.abs(integers) < 1 << spans.DIGITS).all()) or all(
             int(x) == y for x, y in zip(values.tolist(), integers.tolist(), strict=True)
         )
         values = np.ldexp(values, exponent)
@@ -117,7 +106,7 @@ def _input(integers: NDArray, exponent: int) -> Lane:
         exact = all(Fraction(x) == y for x, y in zip(values.tolist(), fractions, strict=True))
     if not exact:
         raise ByheartError("A coordinate of a token is not a double.")
-    return observed(values)
+    return spans.observed(values)
 
 
 def _take(stream: Stream, index: NDArray) -> Stream:
@@ -150,7 +139,7 @@ def _apply(
 
 def _relu(stream: Stream) -> Stream:
     lanes = ((row, np.maximum(x.values, 0), x.grid) for row, x in stream.items())
-    return {row: Lane(values, grid, largest(values)) for row, values, grid in lanes}
+    return {row: Lane(values, grid, spans.largest(values)) for row, values, grid in lanes}
 
 
 def _attend(
@@ -170,7 +159,9 @@ def _attend(
     means = {}
     for lane, x in stream.items():
         columns = [(1.0, 0, x._replace(values=x.values[index[:, i]])) for i in range(length)]
-        values, grid, most = added(columns, 0.0, NOWHERE, count, place("sum of columns", lane))
+        values, grid, most = spans.added(
+            columns, 0.0, spans.NOWHERE, count, place("sum of columns", lane)
+        )
         means[lane] = Lane(values / length, grid - length.bit_length() + 1, most / length)
     heads = {
         row: weighted(terms, None, means, None, count, place("W_V", row))

@@ -1,16 +1,6 @@
 """The fast engine: compiled kernels on integers of several machine words (limbs of 64 bits).
 
-Read the files in this order:
-
-stack.py       a network cut where its columns meet into stacks of token-wise layers
-arithmetic.py  numbers in slots: add, multiply, compare, shift (compiled); the names of the header
-kernels.py     the interpreter: one operation after another, one input row at a time (compiled)
-writer.py      the arrays of a program, collected row by row, and laid out as below
-program.py     a stack becomes a program: which operation each block is
-shortcuts.py   blocks that need no computation of every unit: folds, steps, shifts, tables, gates
-runs.py        runs of blocks that one operation can do
-fused.py       the operations for such runs (compiled)
-engine.py      evaluate: columns in, stacks one after another in several threads, outputs
+Read stack, arithmetic, kernels, writer, program, shortcuts, runs, fused and engine in this order.
 
 The kernels allocate nothing. All their memory is two arrays, made by Program.memory for one thread:
 

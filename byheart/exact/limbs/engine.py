@@ -29,7 +29,7 @@ from ..batch import Batch, Columns, columns
 from ..network import Embedding, Layer, Network, SparseAttention
 from ..reference import integers as exact
 from . import kernels
-from .arithmetic import attend, connect
+from .arithmetic import HIGHEST, LOWEST, attend, connect
 from .program import translate
 from .stack import LimbsError, Stack, stacks
 from .writer import Program
@@ -156,7 +156,7 @@ class _Runner:
             numbers, integers = program.memory(frame)
             if kernels.run(numbers, integers, rows, program.base, result):
                 self.first = max(self.first, place)
-                low, high = int(integers[kernels.LOWEST]), int(integers[kernels.HIGHEST])
+                low, high = int(integers[LOWEST]), int(integers[HIGHEST])
                 if low >= high:  # all outputs are 0
                     low, high = program.whole, program.whole + 1
                 limbs = np.ascontiguousarray(result[:, :, low:high])

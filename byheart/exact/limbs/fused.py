@@ -8,22 +8,8 @@ are its kind and how many operations behind it it stands for; its lists are in t
 import numpy as np
 from numba import uint64
 
-from .arithmetic import (
-    EXTRAS,
-    FRAME,
-    LIMBS,
-    ONE,
-    ONES,
-    STATE,
-    WHOLE,
-    ZERO,
-    clear,
-    finish,
-    inlined,
-    is_zero,
-    shift,
-    top_bit,
-)
+from . import arithmetic as at  # at.FRAME, at.WHOLE, ...: places in the header of I
+from .arithmetic import ONE, ONES, STATE, ZERO, clear, finish, inlined, is_zero, shift, top_bit
 
 # An index of type uint64 is faster than one that may be negative, hence these.
 TWO, THREE = np.uint64(2), np.uint64(3)
@@ -43,10 +29,10 @@ def fold_run(M, I, op):
     2 have no rests and no slack.
     """
     lane, unit, slack = I[op + 2], I[op + 3], I[op + 4]
-    first, last = I[LIMBS] + I[op + 5], I[LIMBS] + I[op + 6]
+    first, last = I[at.LIMBS] + I[op + 5], I[at.LIMBS] + I[op + 6]
     low, top = I[op + 7], (unit >> 6) + 2
     state = STATE + 3 * lane
-    if I[state + 2] or I[state + 1] > top or top > I[FRAME]:
+    if I[state + 2] or I[state + 1] > top or top > I[at.FRAME]:
         return SINGLY
     rests = _split(M, I, lane, unit, low, last)
     v = np.int64(M[last])
@@ -61,7 +47,7 @@ def fold_run(M, I, op):
         M[fold + THREE] = uint64(excess)
     if worst < 0:
         return SINGLY
-    found = I[EXTRAS] + I[op + 8]
+    found = I[at.EXTRAS] + I[op + 8]
     end = _signed_rests(M, I, first, last, top - low, found, rests) if slack else found
     place = last + 1
     for i in range(top - low):
@@ -88,7 +74,7 @@ def _split(M, I, d, unit, low, last):
         return 0
     if I[state] < low:
         return -1
-    base = d * I[FRAME]
+    base = d * I[at.FRAME]
     cut, bits = unit >> 6, uint64(unit & 63)
     lower = M[base + cut] if I[state] <= cut < I[state + 1] else ZERO
     upper = M[base + cut + 1] if I[state + 1] == cut + 2 else ZERO
@@ -136,7 +122,7 @@ def _signed_rests(M, I, first, last, size, found, rests):
 @inlined
 def _effects(M, I, op, first):
     """The effects of the folds that fired on lanes that are still 0; see runs.Folds."""
-    row = I[EXTRAS] + I[op + 9]
+    row = I[at.EXTRAS] + I[op + 9]
     for _ in range(I[op + 10]):
         I[STATE + 3 * I[row] + 2] |= 1 if M[first + I[row + 1]] else 0
         row += 2
@@ -144,15 +130,15 @@ def _effects(M, I, op, first):
         excess = M[first + I[row + 1]]
         if excess:
             I[STATE + 3 * I[row] + 2] = 1
-            M[I[row] * I[FRAME]] = excess - uint64(I[op + 4])
+            M[I[row] * I[at.FRAME]] = excess - uint64(I[op + 4])
         row += 2
     for _ in range(I[op + 12]):
         stop = row + 2 + 2 * I[row + 1]
         total = 0
         for item in range(row + 2, stop, 2):
             total += I[item + 1] if M[first + I[item]] else 0
-        M[I[row] * I[FRAME] + I[WHOLE]] = uint64(total)
-        finish(M, I, I[row], I[WHOLE], I[WHOLE] + 1, 0)
+        M[I[row] * I[at.FRAME] + I[at.WHOLE]] = uint64(total)
+        finish(M, I, I[row], I[at.WHOLE], I[at.WHOLE] + 1, 0)
         row = stop
 
 
@@ -171,7 +157,7 @@ def powers(M, I, op):
     low, high = I[state], I[state + 1]
     if I[state + 2] or low == high:
         return DONE
-    base = d * I[FRAME]
+    base = d * I[at.FRAME]
     limb = M[base + high - 1]
     bit = top_bit(limb)
     top = 64 * (high - 1) + bit
@@ -205,7 +191,7 @@ def shifts(M, I, op):
     """
     d = I[op + 2]
     state = STATE + 3 * d
-    first, last = I[EXTRAS] + I[op + 3], I[EXTRAS] + I[op + 4]
+    first, last = I[at.EXTRAS] + I[op + 3], I[at.EXTRAS] + I[op + 4]
     closed = 0
     for row in range(first, last, 3):
         gate = STATE + 3 * I[row]
@@ -213,17 +199,17 @@ def shifts(M, I, op):
     fail = GIVE_UP if closed else SINGLY
     if I[state + 2] or is_zero(I, d):
         return fail
-    bits = 64 * I[state + 1] - 63 + top_bit(M[d * I[FRAME] + I[state + 1] - 1])
+    bits = 64 * I[state + 1] - 63 + top_bit(M[d * I[at.FRAME] + I[state + 1] - 1])
     for row in range(first, last, 3):
         gate = STATE + 3 * I[row]
         least = 64 * (I[gate + 1] - 1)
         if I[gate + 1] == 0:
-            least = I[row + 2] + top_bit(M[I[row] * I[FRAME]])
+            least = I[row + 2] + top_bit(M[I[row] * I[at.FRAME]])
         if is_zero(I, I[row]):
             bits += I[row + 1]
         elif not I[gate + 2] or bits > least:
             return fail
-    places = bits - 64 * I[state + 1] + 63 - top_bit(M[d * I[FRAME] + I[state + 1] - 1])
+    places = bits - 64 * I[state + 1] + 63 - top_bit(M[d * I[at.FRAME] + I[state + 1] - 1])
     return DONE if shift(M, I, d, places) else fail
 
 
@@ -235,8 +221,8 @@ def small(M, I, d, size):
         return -1
     if I[state] == I[state + 1]:
         return 0
-    whole = I[WHOLE]
-    limb = M[d * I[FRAME] + whole]
+    whole = I[at.WHOLE]
+    limb = M[d * I[at.FRAME] + whole]
     if I[state] == whole and I[state + 1] == whole + 1 and limb < uint64(size):
         return np.int64(limb)
     return -1
@@ -249,9 +235,9 @@ def gather(M, I, op):
     Every gated lane is 0 or closed, and the tables add nothing negative to it: so what a table adds
     to a lane reaches the target if all lanes on its way are open, and else adds nothing to it.
     """
-    ways = I[EXTRAS] + I[op + 3]  # (lane, the next one's number); the target has number 0
-    opened = I[EXTRAS] + I[op + 4]
-    tables, found = I[EXTRAS] + I[op + 5], I[EXTRAS] + I[op + 6]
+    ways = I[at.EXTRAS] + I[op + 3]  # (lane, the next one's number); the target has number 0
+    opened = I[at.EXTRAS] + I[op + 4]
+    tables, found = I[at.EXTRAS] + I[op + 5], I[at.EXTRAS] + I[op + 6]
     size = I[op + 8]
     I[opened] = 1
     used = 0
@@ -268,7 +254,7 @@ def gather(M, I, op):
         value = small(M, I, I[row], I[row + 1])
         if value < 0:
             return SINGLY
-        place = I[LIMBS] + I[row + 2] + value * count * size
+        place = I[at.LIMBS] + I[row + 2] + value * count * size
         for k in range(count):
             I[end] = place + k * size
             end += I[opened + I[row + 4 + k]]
@@ -283,9 +269,9 @@ def _add_all(M, I, d, low, size, found, end):
     own, top, below = I[state], I[state + 1], I[state + 2]
     if own == top and not below:
         own = top = low
-    if top > low + size - 1 or low + size > I[FRAME]:
+    if top > low + size - 1 or low + size > I[at.FRAME]:
         return False
-    base = d * I[FRAME]
+    base = d * I[at.FRAME]
     sign = ONES if below else ZERO
     for i in range(top, low):
         M[base + i] = sign

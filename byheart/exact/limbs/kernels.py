@@ -2,38 +2,8 @@
 
 from numba import uint64
 
-from .arithmetic import (
-    ADDS,
-    BOUNDS,
-    DIGITS,
-    FIRST_OUTPUT,
-    FRAME,
-    GUESS,
-    HIGHEST,
-    LOWEST,
-    ONE,
-    ONES,
-    OPERATIONS,
-    OPS,
-    OUTPUTS,
-    SINGLES,
-    SPARE,
-    STATE,
-    TERMS,
-    UNITS,
-    WEIGHTS,
-    WHOLE,
-    WRITES,
-    ZERO,
-    add_const,
-    add_multiple,
-    clear,
-    compiled,
-    exceeds,
-    finish,
-    inlined,
-    top_bit,
-)
+from . import arithmetic as at  # at.FRAME, at.WHOLE, ...: places in the header of I
+from .arithmetic import ONE, ONES, STATE, ZERO, add_const, add_multiple, clear, finish, inlined
 from .fused import DONE, GIVE_UP, SINGLY, fold_run, gather, powers, shifts, small
 
 # FOLDS and on: fused.py
@@ -48,7 +18,7 @@ def _closed(I, d):
     A closed lane is (0, 0, 1), minus the unit of limb 0, which no number uses: limb 0 is spare.
     """
     state = STATE + 3 * d
-    return I[I[BOUNDS] + d] >= 0 and I[state + 2] and I[state + 1] == 0
+    return I[I[at.BOUNDS] + d] >= 0 and I[state + 2] and I[state + 1] == 0
 
 
 @inlined
@@ -60,11 +30,11 @@ def _write(M, I, d, s, w):
     state = STATE + 3 * s
     if I[state + 2] or I[state] == I[state + 1] or _closed(I, d):
         return True
-    bound = I[I[BOUNDS] + d]
-    row = I[WEIGHTS] + 5 * w
+    bound = I[I[at.BOUNDS] + d]
+    row = I[at.WEIGHTS] + 5 * w
     if bound >= 0 and I[row] == 1:
-        digit = I[DIGITS] + 2 * I[row + 1]
-        place = 64 * (I[state + 1] - 1) + top_bit(M[s * I[FRAME] + I[state + 1] - 1])
+        digit = I[at.DIGITS] + 2 * I[row + 1]
+        place = 64 * (I[state + 1] - 1) + at.top_bit(M[s * I[at.FRAME] + I[state + 1] - 1])
         if I[digit + 1] and place + I[digit] >= bound:
             lane = STATE + 3 * d
             I[lane] = I[lane + 1] = 0
@@ -78,19 +48,19 @@ def _unit(M, I, unit):
     """Compute one hidden unit into its slot; False if it does not fit."""
     slot, guard, first = I[unit + 3], I[unit + 5], I[unit]
     clear(I, slot)
-    if guard >= 0 and not exceeds(M, I, I[I[TERMS] + 2 * first], guard):
+    if guard >= 0 and not at.exceeds(M, I, I[I[at.TERMS] + 2 * first], guard):
         return True
     if guard == -2:
         # the sum of two slots is below 0 if one is negative and a limb longer than the other
-        a = STATE + 3 * I[I[TERMS] + 2 * first]
-        b = STATE + 3 * I[I[TERMS] + 2 * first + 2]
+        a = STATE + 3 * I[I[at.TERMS] + 2 * first]
+        b = STATE + 3 * I[I[at.TERMS] + 2 * first + 2]
         if I[a + 2] != I[b + 2]:
             if I[a + 2]:
                 a, b = b, a
             if I[b + 1] - 1 > I[a + 1]:
                 return True
     for t in range(first, I[unit + 1]):
-        term = I[TERMS] + 2 * t
+        term = I[at.TERMS] + 2 * t
         if not add_multiple(M, I, slot, I[term], I[term + 1]):
             return False
     if I[unit + 2] >= 0 and not add_const(M, I, slot, I[unit + 2]):
@@ -111,33 +81,33 @@ def _single(M, I, op):
             count = I[op + 10]
             const = I[op + 9] + value * count
             for i in range(count):
-                d = I[I[ADDS] + 2 * (I[op + 11] + i)]
+                d = I[I[at.ADDS] + 2 * (I[op + 11] + i)]
                 if not _closed(I, d) and not add_const(M, I, d, const + i):
                     return False
             return True
-        if I[GUESS]:
+        if I[at.GUESS]:
             return False
-    if kind == STEP and not exceeds(M, I, lane, c):
+    if kind == STEP and not at.exceeds(M, I, lane, c):
         return True
-    if kind == STEP and exceeds(M, I, lane, c + 1):
+    if kind == STEP and at.exceeds(M, I, lane, c + 1):
         first, last = I[op + 9], I[op + 10]
     elif kind == LINEAR:
         for w in range(I[op + 3], I[op + 4]):
-            write = I[WRITES] + 3 * w
+            write = I[at.WRITES] + 3 * w
             if not add_multiple(M, I, I[write], I[write + 1], I[write + 2]):
                 return False
     else:  # all units first, then all writes
         for u in range(I[op + 1], I[op + 2]):
-            unit = I[UNITS] + 6 * u
+            unit = I[at.UNITS] + 6 * u
             # a unit that is a lane itself needs no slot
             if not I[unit + 4] and not _unit(M, I, unit):
                 return False
         for w in range(I[op + 3], I[op + 4]):
-            write = I[WRITES] + 3 * w
-            if not _write(M, I, I[write], I[I[UNITS] + 6 * I[write + 1] + 3], I[write + 2]):
+            write = I[at.WRITES] + 3 * w
+            if not _write(M, I, I[write], I[I[at.UNITS] + 6 * I[write + 1] + 3], I[write + 2]):
                 return False
     for a in range(first, last):
-        row = I[ADDS] + 2 * a
+        row = I[at.ADDS] + 2 * a
         if kind == RELU:  # a slot that is carried through the layer: a negative one becomes 0
             if I[STATE + 3 * I[row] + 2]:
                 clear(I, I[row])
@@ -151,43 +121,43 @@ def _read_out(M, I, slot, result, row, o):
     """Copy a slot to result[row, o], sign-extended, and note which limbs it needs."""
     state = STATE + 3 * slot
     low, high, negative = I[state], I[state + 1], I[state + 2]
-    base = slot * I[FRAME]
+    base = slot * I[at.FRAME]
     sign = ONES if negative else ZERO
     for i in range(low):
         result[row, o, i] = ZERO
     for i in range(low, high):
         result[row, o, i] = M[base + i]
-    for i in range(high, I[FRAME]):
+    for i in range(high, I[at.FRAME]):
         result[row, o, i] = sign
     if high == 0 and not negative:
         return
     same = high > low and M[base + high - 1] >> uint64(63) == sign & ONE
-    I[LOWEST] = min(I[LOWEST], low)
-    I[HIGHEST] = max(I[HIGHEST], high if same else high + 1)
+    I[at.LOWEST] = min(I[at.LOWEST], low)
+    I[at.HIGHEST] = max(I[at.HIGHEST], high if same else high + 1)
 
 
-@compiled
+@at.compiled
 def run(M, I, inputs, base, result):
     """Interpret the program on every row of inputs [rows, numbers, limbs].
 
     False if a number outgrows the frame or a guess of the program fails;
     result [rows, outputs, L] receives full frames, sign-extended.
-    All outputs are within limbs I[LOWEST]..I[HIGHEST] - 1.
+    All outputs are within limbs I[at.LOWEST]..I[at.HIGHEST] - 1.
     """
-    L, width = I[FRAME], inputs.shape[2]
-    if base < 0 or base + width + 1 > L or I[WHOLE] + 2 > L:
+    L, width = I[at.FRAME], inputs.shape[2]
+    if base < 0 or base + width + 1 > L or I[at.WHOLE] + 2 > L:
         return False
-    I[LOWEST], I[HIGHEST] = L, 0
+    I[at.LOWEST], I[at.HIGHEST] = L, 0
     for row in range(inputs.shape[0]):
-        I[STATE : STATE + 3 * (I[SPARE] + 1)] = 0
+        I[STATE : STATE + 3 * (I[at.SPARE] + 1)] = 0
         for k in range(inputs.shape[1]):
             for i in range(width):
                 M[k * L + base + i] = inputs[row, k, i]
             below = 1 if M[k * L + base + width - 1] >> uint64(63) else 0
             finish(M, I, k, base, base + width, -below)
         op = 0
-        while op < I[OPERATIONS]:
-            place = I[OPS] + OPERATION * op
+        while op < I[at.OPERATIONS]:
+            place = I[at.OPS] + OPERATION * op
             if I[place] < FOLDS:
                 done = DONE if _single(M, I, place) else GIVE_UP
             else:
@@ -200,10 +170,10 @@ def run(M, I, inputs, base, result):
                 else:
                     done = gather(M, I, place)
                 op += I[place + 1] if done == DONE else 0
-                I[SINGLES] += 1 if done == SINGLY else 0
+                I[at.SINGLES] += 1 if done == SINGLY else 0
             if done == GIVE_UP:
                 return False
             op += 1
-        for o in range(I[OUTPUTS]):
-            _read_out(M, I, I[FIRST_OUTPUT] + o, result, row, o)
-    return I[HIGHEST] <= L
+        for o in range(I[at.OUTPUTS]):
+            _read_out(M, I, I[at.FIRST_OUTPUT] + o, result, row, o)
+    return I[at.HIGHEST] <= L

@@ -2,10 +2,7 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ..network import Dyadic, FeedForward, Linear
-from . import arithmetic
 from .kernels import FOLDS, GATHER, GENERAL, LINEAR, POWERS, RELU, SHIFTS, STEP, TABLE
 from .runs import Finder, Folds, Gather, Powers, Shifts
 from .shortcuts import ONE, Table, bias, gated_lanes, scaled, step_of, table_of
@@ -55,28 +52,7 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
     bounds = [-1] * (spare + 1)
     for lane, bound in gated.items():
         bounds[inputs + lane] = bound.bit_length()
-    return _program(writer, base, first_output, outputs, guess, bounds)
-
-
-def _program(
-    writer: Writer,
-    base: int,
-    first_output: int,
-    outputs: int,
-    guess: bool,
-    bounds: Sequence[int],
-) -> Program:
-    header = {
-        arithmetic.WHOLE: writer.zero,
-        arithmetic.FIRST_OUTPUT: first_output,
-        arithmetic.OUTPUTS: outputs,
-        arithmetic.SPARE: len(bounds) - 1,
-        arithmetic.GUESS: int(guess),
-        arithmetic.OPERATIONS: len(writer.ops),
-    }
-    limbs = np.frombuffer(bytes(writer.limbs), dtype="<u8").astype(np.uint64)
-    tables = writer.tables(bounds)
-    return Program(base, writer.zero, len(bounds), outputs, header, tables, limbs)
+    return writer.program(base, first_output, outputs, guess, bounds)
 
 
 def _plain(writer: Writer, stack: Stack, base: int, odd: int) -> Program:
@@ -113,7 +89,7 @@ def _plain(writer: Writer, stack: Stack, base: int, odd: int) -> Program:
         writer.op(RELU, first_unit, len(writer.units), *places)
         slots = after
     _linear(writer, stack.exit, slots, first_output, 0)
-    return _program(writer, base, first_output, outputs, True, [-1] * (first_output + outputs + 1))
+    return writer.program(base, first_output, outputs, True, [-1] * (first_output + outputs + 1))
 
 
 def _folds(writer: Writer, run: Folds, low: int) -> None:

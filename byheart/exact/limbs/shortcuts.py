@@ -36,17 +36,13 @@ def bias(vector: Matrix, row: int) -> Dyadic:
 
 @dataclass(frozen=True)
 class Fold:
-    """lane -= slope * excess, where excess = relu(lane - threshold).
-
-    counter  (lane, amount, gap): lane += amount if excess >= gap
-    others   (lane, s): lane -= 2**s * excess
-    """
+    """lane -= slope * excess, where excess = relu(lane - threshold)."""
 
     lane: int
     threshold: int
     slope: int
-    counter: tuple[int, int, int] | None
-    others: tuple[tuple[int, int], ...]
+    counter: tuple[int, int, int] | None  # (lane, amount, gap): lane += amount if excess >= gap
+    others: tuple[tuple[int, int], ...]  # (lane, s): lane -= 2**s * excess
 
 
 def fold_of(block: FeedForward, point: int) -> Fold | None:

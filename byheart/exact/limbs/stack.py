@@ -6,22 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...errors import ByheartError
-from ..network import (
-    Embedding,
-    FeedForward,
-    HardAttention,
-    Linear,
-    Matrix,
-    Mixing,
-    Network,
-    Relu,
-    SparseAttention,
-    Sum,
-    divided,
-    divides,
-    matrix,
-    vector,
-)
+from .. import network as kinds
+from ..network import FeedForward, Linear, Matrix, Mixing, divided, divides, matrix, vector
 
 
 class LimbsError(ByheartError):
@@ -41,7 +27,7 @@ class Stack:
     mixing: Mixing | None
     entry: Linear
     blocks: tuple[FeedForward, ...]
-    relus: tuple[Relu, ...]
+    relus: tuple[kinds.Relu, ...]
     exit: Linear
 
     @property
@@ -54,13 +40,13 @@ class Stack:
         return max((block.W1.rows for block in self.blocks), default=0)
 
 
-def stacks(network: Network) -> list[Stack]:
+def stacks(network: kinds.Network) -> list[Stack]:
     """The token-wise stacks between layers where columns meet, each with the lanes it hands on."""
     columns = network.input.columns
     result: list[Stack] = []
     mixing: Mixing | None = None
     entry = network.layers[0]
-    if isinstance(entry, Embedding):
+    if isinstance(entry, kinds.Embedding):
         width = entry.weight.rows
         entry = Linear(_pick(range(width), width), vector({}, width))
     assert isinstance(entry, Linear)
@@ -68,7 +54,7 @@ def stacks(network: Network) -> list[Stack]:
     for cut in [*network.attentions, len(network.layers) - 1]:
         between = network.layers[start:cut]
         blocks = tuple(x for x in between if isinstance(x, FeedForward))
-        relus = tuple(x for x in between if isinstance(x, Relu))
+        relus = tuple(x for x in between if isinstance(x, kinds.Relu))
         if blocks and relus:
             raise LimbsError("Layers with and without skip connection need the exact engine.")
         last = network.layers[cut]
@@ -83,7 +69,7 @@ def stacks(network: Network) -> list[Stack]:
             leave = Linear(_pick(lanes, width), vector({}, len(lanes)))
             result.append(Stack(mixing, entry, blocks, relus, leave))
             mixing = last
-            if isinstance(last, HardAttention):  # the same without scores, if they are all 0
+            if isinstance(last, kinds.HardAttention):  # the same without scores, if they are all 0
                 mixing = last.uniform
                 if mixing is None or not divides(columns, last.W_O):
                     raise LimbsError("Hard attention that compares scores needs the exact engine.")
@@ -98,12 +84,12 @@ def _pick(lanes: Sequence[int], width: int) -> Matrix:
 def _after(mixing: Mixing, lanes: Sequence[int], width: int, columns: int) -> Linear:
     """h + (W_O / n) W_V sum (or the sum alone) as one linear map of (own lanes, sums of lanes)."""
     place = {lane: i for i, lane in enumerate(lanes)}
-    if isinstance(mixing, Sum):
+    if isinstance(mixing, kinds.Sum):
         weights = {(lane, len(lanes) + i): Fraction(1) for lane, i in place.items()}
         return Linear(matrix(width, 2 * len(lanes), weights), vector({}, width))
-    assert not isinstance(mixing, HardAttention)
+    assert not isinstance(mixing, kinds.HardAttention)
     weights = {(lane, i): Fraction(1) for lane, i in place.items()}
-    if isinstance(mixing, SparseAttention):
+    if isinstance(mixing, kinds.SparseAttention):
         sizes = set(Counter(target for target, _ in mixing.connections).values()) or {1}
         if len(sizes) > 1:
             raise LimbsError("Columns with different numbers of connections need the exact engine.")

@@ -15,18 +15,13 @@ MAX_DIGITS = 3  # a weight with at most 3 signed binary digits is applied by shi
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The input of kernels.run, before the frame is chosen.
+    """The input of kernels.run, before the frame is chosen."""
 
-    base     the limb of an input's lowest limb
-    whole    the limb that holds the units of a number
-    header   values of the header (arithmetic.py); tables and limbs follow it in I and M
-    """
-
-    base: int
-    whole: int
+    base: int  # the limb of an input's lowest limb
+    whole: int  # the limb that holds the units of a number
     slots: int
     outputs: int
-    header: dict[int, int]
+    header: dict[int, int]  # see arithmetic.py; tables and limbs follow it in I and M
     tables: dict[int, NDArray[np.int64]]
     limbs: NDArray[np.uint64]
 
@@ -72,8 +67,18 @@ class Writer:
         """Bits of the frame below the units."""
         return 64 * self.zero
 
-    def tables(self, bounds: Sequence[int]) -> dict[int, NDArray[np.int64]]:
-        """The tables by the name of their place in the header."""
+    def program(
+        self, base: int, first_output: int, outputs: int, guess: bool, bounds: Sequence[int]
+    ) -> Program:
+        """The program of all that was collected; `bounds` has an entry for each slot."""
+        header = {
+            arithmetic.WHOLE: self.zero,
+            arithmetic.FIRST_OUTPUT: first_output,
+            arithmetic.OUTPUTS: outputs,
+            arithmetic.SPARE: len(bounds) - 1,
+            arithmetic.GUESS: int(guess),
+            arithmetic.OPERATIONS: len(self.ops),
+        }
         rows: dict[int, Sequence[tuple[int, ...]]] = {
             arithmetic.OPS: self.ops,
             arithmetic.UNITS: self.units,
@@ -86,10 +91,12 @@ class Writer:
             arithmetic.BOUNDS: [(bound,) for bound in bounds],
             arithmetic.EXTRAS: [(number,) for number in self.extras],
         }
-        return {
+        tables = {
             name: np.array([x for row in table for x in row], dtype=np.int64)
             for name, table in rows.items()
         }
+        limbs = np.frombuffer(bytes(self.limbs), dtype="<u8").astype(np.uint64)
+        return Program(base, self.zero, len(bounds), outputs, header, tables, limbs)
 
     def weight(self, value: Dyadic) -> int:
         """The number of a weight, stored once.

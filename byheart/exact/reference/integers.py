@@ -12,16 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import ByheartError
 from ..batch import Batch, columns
-from ..network import (
-    Embedding,
-    FeedForward,
-    HardAttention,
-    Layer,
-    Linear,
-    Mixing,
-    Network,
-    Relu,
-)
+from ..network import Embedding, FeedForward, HardAttention, Layer, Linear, Mixing, Network, Relu
 from .lanes import Lane, Stream, add, affine, combine, objects, plus, positive, take
 from .mixing import mix
 

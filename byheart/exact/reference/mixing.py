@@ -4,26 +4,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ByheartError
-from ..network import (
-    HardAttention,
-    Matrix,
-    Mixing,
-    SparseAttention,
-    Sum,
-    UniformAttention,
-    divided,
-    divides,
-)
+from .. import network
+from ..network import HardAttention, Matrix, SparseAttention, UniformAttention, divided, divides
 from .lanes import Lane, Stream, add, combine, lanes_read, objects, plus, take
 
 
-def mix(layer: Mixing, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
+def mix(layer: network.Mixing, stream: Stream, index: NDArray, keep: NDArray) -> Stream:
     """One layer where columns meet; each row of `index` holds the columns of one sequence.
 
     The result has the columns in `keep`, which are the last ones of `index`.
     """
     match layer:
-        case Sum():
+        case network.Sum():
             return {k: Lane(x.values[index].sum(axis=1), x.scale) for k, x in stream.items()}
         case UniformAttention():
             return _attend(layer, stream, index, keep)

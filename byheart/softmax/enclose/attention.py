@@ -43,20 +43,13 @@ KNOWN = 0.01  # the relative error of a weight above which it is not known
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """The vectors that contexts are made of.
+    """The vectors that contexts are made of."""
 
-    values   [vectors, d], doubles: the true ones are within u of each coordinate
-    places   of each token of the contexts, in `values`
-    starts   the vectors of context i are values[places[starts[i] : starts[i + 1]]]
-    lasts    those that end a context, increasing
-    queries  the place in `lasts` of each context's last vector
-    """
-
-    values: Matrix
-    places: Ints
-    starts: Ints
-    lasts: Ints
-    queries: Ints
+    values: Matrix  # [vectors, d], doubles: the true ones are within u of each coordinate
+    places: Ints  # of each token of the contexts, in `values`
+    starts: Ints  # the vectors of context i are values[places[starts[i] : starts[i + 1]]]
+    lasts: Ints  # those that end a context, increasing
+    queries: Ints  # the place in `lasts` of each context's last vector
 
 
 def vectors(decoder: Decoder, targets: Targets) -> Vectors:

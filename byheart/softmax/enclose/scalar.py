@@ -57,20 +57,13 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scalars:
-    """A scalar decoder up to its neurons.
+    """A scalar decoder up to its neurons."""
 
-    tokens     z of each token
-    positions  u of each position, or the weight of each position in a token sum
-    heads      with different kappa; none in a token sum
-    skip       factor of the last x; 0 without skip
-    scale      factor of a token sum; 0 with attention
-    """
-
-    tokens: Floats
-    positions: Floats
-    heads: tuple[Head, ...]
-    skip: int
-    scale: int
+    tokens: Floats  # z of each token
+    positions: Floats  # u of each position, or the weight of each position in a token sum
+    heads: tuple[Head, ...]  # with different kappa; none in a token sum
+    skip: int  # factor of the last x; 0 without skip
+    scale: int  # factor of a token sum; 0 with attention
 
 
 def finite(tensor: NDArray) -> bool:

@@ -36,16 +36,13 @@ class Neurons:
 class Switches:
     """Where neurons switch.
 
-    contexts  sorted by s
-    neurons   sorted by where they switch
-    first     neurons[first[i] : first[i + 1]] switch before sorted context i; i = n: none switch
-    margins   of each neuron, in the order of the decoder; negative where nothing is known
+    first  neurons[first[i] : first[i + 1]] switch before sorted context i; i = n: none switch
     """
 
-    contexts: Ints
-    neurons: Ints
+    contexts: Ints  # sorted by s
+    neurons: Ints  # sorted by where they switch
     first: Ints  # [n + 2]
-    margins: Floats
+    margins: Floats  # of each neuron, in the order of the decoder; negative where nothing is known
 
 
 def neurons(decoder: Decoder) -> Neurons | None:

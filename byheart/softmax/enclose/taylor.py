@@ -31,20 +31,14 @@ LOGISTIC, TANH, ERF, ARCTAN, GELU = range(5)
 
 
 class Activation(NamedTuple):
-    """An activation's table.
+    """An activation's table."""
 
-    kind         decides its values beyond `end`
-    rows         Taylor coefficients around the multiples of 1/64 from -end to end
-    error        of a value, whatever the argument
-    slope, span  it is Lipschitz with `slope`, and no two values are further apart than `span`
-    """
-
-    kind: int
-    rows: Table
+    kind: int  # decides its values beyond `end`
+    rows: Table  # Taylor coefficients around the multiples of 1/64 from -end to end
     end: float
-    error: float
-    slope: float
-    span: float
+    error: float  # of a value, whatever the argument
+    slope: float  # it is Lipschitz with this
+    span: float  # no two values are further apart
 
 
 SHAPES = {

@@ -34,24 +34,15 @@ class Task(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of the comparison.
+    """One line of the comparison."""
 
-    name         of the method, for a table
-    reference    paper and item
-    assumptions  in words, and whether these sizes satisfy them
-    formula      the count, as the paper has it
-    parameters   its value; None if no size does it
-    exact        False if it is an order of growth, with the constant 1
-    heads        of dimension d_h, or None if the row has none
-    """
-
-    name: str
-    reference: str
-    assumptions: dict[str, bool]
-    formula: str
-    parameters: int | None
-    exact: bool = True
-    heads: int | None = None
+    name: str  # of the method, for a table
+    reference: str  # paper and item
+    assumptions: dict[str, bool]  # in words, and whether these sizes satisfy them
+    formula: str  # the count, as the paper has it
+    parameters: int | None  # its value; None if no size does it
+    exact: bool = True  # False if it is an order of growth, with the constant 1
+    heads: int | None = None  # of dimension d_h, or None if the row has none
 
     @property
     def fails(self) -> tuple[str, ...]:

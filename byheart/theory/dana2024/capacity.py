@@ -55,14 +55,10 @@ class Relation(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """Shares of contexts whose likeliest token is correct.
+    """Shares of contexts whose likeliest token is correct."""
 
-    proved   whatever the labels are
-    average  over labels that are drawn uniformly, independently for each context
-    """
-
-    proved: float
-    average: float
+    proved: float  # whatever the labels are
+    average: float  # over labels that are drawn uniformly, independently for each context
 
 
 def proposition_1() -> Relation:

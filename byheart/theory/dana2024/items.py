@@ -5,14 +5,7 @@ from ..assumptions import check
 from ..item import Assumption, Item, listed
 from ..kajitsuka2025.items import CONSISTENT, LABELS, NEXT_TOKEN
 from ..madden2024.items import DISTRIBUTIONS
-from .capacity import (
-    corollary_2,
-    heads_needed,
-    parameters,
-    proposition_2,
-    theorem_1,
-    theorem_2,
-)
+from .capacity import corollary_2, heads_needed, parameters, proposition_2, theorem_1, theorem_2
 from .near_tables import NearLookUp, theorem_2_constant
 from .ranks import Tokens, tokens_limit
 
@@ -33,8 +26,7 @@ ATTENTION_ONLY = Assumption(
     lambda family: family == PAPER, "the model is not one layer of attention alone, eq. (2)."
 )
 RANK = Assumption(
-    _rank_allows,
-    "A3 fails: no features of {vocabulary} tokens at {length} places have this rank.",
+    _rank_allows, "A3 fails: no features of {vocabulary} tokens at {length} places have this rank."
 )
 NEAR = Assumption(
     lambda vocabulary, dimension: theorem_2_constant(vocabulary, dimension) < 0.5,
@@ -61,22 +53,13 @@ def distributions_size(contexts: int, union: int, length: int, padded: bool | No
     return parameters(N, length, d, d, heads_needed(contexts, d, d))
 
 
-def proved_accuracy(
-    heads: int, head_dimension: int, dimension: int, contexts: int, vocabulary: int
-) -> float:
-    return corollary_2(heads, head_dimension, dimension, contexts, vocabulary).proved
-
-
 def circle_dimension(union: int) -> int:
     check(vocabulary=(union, 2))
     return 2
 
 
 def look_up_divergence(
-    vocabulary: int,
-    dimension: int,
-    conflicts: int,
-    near: tuple[NearLookUp, ...] | None = None,
+    vocabulary: int, dimension: int, conflicts: int, near: tuple[NearLookUp, ...] | None = None
 ) -> float:
     """Theorem 2; for contexts of one label it is 0, in the limit."""
     if conflicts and near is None:
@@ -97,17 +80,15 @@ PROPOSITION_2 = Item(
 )  # fmt: skip
 PROPOSITION_3 = Item(
     PAPER, "Proposition 3", "data", "theorem", "at_most", "dimensions", "2",
-    circle_dimension, (CONSISTENT,),
-    "Enough for one label per context: the circle.",
+    circle_dimension, (CONSISTENT,), "Enough for one label per context: the circle.",
 )  # fmt: skip
 THEOREM_1 = Item(
     PAPER, "Theorem 1", "architecture", "theorem", "at_least", "contexts", "H d_h + d", theorem_1,
     (ATTENTION_ONLY, RANK), IF_RANK,
 )  # fmt: skip
 THEOREM_1_DATA = Item(
-    PAPER, "Theorem 1", "data", "theorem", "at_most", DISTRIBUTIONS,
-    "d (S + 2 N + 4 d_h H)", distributions_size, (NEXT_TOKEN, LONG),
-    f"Any distributions, d = d_h = N - 1. {IF_RANK}", 1,
+    PAPER, "Theorem 1", "data", "theorem", "at_most", DISTRIBUTIONS, "d (S + 2 N + 4 d_h H)",
+    distributions_size, (NEXT_TOKEN, LONG), f"Any distributions, d = d_h = N - 1. {IF_RANK}", 1,
 )  # fmt: skip
 COROLLARY_1 = Item(
     PAPER, "Corollary 1", "data", "theorem", "at_most", LABELS,
@@ -120,7 +101,10 @@ HEADS = Item(
 )  # fmt: skip
 COROLLARY_2 = Item(
     PAPER, "Corollary 2", "both", "theorem", "at_least", "share of contexts correct",
-    "φ(H d_h + d)", proved_accuracy, (ATTENTION_ONLY, CONSISTENT, RANK), IF_RANK,
+    "φ(H d_h + d)",
+    lambda heads, head_dimension, dimension, contexts, vocabulary: corollary_2(
+        heads, head_dimension, dimension, contexts, vocabulary
+    ).proved, (ATTENTION_ONLY, CONSISTENT, RANK), IF_RANK,
 )  # fmt: skip
 THEOREM_2 = Item(
     PAPER, "Theorem 2", "both", "theorem", "at_most", "nats of divergence",

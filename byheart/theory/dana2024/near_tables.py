@@ -15,18 +15,12 @@ from ..assumptions import check
 
 
 class NearLookUp(NamedTuple):
-    """The facts of a context that Theorem 2 needs.
+    """The facts of a context that Theorem 2 needs."""
 
-    weight    probability of the context
-    error     q, the probability of the tokens other than g
-    entropy   h of the distribution, in nats
-    distance  L1 distance of the distribution of the other tokens from uniform, at most 2
-    """
-
-    weight: float
-    error: float
-    entropy: float
-    distance: float = 0.0
+    weight: float  # probability of the context
+    error: float  # q, the probability of the tokens other than g
+    entropy: float  # h of the distribution, in nats
+    distance: float = 0.0  # L1, of the distribution of the other tokens from uniform, at most 2
 
 
 def theorem_2_constant(vocabulary: int, dimension: int) -> float:

@@ -48,20 +48,13 @@ Context = Sequence[int]
 
 
 class Tokens(NamedTuple):
-    """The numbers of contexts of one length that limit ranks.
+    """The numbers of contexts of one length that limit ranks."""
 
-    contexts    T
-    length      S
-    distinct    N, tokens that occur
-    last        N_last, tokens that occur last
-    components  c of the graph of tokens and positions
-    """
-
-    contexts: int
-    length: int
-    distinct: int
-    last: int
-    components: int = 1
+    contexts: int  # T
+    length: int  # S
+    distinct: int  # N, tokens that occur
+    last: int  # N_last, tokens that occur last
+    components: int = 1  # c of the graph of tokens and positions
 
 
 def rank_limit(

@@ -11,23 +11,7 @@ import math
 from ...errors import AssumptionError
 from ..information import bits_held, bits_needed, contexts_held, parameters_of_bits
 from ..item import Assumption, Item, listed
-from .sign_patterns import (
-    Blocks,
-    theorem_4_2,
-    theorem_4_2_points,
-    theorem_4_3,
-    theorem_4_3_tokens,
-    uniform_attention,
-)
-from .sizes import (
-    bit_extraction_size,
-    context_key_bits,
-    deep_sets_size,
-    embedding_size,
-    largest_value,
-    limited_bits_size,
-    token_key_bits,
-)
+from . import sign_patterns, sizes
 
 PAPER = "kajitsuka2025"
 LABELS = "parameters (labels)"
@@ -38,8 +22,7 @@ CONSISTENT = Assumption(
     "the labels are not consistent: {conflicts} contexts have two or more.",
 )
 SAME_SETS = Assumption(
-    lambda mixed: mixed == 0,
-    "order matters: {mixed} multisets have two labels or more.",
+    lambda mixed: mixed == 0, "order matters: {mixed} multisets have two labels or more."
 )
 NEXT_TOKEN = Assumption(lambda every: not every, "every token has a label: see Corollary 4.1.")
 EVERY_TOKEN = Assumption(lambda every: every, "a sequence has one label: see Theorem 4.1.")
@@ -50,11 +33,13 @@ HARD = Assumption(
     lambda attention: attention in ("hard", "uniform"),
     "A2 fails: attention is {attention}, not hard; for softmax this is the open problem.",
 )
+AVERAGING = Assumption(
+    lambda attention: attention == "uniform", "attention is {attention}, not uniform."
+)
 BLOCKS = Assumption(
     lambda family: family in (PAPER, "decoder"), "the model is not made of the blocks of eq. (4)."
 )
 WORST = "For any two labels"
-Points = tuple[int, int, int, float, float]
 
 
 def _separated(radius: float, distance: float) -> tuple[float, float]:
@@ -72,7 +57,7 @@ def _points(
     dimension: int,
     radius: float,
     distance: float,
-) -> Points:
+) -> tuple[int, int, int, float, float]:
     """N, n, d, r and delta; with positions as a coordinate if multisets are not enough."""
     r, delta = _separated(radius, distance)
     if not mixed:
@@ -92,18 +77,18 @@ def theorem_4_1_size(
 ) -> int:
     """With a coordinate for the position where order matters."""
     N, n, d, r, delta = _points(contexts, multisets, mixed, length, dimension, radius, distance)
-    return bit_extraction_size(N, n, d, labels, r, delta).parameters
+    return sizes.bit_extraction_size(N, n, d, labels, r, delta).parameters
 
 
 def theorem_d_1_size(
     multisets: int, length: int, dimension: int, radius: float, distance: float, labels: int
 ) -> int:
     r, delta = _separated(radius, distance)
-    return deep_sets_size(multisets, length, dimension, labels, r, delta).parameters
+    return sizes.deep_sets_size(multisets, length, dimension, labels, r, delta).parameters
 
 
 def theorem_e_1_size(multisets: int, length: int, vocabulary: int, labels: int) -> int:
-    return embedding_size(multisets, length, vocabulary, labels).parameters
+    return sizes.embedding_size(multisets, length, vocabulary, labels).parameters
 
 
 def theorem_f_1_size(
@@ -119,12 +104,13 @@ def theorem_f_1_size(
 ) -> int:
     """With the keys of Theorem 4.1; those that a search finds are shorter."""
     N, n, d, r, delta = _points(contexts, multisets, mixed, length, dimension, radius, distance)
-    tokens = N, token_key_bits(n * N, d, r, delta), largest_value(N, N).bit_length()
-    ids = N, context_key_bits(N, n, d, r, delta), labels.bit_length()
+    values = sizes.largest_value(N, N).bit_length()
+    tokens = N, sizes.token_key_bits(n * N, d, r, delta), values
+    ids = N, sizes.context_key_bits(N, n, d, r, delta), labels.bit_length()
     least = max(*tokens[1:], *ids[1:]) + 3
     if bits < least:
         raise AssumptionError(f"the keys of the proof take {least} bits per parameter, not {bits}.")
-    return limited_bits_size(bits, tokens, ids).parameters
+    return sizes.limited_bits_size(bits, tokens, ids).parameters
 
 
 def theorem_4_2_sequences(
@@ -132,7 +118,7 @@ def theorem_4_2_sequences(
 ) -> int:
     """A model of known sizes has layers x width units."""
     units = None if layers is None or width is None else layers * width
-    return theorem_4_2_points(parameters, units)
+    return sign_patterns.theorem_4_2_points(parameters, units)
 
 
 def theorem_4_3_labels(
@@ -145,15 +131,15 @@ def theorem_4_3_labels(
     length: int,
 ) -> int:
     """The embedding of tokens and positions is E_in of one-hot vectors."""
-    inputs = vocabulary + length
-    sizes = Blocks(dimension, heads, head_dimension, width, layers, inputs)
-    return theorem_4_3_tokens(sizes, length)
+    blocks = sign_patterns.Blocks(
+        dimension, heads, head_dimension, width, layers, inputs=vocabulary + length
+    )
+    return sign_patterns.theorem_4_3_tokens(blocks, length)
 
 
 THEOREM_4_1 = Item(
-    PAPER, "Theorem 4.1", "data", "theorem", "at_most", LABELS, "Õ(sqrt(N))",
-    theorem_4_1_size, (NEXT_TOKEN, CONSISTENT),
-    "Nonzero ones of the paper's construction (bit-extraction).", 0.5,
+    PAPER, "Theorem 4.1", "data", "theorem", "at_most", LABELS, "Õ(sqrt(N))", theorem_4_1_size,
+    (NEXT_TOKEN, CONSISTENT), "Nonzero ones of the paper's construction (bit-extraction).", 0.5,
 )  # fmt: skip
 COROLLARY_4_1 = Item(
     PAPER, "Corollary 4.1", "data", "theorem", "at_most", LABELS, "Õ(sqrt(nN))",
@@ -166,9 +152,8 @@ THEOREM_D_1 = Item(
     "Nonzero ones of deep sets, if the last token does not matter either.", 0.5,
 )  # fmt: skip
 THEOREM_E_1 = Item(
-    PAPER, "Theorem E.1", "data", "theorem", "at_most", LABELS, "Õ(ω + sqrt(N))",
-    theorem_e_1_size, (NEXT_TOKEN, CONSISTENT, SAME_SETS),
-    "Nonzero ones beside the embedding matrix.", 0.5,
+    PAPER, "Theorem E.1", "data", "theorem", "at_most", LABELS, "Õ(ω + sqrt(N))", theorem_e_1_size,
+    (NEXT_TOKEN, CONSISTENT, SAME_SETS), "Nonzero ones beside the embedding matrix.", 0.5,
 )  # fmt: skip
 THEOREM_F_1 = Item(
     PAPER, "Theorem F.1", "data", "theorem", "at_most", LIMITED, "Õ(N^(1 - ε))",
@@ -177,28 +162,25 @@ THEOREM_F_1 = Item(
 )  # fmt: skip
 THEOREM_4_2 = Item(
     PAPER, "Theorem 4.2", "data", "theorem", "at_least", LABELS, "Ω(sqrt(N))",
-    lambda contexts, vocabulary: theorem_4_2(min(contexts, vocabulary)), (RELU,),
+    lambda contexts, vocabulary: sign_patterns.theorem_4_2(min(contexts, vocabulary)), (RELU,),
     f"{WORST} of sequences of one repeated token, one for each token; any attention.", 0.5,
 )  # fmt: skip
 UNIFORM = Item(
-    PAPER, "Theorem 4.2, uniform attention", "data", "theorem", "at_least", LABELS,
-    "Ω(sqrt(N))",
-    lambda contexts, vocabulary, length: uniform_attention(contexts, vocabulary * length),
-    (RELU, Assumption(
-        lambda attention: attention == "uniform", "attention is {attention}, not uniform."
-    )),
+    PAPER, "Theorem 4.2, uniform attention", "data", "theorem", "at_least", LABELS, "Ω(sqrt(N))",
+    lambda contexts, vocabulary, length: sign_patterns.uniform_attention(
+        contexts, vocabulary * length
+    ),
+    (RELU, AVERAGING),
     f"{WORST} of these contexts; nonzero ones around one uniform attention layer. Not in the "
     "paper.", 0.5,
 )  # fmt: skip
 THEOREM_4_2_MODEL = Item(
     PAPER, "Theorem 4.2", "architecture", "theorem", "at_most", "sequences of one repeated token",
-    "O(W^2)", theorem_4_2_sequences, (RELU, BLOCKS),
-    "That can have any two labels.",
+    "O(W^2)", theorem_4_2_sequences, (RELU, BLOCKS), "That can have any two labels.",
 )  # fmt: skip
 THEOREM_4_3 = Item(
-    PAPER, "Theorem 4.3", "data", "theorem", "at_least", LABELS,
-    "Ω(sqrt(nN / log(nN)))",
-    lambda sequences, contexts, length, every: theorem_4_3(
+    PAPER, "Theorem 4.3", "data", "theorem", "at_least", LABELS, "Ω(sqrt(nN / log(nN)))",
+    lambda sequences, contexts, length, every: sign_patterns.theorem_4_3(
         sequences if every else contexts, length, contexts
     ),
     (RELU, HARD), f"{WORST} of these contexts; full matrices, hard attention.", 0.5,

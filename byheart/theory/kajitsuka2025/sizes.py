@@ -60,13 +60,7 @@ PROJECT = Size(4, 4, 1, 1)  # of contexts: three weights and a bias
 
 
 def bit_extraction_parameters(
-    sequences: int,
-    length: int,
-    dimension: int,
-    labels: int,
-    radius: float,
-    separation: float = 1.0,
-    marked: int | None = None,
+    sequences: int, length: int, dimension: int, labels: int, radius: float
 ) -> int:
     """The nonzero parameters of Theorem 4.1 as its proof constructs the network.
 
@@ -76,8 +70,8 @@ def bit_extraction_parameters(
     >>> bit_extraction_parameters(100, 4, 2, 2, radius=2 * 200**0.5)
     13834
     """
-    size = bit_extraction_size(sequences, length, dimension, labels, radius, separation, marked)
-    return size.parameters - 2 - 4
+    size = bit_extraction_size(sequences, length, dimension, labels, radius)
+    return size.parameters - ATTENTION.parameters - PROJECT.parameters
 
 
 def bit_extraction_size(
@@ -130,10 +124,7 @@ def embedding_size(sequences: int, length: int, vocabulary: int, labels: int) ->
 
 
 def limited_bits_size(
-    bits: int,
-    tokens: tuple[int, int, int],
-    contexts: tuple[int, int, int],
-    projected: int = 4,
+    bits: int, tokens: tuple[int, int, int], contexts: tuple[int, int, int], projected: int = 4
 ) -> Size:
     """The size of Theorem F.1, parameters of at most `bits` bits.
 
@@ -255,18 +246,12 @@ def _body_size(
 
 
 class Widths(NamedTuple):
-    """Layers one after another, of which only sums are kept: there may be millions.
+    """Layers one after another, of which only sums are kept: there may be millions."""
 
-    last   lanes after the last layer
-    dense  full matrices and biases
-    depth  layers
-    most   lanes where they are most
-    """
-
-    last: int
-    dense: int = 0
-    depth: int = 0
-    most: int = 0
+    last: int  # lanes after the last layer
+    dense: int = 0  # full matrices and biases
+    depth: int = 0  # layers
+    most: int = 0  # lanes where they are most
 
     def then(self, lanes: list[int], times: int = 1) -> "Widths":
         """With layers of these lanes behind, all of them `times` times."""

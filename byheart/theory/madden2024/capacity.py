@@ -38,18 +38,14 @@ DEFINITION_1 = (
 
 
 class Adversarial(NamedTuple):
-    """The data of Theorem 1, which no choice of k parameters memorises.
+    """The data of Theorem 1, which no choice of k parameters memorises."""
 
-    interpolated  n' contexts of T tokens, with distributions outside the closure of the image
-    length        T
-    contexts      of all documents, with the prefixes: those of the first n' words (D5)
-    limit         (2 + 1 / (omega - 1)) k / (omega - 1) + 1, rounded down
-    """
-
-    interpolated: int
-    length: int
-    contexts: int
-    limit: int
+    interpolated: (
+        int  # n' contexts of T tokens; their distributions are outside the image's closure
+    )
+    length: int  # T
+    contexts: int  # of all documents, with the prefixes: those of the first n' words (D5)
+    limit: int  # (2 + 1 / (omega - 1)) k / (omega - 1) + 1, rounded down
 
 
 def lemma_1(parameters: int, outputs: int) -> int:

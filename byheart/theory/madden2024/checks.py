@@ -29,7 +29,7 @@ Notation     psi activation, a in R^m, b in R^n, K support of psi; z token value
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache
 from itertools import product
 
 from flint import fmpq_mat, nmod_mat
@@ -96,26 +96,17 @@ def theorem_2(
         return Check("refuted", f"the rank is {rank}, not {wanted}: {why}", rank)
     if wanted == len(b):  # all columns are independent
         return _ranks(rank, rank, wanted, True)
-    found, complete = kruskal(len(b), wanted, _Independent(powers), seed)
-    return _ranks(rank, found, wanted, complete)
+    modular, rational = powers.modular().tolist(), cache(lambda: powers.exact().tolist())
 
-
-class _Independent:
-    """Whether columns of psi(a b^T) are linearly independent, over the rationals."""
-
-    def __init__(self, powers: Powers) -> None:
-        self.powers = powers
-        self.modular = powers.modular().tolist()
-
-    def __call__(self, chosen: Context) -> bool:
-        entries = [row[j] for row in self.modular for j in chosen]
-        if nmod_mat(len(self.modular), len(chosen), entries, PRIME).rank() == len(chosen):
+    def independent(chosen: Context) -> bool:
+        """Whether these columns of psi(a b^T) are linearly independent, over the rationals."""
+        entries = [row[j] for row in modular for j in chosen]
+        if nmod_mat(len(modular), len(chosen), entries, PRIME).rank() == len(chosen):
             return True
-        return fmpq_mat([[row[j] for j in chosen] for row in self.exact]).rank() == len(chosen)
+        return fmpq_mat([[row[j] for j in chosen] for row in rational()]).rank() == len(chosen)
 
-    @cached_property
-    def exact(self) -> list[list]:
-        return self.powers.exact().tolist()
+    found, complete = kruskal(len(b), wanted, independent, seed)
+    return _ranks(rank, found, wanted, complete)
 
 
 def _ranks(rank: int, found: int, wanted: int, complete: bool) -> Check:
@@ -165,9 +156,8 @@ def theorem_4(
     """
     z, u = exact(z), exact(u)
     chosen = _contexts(z, u, contexts)
-    return _injective(
-        chosen, separated([[z[g] + u[t] for t, g in enumerate(alpha)] for alpha in chosen])
-    )
+    values = [[z[g] + u[t] for t, g in enumerate(alpha)] for alpha in chosen]
+    return _injective(chosen, separated(values))
 
 
 def theorem_6(

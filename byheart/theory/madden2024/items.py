@@ -2,15 +2,8 @@
 
 from ..item import Assumption, Item, listed
 from ..question import ANALYTIC
-from .capacity import (
-    lemma_1,
-    lemma_1_parameters,
-    ratio,
-    theorem_1,
-    theorem_1_parameters,
-    theorem_5_parameters,
-    theorem_7_parameters,
-)
+from . import capacity
+from .capacity import theorem_1
 
 PAPER = "madden2024"
 DISTRIBUTIONS = "parameters (distributions)"
@@ -36,16 +29,15 @@ NO_POLYNOMIAL = Assumption(
 )
 
 LEMMA_1 = Item(
-    PAPER, "Lemma 1", "architecture", "theorem", "at_most", "contexts", "k / (ω - 1)", lemma_1,
-    remark="Memory capacity: contexts that can have any distributions.",
+    PAPER, "Lemma 1", "architecture", "theorem", "at_most", "contexts", "k / (ω - 1)",
+    capacity.lemma_1, remark="Memory capacity: contexts that can have any distributions.",
 )  # fmt: skip
 LEMMA_1_DATA = Item(
     PAPER, "Lemma 1", "data", "theorem", "at_least", DISTRIBUTIONS, "n (ω - 1)",
-    lemma_1_parameters, remark=ANY, order=1,
+    capacity.lemma_1_parameters, remark=ANY, order=1,
 )  # fmt: skip
 LEMMA_2 = Item(
-    PAPER, "Lemma 2", "data", "theorem", "at_least", "nats of loss", "H",
-    lambda entropy: entropy,
+    PAPER, "Lemma 2", "data", "theorem", "at_least", "nats of loss", "H", lambda entropy: entropy,
     remark="Cross-entropy, summed over all predictions; no model has less.",
 )  # fmt: skip
 THEOREM_1 = Item(
@@ -56,7 +48,7 @@ THEOREM_1 = Item(
 )  # fmt: skip
 THEOREM_1_DATA = Item(
     PAPER, "Theorem 1", "data", "theorem", "at_least", DISTRIBUTIONS,
-    "n (ω - 1) / (2 + 1 / (ω - 1))", theorem_1_parameters, (DEFINABLE,),
+    "n (ω - 1) / (2 + 1 / (ω - 1))", capacity.theorem_1_parameters, (DEFINABLE,),
     "Fewer fail on some data of no more contexts, counted from documents.", 1,
 )  # fmt: skip
 THEOREM_5 = Item(
@@ -66,12 +58,12 @@ THEOREM_5 = Item(
 )  # fmt: skip
 THEOREM_5_DATA = Item(
     PAPER, "Theorem 5", "data", "theorem", "at_most", DISTRIBUTIONS, "O(ω n)",
-    theorem_5_parameters, (),
+    capacity.theorem_5_parameters, (),
     "Enough for any distributions: one layer, softmax attention, d = 1.", 1,
 )  # fmt: skip
 THEOREM_7_DATA = Item(
     PAPER, "Theorem 7", "data", "theorem", "at_most", DISTRIBUTIONS, "O(ω n)",
-    theorem_7_parameters, (),
+    capacity.theorem_7_parameters, (),
     "Enough with a weighted sum of tokens in place of attention.", 1,
 )  # fmt: skip
 EMPIRICAL = Item(
@@ -81,7 +73,7 @@ EMPIRICAL = Item(
 )  # fmt: skip
 RATIO = Item(
     PAPER, "eq. (3)", "architecture", "theorem", "at_most", "upper / lower bound",
-    "1 + (d + 2) / (ω - 1) + ...", ratio, (ONE_LAYER, SOFTMAX, NO_POLYNOMIAL),
+    "1 + (d + 2) / (ω - 1) + ...", capacity.ratio, (ONE_LAYER, SOFTMAX, NO_POLYNOMIAL),
     "Lemma 1 over Theorem 5.",
 )  # fmt: skip
 
