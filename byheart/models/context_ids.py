@@ -17,8 +17,8 @@ import numpy as np
 from ..data.contexts import contexts
 from ..data.dataset import Dataset
 from ..errors import ByheartError, DisagreementError
+from ..exact import reference as exact
 from ..exact.network import Embedding, Linear, Network, Relu, Sum, matrix, vector
-from ..exact.reference import integers as exact
 from .claim import Token
 from .claims.labels import Labels, batch_of
 from .model import Model

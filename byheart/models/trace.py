@@ -10,9 +10,9 @@ from itertools import groupby
 
 from ..constructions import ALL
 from ..constructions.base import Construction, Lanes
+from ..exact import reference as exact
 from ..exact.batch import columns
 from ..exact.network import Dyadic, FeedForward, Layer, Parameter, Relu, dyadic
-from ..exact.reference import integers as exact
 from .claim import Answer, Token
 from .claims.labels import Labels, batch_of
 from .context_ids import context_ids

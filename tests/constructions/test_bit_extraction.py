@@ -28,6 +28,7 @@ from byheart.constructions.seq2seq import FaithfulSeq2Seq
 from byheart.data.contexts import Contexts, contexts
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
+from byheart.exact import reference as exact
 from byheart.exact.batch import Batch
 from byheart.exact.network import (
     Embedding,
@@ -39,7 +40,6 @@ from byheart.exact.network import (
     dyadic,
     matrix,
 )
-from byheart.exact.reference import integers as exact
 from byheart.gadgets.multisets import distinct, marked
 from byheart.theory.kajitsuka2025.sizes import (
     bit_extraction_size,

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.errors import ByheartError
+from byheart.exact import reference as exact
 from byheart.exact.batch import Batch
 from byheart.exact.evaluate import evaluate
 from byheart.exact.limbs import engine as limbs
@@ -21,7 +22,6 @@ from byheart.exact.network import (
     matrix,
     vector,
 )
-from byheart.exact.reference import integers as exact
 
 WIDTH = 4
 numbers = st.one_of(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.errors import ByheartError
+from byheart.exact import reference as exact
 from byheart.exact.batch import Batch
 from byheart.exact.float64 import engine as float64
 from byheart.exact.network import (
@@ -23,7 +24,6 @@ from byheart.exact.network import (
     matrix,
     vector,
 )
-from byheart.exact.reference import integers as exact
 
 WIDTH = 3
 LENGTH = 4

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from byheart.compiler.compiling import compile
 from byheart.data.generate import random
+from byheart.exact import reference as exact
 from byheart.exact.batch import Batch, columns
 from byheart.exact.limbs import arithmetic, kernels
 from byheart.exact.limbs import engine as limbs
@@ -17,7 +18,6 @@ from byheart.exact.limbs.runs import Finder, Folds, Gather, Powers, Shifts
 from byheart.exact.limbs.shortcuts import gated_lanes
 from byheart.exact.limbs.stack import stacks
 from byheart.exact.network import Entry, FeedForward, Input, Linear, Network, dyadic, matrix, vector
-from byheart.exact.reference import integers as exact
 
 WIDTH = 8
 

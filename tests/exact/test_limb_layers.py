@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 
 from byheart.compiler.compiling import compile
 from byheart.data import generate
+from byheart.exact import reference as exact
 from byheart.exact.limbs import engine as limbs
-from byheart.exact.reference import integers as exact
 
 specification = importlib.util.spec_from_file_location(
     "exact_layers", Path(__file__).with_name("test_exact_layers.py")

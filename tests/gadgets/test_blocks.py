@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.exact import reference as exact
 from byheart.exact.network import dyadic
-from byheart.exact.reference import integers as exact
 from byheart.gadgets.blocks import Block, feed_forward, fold, fold_and_count, read_bit, select
 
 whole = st.one_of(st.integers(-20, 20), st.integers(-(1 << 200), 1 << 200))

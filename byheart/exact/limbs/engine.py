@@ -25,9 +25,9 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import reference as exact
 from ..batch import Batch, Columns, columns
 from ..network import Embedding, Layer, Network, SparseAttention
-from ..reference import integers as exact
 from . import kernels
 from .arithmetic import HIGHEST, LOWEST, attend, connect
 from .program import translate

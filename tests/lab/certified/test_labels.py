@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from byheart.architectures import architecture
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
+from byheart.exact import reference as exact
 from byheart.exact.batch import Batch
 from byheart.exact.network import Embedding, Input, Network, dyadic, matrix, vector
-from byheart.exact.reference import integers as exact
 from byheart.lab.certified.labels import answers, labels, margins, slope_for, tied
 from byheart.lab.certified.readout import readout
 from byheart.lab.certified.rounded import logits, network, rounded

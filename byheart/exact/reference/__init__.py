@@ -1,1 +1,0 @@
-"""The reference: Python integers, one layer kind after another."""
