@@ -168,10 +168,7 @@ def decoder(
 
 
 def _embeddings(vocabulary: int, length: int, dimension: int) -> Tensors:
-    return {
-        "embedding.weight": (vocabulary, dimension),
-        "positions.weight": (length, dimension),
-    }
+    return {"embedding.weight": (vocabulary, dimension), "positions.weight": (length, dimension)}
 
 
 def _attention(dimension: int, rows: int) -> Tensors:

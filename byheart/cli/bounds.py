@@ -29,11 +29,7 @@ PARTS = (
     ("Rates, without a number, and open problems", ("rate", "open")),
 )
 STYLES = {"yes": "green", "likely": "green", "between": "yellow", "unlikely": "yellow", "no": "red"}
-HELD = (
-    ("by theorem", "theorem"),
-    ("2 bits each", "allenzhu2024"),
-    ("3.6 bits each", "morris2025"),
-)
+HELD = (("by theorem", "theorem"), ("2 bits each", "allenzhu2024"), ("3.6 bits each", "morris2025"))
 CAPACITY = "that can have any distributions: the rank over omega - 1"
 UNCLEAR = "the singular values have no gap, so the capacity is not known"
 SIZES = ("layers", "dimension", "heads", "width", "vocabulary", "length", "attention")

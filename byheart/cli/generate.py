@@ -29,8 +29,7 @@ def command(
         ),
     ],
     output: Annotated[
-        Path,
-        typer.Option("-o", "--output", help=".jsonl or .npz; zipf, prefix-tree: .bin or .txt"),
+        Path, typer.Option("-o", "--output", help=".jsonl or .npz; zipf, prefix-tree: .bin or .txt")
     ],
     sequences: Annotated[int | None, typer.Option(help="Number of sequences [1000].")] = None,
     length: Annotated[

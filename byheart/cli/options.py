@@ -30,8 +30,7 @@ OnConflict = Annotated[
     str, typer.Option(help="Two labels for one context: refuse, majority or drop.")
 ]
 ProveLimit = Annotated[
-    float,
-    typer.Option(metavar="SECONDS", help="Distributions: prove if that takes less time."),
+    float, typer.Option(metavar="SECONDS", help="Distributions: prove if that takes less time.")
 ]
 _drawn: dict[str, Any] = {"metavar": "FILE", "help": "Draw a picture: .svg or .png."}
 Picture = Annotated[Path | None, typer.Option("--plot", **_drawn)]

@@ -96,12 +96,7 @@ def compile(
         sample = SAMPLE
         watch.note(f"all of {len(prepared)} sequences take too long: verifying {sample} of them")
     found = verify(
-        model,
-        prepared,
-        sample=sample,
-        seed=seed,
-        progress=watch.advance,
-        prove_limit=prove_limit,
+        model, prepared, sample=sample, seed=seed, progress=watch.advance, prove_limit=prove_limit
     )
     if not found.holds:
         raise ByheartError(

@@ -262,11 +262,7 @@ def describe(network: Network, kind: str, labels: int, unknown: int | None) -> d
             "padding": listed(reads.padding),
             "extra": listed(reads.extra),
         },
-        "output": {
-            "labels": labels,
-            "unknown": unknown,
-            "every": network.every,
-        },
+        "output": {"labels": labels, "unknown": unknown, "every": network.every},
         "width": network.width,
         "layers": [_describe_layer(layer) for layer in network.layers],
     }

@@ -18,11 +18,7 @@ from .swap import appearing, sync
 
 
 def save(
-    model: Model,
-    path: str | os.PathLike[str],
-    *,
-    force: bool = False,
-    data: Dataset | None = None,
+    model: Model, path: str | os.PathLike[str], *, force: bool = False, data: Dataset | None = None
 ) -> None:
     """Write a verified model to a new folder; with `force`, in the place of an older model.
 
