@@ -37,7 +37,11 @@ class Fit(NamedTuple):
             "divergence": {"mean": self.mean, "max": self.max},
             "loss": {"total": self.loss, "entropy": self.entropy},
             "accuracy": self.accuracy,
+            "predictions": self.predictions,
         }
+
+
+FIT = ("divergence", "loss", "accuracy", "predictions")  # the keys of its JSON
 
 
 @dataclass(frozen=True)
@@ -100,5 +104,4 @@ def verify(
     """
     from .claim import Judging
 
-    how = Judging(engine, sample, seed, prove_limit, progress)
-    return model.claim.verify(model, dataset, how)
+    return model.claim.verify(model, dataset, Judging(engine, sample, seed, prove_limit, progress))

@@ -83,9 +83,8 @@ def check_place(path: Path, force: bool) -> None:
     if not entries:
         return
     try:
-        Object.parse(read_text_file(path / "config.json"), "config.json").expect(
-            "format", "byheart-model"
-        )
+        config = Object.parse(read_text_file(path / "config.json"), "config.json")
+        config.expect("format", "byheart-model")
     except ByheartError:
         raise ByheartError(f"{path} holds no byheart model and is not replaced.") from None
     for entry in entries:
