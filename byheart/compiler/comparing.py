@@ -14,7 +14,7 @@ from ..constructions.base import Construction, Report
 from ..data.contexts import RESOLUTIONS
 from ..data.dataset import Dataset
 from ..errors import ByheartError
-from ..machine.tables import html_table, text_table
+from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Noting, Watch
 from ..models.model import Model
 from ..models.source import resolved
@@ -72,12 +72,6 @@ class Choice:
     on_conflict: str = "refuse"
     seed: int = 0
 
-    def of(self, construction: Construction) -> tuple[bool | None, str]:
-        """The two for one construction: what stores distributions sees order and no conflicts."""
-        if construction.stores == "distributions":
-            return None, "refuse"
-        return self.positions, self.on_conflict
-
 
 @dataclass(frozen=True)
 class Step:
@@ -91,7 +85,7 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Tabular):
     """Every construction and bound for a dataset, smallest first.
 
     Attributes:
@@ -122,24 +116,14 @@ class Comparison:
             "sweep": [step.json() for step in self.steps] if self.swept else [],
         }
 
-    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
-        """Title, names of the columns, and one row for each that applies."""
+    def table(self) -> Content:
         title = ", ".join(f"{self.dataset[name]:,} {name}" for name in COUNTS)
-        return (
-            title,
-            COLUMNS,
-            [
-                (row.parameters, row.bits, row.depth, row.evidence, row.kind, row.name)
-                for row in self.rows
-                if row.applies
-            ],
-        )
-
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self.table())
+        rows: list[tuple[object, ...]] = [
+            (row.parameters, row.bits, row.depth, row.evidence, row.kind, row.name)
+            for row in self.rows
+            if row.applies
+        ]
+        return title, COLUMNS, rows
 
 
 def compare(
@@ -228,8 +212,10 @@ def construction_row(
 ) -> Row:
     """The size of a construction, measured or predicted; or why it does not apply."""
     row = Row(named(construction), "construction", "at_most")
-    positions, on_conflict = choice.of(construction)
-    given = {} if positions is None else {"positions": positions}
+    on_conflict = choice.on_conflict
+    given = {} if choice.positions is None else {"positions": choice.positions}
+    if construction.stores == "distributions":  # it sees order and no conflicts
+        on_conflict, given = "refuse", {}
     try:
         if not choice.build:
             made = configured(construction.name, construction.form, choice.seed, given)

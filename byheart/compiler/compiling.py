@@ -71,7 +71,8 @@ def compile(
         raise ByheartError("compile takes a Dataset; byheart.load(path) reads one from a file.")
     if sample is not None and sample < 1:
         raise ByheartError(f"sample must be an integer of at least 1, not {sample}.")
-    construction = configured(method or default_method(dataset), form, seed, options)
+    smallest = "seq2seq" if dataset.every else "hash-fold-retrieve"  # for this kind of data
+    construction = configured(method or smallest, form, seed, options)
     construction = with_positions(construction, dataset)
     started = time.perf_counter()
     prepared, grouped = prepare(construction, dataset, on_conflict)
@@ -108,32 +109,22 @@ def compile(
     return model
 
 
-def default_method(dataset: Dataset) -> str:
-    """The smallest method for this kind of data."""
-    return "seq2seq" if dataset.every else "hash-fold-retrieve"
-
-
 def configured(
     method: str | Construction, form: str | None, seed: int, options: dict[str, Any]
 ) -> Construction:
     """The construction with these options; ByheartError if it does not take one of them."""
     if isinstance(method, Construction):
         if options or form is not None:
-            named = ", ".join([*options, *(["form"] if form else [])])
-            raise ByheartError(
-                f"set {named} where the method is made: {type(method).__name__}(...)."
-            )
+            named, made = ", ".join([*options, *(["form"] if form else [])]), type(method).__name__
+            raise ByheartError(f"set {named} where the method is made: {made}(...).")
         return method if method.seed or not seed else replace(method, seed=seed)
     construction = find(method, form)
     for name in options:
         if name not in construction.options():
             own = f" in its {construction.form} form" if construction.form else ""
             others = dict.fromkeys(c.name for c in ALL if name in c.options())
-            instead = (
-                f"these do: {', '.join(others)}"
-                if others
-                else f"it takes {', '.join(construction.options())}"
-            )
+            own_ones = f"it takes {', '.join(construction.options())}"
+            instead = f"these do: {', '.join(others)}" if others else own_ones
             raise ByheartError(
                 f"the method {construction.name}{own} does not take {name}=...; {instead}."
             )
@@ -206,6 +197,7 @@ def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
     """The sizes of the data and the network, as config.json records them."""
     parameters, bits = network.counts()
     labels = len(dataset.label_names)
+    information = contexts * math.log2(labels)
     return {
         "data": {
             "sha256": dataset.sha256(),
@@ -216,9 +208,5 @@ def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
             "vocabulary": len(dataset.tokens),
         },
         "parameters": parameters,
-        "bits": {
-            **bits,
-            "encoded": network.code_bits(),
-            "information": contexts * math.log2(labels),
-        },
+        "bits": {**bits, "encoded": network.code_bits(), "information": information},
     }
