@@ -194,9 +194,6 @@ class Labels(Claim):
     def whole(self, dataset: Dataset) -> int:
         return len(dataset.labels)
 
-    def facts(self, found: Verification | None) -> dict[str, Any]:
-        return {}
-
     # --- the model folder
 
     @classmethod

@@ -12,14 +12,8 @@ from pathlib import Path
 from ...errors import ByheartError
 from .strict import Object, read_text_file
 
-KNOWN = (
-    "config.json",
-    "weights.safetensors",
-    "vocabulary.json",
-    "certificate.json",
-    "README.md",
-    "data.jsonl",
-)
+FILES = ("config.json", "weights.safetensors", "vocabulary.json")  # what a certificate speaks of
+KNOWN = (*FILES, "certificate.json", "README.md", "data.jsonl")
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 

@@ -13,8 +13,8 @@ from ..model import Model
 from ..verification import Verification
 from . import config
 from .plain import Piece
-from .read import FILES, read
-from .swap import appearing, sync
+from .read import read
+from .swap import FILES, appearing, sync
 
 
 def save(
