@@ -25,28 +25,32 @@ INK, PALE, FAINT = "#1f2933", "#667280", "#d5dae0"
 BLUE, ORANGE, GREEN, GREY = "#3b6ea8", "#d9822b", "#3f8f6b", "#8894a3"
 
 
-def canvas(width: float, height: float) -> tuple["Figure", "Axes"]:
+def canvas(width: float, height: float, scale: str = "linear") -> tuple["Figure", "Axes"]:
     """A figure of this many inches, and its axes, with room for what is written around them."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12)
     figure = Figure(figsize=(width, height), layout=layout)
-    return figure, figure.add_subplot()
+    return figure, figure.add_subplot(xscale=scale, yscale=scale)
+
+
+def label(axes: "Axes", x: str, y: str) -> None:
+    """What the axes mean."""
+    axes.set_xlabel(x, color=INK)
+    axes.set_ylabel(y, color=INK)
 
 
 def entitle(axes: "Axes", title: str) -> None:
     """The title, at the left; a dollar sign is only a dollar sign."""
-    axes.set_title(
-        title.replace("$", r"\$"), loc="left", size=12.5, weight="bold", color=INK, pad=14
-    )
+    title = title.replace("$", r"\$")
+    axes.set_title(title, loc="left", size=12.5, weight="bold", color=INK, pad=14)
 
 
 def legend(figure: "Figure", columns: int, size: float) -> None:
     """What the lines and marks mean, below the axes."""
-    figure.legend(
-        loc="outside lower center", ncols=columns, frameon=False, fontsize=size, labelcolor=INK
-    )
+    look = {"frameon": False, "fontsize": size, "labelcolor": INK}
+    figure.legend(loc="outside lower center", ncols=columns, **look)
 
 
 def ticks(axis: "Axis", places: list[int]) -> None:

@@ -2,10 +2,6 @@
 
 An Architecture is a description, not a network: the names and shapes of its learnt tensors, in the
 layout of PyTorch ([outputs, inputs]), so that a count can be compared with any checkpoint.
-
-papers     the architectures of the papers
-public     language models that anyone can download
-trainable  those that the lab trains, and how
 """
 
 import inspect
@@ -15,20 +11,6 @@ from ..errors import ByheartError
 from .description import Architecture
 from .papers import dana2024, dana2024_mlp, decoder, kajitsuka2025, madden2024
 from .public import GPT2, PYTHIA, gpt2, pythia
-
-__all__ = [
-    "ARCHITECTURES",
-    "NAMES",
-    "Architecture",
-    "architecture",
-    "dana2024",
-    "dana2024_mlp",
-    "decoder",
-    "gpt2",
-    "kajitsuka2025",
-    "madden2024",
-    "pythia",
-]
 
 ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "dana2024": dana2024,

@@ -8,7 +8,7 @@ from ..data.dataset import Dataset
 from ..data.documents import Documents
 from ..data.load import is_corpus, load, load_documents
 from ..errors import ByheartError
-from ..machine.tables import html_table, text_table
+from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
 from ..theory import ArchitectureFacts, Bound, DataFacts, Question, answers
 from ..theory.effective import MODELS, Rank, decoder_shape, effective_rank
@@ -57,7 +57,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, repr=False)
-class Bounds:
+class Bounds(Tabular):
     """The statements of the theorems about a dataset, an architecture, or both.
 
     dataset       its facts; None if there is no dataset
@@ -95,13 +95,11 @@ class Bounds:
             "tables": list(self.tables),
         }
 
-    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
-        """Title, names of the columns, and one row per statement with a number."""
-        subjects = []
-        if self.dataset is not None:
-            subjects.append(self.dataset.name or f"{self.dataset.contexts:,} contexts")
-        if self.architecture is not None:
-            model = self.architecture
+    def table(self) -> Content:
+        subjects, data, model = [], self.dataset, self.architecture
+        if data is not None:
+            subjects.append(data.name or f"{data.contexts:,} contexts")
+        if model is not None:
             subjects.append(model.name or f"{model.parameters:,} parameters")
         fits = "" if self.verdict is None else f" ({FITS[self.verdict.fits]})"
         title = f"Bounds for {' and '.join(subjects) or 'nothing in particular'}{fits}"
@@ -112,12 +110,6 @@ class Bounds:
                 source = f"{row.paper}, {row.item}"
                 rows.append((f"{SIGNS[row.direction]} {size}", row.quantity, source, row.reason))
         return title, ("bound", "quantity", "source", "remark"), rows
-
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self.table())
 
 
 def bounds(

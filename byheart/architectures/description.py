@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ..errors import ByheartError
 
 Tensors = dict[str, tuple[int, ...]]
+Sizes = dict[str, int | str]
 
 
 @dataclass(frozen=True)
@@ -37,3 +38,14 @@ class Architecture:
     def parameters(self) -> int:
         """How many numbers are learnt."""
         return sum(math.prod(shape) for shape in self.tensors.values())
+
+
+def sizes_of(
+    family: str, vocabulary: int, length: int, dimension: int, width: int, **others: int | str
+) -> Sizes:
+    """The facts for bounds; where no others are given, of one layer with one head and GELU."""
+    return {
+        "family": family, "vocabulary": vocabulary, "length": length, "dimension": dimension,
+        "heads": 1, "head_dimension": dimension, "layers": 1, "width": width,
+        "attention": "softmax", "activation": "gelu", **others,
+    }  # fmt: skip

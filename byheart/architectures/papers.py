@@ -1,6 +1,6 @@
 """The architectures of the papers."""
 
-from .description import Architecture, Tensors
+from .description import Architecture, Sizes, Tensors, sizes_of
 
 
 def dana2024(
@@ -8,6 +8,7 @@ def dana2024(
 ) -> Architecture:
     """Attention only: d (S + 2 N + 4 d_h H) parameters. W_QK is W_Q^T W_K, of rank d_h."""
     d = dimension
+    own: Sizes = {"heads": heads, "head_dimension": head_dimension, "activation": "none"}
     return Architecture(
         "dana2024",
         "dana2024, eq. (2)",
@@ -18,12 +19,8 @@ def dana2024(
             "output.weight": (vocabulary, d),
         },
         {},
-        {
-            "family": "dana2024", "vocabulary": vocabulary, "length": length, "dimension": d,
-            "heads": heads, "head_dimension": head_dimension, "layers": 1, "width": 0,
-            "attention": "softmax", "activation": "none",
-        },
-    )  # fmt: skip
+        sizes_of("dana2024", vocabulary, length, d, 0, **own),
+    )
 
 
 def dana2024_mlp(vocabulary: int, length: int, dimension: int, width: int) -> Architecture:
@@ -44,12 +41,8 @@ def dana2024_mlp(vocabulary: int, length: int, dimension: int, width: int) -> Ar
             "output.weight": (vocabulary, d),
         },
         {},
-        {
-            "family": "dana2024-mlp", "vocabulary": vocabulary, "length": length, "dimension": d,
-            "heads": 1, "head_dimension": d, "layers": 1, "width": width,
-            "attention": "softmax", "activation": "gelu",
-        },
-    )  # fmt: skip
+        sizes_of("dana2024-mlp", vocabulary, length, d, width),
+    )
 
 
 def madden2024(
@@ -81,12 +74,8 @@ def madden2024(
             "output.bias": (vocabulary,),
         },
         {"positions.weight": (length, d)},
-        {
-            "family": "madden2024", "vocabulary": vocabulary, "length": length, "dimension": d,
-            "heads": 1, "head_dimension": d, "layers": 1, "width": m,
-            "attention": "softmax", "activation": "gelu",
-        },
-    )  # fmt: skip
+        sizes_of("madden2024", vocabulary, length, d, m),
+    )
 
 
 def kajitsuka2025(
@@ -99,6 +88,12 @@ def kajitsuka2025(
     label.
     """
     m, q = dimension, 4 * dimension
+    own: Sizes = {
+        "layers": 2 * layers,
+        "attention": "uniform",
+        "activation": "relu",
+        "outputs": labels,
+    }
     return Architecture(
         "kajitsuka2025",
         "kajitsuka2025, eq. (165)",
@@ -116,12 +111,8 @@ def kajitsuka2025(
             "output.weight": (labels, m),
         },
         {},
-        {
-            "family": "kajitsuka2025", "vocabulary": vocabulary, "length": length, "dimension": m,
-            "heads": 1, "head_dimension": m, "layers": 2 * layers, "width": q,
-            "attention": "uniform", "activation": "relu", "outputs": labels,
-        },
-    )  # fmt: skip
+        sizes_of("kajitsuka2025", vocabulary, length, m, q, **own),
+    )
 
 
 def decoder(
@@ -147,6 +138,8 @@ def decoder(
     maps = _attention(d, heads * d_h) if heads else {}
     block = {name: shape for name, shape in maps.items() if name.split(".")[1] in kept}
     block |= _feed_forward(d, q) if q else {}
+    own: Sizes = {"heads": heads, "head_dimension": d_h, "layers": layers, "attention": attention}
+    own |= {"activation": activation if q else "none"}
     alone = layers == 1 and not q and attention == "softmax"
     return Architecture(
         "decoder",
@@ -158,20 +151,12 @@ def decoder(
             "output.weight": (vocabulary, d),
         },
         {},
-        {
-            "family": "dana2024" if alone else "decoder", "vocabulary": vocabulary,
-            "length": length, "dimension": d, "heads": heads, "head_dimension": d_h,
-            "layers": layers, "width": q, "attention": attention,
-            "activation": activation if q else "none",
-        },
-    )  # fmt: skip
+        sizes_of("dana2024" if alone else "decoder", vocabulary, length, d, q, **own),
+    )
 
 
 def _embeddings(vocabulary: int, length: int, dimension: int) -> Tensors:
-    return {
-        "embedding.weight": (vocabulary, dimension),
-        "positions.weight": (length, dimension),
-    }
+    return {"embedding.weight": (vocabulary, dimension), "positions.weight": (length, dimension)}
 
 
 def _attention(dimension: int, rows: int) -> Tensors:

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from .description import Architecture, Tensors
+from .description import Architecture, Sizes, Tensors, sizes_of
 
 # layers, dimension, heads
 GPT2 = {
@@ -32,7 +32,8 @@ def gpt2(name: str) -> Architecture:
     layers, d, heads = GPT2[name]
     tensors: Tensors = {"embedding.weight": (50257, d), "positions.weight": (1024, d)}
     tied: Tensors = {"output.weight": (50257, d)}
-    sizes = _sizes(50257, 1024, d, heads, layers)
+    own: Sizes = {"heads": heads, "head_dimension": d // heads, "layers": layers}
+    sizes = sizes_of("decoder", 50257, 1024, d, 4 * d, **own)
     formula = "W_E norm(x_L)"
     return Architecture(name, "radford2019", formula, tensors | _layers(layers, d), tied, sizes)
 
@@ -42,7 +43,8 @@ def pythia(name: str) -> Architecture:
     """Biderman et al. 2023: rotary positions, which are not learnt, and a separate unembedding."""
     layers, d, heads, rows = PYTHIA[name]
     tensors = {"embedding.weight": (rows, d), "output.weight": (rows, d)}
-    sizes = _sizes(rows, 2048, d, heads, layers)
+    own: Sizes = {"heads": heads, "head_dimension": d // heads, "layers": layers}
+    sizes = sizes_of("decoder", rows, 2048, d, 4 * d, **own)
     formula = "W_U norm(x_L), neurons beside attention"
     return Architecture(name, "biderman2023", formula, tensors | _layers(layers, d), {}, sizes)
 
@@ -65,11 +67,3 @@ def _layers(layers: int, d: int) -> Tensors:
     }
     last: Tensors = {"norm.weight": (d,), "norm.bias": (d,)}
     return {f"layers.{i}.{name}": s for i in range(layers) for name, s in block.items()} | last
-
-
-def _sizes(vocabulary: int, length: int, d: int, heads: int, layers: int) -> dict[str, int | str]:
-    return {
-        "family": "decoder", "vocabulary": vocabulary, "length": length, "dimension": d,
-        "heads": heads, "head_dimension": d // heads, "layers": layers, "width": 4 * d,
-        "attention": "softmax", "activation": "gelu",
-    }  # fmt: skip

@@ -70,9 +70,7 @@ TRAINABLE: dict[str, Trainable] = {
         theory=_madden2024,
     ),
     "dana2024": Trainable(
-        criterion=("accuracy", 1.0),
-        sizes={"dimension": 10},
-        equal={"head_dimension": "dimension"},
+        criterion=("accuracy", 1.0), sizes={"dimension": 10}, equal={"head_dimension": "dimension"}
     ),
     "dana2024-mlp": Trainable(criterion=("accuracy", 1.0), sizes={"dimension": 10}),
     "kajitsuka2025": Trainable(

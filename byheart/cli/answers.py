@@ -13,10 +13,7 @@ NOT_CHECKED = {"checked": 0, "correct": 0, "evidence": None}
 
 
 def model_answer(
-    model: Model,
-    verified: Verification | None,
-    seconds: Mapping,
-    failures: Sequence[str] = (),
+    model: Model, verified: Verification | None, seconds: Mapping, failures: Sequence[str] = ()
 ) -> dict:
     """The sizes of a model, and the evidence that it keeps its claim."""
     about = model.about

@@ -1,7 +1,7 @@
 """byheart bounds: the command, its terminal view and its picture."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
@@ -10,14 +10,14 @@ from rich.text import Text
 
 from .. import pictures
 from ..architectures import ARCHITECTURES
-from ..architectures.bounding import FITS, bounds
+from ..architectures.bounding import FITS, Bounds, bounds
 from ..data.load import applicable
 from ..errors import ByheartError
 from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
 from ..theory.curves import curves
 from ..theory.item import SIGNS
 from .options import Force, Json, Loading, Picture, Sizes, reading, sizing
-from .output import finish, number, rows
+from .output import drawn, finish, number, pictured, rows
 from .progress import watching
 
 if TYPE_CHECKING:
@@ -29,11 +29,7 @@ PARTS = (
     ("Rates, without a number, and open problems", ("rate", "open")),
 )
 STYLES = {"yes": "green", "likely": "green", "between": "yellow", "unlikely": "yellow", "no": "red"}
-HELD = (
-    ("by theorem", "theorem"),
-    ("2 bits each", "allenzhu2024"),
-    ("3.6 bits each", "morris2025"),
-)
+HELD = (("by theorem", "theorem"), ("2 bits each", "allenzhu2024"), ("3.6 bits each", "morris2025"))
 CAPACITY = "that can have any distributions: the rank over omega - 1"
 UNCLEAR = "the singular values have no gap, so the capacity is not known"
 SIZES = ("layers", "dimension", "heads", "width", "vocabulary", "length", "attention")
@@ -74,37 +70,27 @@ def command(
     picture = pictures.checked(plot, force)
     if dataset is None and picture is not None:
         raise ByheartError("--plot needs --dataset: it marks the size of the data.")
-    given = {name: size for name, size in sizes["sizes"].items() if size is not None}
+    given = {name: size for name, size in sizes.items() if size is not None}
+    own = given.keys() - {"parameters", "bits"}
     options, length = dict(loading), loading.get("length")
-    sized = architecture in ARCHITECTURES or (architecture is None and (given or dataset is None))
+    sized = architecture in ARCHITECTURES or (architecture is None and (own or dataset is None))
     if length is not None and sized:
         given["length"] = length
         if dataset is not None and "length" not in applicable(dataset, options):
             options["length"] = None
     with watching() as watch:
-        found = bounds(
-            dataset,
-            architecture,
-            parameters=sizes["parameters"],
-            bits=sizes["bits"],
-            table=table,
-            effective=effective,
-            loading=options,
-            watch=watch,
-            **given,
-        )
-        answer = {**found.json(), "picture": None if picture is None else str(picture)}
-        if picture is not None and found.dataset is not None:
-            watch.stage("drawing")
-            pictures.write(draw, {**answer, "curves": curves(found.dataset)}, picture)
+        how: dict[str, Any] = {"table": table, "effective": effective, "loading": options}
+        found = bounds(dataset, architecture, watch=watch, **how, **given)
+        answer = pictured(found.json(), lambda x: draw(x, found), picture, watch)
     finish(answer, json, view)
 
 
 def view(answer: dict) -> Group:
     """The tables if there are any; else the facts, the rows and the verdict."""
-    drawn = [Text(f"\ndrawn in {answer['picture']}")] if answer["picture"] else []
     if answer["tables"]:
-        return Group(*(part for table in answer["tables"] for part in _table(table)), *drawn)
+        return Group(
+            *(part for table in answer["tables"] for part in _table(table)), *drawn(answer)
+        )
     data, model = answer["dataset"], answer["architecture"]
     parts: list[RenderableType] = []
     if data is not None:
@@ -133,7 +119,7 @@ def view(answer: dict) -> Group:
         parts += [Text(), *_verdict(answer["verdict"])]
     elif model is not None:
         parts += [Text(), Text(answer["definitions"]["memory capacity"], style="dim")]
-    return Group(*parts, *drawn)
+    return Group(*parts, *drawn(answer))
 
 
 def _part(title: str, found: list[dict]) -> list[RenderableType]:
@@ -206,24 +192,17 @@ def _table(table: dict) -> list[RenderableType]:
     return [Text(table["title"], style="bold"), shown, Text()]
 
 
-def draw(answer: dict) -> "Figure":
+def draw(answer: dict, found: Bounds) -> "Figure":
     """Parameters against contexts, on logarithmic axes: solid is enough, dashed is needed."""
     data, model = answer["dataset"], answer["architecture"]
-    figure, axes = pictures.canvas(7.6, 5.6)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    for curve in answer["curves"]:
+    figure, axes = pictures.canvas(7.6, 5.6, "log")
+    for curve in curves(found.dataset) if found.dataset else ():
         x, y = zip(*curve["points"], strict=True)
         about = "rule of thumb" if curve["kind"] == "rule_of_thumb" else curve["quantity"]
         about = f"{curve['paper']}, {curve['item']} {about.replace('parameters ', '')}"
-        axes.plot(
-            x,
-            y,
-            color=COLOURS.get(curve["paper"], INK),
-            linewidth=1.6,
-            linestyle=LINES[curve["direction"]],
-            label=f"{SIGNS[curve['direction']]} {about}",
-        )
+        colour, dashes = COLOURS.get(curve["paper"], INK), LINES[curve["direction"]]
+        name = f"{SIGNS[curve['direction']]} {about}"
+        axes.plot(x, y, color=colour, linewidth=1.6, linestyle=dashes, label=name)
     own = data["contexts"]
     axes.axvline(own, color=INK, linewidth=1, linestyle=":", label=f"the data: {own:,} contexts")
     if model is not None:
@@ -231,8 +210,7 @@ def draw(answer: dict) -> "Figure":
         axes.axhline(count, color=PALE, linewidth=1, label=f"the model: {count:,} parameters")
     title = f"{data['name']}: {data['labels']:,} labels, {data['vocabulary']:,} tokens"
     pictures.entitle(axes, title)
-    axes.set_xlabel("contexts N", color=INK)
-    axes.set_ylabel("parameters", color=INK)
+    pictures.label(axes, "contexts N", "parameters")
     quiet(axes)
     pictures.legend(figure, 2, 8.5)
     return figure

@@ -15,20 +15,10 @@ from ..data.load import load
 from ..errors import ByheartError
 from ..models.folder.read import open as open_folder
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE
+from ..theory.item import SIGNS
+from . import options
 from .messages import translate
-from .options import (
-    Data,
-    Force,
-    Json,
-    Loading,
-    OnConflict,
-    Picture,
-    Positions,
-    Seed,
-    reading,
-    whole_numbers,
-)
-from .output import SIGNS, STYLES, columns, drawn, finish, number, pictured, sentences
+from .output import STYLES, columns, counts, drawn, finish, number, pictured, sentences
 from .progress import watching
 
 if TYPE_CHECKING:
@@ -42,10 +32,10 @@ DASHES: dict[str, tuple] = {"at_least": (0, (4, 2)), "at_most": (0, (1, 1.5))}
 ROOM = 0.033  # of the height, for a name beside its line
 
 
-@reading
+@options.reading
 def command(
-    data: Data,
-    loading: Loading,
+    data: options.Data,
+    loading: options.Loading,
     sweep: Annotated[
         str | None,
         typer.Option(metavar="N,N,...", help="Repeat for the first N sequences, for each N."),
@@ -53,25 +43,25 @@ def command(
     build: Annotated[
         bool, typer.Option("--build", help="Build and verify each: measured, not predicted.")
     ] = False,
-    plot: Picture = None,
+    plot: options.Picture = None,
     models: Annotated[
         list[Path] | None,
         typer.Option(
             "--with", metavar="DIR", help="A model folder, such as a trained one; repeatable."
         ),
     ] = None,
-    positions: Positions = None,
-    on_conflict: OnConflict = "refuse",
-    seed: Seed = 0,
-    force: Force = False,
-    json: Json = False,
+    positions: options.Positions = None,
+    on_conflict: options.OnConflict = "refuse",
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    json: options.Json = False,
 ) -> None:
     """Every construction and every bound for a dataset, side by side, smallest first.
 
     Sizes in closed form are predicted; those that a search finds are known with --build only.
     Models named by --with are verified on this data and listed among them.
     """
-    counts = whole_numbers(sweep, "--sweep", "100,1000")
+    sizes = options.whole_numbers(sweep, "--sweep", "100,1000")
     picture = pictures.checked(plot, force)
     with watching() as watch:
         watch.stage("loading")
@@ -81,17 +71,8 @@ def command(
                 raise ByheartError(f"--with names {path} twice.")
             opened[str(path)] = open_folder(path)
         dataset = load(data, **loading)
-        found = compare(
-            dataset,
-            counts,
-            build,
-            opened,
-            positions=positions,
-            on_conflict=on_conflict,
-            seed=seed,
-            watch=watch,
-        )
-        answer = found.json()
+        how: dict[str, Any] = {"positions": positions, "on_conflict": on_conflict, "seed": seed}
+        answer = compare(dataset, sizes, build, opened, watch=watch, **how).json()
         answer["dataset"] = {"name": data.name, **answer["dataset"]}
         for step in (answer, *answer["sweep"]):
             translate(step["rows"])
@@ -99,27 +80,19 @@ def command(
     finish(answer, json, view)
 
 
-# ---------------------------------------------------------------- the view
-
-
 def view(answer: dict) -> Group:
     """The table of each step, and at the end what does not apply."""
     parts: list[RenderableType] = []
     name, rows = answer["dataset"]["name"], answer["rows"]
     for step in answer["sweep"] or [{"dataset": answer["dataset"], "rows": rows}]:
-        data = step["dataset"]
-        title = (
-            f"{name}: {number(data['sequences'])} sequences, {number(data['contexts'])} contexts, "
-            f"{number(data['labels'])} labels"
-        )
+        title = f"{name}: {counts(step['dataset'])}"
         parts += [Text(title, style="bold"), Text(), table(step["rows"]), Text()]
     left = [row for row in rows if not row["applies"] and row["kind"] != "bound"]
     if left:  # bounds that do not apply are left to `byheart bounds`
         reasons = sentences([(row["name"], row["reason"]) for row in left], style="dim")
         parts += [Text("Does not apply", style="bold"), reasons, Text()]
-    built = "predicted, nothing was built: use --build to measure"
-    if answer["built"]:
-        built = "measured"
+    predicted = "predicted, nothing was built: use --build to measure"
+    built = "measured" if answer["built"] else predicted
     means = [
         f"Constructions are {built}. Of exact networks the parameters that are not 0 count, of "
         "decoders all.",
@@ -166,9 +139,6 @@ def table(rows: list[dict]) -> Table:
     return shown
 
 
-# ---------------------------------------------------------------- the picture
-
-
 def draw(answer: dict) -> "Figure":
     """Parameters of all rows: over the contexts if there are several steps, or for one dataset."""
     steps, data = answer["sweep"], answer["dataset"]
@@ -178,9 +148,8 @@ def draw(answer: dict) -> "Figure":
         curves(axes, steps)
     else:
         dots(axes, rows)
-    pictures.entitle(
-        axes, f"{data['name']}: {data['contexts']:,} contexts, {data['labels']:,} labels"
-    )
+    title = f"{data['name']}: {data['contexts']:,} contexts, {data['labels']:,} labels"
+    pictures.entitle(axes, title)
     pictures.quiet(axes, 8.5)
     return figure
 
@@ -227,22 +196,13 @@ def curves(axes: "Axes", steps: list[dict]) -> None:
     heights = [(math.log(point[1]) - low) / (high - low) for point, _, _ in ends]
     thread = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "relpos": (0, 0.5)}
     for place, (end, name, colour) in zip(spread(heights), ends, strict=True):
-        axes.annotate(
-            name,
-            end,
-            (1.04, place),
-            textcoords="axes fraction",
-            va="center",
-            size=7.5,
-            color=colour,
-            annotation_clip=False,
-            arrowprops=thread,
-        )
+        look: dict[str, Any] = {"va": "center", "size": 7.5, "color": colour}
+        look |= {"textcoords": "axes fraction", "annotation_clip": False}
+        axes.annotate(name, end, (1.04, place), arrowprops=thread, **look)
     contexts = sorted({step["dataset"]["contexts"] for step in steps})
     pictures.ticks(axes.xaxis, contexts)
     axes.set_xticklabels([f"{count:,}" for count in contexts])
-    axes.set_xlabel("contexts", color=INK)
-    axes.set_ylabel("parameters", color=INK)
+    pictures.label(axes, "contexts", "parameters")
 
 
 def spread(heights: list[float]) -> list[float]:

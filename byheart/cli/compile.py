@@ -17,50 +17,36 @@ from ..models.folder.swap import check_place
 from ..models.model import Model
 from ..models.source import resolved
 from ..models.verification import PROVE_LIMIT
+from . import options
 from .answers import check_prove_limit, model_answer
-from .options import (
-    Command,
-    Data,
-    Force,
-    Form,
-    Json,
-    Loading,
-    MethodOptions,
-    OnConflict,
-    ProveLimit,
-    Seed,
-    building,
-    reading,
-    value_of,
-)
 from .output import finish, kept, number, rows, size_rows, stores_distributions, timed, verdict
 from .progress import watching
 
 
-def command_for(arguments: Sequence[str]) -> Command:
+def command_for(arguments: Sequence[str]) -> options.Command:
     """The command; its help lists the options of the method that the arguments name."""
-    return building(command, value_of("--method", arguments))
+    return options.building(command, options.value_of("--method", arguments))
 
 
-@reading
+@options.reading
 def command(
-    data: Data,
+    data: options.Data,
     output: Annotated[Path, typer.Option("-o", "--output", help="The model folder to write.")],
-    loading: Loading,
-    options: MethodOptions,
+    loading: options.Loading,
+    chosen: options.MethodOptions,
     method: Annotated[str | None, typer.Option(help="See byheart methods.")] = None,
-    form: Form = None,
-    on_conflict: OnConflict = "refuse",
+    form: options.Form = None,
+    on_conflict: options.OnConflict = "refuse",
     sample: Annotated[
         int | None, typer.Option(metavar="K", help="Verify only K random sequences: not a proof.")
     ] = None,
-    prove_limit: ProveLimit = PROVE_LIMIT,
-    seed: Seed = 0,
-    force: Force = False,
+    prove_limit: options.ProveLimit = PROVE_LIMIT,
+    seed: options.Seed = 0,
+    force: options.Force = False,
     write_data: Annotated[
         bool, typer.Option("--write-data", help="Put data.jsonl beside the weights.")
     ] = False,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Compile a dataset into a model folder, verified before it is written.
 
@@ -68,21 +54,9 @@ def command(
     """
     check_prove_limit(prove_limit)
     with watching() as watch:
-        answer = compiled(
-            data,
-            output,
-            loading=loading,
-            force=force,
-            write_data=write_data,
-            watch=watch,
-            method=method,
-            form=form,
-            on_conflict=on_conflict,
-            sample=sample,
-            prove_limit=prove_limit,
-            seed=seed,
-            **options,
-        )
+        how = {"method": method, "form": form, "sample": sample, "seed": seed, **chosen}
+        how |= {"on_conflict": on_conflict, "prove_limit": prove_limit}
+        answer = compiled(data, output, loading, force, write_data, watch, **how)
     finish(answer, json, view)
     if not json:
         kept(output)
@@ -91,8 +65,7 @@ def command(
 def compiled(
     data: Path,
     output: Path,
-    *,
-    loading: Loading | None = None,
+    loading: options.Loading | None = None,
     force: bool = False,
     write_data: bool = False,
     watch: Watch = SILENT,

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +27,7 @@ SEED = 0
 LONGEST = 10_000  # words; a recitation that loops is stopped
 ORNAMENT = "❦"
 INDENT, WIDTH = "  ", 76
+Prepared = tuple[Model, Dataset, dict]
 
 
 def command(
@@ -57,7 +57,7 @@ def show(screen: Console, output: Path | None = None, force: bool = False) -> di
     screen.print("A small book becomes a transformer: given any beginning, the next word.\n")
     with watching() as watch:
         prepared = prepare(output, force=force, watch=watch)
-    screen.print(verdict(prepared.answer))
+    screen.print(verdict(prepared[2]))
     screen.print("\nNow without the book, from the weights alone, beginning with its first word:\n")
     page = Page(screen)
     answer = perform(prepared, page.say)
@@ -73,17 +73,8 @@ def show(screen: Console, output: Path | None = None, force: bool = False) -> di
     return answer
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """The book's model, proved, and its sizes."""
-
-    model: Model
-    book: Dataset
-    answer: dict
-
-
 def prepare(output: Path | None = None, force: bool = False, watch: Watch = SILENT) -> Prepared:
-    """The model, built and proved; kept in a folder if one is named."""
+    """The book's model, built and proved, and its sizes; kept in a folder if one is named."""
     if output is not None:
         check_place(output, force)
     started = time.perf_counter()
@@ -96,15 +87,15 @@ def prepare(output: Path | None = None, force: bool = False, watch: Watch = SILE
     # the paper's own construction: tokens are (number of the word, position)
     radius = (len(book.tokens) ** 2 + book.length**2) ** 0.5
     faithful = bit_extraction_parameters(len(book), book.length, 2, len(book.label_names), radius)
-    return Prepared(model, book, {**built_answer(model, loaded), "faithful_parameters": faithful})
+    return model, book, {**built_answer(model, loaded), "faithful_parameters": faithful}
 
 
 def perform(prepared: Prepared, listen: Callable[[str], None] = lambda word: None) -> dict:
     """The answer of the demo, after a recitation that `listen` receives word by word."""
-    book = prepared.book
-    words = recite(prepared.model, book.sequence(0)[0], listen)
+    model, book, answer = prepared
+    words = recite(model, book.sequence(0)[0], listen)
     right = [words[0], *(book.label(i) for i in range(len(book)))]
-    return {**prepared.answer, "recited": words == right, "words": len(words)}
+    return {**answer, "recited": words == right, "words": len(words)}
 
 
 def recite(model: Model, first: str, listen: Callable[[str], None]) -> list[str]:

@@ -9,7 +9,7 @@ from rich.text import Text
 from .. import pictures
 from ..data.load import load
 from ..encoders.curve import GAP, encoder
-from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE
+from ..pictures import BLUE, GREEN, GREY, ORANGE, PALE
 from .options import Data, Force, Json, Loading, PictureOutput, Seed, reading, whole_numbers
 from .output import columns, drawn, finish, number, pictured
 from .progress import watching
@@ -90,9 +90,7 @@ def draw(answer: dict) -> "Figure":
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     rows, gap, data = answer["rows"], answer["gap"], answer["dataset"]
-    figure, axes = pictures.canvas(7.2, 5.0)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    figure, axes = pictures.canvas(7.2, 5.0, "log")
     points = [(row["dimension"], max(row["divergence"], gap), row["exact"]) for row in rows]
     axes.plot([d for d, _, _ in points], [y for _, y, _ in points], color=PALE, linewidth=1.2)
     kinds = ((False, BLUE, "o", "upper bound"), (True, GREEN, "s", "exact, up to the gap"))
@@ -111,11 +109,9 @@ def draw(answer: dict) -> "Figure":
         axes.axhline(answer["entropy"], color=GREY, linewidth=1, linestyle=":", label=name)
     dimensions = [row["dimension"] for row in rows]
     axes.set_xlim(dimensions[0] / ROOM, dimensions[-1] * ROOM)
-    pictures.entitle(
-        axes, f"{data['name']}: {data['contexts']:,} contexts, {data['vocabulary']:,} tokens"
-    )
-    axes.set_xlabel("dimension d", color=INK)
-    axes.set_ylabel("divergence of the best encoder, nats", color=INK)
+    title = f"{data['name']}: {data['contexts']:,} contexts, {data['vocabulary']:,} tokens"
+    pictures.entitle(axes, title)
+    pictures.label(axes, "dimension d", "divergence of the best encoder, nats")
     pictures.ticks(axes.xaxis, dimensions)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_minor_formatter(NullFormatter())

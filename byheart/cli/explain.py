@@ -14,57 +14,33 @@ from ..constructions import ALL, find
 from ..data.load import load
 from ..machine.watch import SILENT, Watch
 from ..models.verification import PROVE_LIMIT
+from . import options, output
 from .answers import check_prove_limit
 from .compile import build
 from .explain_picture import draw
-from .options import (
-    Command,
-    Data,
-    Force,
-    Form,
-    Json,
-    Loading,
-    MethodOptions,
-    OnConflict,
-    PictureOutput,
-    ProveLimit,
-    Seed,
-    building,
-    reading,
-)
-from .output import (
-    STYLES,
-    codes,
-    columns,
-    drawn,
-    finish,
-    number,
-    pictured,
-    sentences,
-    stores_distributions,
-)
+from .output import number
 from .progress import watching
 
 
-def command_for(arguments: Sequence[str]) -> Command:
+def command_for(arguments: Sequence[str]) -> options.Command:
     """The command; its help lists the options of the method that the arguments name."""
     names = {construction.name for construction in ALL}
-    return building(command, next((word for word in arguments if word in names), None))
+    return options.building(command, next((word for word in arguments if word in names), None))
 
 
-@reading
+@options.reading
 def command(
     method: Annotated[str, typer.Argument(metavar="METHOD", help="See byheart methods.")],
-    data: Data,
-    loading: Loading,
-    options: MethodOptions,
-    form: Form = None,
-    on_conflict: OnConflict = "refuse",
-    prove_limit: ProveLimit = PROVE_LIMIT,
-    seed: Seed = 0,
-    plot: PictureOutput = None,
-    force: Force = False,
-    json: Json = False,
+    data: options.Data,
+    loading: options.Loading,
+    chosen: options.MethodOptions,
+    form: options.Form = None,
+    on_conflict: options.OnConflict = "refuse",
+    prove_limit: options.ProveLimit = PROVE_LIMIT,
+    seed: options.Seed = 0,
+    plot: options.PictureOutput = None,
+    force: options.Force = False,
+    json: options.Json = False,
 ) -> None:
     """Show the network of a method for a dataset: its stages and the cost of each.
 
@@ -72,27 +48,15 @@ def command(
     """
     check_prove_limit(prove_limit)
     with watching() as watch:
-        answer = explained(
-            method,
-            data,
-            loading=loading,
-            plot=plot,
-            force=force,
-            watch=watch,
-            form=form,
-            on_conflict=on_conflict,
-            prove_limit=prove_limit,
-            seed=seed,
-            **options,
-        )
-    finish(answer, json, view)
+        how = {"on_conflict": on_conflict, "prove_limit": prove_limit, "seed": seed, **chosen}
+        answer = explained(method, data, loading, plot, force, watch, form, **how)
+    output.finish(answer, json, view)
 
 
 def explained(
     method: str,
     data: Path,
-    *,
-    loading: Loading | None = None,
+    loading: options.Loading | None = None,
     plot: Path | None = None,
     force: bool = False,
     watch: Watch = SILENT,
@@ -108,21 +72,18 @@ def explained(
     answer = explain(model).json()
     answer["dataset"]["name"] = data.name
     answer["verified"] = model.verification.json()
-    return pictured(answer, draw, picture, watch)
+    return output.pictured(answer, draw, picture, watch)
 
 
 def view(answer: dict) -> Group:
     """The stages with their cost, what each does, what goes in and out, and the theorem."""
     data, found, stages = answer["dataset"], answer["verified"], answer["stages"]
-    stores = stores_distributions(answer)
+    stores = output.stores_distributions(answer)
     form = f" --form {answer['form']}" if answer.get("form") else ""
-    title = (
-        f"{answer['method']}{form} on {data['name']}: {number(data['sequences'])} sequences, "
-        f"{number(data['contexts'])} contexts, {number(data['labels'])} labels"
-    )
+    title = f"{answer['method']}{form} on {data['name']}: {output.counts(data)}"
     reads, gives = ends_of_decoder(answer) if stores else ends_of_network(answer)
     keys = ("depth", "nonzero", "dense", "bits")
-    costs = columns()
+    costs = output.columns()
     costs.add_column("stage", style="cyan", no_wrap=True)
     for name in ("layers", *keys, "share"):
         costs.add_column(name, justify="right", no_wrap=True)
@@ -135,9 +96,7 @@ def view(answer: dict) -> Group:
         costs.add_row(stage["stage"], layers, *sizes, f"{stage['share']:.1%}")
     costs.add_row("all", "", *(number(answer["totals"][key]) for key in keys), "", style="bold")
     what = "contexts within the gap" if stores else "labels"
-    checked = (
-        f"{found['evidence']}  {number(found['correct'])} of {number(found['checked'])} {what}"
-    )
+    checked = f"{number(found['correct'])} of {number(found['checked'])} {what}"
     header = ("statement", "assumptions", "guarantee", "departures")
     return Group(
         Text(title, style="bold"),
@@ -146,13 +105,13 @@ def view(answer: dict) -> Group:
         costs,
         Text(),
         Text(counted_of_decoder(answer) if stores else counted_of_network(answer)),
-        Text(checked, style=STYLES.get(found["evidence"], "")),
+        Text(f"{found['evidence']}  {checked}", style=output.STYLES.get(found["evidence"], "")),
         Text(),
-        sentences((stage["stage"], stage["does"]) for stage in stages),
+        output.sentences((stage["stage"], stage["does"]) for stage in stages),
         Text(),
         Text(f"{answer['paper']}, {answer['item']}", style="bold"),
-        sentences((key, codes(answer[key])) for key in header),
-        *drawn(answer),
+        output.sentences((key, output.codes(answer[key])) for key in header),
+        *output.drawn(answer),
     )
 
 

@@ -1,5 +1,6 @@
 """generate: datasets to try, written to a file."""
 
+import functools
 import inspect
 import shlex
 from collections.abc import Callable
@@ -14,13 +15,30 @@ from ..errors import ByheartError
 from ..machine.files import refuse_existing
 from ..machine.watch import SILENT, Watch
 from ..theory.madden2024.adversarial import adversarial, theorem
-from .options import Force, Json, Seed
+from .options import Force, Json, MethodOptions, Seed, option, spread
 from .output import finish, number, rows
 from .progress import watching
 
 MAKERS: dict[str, Callable] = {**generate.KINDS, "adversarial": adversarial}  # of labelled data
+OPTIONS = tuple(
+    option(None, kind | None, name, help)
+    for kind, name, help in (
+        (int, "sequences", "Number of sequences [1000]."),
+        (int, "length", "Tokens per sequence [4; multisets: at most 7; zipf, prefix-tree: 10]."),
+        (int, "dimension", "Coordinates per token [2]."),
+        (int, "labels", "Number of labels [2]."),
+        (int, "vocabulary", "Tokens to draw from (zipf, prefix-tree: 50000; adversarial: 5)."),
+        (str, "skew", "Of the labels: uniform, zipf or geometric."),
+        (float, "exponent", "Probabilities fall as 1 / rank^EXPONENT (zipf: 1; prefix-tree: 2)."),
+        (int, "branching", "prefix-tree: tokens that may follow a beginning [16]."),
+        (int, "heads", "adversarial: heads of the decoder [1]."),
+        (int, "head-dimension", "adversarial: head dimension of the decoder (its dimension)."),
+        (int, "neurons", "adversarial: neurons of the decoder [4]."),
+    )
+)
 
 
+@functools.partial(spread, place="chosen", options=OPTIONS)
 def command(
     kind: Annotated[
         str,
@@ -29,39 +47,9 @@ def command(
         ),
     ],
     output: Annotated[
-        Path,
-        typer.Option("-o", "--output", help=".jsonl or .npz; zipf, prefix-tree: .bin or .txt"),
+        Path, typer.Option("-o", "--output", help=".jsonl or .npz; zipf, prefix-tree: .bin or .txt")
     ],
-    sequences: Annotated[int | None, typer.Option(help="Number of sequences [1000].")] = None,
-    length: Annotated[
-        int | None,
-        typer.Option(help="Tokens per sequence [4; multisets: at most 7; zipf, prefix-tree: 10]."),
-    ] = None,
-    dimension: Annotated[int | None, typer.Option(help="Coordinates per token [2].")] = None,
-    labels: Annotated[int | None, typer.Option(help="Number of labels [2].")] = None,
-    vocabulary: Annotated[
-        int | None,
-        typer.Option(help="Tokens to draw from (zipf, prefix-tree: 50000; adversarial: 5)."),
-    ] = None,
-    skew: Annotated[
-        str | None, typer.Option(help="Of the labels: uniform, zipf or geometric.")
-    ] = None,
-    exponent: Annotated[
-        float | None,
-        typer.Option(help="Probabilities fall as 1 / rank^EXPONENT (zipf: 1; prefix-tree: 2)."),
-    ] = None,
-    branching: Annotated[
-        int | None, typer.Option(help="prefix-tree: tokens that may follow a beginning [16].")
-    ] = None,
-    heads: Annotated[
-        int | None, typer.Option(help="adversarial: heads of the decoder [1].")
-    ] = None,
-    head_dimension: Annotated[
-        int | None, typer.Option(help="adversarial: head dimension of the decoder (its dimension).")
-    ] = None,
-    neurons: Annotated[
-        int | None, typer.Option(help="adversarial: neurons of the decoder [4].")
-    ] = None,
+    chosen: MethodOptions,
     seed: Seed = 0,
     force: Force = False,
     json: Json = False,
@@ -80,24 +68,7 @@ def command(
     seen many times.
     """
     with watching() as watch:
-        answer = written(
-            kind,
-            output,
-            force=force,
-            watch=watch,
-            sequences=sequences,
-            length=length,
-            dimension=dimension,
-            labels=labels,
-            vocabulary=vocabulary,
-            skew=skew,
-            exponent=exponent,
-            branching=branching,
-            heads=heads,
-            head_dimension=head_dimension,
-            neurons=neurons,
-            seed=seed,
-        )
+        answer = written(kind, output, force=force, watch=watch, **chosen, seed=seed)
     finish(answer, json, view)
     if "loading" in answer and not json:
         how = " ".join(f"--{name} {value}" for name, value in answer["loading"].items())

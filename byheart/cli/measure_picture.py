@@ -31,14 +31,10 @@ def draw(answer: dict) -> "Figure":
     figure, axes = pictures.canvas(7.2, 4.8)
     cells = [cell for cell in answer["cells"] if cell["points"]]
     (smallest if len(cells) > 1 else distances)(axes, answer, cells)
-    data = answer["dataset"]
-    several = any(
-        axis["name"] == "sequences" and len(axis["values"]) > 1 for axis in answer["axes"]
-    )
-    upto = "up to " if several else ""
-    pictures.entitle(
-        axes, f"{answer['architecture']} on {data['name']}: {upto}{data['contexts']:,} contexts"
-    )
+    data, counts = answer["dataset"], {x["name"]: len(x["values"]) for x in answer["axes"]}
+    upto = "up to " if counts.get("sequences", 1) > 1 else ""
+    title = f"{answer['architecture']} on {data['name']}: {upto}{data['contexts']:,} contexts"
+    pictures.entitle(axes, title)
     pictures.quiet(axes, 8.5)
     pictures.legend(figure, 2, 8.5)
     return figure
@@ -73,8 +69,7 @@ def distances(axes: "Axes", answer: dict, cells: list[dict]) -> None:
     meanings(axes, any(point["reached"] for point in points), missed, "not reached")
     ticks(axes, {x["value"]: f"{x['value']:,}\n{x['parameters']:,}" for x in points})
     name = answer["axes"][-1]["name"].replace("_", " ")
-    axes.set_xlabel(f"{name}, and parameters below", color=INK)
-    axes.set_ylabel(LABELS[kind], color=INK)
+    pictures.label(axes, f"{name}, and parameters below", LABELS[kind])
 
 
 def smallest(axes: "Axes", answer: dict, cells: list[dict]) -> None:
@@ -105,8 +100,7 @@ def smallest(axes: "Axes", answer: dict, cells: list[dict]) -> None:
     meanings(axes, some, steps, "not reached by a seed or more")
     ticks(axes, {value: f"{value:,}" for value in sorted({cell["at"][first] for cell in cells})})
     axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
-    axes.set_xlabel(first.replace("_", " "), color=INK)
-    axes.set_ylabel("parameters of the smallest that memorises", color=INK)
+    pictures.label(axes, first.replace("_", " "), "parameters of the smallest that memorises")
 
 
 def bar(axes: "Axes", x: int, ends: list, height: float, colour: str, mark: dict | None) -> None:

@@ -43,8 +43,8 @@ Sizes = dict[str, Any]  # sizes of an architecture
 Command = Callable[..., None]
 
 
-def _option(
-    panel: str,
+def option(
+    panel: str | None,
     kind: Any,
     name: str,
     help: str,
@@ -52,31 +52,20 @@ def _option(
     metavar: str | None = None,
     hidden: bool = False,
 ) -> inspect.Parameter:
+    """One option of a command, for `spread`."""
     flag = f"--{name}/--no-{name}" if kind in (bool, bool | None) else f"--{name}"
-    return inspect.Parameter(
-        name.replace("-", "_"),
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[
-            kind,
-            typer.Option(flag, help=help, metavar=metavar, rich_help_panel=panel, hidden=hidden),
-        ],
-    )
+    made = typer.Option(flag, help=help, metavar=metavar, rich_help_panel=panel, hidden=hidden)
+    place, only = name.replace("-", "_"), inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(place, only, default=default, annotation=Annotated[kind, made])
 
 
-_reads = functools.partial(_option, "How the file is read")
+_reads = functools.partial(option, "How the file is read")
 LOADING = tuple(
-    _reads(
-        option.type if option.default else option.type | None,
-        option.name,
-        option.help,
-        option.default or None,
-        option.metavar,
-    )
-    for option in load.LOADING
+    _reads(x.type if x.default else x.type | None, x.name, x.help, x.default or None, x.metavar)
+    for x in load.LOADING
 )
 
-_sizes = functools.partial(_option, "Architecture (--length is its longest context as well)")
+_sizes = functools.partial(option, "Architecture (--length is its longest context as well)")
 SIZES = (
     _sizes(int | None, "vocabulary", "Size of the vocabulary.", metavar="N"),
     _sizes(int | None, "dimension", "Dimension of embedded tokens.", metavar="D"),
@@ -95,12 +84,7 @@ SIZES = (
 
 def sizing(command: Command) -> Command:
     """The command with the sizes of an architecture in the place of its parameter `sizes`."""
-
-    def filled(given: dict[str, Any]) -> dict[str, Any]:
-        apart = {name: given.pop(name) for name in ("parameters", "bits")}
-        return {**apart, "sizes": given}
-
-    return _spread(command, "sizes", SIZES, filled)
+    return spread(command, "sizes", SIZES)
 
 
 def reading(command: Command) -> Command:
@@ -109,11 +93,11 @@ def reading(command: Command) -> Command:
     def filled(given: dict[str, Any]) -> Loading:
         return {**given, "input": tuple(given["input"] or ())}
 
-    return _spread(command, "loading", LOADING, filled)
+    return spread(command, "loading", LOADING, filled)
 
 
 def building(command: Command, method: str | None = None) -> Command:
-    """The command with the options of all methods in the place of its parameter `options`.
+    """The command with the options of all methods in the place of its parameter `chosen`.
 
     Those of the method that is named are in its help, the others are accepted and refused by
     `compile`, which says which methods take them.
@@ -122,24 +106,16 @@ def building(command: Command, method: str | None = None) -> Command:
     options: dict[str, inspect.Parameter] = {}
     for construction in sorted(ALL, key=lambda c: c.name != method):
         for name, field in construction.options().items():
-            option = field.metadata["option"]
-            choices = f" {', '.join(option.choices)}." if option.choices else ""
-            options.setdefault(
-                name,
-                _option(
-                    f"Options of {method}",
-                    type_of(construction, name) | None,
-                    name.replace("_", "-"),
-                    option.help + choices,
-                    metavar=option.metavar,
-                    hidden=name not in own,
-                ),
-            )
+            about, kind = field.metadata["option"], type_of(construction, name) | None
+            help = about.help + (f" {', '.join(about.choices)}." if about.choices else "")
+            look = {"metavar": about.metavar, "hidden": name not in own}
+            made = option(f"Options of {method}", kind, name.replace("_", "-"), help, **look)
+            options.setdefault(name, made)
 
     def given(values: dict[str, Any]) -> MethodOptions:
         return {name: value for name, value in values.items() if value is not None}
 
-    return _spread(command, "options", tuple(options.values()), given)
+    return spread(command, "chosen", tuple(options.values()), given)
 
 
 def type_of(construction: Construction, option: str) -> type:
@@ -158,11 +134,11 @@ def value_of(flag: str, arguments: Sequence[str]) -> str | None:
     return None
 
 
-def _spread(
+def spread(
     command: Command,
     place: str,
     options: tuple[inspect.Parameter, ...],
-    filled: Callable[[dict[str, Any]], dict[str, Any]],
+    filled: Callable[[dict[str, Any]], dict[str, Any]] = dict,
 ) -> Command:
     """The command with these options in the place of one parameter, which gets them.
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "refuted": "bold red"}
-SIGNS = {"at_least": "≥", "at_most": "≤"}
 RIGOROUS = ", each by a rigorous bound"
 NO_PROOF = " in a float run at two batch sizes: not a proof"
 CLOSING, OPENING = set(".,;:!?)]}’”…%"), set("“‘([{’")
@@ -66,7 +65,10 @@ def drawn(answer: dict, before: str = "\n") -> list[Text]:
     return [Text(f"{before}drawn in {answer['picture']}")] if answer["picture"] else []
 
 
-# ---------------------------------------------------------------- tables
+def counts(data: dict) -> str:
+    """How large a dataset is."""
+    names = ("sequences", "contexts", "labels")
+    return ", ".join(f"{number(data[name])} {name}" for name in names)
 
 
 def rows(lines: Iterable[Row]) -> Table:
@@ -95,9 +97,6 @@ def columns(space: int = 2) -> Table:
     return Table(box=None, pad_edge=False, padding=(0, space, 0, 0))
 
 
-# ---------------------------------------------------------------- models
-
-
 def stores_distributions(answer: dict) -> bool:
     return "gap" in answer
 
@@ -117,6 +116,7 @@ def size_rows(answer: dict) -> list[Row]:
         ]
     bits, limit = answer["bits"]["total"], answer["bits"]["information"]
     known = isinstance(limit, int | float)
+    needed = number(round(limit) if known else None)
     ratio = f"{bits / limit:.2f} x the information limit" if known and limit and bits else ""
     return [
         ("method", str(answer["method"]), str(answer["form"] or "")),
@@ -124,11 +124,7 @@ def size_rows(answer: dict) -> list[Row]:
         ("labels", data["labels"], f"vocabulary {data['vocabulary']}, length {data['length']}"),
         ("parameters", parameters["nonzero"], f"nonzero; {parameters['dense']} with zeros"),
         ("bits", number(bits), ratio),
-        (
-            "information",
-            number(round(limit) if known else None),
-            "bits that the worst labelling needs",
-        ),
+        ("information", needed, "bits that the worst labelling needs"),
         ("depth", number(answer["depth"]), f"width {number(answer['width'])}"),
     ]
 
@@ -190,9 +186,6 @@ def timed(answer: dict) -> Text:
     return Text(", ".join(spent), style="dim")
 
 
-# ---------------------------------------------------------------- text
-
-
 def codes(text: str) -> str:
     """One line for each of A1, A2, ..., G1, ..., D1, ..."""
     return re.sub(r"(?<=[.:)])\s+(?=[AGD]\d+\s)", "\n", text)
@@ -211,6 +204,5 @@ def spaced(tokens: Sequence[str]) -> str:
     >>> spaced(["“", "A", "word", ",”", "she", "said", "."])
     '“A word,” she said.'
     """
-    return "".join(
-        gap(before, after) + after for before, after in zip(["", *tokens], tokens, strict=False)
-    )
+    pairs = zip(["", *tokens], tokens, strict=False)
+    return "".join(gap(before, after) + after for before, after in pairs)

@@ -10,20 +10,9 @@ from .. import pictures
 from ..compiler.trading import COLUMNS, tradeoff
 from ..data.load import load
 from ..pictures import BLUE, GREY, INK, ORANGE, PALE
+from . import options
 from .messages import translate
-from .options import (
-    Data,
-    Force,
-    Json,
-    Loading,
-    OnConflict,
-    PictureOutput,
-    Positions,
-    Seed,
-    reading,
-    whole_numbers,
-)
-from .output import columns, drawn, finish, number, pictured
+from .output import columns, counts, drawn, finish, number, pictured
 from .progress import watching
 
 if TYPE_CHECKING:
@@ -34,38 +23,30 @@ ROOM = 1.12  # beside the first and the last point
 RATE = (0, (5, 4))  # dashes
 
 
-@reading
+@options.reading
 def command(
-    data: Data,
-    loading: Loading,
+    data: options.Data,
+    loading: options.Loading,
     bits: Annotated[
         str | None, typer.Option(metavar="B,B,...", help="Limits (default: smallest to 64).")
     ] = None,
     form: Annotated[str, typer.Option(help="small (ours), faithful or both.")] = "small",
-    positions: Positions = None,
-    on_conflict: OnConflict = "refuse",
-    seed: Seed = 0,
-    plot: PictureOutput = None,
-    force: Force = False,
-    json: Json = False,
+    positions: options.Positions = None,
+    on_conflict: options.OnConflict = "refuse",
+    seed: options.Seed = 0,
+    plot: options.PictureOutput = None,
+    force: options.Force = False,
+    json: options.Json = False,
 ) -> None:
     """Compare parameters with bits per parameter, for one dataset."""
-    limits = whole_numbers(bits, "--bits", "16,24,32")
+    limits = options.whole_numbers(bits, "--bits", "16,24,32")
     picture = pictures.checked(plot, force)
     with watching() as watch:
         watch.stage("loading")
         dataset = load(data, **loading)
         watch.stage("building")
-        found = tradeoff(
-            dataset,
-            limits,
-            form,
-            watch=watch,
-            positions=positions,
-            on_conflict=on_conflict,
-            seed=seed,
-        )
-        answer = found.json()
+        how = {"positions": positions, "on_conflict": on_conflict, "seed": seed}
+        answer = tradeoff(dataset, limits, form, watch=watch, **how).json()
         answer["dataset"]["name"] = data.name
         translate(answer["rows"])
         pictured(answer, draw, picture, watch)
@@ -75,10 +56,7 @@ def command(
 def view(answer: dict) -> Group:
     """One row per limit, and the network without one."""
     data, plain = answer["dataset"], answer["plain"]
-    title = (
-        f"{answer['method']} on {data['name']}: {number(data['sequences'])} sequences, "
-        f"{number(data['contexts'])} contexts, {number(data['labels'])} labels"
-    )
+    title = f"{answer['method']} on {data['name']}: {counts(data)}"
     table = columns(3)
     for name in COLUMNS:
         style = {COLUMNS[0]: "cyan", "": "dim"}.get(name, "")
@@ -98,9 +76,7 @@ def draw(answer: dict) -> "Figure":
     """The rows on logarithmic axes, with the theorem's rate and the limit of information."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
-    figure, axes = pictures.canvas(7.2, 5.4)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    figure, axes = pictures.canvas(7.2, 5.4, "log")
     plain, data = answer["plain"], answer["dataset"]
     limits = sorted({plain["largest"], *(row["bits"] for row in answer["rows"])})
     span = (max(1, limits[0]) / ROOM, limits[-1] * ROOM)
@@ -121,11 +97,9 @@ def draw(answer: dict) -> "Figure":
         name = r"information limit, N log$_2$C / B"
         axes.plot(span, needed, color=GREY, linewidth=1.4, label=name)
     axes.set_xlim(*span)
-    pictures.entitle(
-        axes, f"{data['name']}: {data['contexts']:,} contexts, {data['labels']:,} labels"
-    )
-    axes.set_xlabel("B, bits per parameter", color=INK)
-    axes.set_ylabel("nonzero parameters", color=INK)
+    title = f"{data['name']}: {data['contexts']:,} contexts, {data['labels']:,} labels"
+    pictures.entitle(axes, title)
+    pictures.label(axes, "B, bits per parameter", "nonzero parameters")
     whole = FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(whole)

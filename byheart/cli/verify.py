@@ -9,15 +9,13 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..data.dataset import Dataset
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
 from ..models.checker import check
 from ..models.folder.read import open as open_folder
-from ..models.model import Model
 from ..models.source import differences, load_for
 from ..models.verification import PROVE_LIMIT, REFUTED, Verification, verify
-from .answers import check_prove_limit, model_answer
+from .answers import NOT_CHECKED, check_prove_limit, model_answer
 from .options import Directory, Json, ProveLimit
 from .output import finish, number, rows, size_rows, stores_distributions, timed, verdict
 from .progress import watching
@@ -46,16 +44,7 @@ def command(
     A model that stores distributions: every context's divergence from the data, by rigorous bounds.
     """
     with watching() as watch:
-        answer = verified(
-            directory,
-            data,
-            checker=checker,
-            engine=engine,
-            sample=sample,
-            seed=seed,
-            prove_limit=prove_limit,
-            watch=watch,
-        )
+        answer = verified(directory, data, checker, engine, sample, seed, prove_limit, watch)
     finish(answer, json, view)
     if answer["failures"]:
         raise typer.Exit(1)
@@ -64,7 +53,6 @@ def command(
 def verified(
     directory: Path,
     data: Path | None = None,
-    *,
     checker: bool = False,
     engine: str = "auto",
     sample: int | None = None,
@@ -88,38 +76,27 @@ def verified(
     if checker:
         started = time.perf_counter()
         watch.stage("checking independently")
-        result = check(model, Path(directory), data, sample, seed)
+        said = check(model, Path(directory), data, sample, seed)
         seconds = {"verify": time.perf_counter() - started}
-        answer = model_answer(model, None, seconds, result.failures)
-        return {**answer, "verified": result.verified, "checker": result.verdict}
+        answer = model_answer(model, None, seconds, said["failures"])
+        counts = {key: said[key] for key in NOT_CHECKED}
+        return {**answer, "verified": counts, "checker": said["verdict"]}
     if data is None:
         return model_answer(model, None, {"load": time.perf_counter() - started})
     watch.stage("loading")
     dataset = load_for(model, data)
     loaded = time.perf_counter() - started
-    found = judged(model, dataset, engine, sample, seed, prove_limit, watch)
-    seconds = {"load": loaded, "verify": time.perf_counter() - started - loaded}
-    return model_answer(model, found, seconds, found.failures)
-
-
-def judged(
-    model: Model,
-    dataset: Dataset,
-    engine: str,
-    sample: int | None,
-    seed: int,
-    prove_limit: float,
-    watch: Watch,
-) -> Verification:
-    """The network's answers, and whether this is the data that the folder names."""
     unfit = model.claim.unfitting(model, dataset)
     if unfit:
-        return Verification(0, 0, REFUTED, engine, (unfit,))
-    watch.stage("verifying", min(len(dataset), sample or len(dataset)))
-    found = verify(model, dataset, engine, watch.advance, sample, seed, prove_limit)
-    where = "" if sample is None else "in the sample, "
-    wrong = (*differences(model, dataset), *(f"{where}{sentence}" for sentence in found.failures))
-    return replace(found, evidence=REFUTED, failures=wrong) if wrong else found
+        found = Verification(0, 0, REFUTED, engine, (unfit,))
+    else:
+        watch.stage("verifying", min(len(dataset), sample or len(dataset)))
+        found = verify(model, dataset, engine, watch.advance, sample, seed, prove_limit)
+        where = "" if sample is None else "in the sample, "
+        wrong = (*differences(model, dataset), *(f"{where}{x}" for x in found.failures))
+        found = replace(found, evidence=REFUTED, failures=wrong) if wrong else found
+    seconds = {"load": loaded, "verify": time.perf_counter() - started - loaded}
+    return model_answer(model, found, seconds, found.failures)
 
 
 def view(answer: dict) -> Group:

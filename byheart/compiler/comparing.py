@@ -14,7 +14,7 @@ from ..constructions.base import Construction, Report
 from ..data.contexts import RESOLUTIONS
 from ..data.dataset import Dataset, check_dataset
 from ..errors import ByheartError
-from ..machine.tables import html_table, number, text_table
+from ..machine.tables import Content, Tabular, number
 from ..machine.watch import SILENT, Noting, Watch
 from ..models.model import Model
 from ..models.source import resolved
@@ -78,12 +78,6 @@ class Choice:
     on_conflict: str = "refuse"
     seed: int = 0
 
-    def of(self, construction: Construction) -> tuple[bool | None, str]:
-        """The two for one construction: what stores distributions sees order and no conflicts."""
-        if construction.stores == "distributions":
-            return None, "refuse"
-        return self.positions, self.on_conflict
-
 
 @dataclass(frozen=True)
 class Step:
@@ -97,7 +91,7 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Tabular):
     """Every construction and bound for a dataset, smallest first.
 
     Attributes:
@@ -128,31 +122,14 @@ class Comparison:
             "sweep": [step.json() for step in self.steps] if self.swept else [],
         }
 
-    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
-        """Title, names of the columns, and one row for each that applies."""
+    def table(self) -> Content:
         title = ", ".join(f"{name} {self.dataset[name]:,}" for name in COUNTS)
-        return (
-            title,
-            COLUMNS,
-            [
-                (
-                    row.size(row.parameters),
-                    row.size(row.bits),
-                    row.depth,
-                    row.evidence,
-                    row.kind,
-                    row.name,
-                )
-                for row in self.rows
-                if row.applies
-            ],
-        )
-
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self.table())
+        rows: list[tuple[object, ...]] = [
+            (x.size(x.parameters), x.size(x.bits), x.depth, x.evidence, x.kind, x.name)
+            for x in self.rows
+            if x.applies
+        ]
+        return title, COLUMNS, rows
 
 
 def compare(
@@ -244,9 +221,11 @@ def construction_row(
 ) -> Row:
     """The size of a construction, measured or predicted; or why it does not apply."""
     row = Row(named(construction), "construction", "at_most")
-    positions, on_conflict = choice.of(construction)
+    on_conflict, positions = choice.on_conflict, choice.positions
     takes = positions or "positions" in construction.options()  # without them, order never counts
     given = {} if positions is None or not takes else {"positions": positions}
+    if construction.stores == "distributions":  # it sees order and no conflicts
+        on_conflict, given = "refuse", {}
     try:
         if not choice.build:
             made = configured(construction.name, construction.form, choice.seed, given)

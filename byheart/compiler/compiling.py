@@ -71,7 +71,8 @@ def compile(
     check_dataset(dataset, "compile")
     if sample is not None and sample < 1:
         raise ByheartError(f"sample must be an integer of at least 1, not {sample}.")
-    construction = configured(method or default_method(dataset), form, seed, options)
+    default = "seq2seq" if dataset.every else "hash-fold-retrieve"
+    construction = configured(method or default, form, seed, options)
     construction = with_positions(construction, dataset)
     started = time.perf_counter()
     prepared, grouped = prepare(construction, dataset, on_conflict)
@@ -96,12 +97,7 @@ def compile(
         sample = SAMPLE
         watch.note(f"all of {len(prepared)} sequences take too long: verifying {sample} of them")
     found = verify(
-        model,
-        prepared,
-        sample=sample,
-        seed=seed,
-        progress=watch.advance,
-        prove_limit=prove_limit,
+        model, prepared, sample=sample, seed=seed, progress=watch.advance, prove_limit=prove_limit
     )
     if not found.holds:
         raise ByheartError(
@@ -111,11 +107,6 @@ def compile(
     seconds["verify"] = time.perf_counter() - started - seconds["build"]
     about |= {"verification": found, "seconds": seconds}
     return model
-
-
-def default_method(dataset: Dataset) -> str:
-    """The smallest method for this kind of data."""
-    return "seq2seq" if dataset.every else "hash-fold-retrieve"
 
 
 def configured(
@@ -134,11 +125,8 @@ def configured(
         if name not in construction.options():
             own = f" in its {construction.form} form" if construction.form else ""
             others = dict.fromkeys(c.name for c in ALL if name in c.options())
-            instead = (
-                f"these do: {', '.join(others)}"
-                if others
-                else f"it takes {', '.join(construction.options())}"
-            )
+            own_ones = f"it takes {', '.join(construction.options())}"
+            instead = f"these do: {', '.join(others)}" if others else own_ones
             raise ByheartError(
                 f"the method {construction.name}{own} does not take {name}=...; {instead}."
             )
@@ -211,6 +199,7 @@ def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
     """The sizes of the data and the network, as config.json records them."""
     parameters, bits = network.counts()
     labels = len(dataset.label_names)
+    information = contexts * math.log2(labels)
     return {
         "data": {
             "sha256": dataset.sha256(),
@@ -221,9 +210,5 @@ def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
             "vocabulary": len(dataset.tokens),
         },
         "parameters": parameters,
-        "bits": {
-            **bits,
-            "encoded": network.code_bits(),
-            "information": contexts * math.log2(labels),
-        },
+        "bits": {**bits, "encoded": network.code_bits(), "information": information},
     }

@@ -4,23 +4,26 @@ Every number is counted in the weights, so the stages add up to the network. Wha
 said by the construction that builds it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..constructions.base import Header
 from ..errors import ByheartError
-from ..exact.network import Dyadic, Network
-from ..exact.stages import FIRST, LAST, Stage
-from ..machine.tables import html_table, text_table
+from ..exact.network import Network
+from ..exact.stages import Stage
+from ..machine.tables import Content, Tabular
 from ..models.claims import Distributions
 from ..models.model import Model
 from ..models.trace import made_by
 from ..softmax.decoder import ATTENTION, Decoder
 
+HEADER = ("paper", "item", "summary", "statement", "assumptions", "guarantee", "departures")
+READ = ("dimension", "positions", "length", "columns", "padding", "extra")
+
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Tabular):
     """A network taken apart.
 
     stages     in the order in which they begin
@@ -37,20 +40,13 @@ class Explanation:
     def json(self) -> dict:
         return dict(self.answer)
 
-    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
-        """Title, names of the columns, and one row per stage."""
+    def table(self) -> Content:
         rows: list[tuple[object, ...]] = [
             (stage.name, stage.nonzero, stage.bits, stage.depth, sentence)
             for stage, sentence in zip(self.stages, self.sentences, strict=True)
         ]
         title = f"{self.answer['method']}: {self.header.summary}"
         return title, ("stage", "nonzero", "bits", "depth", ""), rows
-
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self.table())
 
 
 def explain(model: Model) -> Explanation:
@@ -74,22 +70,15 @@ def explain(model: Model) -> Explanation:
     if construction is None:
         raise ByheartError("the model was not built by a construction that this version has.")
     header, network, about = construction.header, model.network, model.about
-    decoder = isinstance(network, Decoder)
     stages = tuple(network.stages())
     sentences = tuple(construction.stage_sentence(stage.kind, stage.name) for stage in stages)
     nonzero = sum(stage.nonzero for stage in stages)
     answer = {
         "method": about["method"],
         "form": about["form"],
-        "paper": header.paper,
-        "item": header.item,
-        "summary": header.summary,
-        "statement": header.statement,
-        "assumptions": header.assumptions,
-        "guarantee": header.guarantee,
-        "departures": header.departures,
+        **{name: getattr(header, name) for name in HEADER},
         "dataset": {key: value for key, value in about["data"].items() if key != "sha256"},
-        "input": {"tokens": model.kind, **(_read_by_decoder if decoder else _read)(network)},
+        "input": {"tokens": model.kind, **_read(network)},
         "output": {
             "labels": len(model.labels),
             "unknown": model.claim.unknown is not None,
@@ -113,7 +102,7 @@ def explain(model: Model) -> Explanation:
             for stage, sentence in zip(stages, sentences, strict=True)
         ],
         "totals": {
-            **(network.counts()[0] if decoder else _counted(stages)),
+            **network.counts()[0],
             "bits": sum(stage.bits for stage in stages),
             "largest": max(stage.largest for stage in stages),
             "depth": sum(stage.depth for stage in stages),
@@ -139,37 +128,12 @@ def ratio(parameters: int, vocabulary: int, neurons: int) -> float | None:
     return parameters / ((vocabulary - 1) * neurons) if neurons else None
 
 
-def _counted(stages: Sequence[Stage]) -> dict[str, int]:
-    """The theorem counts all nonzero parameters except those of E_in and E_out."""
-    nonzero = sum(stage.nonzero for stage in stages)
-    outside = sum(stage.nonzero for stage in stages if stage.part in (FIRST, LAST))
-    dense = sum(stage.dense for stage in stages)
-    return {"nonzero": nonzero, "dense": dense, "counted": nonzero - outside, "outside": outside}
-
-
-def _read(network: Network) -> dict:
-    reads = network.input
-
-    def floats(vector: Sequence[Dyadic] | None) -> list[float] | None:
-        return None if vector is None else [float(x.fraction) for x in vector]
-
-    return {
-        "dimension": reads.dimension,
-        "positions": reads.positions,
-        "length": reads.length,
-        "columns": reads.columns,
-        "padding": floats(reads.padding),
-        "extra": floats(reads.extra),
-    }
-
-
-def _read_by_decoder(network: Decoder) -> dict:
-    shape = network.shape
-    return {
-        "dimension": shape.dimension,
-        "positions": shape.mixing == ATTENTION,
-        "length": shape.length,
-        "columns": shape.length,
-        "padding": None,
-        "extra": None,
-    }
+def _read(network: Network | Decoder) -> dict:
+    if isinstance(network, Decoder):
+        shape = network.shape
+        sizes = (shape.dimension, shape.mixing == ATTENTION, shape.length, shape.length)
+        return dict(zip(READ, (*sizes, None, None), strict=True))
+    found = {name: getattr(network.input, name) for name in READ}
+    for name in ("padding", "extra"):
+        found[name] = found[name] and [float(x.fraction) for x in found[name]]
+    return found

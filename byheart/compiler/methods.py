@@ -1,6 +1,5 @@
 """methods: the constructions as a table, and their classes by name."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,15 +30,9 @@ class Method:
         return {name: field.metadata["option"].help for name, field in found}
 
     def json(self) -> dict:
-        header = self.construction.header
-        return {
-            "method": self.name,
-            "form": self.form,
-            "paper": header.paper,
-            "item": header.item,
-            "assumptions": header.assumptions,
-            "guarantee": header.guarantee,
-        }
+        names = ("paper", "item", "assumptions", "guarantee")
+        header = {name: getattr(self.construction.header, name) for name in names}
+        return {"method": self.name, "form": self.form, **header}
 
     def __repr__(self) -> str:
         title = self.name + (f" ({self.form})" if self.form else "")
@@ -48,26 +41,17 @@ class Method:
         return "\n".join(lines + [f"  {name}: {help}" for name, help in self.options.items()])
 
 
-@dataclass(frozen=True, repr=False)
-class MethodTable:
+class MethodTable(tuple[Method, ...]):
     """Several methods; `.json()` is what `byheart methods --json` says."""
 
-    methods: tuple[Method, ...]
-
-    def __iter__(self) -> Iterator[Method]:
-        return iter(self.methods)
-
-    def __len__(self) -> int:
-        return len(self.methods)
-
     def json(self) -> dict:
-        return {"rows": [method.json() for method in self.methods]}
+        return {"rows": [method.json() for method in self]}
 
     def __repr__(self) -> str:
-        return "\n".join(map(repr, self.methods))
+        return "\n".join(map(repr, self))
 
     def _repr_html_(self) -> str:
-        rows = [(x.name, x.form or "", x.construction.header.summary) for x in self.methods]
+        rows = [(x.name, x.form or "", x.construction.header.summary) for x in self]
         return html_table("byheart.methods", ("method", "form", ""), rows)
 
 
@@ -91,11 +75,11 @@ class Methods:
         Returns:
             A table that prints the theorem and the options of each.
         """
-        found = tuple(Method(c) for c in ALL if name in (None, c.name))
+        found = MethodTable(Method(c) for c in ALL if name in (None, c.name))
         if not found:
             names = ", ".join(dict.fromkeys(c.name for c in ALL))
             raise ByheartError(f"there is no method {name!r}; there are {names}.")
-        return MethodTable(found)
+        return found
 
     def __getattr__(self, name: str) -> Any:
         for construction in ALL:

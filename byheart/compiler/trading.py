@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from ..constructions import find
 from ..data.dataset import Dataset, check_dataset
 from ..errors import AssumptionError, ByheartError
-from ..machine.tables import html_table, text_table
+from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
 from .compiling import compile
@@ -46,7 +46,7 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class Tradeoff:
+class Tradeoff(Tabular):
     """Parameters against bits per parameter.
 
     Attributes:
@@ -74,8 +74,7 @@ class Tradeoff:
             "information": self.information,
         }
 
-    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
-        """Title, names of the columns, and one row per limit."""
+    def table(self) -> Content:
         title = f"{METHOD}: {self.information:,.0f} bits of information"
         rows = []
         for row in (*self.rows, self.plain):
@@ -83,12 +82,6 @@ class Tradeoff:
             sizes = (row.nonzero, row.total, row.largest, row.depth)
             rows.append((*name, *sizes, row.reason or row.evidence))
         return title, COLUMNS, rows
-
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self.table())
 
 
 def tradeoff(

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
+Content = tuple[str, tuple[str, ...], list[tuple[object, ...]]]  # title, head, rows
+
 
 def number(value: object) -> str:
     """A count with commas, a measure with four digits, a dash for what is not known.
@@ -31,3 +33,17 @@ def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]
 
     body = "".join(line("td", map(number, row)) for row in rows)
     return f"<table><caption>{escape(title)}</caption>{line('th', head)}{body}</table>"
+
+
+class Tabular:
+    """A result that prints as a table, in a terminal and in a notebook."""
+
+    def table(self) -> Content:
+        """The title, the names of the columns, and the rows."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return text_table(*self.table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self.table())

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..data.load import write_jsonl
@@ -13,15 +12,6 @@ from .model import Model
 from .source import load_for, on_conflict
 
 READS = (".jsonl", ".npz")
-
-
-@dataclass(frozen=True)
-class Checked:
-    """The verdict of the checker."""
-
-    verdict: str
-    verified: dict
-    failures: tuple[str, ...]
 
 
 def script() -> Path:
@@ -35,8 +25,8 @@ def script() -> Path:
 
 def check(
     model: Model, directory: Path, data: str | Path | None, sample: int | None, seed: int
-) -> Checked:
-    """The checker's verdict; data that it does not read is handed over in canonical form."""
+) -> dict:
+    """The checker's answer; data that it does not read is handed over in canonical form."""
     if data is None:
         return _run(directory, [])
     options = [] if sample is None else ["--sample", str(sample), "--seed", str(seed)]
@@ -50,12 +40,10 @@ def check(
         return _run(directory, [str(canonical), *options])
 
 
-def _run(directory: Path, arguments: list[str]) -> Checked:
+def _run(directory: Path, arguments: list[str]) -> dict:
     command = [sys.executable, "-I", str(script()), str(directory.resolve()), *arguments, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     if done.returncode not in (0, 1):
         said = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"]
         raise ByheartError(f"the checker refuses: {said[-1].removeprefix('check: ')}")
-    found = json.loads(done.stdout)
-    verified = {key: found[key] for key in ("checked", "correct", "evidence")}
-    return Checked(found["verdict"], verified, tuple(found["failures"]))
+    return json.loads(done.stdout)

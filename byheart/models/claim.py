@@ -14,7 +14,7 @@ import numpy as np
 
 from ..constructions.base import Built
 from ..data.dataset import Dataset
-from .verification import Verification
+from .verification import SAMPLED, Verification
 
 if TYPE_CHECKING:
     from .folder.plain import Piece
@@ -89,6 +89,7 @@ class Claim(ABC):
     noun       what is verified, one by one: the data has as many as `whole` says
     counted    the key of config.json's data that a complete certificate covers
     conflicts  whether two labels of one context are a conflict
+    complete   the evidence that a claim about all of the data may rest on
     sentence   for a table
     labels     the labels, where they are not the words that the network reads
     unknown    the output that means that the input was never seen
@@ -98,6 +99,7 @@ class Claim(ABC):
     noun: ClassVar[str]
     counted: ClassVar[str]
     conflicts: ClassVar[bool]
+    complete: ClassVar[tuple[str, ...]]
 
     labels: tuple[str | int, ...] | None
     unknown: int | None
@@ -135,9 +137,16 @@ class Claim(ABC):
     def whole(self, dataset: Dataset) -> int:
         """How many items of the data a certificate that covers all of it counts."""
 
-    @abstractmethod
     def covers(self, found: Verification, count: int, every: bool) -> bool:
-        """Whether a verification covers `count` items, or is a sample of them that says so."""
+        """Whether a verification covers `count` items, or is a sample of them that says so.
+
+        Where every token has a label, their number is known from the data only.
+        """
+        if not 1 <= found.checked == found.correct:
+            return False
+        if found.evidence == SAMPLED:
+            return found.checked < count or every
+        return found.evidence in self.complete and (found.checked == count or every)
 
     @abstractmethod
     def continues(self, model: "Model", label: str | int) -> bool:
@@ -147,9 +156,9 @@ class Claim(ABC):
     def trace(self, model: "Model", tokens: Sequence[Token]) -> Any:
         """How one input is answered: an object with .json() and .lines()."""
 
-    @abstractmethod
     def facts(self, found: Verification | None) -> dict[str, Any]:
         """What answers in JSON hold beyond the keys that all models share."""
+        return {}
 
     # --- the model folder
 

@@ -6,6 +6,7 @@ madden2024, Theorem 5), that sum is a place on a line, and every neuron switches
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,7 @@ SHOWN = 8  # likeliest tokens
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Neuron:
+class Neuron(NamedTuple):
     """A neuron next to an input.
 
     argument  what its activation is applied to
@@ -30,9 +30,6 @@ class Neuron:
     number: int
     argument: float
     distance: float
-
-    def json(self) -> dict:
-        return {"number": self.number, "argument": self.argument, "distance": self.distance}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +61,8 @@ class DecoderTrace:
             {"stage": self.mixing, "vector": self.mixed.tolist(), "scalar": self.scalar},
         ]
         if self.neurons:
-            switches = {
-                "below": self.below and self.below.json(),
-                "above": self.above and self.above.json(),
-            }
+            nearest = {"below": self.below, "above": self.above}
+            switches = {side: x and x._asdict() for side, x in nearest.items()}
             stages.append({"stage": "neurons", "neurons": self.neurons, "on": self.on, **switches})
         stages.append({"stage": "output", "logits": [list(pair) for pair in self.logits]})
         return {**self.answer.json(), "stages": stages}
@@ -121,7 +116,8 @@ def trace(model: Model, tokens: Sequence[Token]) -> DecoderTrace:
     # a neuron whose weights are all w sees w times the sum of the coordinates: a place on a line
     on_a_line = bool(len(weights)) and bool((weights == weights[:, :1]).all())
     slopes = weights[:, 0] if on_a_line else np.linalg.norm(weights, axis=1)
-    distances = _ratio(arguments, slopes)
+    far = np.full(len(arguments), np.inf)  # a neuron without a slope never switches
+    distances = np.divide(np.abs(arguments), np.abs(slopes), out=far, where=slopes != 0)
     answer = model.answers([tokens])[0]
     logits = softmax.logits(decoder, *place)[0]
     # those of the likely tokens, and one more that shows the floor
@@ -139,12 +135,6 @@ def trace(model: Model, tokens: Sequence[Token]) -> DecoderTrace:
         above=_nearest(arguments, distances, arguments <= 0),
         logits=tuple((model.labels[i], float(logits[i])) for i in best),
     )
-
-
-def _ratio(arguments: Vector, slopes: Vector) -> Vector:
-    """A neuron without a slope never switches: it is infinitely far."""
-    far = np.full(len(arguments), np.inf)
-    return np.divide(np.abs(arguments), np.abs(slopes), out=far, where=slopes != 0)
 
 
 def _nearest(arguments: Vector, distances: Vector, among: NDArray[np.bool_]) -> Neuron | None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..data.readers import text
@@ -97,26 +97,23 @@ def from_file(model: Model, path: str | Path) -> list[list]:
     """The inputs of a .jsonl file: objects with the key "input", or bare lists."""
     try:
         with open(path, encoding="utf-8-sig") as file:
-            return list(_inputs(model, path, file))
+            lines = [(f"{path}, line {i}", x) for i, x in enumerate(file, 1) if x.strip()]
     except OSError as error:
         raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError:
         raise ByheartError(f"{path} is not UTF-8; save it as UTF-8.") from None
-
-
-def _inputs(model: Model, path: str | Path, lines: Iterator[str]) -> Iterator[list]:
-    for place, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    found = []
+    for place, line in lines:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
-            raise ByheartError(f"{path}, line {place}: not JSON; write {EXAMPLE}.") from None
+            raise ByheartError(f"{place}: not JSON; write {EXAMPLE}.") from None
         if isinstance(value, dict):
             if "input" not in value:
-                raise ByheartError(f'{path}, line {place}: no key "input"; write {EXAMPLE}.')
+                raise ByheartError(f'{place}: no key "input"; write {EXAMPLE}.')
             value = value["input"]
         try:
-            yield checked(model, value)
+            found.append(checked(model, value))
         except ByheartError as error:
-            raise ByheartError(f"{path}, line {place}: {error}") from None
+            raise ByheartError(f"{place}: {error}") from None
+    return found

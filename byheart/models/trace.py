@@ -31,13 +31,12 @@ class Stage:
     lanes: Lanes
 
     def json(self) -> dict:
-        lanes = {str(lane): [str(x.mantissa), x.exponent] for lane, x in self.lanes.items()}
         return {
             "stage": self.name,
             "layers": [self.first, self.last],
             "units": self.units,
             "fired": self.fired,
-            "lanes": lanes,
+            "lanes": {str(lane): _json(x) for lane, x in self.lanes.items()},
         }
 
     def line(self) -> str:
@@ -199,8 +198,7 @@ def _fired(layer: Layer, before: Lanes, after: Lanes) -> list[int]:
         return list(after)
     if not isinstance(layer, FeedForward):
         return []
-    values = {lane: x.fraction for lane, x in before.items()}
-    rows = layer.W1.by_row
+    values, rows = {lane: x.fraction for lane, x in before.items()}, layer.W1.by_row
     return [
         unit
         for unit in range(layer.W1.rows)

@@ -39,7 +39,11 @@ class Fit(NamedTuple):
             "divergence": {"mean": self.mean, "max": self.max},
             "loss": {"total": self.loss, "entropy": self.entropy},
             "accuracy": self.accuracy,
+            "predictions": self.predictions,
         }
+
+
+FIT = ("divergence", "loss", "accuracy", "predictions")  # the keys of its JSON
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,4 @@
-"""What models promise: one file per claim, and the list of them.
-
-labels         the output for every sequence is its label, in exact arithmetic
-distributions  every next-token distribution is within a gap of the data's, over the real numbers
-"""
+"""What models promise: one file per claim, and the list of them."""
 
 from ..claim import Answer, Claim, Judging, Words
 from .distributions import Distributions

@@ -20,7 +20,7 @@ from ..folder import decoder as files
 from ..folder.card import distribution_card
 from ..folder.strict import Object
 from ..model import Model
-from ..verification import OBSERVED, PROVED, REFUTED, SAMPLED, Fit, Verification
+from ..verification import FIT, OBSERVED, PROVED, REFUTED, SAMPLED, Fit, Verification
 from .labels import cannot_read
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Distributions(Claim):
     name = "distributions"
     noun = counted = "contexts"
     conflicts = False
+    complete = (PROVED, OBSERVED)
     labels = unknown = None
 
     @property
@@ -129,8 +130,13 @@ class Distributions(Claim):
             wanted = wanted.subset(kept)
         found = self._divergences(model.network, wanted, how)
         wrong = np.flatnonzero(~(found.values <= self.gap))  # nan is wrong, too
+
+        def words(context: int) -> list[Word]:
+            numbers = wanted.tokens[wanted.starts[context] : wanted.starts[context + 1]]
+            return [model.labels[i] for i in numbers.tolist()]
+
         failures = tuple(
-            f"context {_tokens(model, wanted, i)!r}: the divergence is {found.values[i]:.3g} nats, "
+            f"context {words(i)!r}: the divergence is {found.values[i]:.3g} nats, "
             f"above the gap of {self.gap:g}"
             for i in wrong[:10].tolist()
         )
@@ -195,28 +201,15 @@ class Distributions(Claim):
     def whole(self, dataset: Dataset) -> int:
         return len(contexts(dataset, positions=True))
 
-    def covers(self, found: Verification, count: int, every: bool) -> bool:
-        if not 1 <= found.checked == found.correct:
-            return False
-        if found.evidence == SAMPLED:
-            return found.checked < count
-        return found.evidence in (PROVED, OBSERVED) and found.checked == count
-
     def facts(self, found: Verification | None) -> dict[str, Any]:
         """The gap and the fit; null where nothing was compared or a number is not finite."""
-        fit = None if found is None else found.fit
-        if fit is None:
-            return {"gap": self.gap, **dict.fromkeys(_FIT)}
-        mean, most, loss = (
-            x if math.isfinite(x) else None for x in (fit.mean, fit.max, fit.loss)
-        )  # JSON has no infinity
-        values = (
-            {"mean": mean, "max": most},
-            {"total": loss, "entropy": fit.entropy},
-            fit.accuracy,
-            fit.predictions,
-        )
-        return {"gap": self.gap, **dict(zip(_FIT, values, strict=True))}
+        if found is None or found.fit is None:
+            return {"gap": self.gap, **dict.fromkeys(FIT)}
+        sizes: dict[str, Any] = found.fit._asdict()
+        infinite = {
+            name: None for name in ("mean", "max", "loss") if not math.isfinite(sizes[name])
+        }
+        return {"gap": self.gap, **Fit(**sizes | infinite).json()}  # JSON has no infinity
 
     # --- the model folder
 
@@ -227,11 +220,8 @@ class Distributions(Claim):
     @classmethod
     def read(cls, path: Path, text: dict[str, bytes], certificate: Object) -> tuple[Model, str]:
         certificate.expect("claim", cls.name)
-        found = files.read(path, text)
-        claim = cls(files.read_gap(certificate))
-        return Model(
-            found.network, Words(found.kind, found.words), claim, found.about
-        ), found.sha256
+        network, words, about, digest = files.read(path, text)
+        return Model(network, words, cls(files.read_gap(certificate)), about), digest
 
     def config(self, model: Model) -> dict[str, Any]:
         return files.describe(model.network, model.kind)
@@ -244,12 +234,3 @@ class Distributions(Claim):
 
     def card(self, model: Model, found: Verification, with_data: bool) -> str:
         return distribution_card(model, self.gap, found, with_data)
-
-
-_FIT = ("divergence", "loss", "accuracy", "predictions")
-
-
-def _tokens(model: Model, wanted: Targets, context: int) -> list[Word]:
-    assert model.tokens is not None
-    numbers = wanted.tokens[wanted.starts[context] : wanted.starts[context + 1]].tolist()
-    return [model.tokens[i] for i in numbers]

@@ -38,10 +38,10 @@ class Labels(Claim):
     unknown: int | None = None
     arithmetic: str = "dyadic"
 
-    name = "labels"
-    noun = "labels"
+    name = noun = "labels"
     counted = "sequences"
     conflicts = True
+    complete = (PROVED,)
     sentence = "Labels."
 
     @classmethod
@@ -180,8 +180,8 @@ class Labels(Claim):
             if strange.any():
                 vectors = np.where(strange[:, None], 0, vectors)
         outputs = {label: i for i, label in enumerate(self.labels)}
-        wanted = np.array([outputs.get(name, -1) for name in dataset.label_names], dtype=np.int64)
-        wanted = wanted[dataset.labels]
+        numbers = [outputs.get(name, -1) for name in dataset.label_names]
+        wanted = np.array(numbers, dtype=np.int64)[dataset.labels]
         unread = np.zeros(len(dataset), bool)
         unread[np.repeat(np.arange(len(dataset)), dataset.lengths)[strange[dataset.ids]]] = True
         wanted[unread[dataset.owner]] = -1
@@ -193,17 +193,6 @@ class Labels(Claim):
 
     def whole(self, dataset: Dataset) -> int:
         return len(dataset.labels)
-
-    def covers(self, found: Verification, count: int, every: bool) -> bool:
-        """Where every token has a label, their number is known from the data only."""
-        if not 1 <= found.checked == found.correct:
-            return False
-        if found.evidence == SAMPLED:
-            return found.checked < count or every
-        return found.evidence == PROVED and (found.checked == count or every)
-
-    def facts(self, found: Verification | None) -> dict[str, Any]:
-        return {}
 
     # --- the model folder
 

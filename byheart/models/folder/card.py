@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ...softmax.decoder import ATTENTION, Shape
+from ...softmax.decoder import ATTENTION
 from ..verification import OBSERVED, PROVED, SAMPLED, Verification
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ byheart verify DIR DATA
 python checker/check.py DIR DATA
 ```
 
-DIR is this folder, DATA is {where}.
+DIR is this folder, DATA is {data}.
 The second command is an independent checker: it needs only Python, and shares no code with the
 program that wrote this folder.
 """
-DATA_ROWS = ("sequences", "contexts", "labels", "length", "vocabulary")
+DATA_ROWS = {x: x for x in ("sequences", "contexts", "labels", "length", "vocabulary")}
 PARAMETER_ROWS = {
     "nonzero": "nonzero parameters",
     "counted": "of these, counted by the theorem",
@@ -42,6 +42,7 @@ BIT_ROWS = {
     "information": "bits that the worst labelling needs",
 }
 
+DATA = {True: "`data.jsonl` in this folder", False: "the data, as `.jsonl` or `.npz`"}
 EVIDENCE: dict[str | None, str] = {
     PROVED: "by rigorous bounds over the real numbers, for every context",
     SAMPLED: "by rigorous bounds over the real numbers, for a random sample of the contexts; "
@@ -63,9 +64,8 @@ def label_card(model: "Model", verified: Verification, with_data: bool) -> str:
     # no theorem counts the parameters of a trained network
     counts = {k: x for k, x in PARAMETER_ROWS.items() if k != "counted" or "training" not in about}
     data = about.get("data", {})
-    where = "`data.jsonl` in this folder" if with_data else "the data, as `.jsonl` or `.npz`"
-    head = HEAD.format(tags="exact-weights\n- formal-verification")
-    return f"""{head}
+    tags = "exact-weights\n- formal-verification"
+    return f"""{HEAD.format(tags=tags)}
 # A transformer that knows {plain(data.get("sequences"))} sequences by heart
 
 {_label_origin(model)}
@@ -77,7 +77,7 @@ def label_card(model: "Model", verified: Verification, with_data: bool) -> str:
 
 | count | value |
 | --- | --- |
-{rows(data, {name: name for name in DATA_ROWS})}\
+{rows(data, DATA_ROWS)}\
 | layers between embedding and output | {model.network.depth} |
 | width | {model.network.width} |
 {rows(about.get("parameters", {}), counts)}{rows(about.get("bits", {}), BIT_ROWS)}
@@ -89,7 +89,7 @@ byheart recall DIR TOKENS...
 
 It returns the label of every {answered} of its data. {unknown}
 
-{AGAIN.format(where=where)}"""
+{AGAIN.format(data=DATA[with_data])}"""
 
 
 def _label_origin(model: "Model") -> str:
@@ -131,9 +131,7 @@ def source(about: Mapping) -> str:
 
 
 def rows(counts: Mapping, names: Mapping[str, str]) -> str:
-    return "".join(
-        f"| {title} | {plain(counts[name])} |\n" for name, title in names.items() if name in counts
-    )
+    return _table({names[name]: plain(counts[name]) for name in names if name in counts})
 
 
 def plain(value: object) -> str:
@@ -147,8 +145,7 @@ def plain(value: object) -> str:
 
 def distribution_card(model: "Model", gap: float, verified: Verification, with_data: bool) -> str:
     """The card of a model that stores next-token distributions."""
-    about = model.about
-    data = about.get("data", {})
+    about, data = model.about, model.about.get("data", {})
     elsewhere = (
         "The weights are an ordinary state dict, which `safetensors.torch.load_file` reads;\n"
         "docs/plain-tensors.md of byheart has the forward pass in a few lines."
@@ -156,7 +153,6 @@ def distribution_card(model: "Model", gap: float, verified: Verification, with_d
         else "The weights have more digits than float64 holds; "
         "checker/FORMAT.md of byheart says how they are stored."
     )
-    where = "`data.jsonl` in this folder" if with_data else "the data, as `.jsonl` or `.npz`"
     return f"""{HEAD.format(tags="next-token-distributions")}
 # A transformer that knows {plain(data.get("contexts"))} next-token distributions by heart
 
@@ -173,7 +169,7 @@ claim {EVIDENCE[verified.evidence]}
 
 | count | value |
 | --- | --- |
-{rows(data, {name: name for name in DATA_ROWS})}{_fit(verified)}{_sizes(model)}
+{rows(data, DATA_ROWS)}{_fit(verified)}{_sizes(model)}
 ## Query it
 
 ```
@@ -188,7 +184,7 @@ after a context that is not in its data it may answer anything.
 
 {elsewhere}
 
-{AGAIN.format(where=where)}"""
+{AGAIN.format(data=DATA[with_data])}"""
 
 
 def _origin(model: "Model") -> str:
@@ -197,13 +193,11 @@ def _origin(model: "Model") -> str:
     number = "float64" if model.number == "float64" else exact
     if "training" in model.about:
         times = model.about["training"].get("output_times", 1)
-        longer = (
-            "" if times == 1 else f"\n`output.weight` is {plain(times)} times what was trained."
-        )
+        more = "" if times == 1 else f"\n`output.weight` is {plain(times)} times what was trained."
         return (
             f", up to the divergence below.\nIts weights ({number}) were trained. "
             f"{trained(model.about)}\nScales, biases and skip connections that this decoder has no "
-            f"place for are folded into its other\nweights, so its own count may differ.{longer}"
+            f"place for are folded into its other\nweights, so its own count may differ.{more}"
         )
     return (
         f". Its weights ({number}) were\nnot trained: they were computed from the dataset, "
@@ -228,11 +222,15 @@ def _fit(verified: Verification) -> str:
 
 def _sizes(model: "Model") -> str:
     shape = model.network.shape
+    mixing = {"mixing of tokens": "a weighted sum"}
+    if shape.mixing == ATTENTION:
+        title = f"heads (m_0), d_1, d_0, {'with' if shape.skip else 'without'} skip connection"
+        mixing = {title: f"{shape.heads}, {shape.key_dimension}, {shape.value_dimension}"}
     sizes = _table(
         {
             "distinct tokens (omega), longest context (T)": f"{shape.vocabulary}, {shape.length}",
             "dimension of embedded tokens (d)": shape.dimension,
-            **_mixing(shape),
+            **mixing,
             f"neurons (m), activation {plain(shape.activation)}": shape.neurons,
             f"parameters, {shape.formula}": shape.parameters,
         }
@@ -240,14 +238,6 @@ def _sizes(model: "Model") -> str:
     parameters, bits = model.about.get("parameters", {}), model.about.get("bits", {})
     sizes_of = {name: title for name, title in BIT_ROWS.items() if name != "information"}
     return sizes + rows(parameters, {"nonzero": "of these, nonzero"}) + rows(bits, sizes_of)
-
-
-def _mixing(shape: Shape) -> dict[str, object]:
-    if shape.mixing != ATTENTION:
-        return {"mixing of tokens": "a weighted sum"}
-    sizes = f"{shape.heads}, {shape.key_dimension}, {shape.value_dimension}"
-    skip = "with" if shape.skip else "without"
-    return {f"heads (m_0), d_1, d_0, {skip} skip connection": sizes}
 
 
 def _table(values: dict[str, object] | dict[str, str]) -> str:

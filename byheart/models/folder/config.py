@@ -7,22 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple, get_args
 
 from ...errors import ByheartError
-from ...exact.network import (
-    Dyadic,
-    Embedding,
-    FeedForward,
-    HardAttention,
-    Input,
-    Layer,
-    Linear,
-    Matrix,
-    Mixing,
-    Network,
-    Relu,
-    SparseAttention,
-    UniformAttention,
-    divides,
-)
+from ...exact import network as exact
 from .strict import SIZE_LIMIT, Object, integer, shown
 
 DYADIC_LIMIT = 1 << 22  # exponents, and bits of a mantissa
@@ -35,8 +20,8 @@ TRAINING = "training"  # an object, of networks that were trained
 
 Shape = tuple[int, int]
 Pairs = tuple[tuple[int, int], ...]
-LAYERS: dict[str, Any] = {layer.kind: layer for layer in get_args(Layer)}
-MIXING = {layer.kind for layer in get_args(Mixing)}
+LAYERS: dict[str, Any] = {layer.kind: layer for layer in get_args(exact.Layer)}
+MIXING = {layer.kind for layer in get_args(exact.Mixing)}
 
 
 class Plan(NamedTuple):
@@ -48,7 +33,7 @@ class Plan(NamedTuple):
     heads: int = 1
     connections: int = 0
 
-    def build(self, tensors: list[Matrix], connections: Pairs) -> Layer:
+    def build(self, tensors: list[exact.Matrix], connections: Pairs) -> exact.Layer:
         given: dict[str, Any] = dict(zip(self.shapes, tensors, strict=True), stage=self.stage)
         if self.kind == "hard_attention":
             given["heads"] = self.heads
@@ -62,7 +47,7 @@ class Config:
     """What config.json says; `about` is what a Model keeps of it for people."""
 
     kind: str
-    input: Input
+    input: exact.Input
     labels: int
     unknown: int | None
     plans: tuple[Plan, ...]
@@ -80,7 +65,7 @@ class Config:
         """The names of the parameter tensors in a file of plain tensors."""
         return [f"layers.{i}.{name}" for i, plan in enumerate(self.plans) for name in plan.shapes]
 
-    def network(self, tensors: list[Matrix], connections: Pairs) -> Network:
+    def network(self, tensors: list[exact.Matrix], connections: Pairs) -> exact.Network:
         """The network with these parameter tensors; refused if its mean would not be exact."""
         rest, pairs = iter(tensors), iter(connections)
         layers = [
@@ -89,16 +74,16 @@ class Config:
         ]
         for layer in layers:
             averaged: set[int] = set()  # how many columns it takes averages of
-            if isinstance(layer, UniformAttention):
+            if isinstance(layer, exact.UniformAttention):
                 averaged = {self.input.columns}
-            elif isinstance(layer, SparseAttention):
+            elif isinstance(layer, exact.SparseAttention):
                 averaged = set(Counter(target for target, _ in layer.connections).values())
             for number in averaged:
-                if not divides(number, layer.tensors["W_O"]):
+                if not exact.divides(number, layer.tensors["W_O"]):
                     raise ByheartError(
                         f"an entry of W_O is not divisible by the odd part of {number}."
                     )
-        return Network(self.input, tuple(layers), self.every)
+        return exact.Network(self.input, tuple(layers), self.every)
 
 
 def read(content: bytes, where: str) -> Config:
@@ -119,8 +104,7 @@ def read(content: bytes, where: str) -> Config:
         given.refuse("a network has a sum layer if and only if padding is null")
     if "sum" in mixing and (len(mixing) > 1 or reads.positions or reads.extra or every):
         given.refuse("a sum is the only layer where columns meet, without positions or extra")
-    about = read_about(given)
-    return Config(kind, reads, labels, unknown, plans, every, number, about)
+    return Config(kind, reads, labels, unknown, plans, every, number, read_about(given))
 
 
 def read_number(given: Object) -> str:
@@ -138,7 +122,7 @@ def read_about(given: Object) -> dict[str, Any]:
     return about if training is None else about | {TRAINING: training}
 
 
-def _input(given: Object) -> tuple[str, Input]:
+def _input(given: Object) -> tuple[str, exact.Input]:
     kind = given.choice("kind", KINDS)
     dimension, length = given.size("dimension"), given.size("length")
     if kind != "vector" and dimension != 1:
@@ -146,10 +130,10 @@ def _input(given: Object) -> tuple[str, Input]:
     if "padding" not in given.values:
         given.refuse("padding is missing")
     padding, extra = _vector(given, "padding", dimension), _vector(given, "extra", dimension)
-    return kind, Input(dimension, length, given.get("positions", bool), padding, extra)
+    return kind, exact.Input(dimension, length, given.get("positions", bool), padding, extra)
 
 
-def _vector(given: Object, name: str, dimension: int) -> tuple[Dyadic, ...] | None:
+def _vector(given: Object, name: str, dimension: int) -> tuple[exact.Dyadic, ...] | None:
     vector = given.optional(name, list)
     if vector is None:
         return None
@@ -158,7 +142,7 @@ def _vector(given: Object, name: str, dimension: int) -> tuple[Dyadic, ...] | No
     return tuple(_dyadic(pair, given) for pair in vector)
 
 
-def _dyadic(pair: object, given: Object) -> Dyadic:
+def _dyadic(pair: object, given: Object) -> exact.Dyadic:
     """The canonical form of a pair [mantissa, exponent]."""
     if not isinstance(pair, list) or len(pair) != 2:
         given.refuse("a vector is made of pairs [mantissa, exponent]")
@@ -173,12 +157,12 @@ def _dyadic(pair: object, given: Object) -> Dyadic:
     if mantissa.bit_length() > DYADIC_LIMIT or abs(exponent) > DYADIC_LIMIT:
         given.refuse("a number of a vector is beyond 2^22 bits")
     if mantissa == 0:
-        return Dyadic(0, 0)
+        return exact.Dyadic(0, 0)
     zeros = (mantissa & -mantissa).bit_length() - 1
-    return Dyadic(mantissa >> zeros, exponent + zeros)
+    return exact.Dyadic(mantissa >> zeros, exponent + zeros)
 
 
-def _plans(config: Object, reads: Input) -> tuple[Plan, ...]:
+def _plans(config: Object, reads: exact.Input) -> tuple[Plan, ...]:
     """The layers in order, each fitting the stream that the one before it leaves."""
     width, layers = config.size("width"), config.get("layers", list)
     last = len(layers) - 1
@@ -202,7 +186,7 @@ def _plans(config: Object, reads: Input) -> tuple[Plan, ...]:
     return tuple(plans)
 
 
-def _first(layer: Object, reads: Input) -> Plan:
+def _first(layer: Object, reads: exact.Input) -> Plan:
     kind, stage = layer.get("kind", str), layer.optional("stage", str, "") or ""
     rows, columns = layer.size("rows"), layer.size("columns")
     if kind == "linear":
@@ -246,11 +230,11 @@ def _plan(layer: Object, width: int, last: bool) -> Plan:
     layer.refuse(f"the kind {shown(kind)} is not known")
 
 
-def describe(network: Network, kind: str, labels: int, unknown: int | None) -> dict[str, Any]:
+def describe(network: exact.Network, kind: str, labels: int, unknown: int | None) -> dict[str, Any]:
     """The part of config.json that describes an exact network."""
     reads = network.input
 
-    def listed(vector: tuple[Dyadic, ...] | None) -> list | None:
+    def listed(vector: tuple[exact.Dyadic, ...] | None) -> list | None:
         return None if vector is None else [list(number) for number in vector]
 
     return {
@@ -262,11 +246,7 @@ def describe(network: Network, kind: str, labels: int, unknown: int | None) -> d
             "padding": listed(reads.padding),
             "extra": listed(reads.extra),
         },
-        "output": {
-            "labels": labels,
-            "unknown": unknown,
-            "every": network.every,
-        },
+        "output": {"labels": labels, "unknown": unknown, "every": network.every},
         "width": network.width,
         "layers": [_describe_layer(layer) for layer in network.layers],
     }
@@ -285,17 +265,17 @@ def described(number: str, structure: dict[str, Any], about: dict[str, Any]) -> 
     }
 
 
-def _describe_layer(layer: Layer) -> dict[str, Any]:
+def _describe_layer(layer: exact.Layer) -> dict[str, Any]:
     sizes: dict[str, int] = {}
     match layer:
-        case Linear() | Embedding() | Relu():
+        case exact.Linear() | exact.Embedding() | exact.Relu():
             sizes = {"rows": layer.weight.rows, "columns": layer.weight.columns}
-        case FeedForward():
+        case exact.FeedForward():
             sizes = {"hidden": layer.W1.rows}
-        case UniformAttention():
+        case exact.UniformAttention():
             sizes = {"head_dimension": layer.W_V.rows}
-        case SparseAttention():
+        case exact.SparseAttention():
             sizes = {"head_dimension": layer.W_V.rows, "connections": len(layer.connections)}
-        case HardAttention():
+        case exact.HardAttention():
             sizes = {"heads": layer.heads, "head_dimension": layer.W_V.rows // layer.heads}
     return {"kind": layer.kind, **sizes, "stage": layer.stage}

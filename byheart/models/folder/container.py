@@ -16,7 +16,6 @@ DTYPES = {"I32": "<i4", "U8": "|u1", "I64": "<i8", "U64": "<u8", "F64": "<f8"}
 
 Arrays = dict[str, NDArray[Any]]
 Shapes = Mapping[str, Sequence[int]]
-Span = tuple[int, int]
 
 
 def read(path: Path, types: Mapping[str, str], shapes: Shapes | None = None) -> tuple[Arrays, str]:
@@ -48,7 +47,9 @@ def read(path: Path, types: Mapping[str, str], shapes: Shapes | None = None) -> 
     return arrays, digest.hexdigest()
 
 
-def _spans(header: Object, types: Mapping[str, str], shapes: Shapes, room: int) -> dict[str, Span]:
+def _spans(
+    header: Object, types: Mapping[str, str], shapes: Shapes, room: int
+) -> dict[str, tuple[int, int]]:
     """Where each array lies; together they fill the room without holes and overlaps."""
     if header.values.keys() - {"__metadata__"} != types.keys():
         shown = ", ".join([*types][:9]) + (" ..." if len(types) > 9 else "")

@@ -6,15 +6,15 @@ import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import save
 
-from ...data.targets import Word
 from ...exact.network import Dyadic, Entry, Matrix
 from ...softmax.decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, Shape, Tensor
-from ..verification import Fit
+from ..claim import Words
+from ..verification import FIT, Fit
 from . import config, container, plain, weights
 from .plain import Piece
 from .strict import SIZE_LIMIT, Object, shown
@@ -29,18 +29,8 @@ LONGEST_DECIMAL = 100  # characters
 LARGEST_GAP = 10**300  # and the smallest is 1 / this
 
 
-class Stored(NamedTuple):
-    """What a folder holds: the decoder, its words, and what config.json says for people."""
-
-    network: Decoder
-    kind: str
-    words: tuple[Word, ...]
-    about: dict[str, Any]
-    sha256: str  # of the weights
-
-
-def read(path: Path, text: Mapping[str, bytes]) -> Stored:
-    """The decoder of a folder."""
+def read(path: Path, text: Mapping[str, bytes]) -> tuple[Decoder, Words, dict[str, Any], str]:
+    """A folder's decoder, its words, what config.json says for people, the weights' SHA-256."""
     given = Object.parse(text["config.json"], f"{path}/config.json")
     for name in EXACT:
         if name in given.values:
@@ -73,8 +63,8 @@ def read(path: Path, text: Mapping[str, bytes]) -> Stored:
             for row, column, value in matrix.entries:
                 tensor[row, column] = value
             tensors[name] = tensor.reshape(sizes)
-    about = config.read_about(given)
-    return Stored(Decoder(shape, tensors), kind, tuple(words), about, digest)
+    network = Decoder(shape, tensors)
+    return network, Words(kind, tuple(words)), config.read_about(given), digest
 
 
 def _shape(given: Object) -> Shape:
@@ -132,7 +122,7 @@ def read_gap(certificate: Object) -> float:
 
 def read_fit(certificate: Object) -> Fit | None:
     """How well the distributions are stored, where the certificate says so."""
-    if any(certificate.values.get(name) is None for name in ("divergence", "loss", "accuracy")):
+    if any(certificate.values.get(name) is None for name in FIT[:3]):
         return None
     divergence, loss = certificate.object("divergence"), certificate.object("loss")
     return Fit(

@@ -11,9 +11,8 @@ from ..model import Model
 from ..verification import Verification
 from . import decoder
 from .strict import Object, read_text_file, shown
-from .swap import is_unfinished
+from .swap import FILES, is_unfinished
 
-FILES = ("config.json", "weights.safetensors", "vocabulary.json")  # what a certificate speaks of
 RETRIES = 5  # a folder that is replaced while it is read is read again
 
 

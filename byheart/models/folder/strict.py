@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeVar
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar
 
 from ...errors import ByheartError
 
@@ -82,12 +82,11 @@ _DECODER = json.JSONDecoder(
 )
 
 
-class Object:
+class Object(NamedTuple):
     """A JSON object that knows where it stands, so that every refusal names the place."""
 
-    def __init__(self, values: dict[str, Any], where: str) -> None:
-        self.values = values
-        self.where = where
+    values: dict[str, Any]
+    where: str
 
     @classmethod
     def parse(cls, content: bytes, where: str) -> "Object":

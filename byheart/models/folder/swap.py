@@ -12,14 +12,8 @@ from pathlib import Path
 from ...errors import ByheartError
 from .strict import Object, read_text_file
 
-KNOWN = (
-    "config.json",
-    "weights.safetensors",
-    "vocabulary.json",
-    "certificate.json",
-    "README.md",
-    "data.jsonl",
-)
+FILES = ("config.json", "weights.safetensors", "vocabulary.json")  # what a certificate speaks of
+KNOWN = (*FILES, "certificate.json", "README.md", "data.jsonl")
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
@@ -83,9 +77,8 @@ def check_place(path: Path, force: bool) -> None:
     if not entries:
         return
     try:
-        Object.parse(read_text_file(path / "config.json"), "config.json").expect(
-            "format", "byheart-model"
-        )
+        config = Object.parse(read_text_file(path / "config.json"), "config.json")
+        config.expect("format", "byheart-model")
     except ByheartError:
         raise ByheartError(f"{path} holds no byheart model and is not replaced.") from None
     for entry in entries:

@@ -28,7 +28,7 @@ TYPES = {
     "limbs": "U64",
 }
 CONNECTIONS = {"target": "I32", "source": "I32"}  # where some attention is sparse
-VECTORS = ("bias", "b1", "b2", "position")  # one size in a file of plain tensors, not two
+VECTORS = (".bias", ".b1", ".b2", ".position")  # one size in a file of plain tensors, not two
 PER_PARAMETER = ("row", "column", "exponent", "negative")
 
 
@@ -52,10 +52,8 @@ def limbs(tensors: Sequence[Matrix]) -> Arrays:
     entries = [(number, *entry) for number, t in enumerate(tensors) for entry in t.entries]
     mantissas = [abs(value.mantissa) for *_, value in entries]
     sizes = [-(-mantissa.bit_length() // 64) for mantissa in mantissas]
-    content = b"".join(
-        mantissa.to_bytes(8 * size, "little")
-        for mantissa, size in zip(mantissas, sizes, strict=True)
-    )
+    pairs = zip(mantissas, sizes, strict=True)
+    content = b"".join(mantissa.to_bytes(8 * size, "little") for mantissa, size in pairs)
     columns: dict[str, Any] = {
         "tensor": [number for number, *_ in entries],
         "row": [row for _, row, _, _ in entries],
@@ -77,10 +75,7 @@ def read(path: Path, settings: Config) -> tuple[Network, str]:
         pairs = _connections(arrays, sparse, settings.input.columns, path) if sparse else ()
         return settings.network(matrices, pairs), digest
     named = dict(zip(settings.names, settings.shapes, strict=True))
-    files = {
-        name: shape[:1] if name.rpartition(".")[2] in VECTORS else shape
-        for name, shape in named.items()
-    }
+    files = {name: x[:1] if name.endswith(VECTORS) else x for name, x in named.items()}
     arrays, digest = plain.read(path, files)
     matrices = []
     for name, (rows, columns) in named.items():
@@ -132,11 +127,9 @@ def checked(arrays: Arrays, shapes: list[Shape], path: Path) -> list[Matrix]:
     for (first, end), (r, c, sign, power) in zip(pairwise(ends), columns, strict=True):
         mantissa = sign * int.from_bytes(content[first:end], "little")
         entries.append(Entry(r, c, Dyadic(mantissa, power)))
-    bounds = np.searchsorted(tensor, np.arange(len(shapes) + 1)).tolist()
-    return [
-        Matrix(height, width, tuple(entries[bounds[i] : bounds[i + 1]]))
-        for i, (height, width) in enumerate(shapes)
-    ]
+    bounds = pairwise(np.searchsorted(tensor, np.arange(len(shapes) + 1)).tolist())
+    parts = zip(shapes, bounds, strict=True)
+    return [Matrix(*shape, tuple(entries[begin:end])) for shape, (begin, end) in parts]
 
 
 def _connections(arrays: Arrays, counts: Sequence[int], columns: int, path: Path) -> Pairs:
@@ -146,12 +139,9 @@ def _connections(arrays: Arrays, counts: Sequence[int], columns: int, path: Path
         _fail(path, f"there are {len(pairs)} connections, config.json has {sum(counts)}")
     if len(pairs) and not (0 <= pairs.min() and pairs.max() < columns):
         _fail(path, "a connection leads outside the columns")
-    start = 0
-    for count in counts:
-        order = pairs[start : start + count] @ np.array([columns, 1])
+    for order in np.split(pairs @ np.array([columns, 1]), np.cumsum(counts)[:-1]):
         if (np.diff(order) <= 0).any():
             _fail(path, "the connections are not in order")
-        start += count
     return tuple(map(tuple, pairs.tolist()))  # type: ignore[arg-type]
 
 

@@ -13,16 +13,12 @@ from ..model import Model
 from ..verification import Verification
 from . import config
 from .plain import Piece
-from .read import FILES, read
-from .swap import appearing, sync
+from .read import read
+from .swap import FILES, appearing, sync
 
 
 def save(
-    model: Model,
-    path: str | os.PathLike[str],
-    *,
-    force: bool = False,
-    data: Dataset | None = None,
+    model: Model, path: str | os.PathLike[str], *, force: bool = False, data: Dataset | None = None
 ) -> None:
     """Write a verified model to a new folder; with `force`, in the place of an older model.
 
@@ -71,8 +67,6 @@ def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str
     """The files of the folder except the data, in pieces: weights may fill half the memory."""
     claim = model.claim
     described = config.described(model.number, claim.config(model), model.about)
-    text = claim.card(model, verified, with_data)
-    fit = verified.fit
     files: dict[str, list[Piece]] = {
         "config.json": [_json(described)],
         "weights.safetensors": claim.weights(model),
@@ -91,9 +85,11 @@ def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str
         "files": hashes,
         "data": {name: model.about["data"][name] for name in ("sha256", "sequences")},
         "verified": {**verified.json(), "engine": verified.engine},
-        **({} if fit is None else {**fit.json(), "predictions": fit.predictions}),
+        **(verified.fit.json() if verified.fit else {}),
     }
-    files["README.md"] = [text.encode("ascii", "backslashreplace")]
+    files["README.md"] = [
+        claim.card(model, verified, with_data).encode("ascii", "backslashreplace")
+    ]
     return {**files, "certificate.json": [_json(certificate)]}
 
 
