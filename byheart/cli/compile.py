@@ -18,8 +18,18 @@ from ..models.model import Model
 from ..models.source import resolved
 from ..models.verification import PROVE_LIMIT
 from . import options
-from .answers import check_prove_limit, model_answer
-from .output import finish, kept, number, rows, size_rows, stores_distributions, timed, verdict
+from .output import (
+    check_prove_limit,
+    finish,
+    kept,
+    model_answer,
+    number,
+    rows,
+    size_rows,
+    stores_distributions,
+    timed,
+    verdict,
+)
 from .progress import watching
 
 

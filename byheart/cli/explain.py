@@ -15,10 +15,9 @@ from ..data.load import load
 from ..machine.watch import SILENT, Watch
 from ..models.verification import PROVE_LIMIT
 from . import options, output
-from .answers import check_prove_limit
 from .compile import build
 from .explain_picture import draw
-from .output import number
+from .output import check_prove_limit, number
 from .progress import watching
 
 

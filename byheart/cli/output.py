@@ -5,7 +5,7 @@ import math
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..errors import ByheartError
 from ..machine.tables import number
 from ..machine.watch import Watch
 from ..pictures import write
@@ -20,9 +21,16 @@ from ..pictures import write
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..models.model import Model
+    from ..models.verification import Verification
+
 STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "refuted": "bold red"}
 RIGOROUS = ", each by a rigorous bound"
 NO_PROOF = " in a float run at two batch sizes: not a proof"
+DATASET = ("sequences", "contexts", "labels", "length", "vocabulary")
+BITS = ("total", "fixed", "encoded", "largest", "information")
+PARAMETERS = ("nonzero", "dense", "counted", "outside")
+NOT_CHECKED = {"checked": 0, "correct": 0, "evidence": None}
 CLOSING, OPENING = set(".,;:!?)]}’”…%"), set("“‘([{’")
 Row = tuple[str, str, str]
 
@@ -95,6 +103,37 @@ def sentences(lines: Iterable[tuple[str, str]], style: str = "") -> Table:
 def columns(space: int = 2) -> Table:
     """A table without lines, to which columns are added."""
     return Table(box=None, pad_edge=False, padding=(0, space, 0, 0))
+
+
+def model_answer(
+    model: "Model", verified: "Verification | None", seconds: Mapping, failures: Sequence[str] = ()
+) -> dict:
+    """The sizes of a model, and the evidence that it keeps its claim."""
+    about = model.about
+    return {
+        "method": about["method"],
+        "form": about.get("form"),
+        "dataset": {key: about["data"].get(key) for key in DATASET},
+        "parameters": {key: about["parameters"].get(key) for key in PARAMETERS},
+        "bits": {key: about["bits"].get(key) for key in BITS},
+        "depth": model.network.depth,
+        "width": model.network.width,
+        "seconds": {key: seconds.get(key) for key in ("load", "build", "verify")},
+        "search": dict(about.get("search") or {"seed": None, "tries": None}),
+        "verified": verified.json() if verified else NOT_CHECKED,
+        "conflicts": dict(about.get("conflicts") or {}),
+        "notes": list(about.get("notes") or ()),
+        "failures": list(failures),
+        **model.claim.facts(verified),
+    }
+
+
+def check_prove_limit(seconds: float) -> None:
+    """ByheartError if proving cannot be limited to this time; nan is not a limit."""
+    if not seconds >= 0:
+        raise ByheartError(
+            f"--prove-limit must be a number of seconds of at least 0, not {seconds}."
+        )
 
 
 def stores_distributions(answer: dict) -> bool:

@@ -15,9 +15,19 @@ from ..models.checker import check
 from ..models.folder.read import open as open_folder
 from ..models.source import differences, load_for
 from ..models.verification import PROVE_LIMIT, REFUTED, Verification, verify
-from .answers import NOT_CHECKED, check_prove_limit, model_answer
 from .options import Directory, Json, ProveLimit
-from .output import finish, number, rows, size_rows, stores_distributions, timed, verdict
+from .output import (
+    NOT_CHECKED,
+    check_prove_limit,
+    finish,
+    model_answer,
+    number,
+    rows,
+    size_rows,
+    stores_distributions,
+    timed,
+    verdict,
+)
 from .progress import watching
 
 ENGINES = ("auto", "exact", "limbs")

@@ -5,16 +5,14 @@ which claim a model has.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from ..constructions.base import Built
 from ..data.dataset import Dataset
-from .verification import SAMPLED, Verification
+from .verification import SAMPLED, Judging, Verification
 
 if TYPE_CHECKING:
     from .folder.plain import Piece
@@ -57,29 +55,6 @@ class Answer:
             "known": self.known,
             "probabilities": self.probabilities and [list(pair) for pair in self.probabilities],
         }
-
-
-@dataclass(frozen=True)
-class Judging:
-    """How a model is verified.
-
-    engine       for exact networks: "auto", "exact" or "limbs"
-    sample       verify only this many items, chosen by the seed
-    prove_limit  seconds; where rigorous bounds take longer, a float run observes
-    progress     called with the number of items done
-    """
-
-    engine: str = "auto"
-    sample: int | None = None
-    seed: int = 0
-    prove_limit: float = 60.0
-    progress: Callable[[int], None] | None = None
-
-    def chosen(self, count: int) -> np.ndarray | None:
-        """The numbers of the items of the sample, in order; None if all are verified."""
-        if self.sample is None or self.sample >= count:
-            return None
-        return np.sort(np.random.default_rng(self.seed).choice(count, self.sample, replace=False))
 
 
 class Claim(ABC):

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ..data.dataset import Dataset, check_dataset
 from ..errors import ByheartError
 
@@ -73,6 +75,29 @@ class Verification:
         return {"checked": self.checked, "correct": self.correct, "evidence": self.evidence}
 
 
+@dataclass(frozen=True)
+class Judging:
+    """How a model is verified.
+
+    engine       for exact networks: "auto", "exact" or "limbs"
+    sample       verify only this many items, chosen by the seed
+    prove_limit  seconds; where rigorous bounds take longer, a float run observes
+    progress     called with the number of items done
+    """
+
+    engine: str = "auto"
+    sample: int | None = None
+    seed: int = 0
+    prove_limit: float = PROVE_LIMIT
+    progress: Callable[[int], None] | None = None
+
+    def chosen(self, count: int) -> np.ndarray | None:
+        """The numbers of the items of the sample, in order; None if all are verified."""
+        if self.sample is None or self.sample >= count:
+            return None
+        return np.sort(np.random.default_rng(self.seed).choice(count, self.sample, replace=False))
+
+
 def verify(
     model: "Model",
     dataset: Dataset,
@@ -104,7 +129,6 @@ def verify(
         >>> byheart.verify(byheart.compile(data), data).evidence
         'proved'
     """
-    from .claim import Judging
     from .model import Model
 
     if not isinstance(model, Model):

@@ -1,9 +1,9 @@
 """What models promise: one file per claim, and the list of them."""
 
-from ..claim import Answer, Claim, Judging, Words
+from ..claim import Answer, Claim, Words
 from .distributions import Distributions
 from .labels import Labels
 
-__all__ = ["CLAIMS", "Answer", "Claim", "Distributions", "Judging", "Labels", "Words"]
+__all__ = ["CLAIMS", "Answer", "Claim", "Distributions", "Labels", "Words"]
 
 CLAIMS: dict[str, type[Claim]] = {claim.name: claim for claim in (Labels, Distributions)}

@@ -15,12 +15,12 @@ from ...data.dataset import Dataset
 from ...data.targets import Divergences, Floats, Targets, Word, over
 from ...errors import ByheartError
 from ...softmax.decoder import Decoder
-from ..claim import Answer, Claim, Judging, Token, Words
+from ..claim import Answer, Claim, Token, Words
 from ..folder import decoder as files
 from ..folder.card import distribution_card
 from ..folder.strict import Object
 from ..model import Model
-from ..verification import FIT, OBSERVED, PROVED, REFUTED, SAMPLED, Fit, Verification
+from ..verification import FIT, OBSERVED, PROVED, REFUTED, SAMPLED, Fit, Judging, Verification
 from .labels import cannot_read
 
 if TYPE_CHECKING:

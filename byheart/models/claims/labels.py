@@ -15,12 +15,12 @@ from ...errors import ByheartError
 from ...exact.batch import Batch
 from ...exact.evaluate import choose, evaluate
 from ...exact.network import Embedding, Network
-from ..claim import Answer, Claim, Judging, Label, Token, Words
+from ..claim import Answer, Claim, Label, Token, Words
 from ..folder import config, weights
 from ..folder.card import label_card
 from ..folder.strict import Object, shown
 from ..model import Model
-from ..verification import PROVED, REFUTED, SAMPLED, Verification
+from ..verification import PROVED, REFUTED, SAMPLED, Judging, Verification
 
 if TYPE_CHECKING:
     from ..folder.plain import Piece

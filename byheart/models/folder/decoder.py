@@ -2,7 +2,6 @@
 
 import math
 import re
-import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -14,10 +13,9 @@ from safetensors.numpy import save
 from ...exact.network import Dyadic, Entry, Matrix
 from ...softmax.decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, Shape, Tensor
 from ..claim import Words
-from ..verification import FIT, Fit
-from . import config, container, plain, weights
+from . import config, plain, weights
 from .plain import Piece
-from .strict import SIZE_LIMIT, Object, shown
+from .strict import SIZE_LIMIT, Object, read_arrays, shown
 
 KINDS = ("string", "number")
 EXACT = ("input", "output", "width", "layers")  # keys of exact networks
@@ -53,7 +51,7 @@ def read(path: Path, text: Mapping[str, bytes]) -> tuple[Decoder, Words, dict[st
         plain_tensors, digest = plain.read(file, shape.tensors)
         tensors = {name: plain_tensors[name] for name in shape.tensors}
     else:
-        arrays, digest = container.read(file, weights.TYPES)
+        arrays, digest = read_arrays(file, weights.TYPES)
         places = [_places(sizes) for sizes in shape.tensors.values()]
         matrices = weights.checked(arrays, places, file)
         tensors = {}
@@ -118,28 +116,6 @@ def read_gap(certificate: Object) -> float:
     if not Fraction(1, LARGEST_GAP) <= Fraction(text) <= LARGEST_GAP:
         certificate.refuse(f"gap is {shown(text)}, not between 1e-300 and 1e300")
     return float(text)
-
-
-def read_fit(certificate: Object) -> Fit | None:
-    """How well the distributions are stored, where the certificate says so."""
-    if any(certificate.values.get(name) is None for name in FIT[:3]):
-        return None
-    divergence, loss = certificate.object("divergence"), certificate.object("loss")
-    return Fit(
-        _amount(divergence, "mean"),
-        _amount(divergence, "max"),
-        _amount(loss, "total"),
-        _amount(loss, "entropy"),
-        _amount(certificate, "accuracy"),
-        certificate.optional("predictions", int),
-    )
-
-
-def _amount(given: Object, name: str) -> float:
-    value: Any = given.values.get(name)
-    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
-        given.refuse(f"{name} is {shown(value)}, not a finite number")
-    return float(value)
 
 
 def describe(network: Decoder, kind: str) -> dict[str, Any]:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ByheartError
-from . import container
-from .container import Arrays, Shapes
+from .strict import Arrays, Shapes, read_arrays
 
 BLOCK = 1 << 20  # numbers looked at at once
 Piece = bytes | memoryview
@@ -33,7 +32,7 @@ def pieces(tensors: Mapping[str, NDArray[np.float64]]) -> list[Piece]:
 
 def read(path: Path, shapes: Shapes) -> tuple[Arrays, str]:
     """The tensors of these names and shapes, and the sha256 of the file."""
-    arrays, digest = container.read(path, dict.fromkeys(shapes, "F64"), shapes)
+    arrays, digest = read_arrays(path, dict.fromkeys(shapes, "F64"), shapes)
     for name, tensor in arrays.items():
         for block in _blocks(tensor.reshape(-1)):
             if _minus_zero(block) or not np.isfinite(block).all():

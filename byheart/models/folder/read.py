@@ -2,14 +2,15 @@
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ...errors import ByheartError, DisagreementError
 from ..claims import CLAIMS
 from ..model import Model
-from ..verification import Verification
-from . import decoder
+from ..verification import FIT, Fit, Verification
 from .strict import Object, read_text_file, shown
 from .swap import FILES, is_unfinished
 
@@ -106,8 +107,30 @@ def _verification(certificate: Object) -> Verification:
     given = certificate.object("verified")
     checked, correct = given.get("checked", int), given.get("correct", int)
     engine = given.optional("engine", str, "unknown") or "unknown"
-    fit = decoder.read_fit(certificate)
+    fit = _fit(certificate)
     return Verification(checked, correct, given.get("evidence", str), engine, fit=fit)
+
+
+def _fit(certificate: Object) -> Fit | None:
+    """How well the distributions are stored, where the certificate says so."""
+    if any(certificate.values.get(name) is None for name in FIT[:3]):
+        return None
+    divergence, loss = certificate.object("divergence"), certificate.object("loss")
+    return Fit(
+        _amount(divergence, "mean"),
+        _amount(divergence, "max"),
+        _amount(loss, "total"),
+        _amount(loss, "entropy"),
+        _amount(certificate, "accuracy"),
+        certificate.optional("predictions", int),
+    )
+
+
+def _amount(given: Object, name: str) -> float:
+    value: Any = given.values.get(name)
+    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
+        given.refuse(f"{name} is {shown(value)}, not a finite number")
+    return float(value)
 
 
 def _data(given: Object) -> tuple[str, int]:

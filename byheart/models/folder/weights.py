@@ -14,9 +14,9 @@ from safetensors.numpy import save
 
 from ...errors import ByheartError
 from ...exact.network import Dyadic, Entry, Matrix, Network, SparseAttention, dyadic
-from . import container, plain
+from . import plain
 from .config import DYADIC_LIMIT, Config, Pairs, Shape
-from .container import DTYPES, Arrays
+from .strict import DTYPES, Arrays, read_arrays
 
 TYPES = {
     "tensor": "I32",
@@ -70,7 +70,7 @@ def read(path: Path, settings: Config) -> tuple[Network, str]:
     """The network and the sha256 of the file."""
     if settings.number != "float64":
         sparse = [plan.connections for plan in settings.plans if plan.kind == "sparse_attention"]
-        arrays, digest = container.read(path, TYPES | CONNECTIONS if sparse else TYPES)
+        arrays, digest = read_arrays(path, TYPES | CONNECTIONS if sparse else TYPES)
         matrices = checked(arrays, settings.shapes, path)
         pairs = _connections(arrays, sparse, settings.input.columns, path) if sparse else ()
         return settings.network(matrices, pairs), digest
