@@ -255,7 +255,7 @@ def verdict(data: DataFacts, model: ArchitectureFacts, rows: Iterable[Bound]) ->
         if row.paper in PROVES and holds and row.value is not None:
             if row.value >= (data.contexts or 0):
                 return found("yes", f"by {row.paper}, {row.item}, some weights do it.")
-    undecided = "no theorem decides; rules of thumb are about trained models."
+    undecided = "by rules of thumb for trained models; no theorem decides."
     for fits, rule in (("likely", "allenzhu2024"), ("between", "morris2025")):
         if needed <= held[rule]:
             return found(fits, undecided)

@@ -88,7 +88,7 @@ def test_pictures(request, capsys, tmp_path, ending, kind, flag):
     content = path.read_bytes()
     assert (code, json.loads(output)["picture"]) == (0, str(path)) and len(content) > 1000
     code, _, errors = run(capsys, *given)
-    assert code == 2 and "exists; give another name, or --force to replace it" in errors
+    assert code == 2 and "exists; choose another name, or replace it with --force" in errors
     assert run(capsys, *given, "--force")[0] == 0
     assert path.read_bytes() == content
 

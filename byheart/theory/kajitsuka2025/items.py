@@ -199,11 +199,11 @@ REMARK_4_4_PARAMETERS = Item(
 )  # fmt: skip
 REMARK_4_4_MODEL = Item(
     PAPER, "Remarks 4.4 and 4.6", "architecture", "theorem", "at_most", "bits", "W x bits",
-    bits_held, (), "The number of its states.",
+    bits_held, (), "The logarithm of the number of its weight settings.",
 )  # fmt: skip
 REMARK_4_4_CONTEXTS = Item(
     PAPER, "Remarks 4.4 and 4.6", "architecture", "theorem", "at_most", "contexts",
-    "W x bits / log2 C", contexts_held, (), "That can have any token as label.",
+    "W x bits / log2 C", contexts_held, (), "To each of them any token can be assigned as label.",
 )  # fmt: skip
 FOOTNOTE_2 = Item(
     PAPER, "Footnote 2", "data", "rate", "at_most", LABELS, "O(sqrt(N log(nN)))",
