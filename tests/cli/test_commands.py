@@ -387,7 +387,7 @@ def test_what_is_no_number_is_refused(counting, words):
 
 def test_steps_need_labels_that_are_tokens(points):
     model = byheart.open(points[0])
-    with pytest.raises(ByheartError, match="labels that are tokens"):
+    with pytest.raises(ByheartError, match="labels are tokens"):
         ask(model, [[[1, 2]]], steps=2)
 
 

@@ -227,7 +227,9 @@ def test_a_result_is_json_text_and_html(file):
     evil = Comparison(False, (Step(found.dataset, (Row("<b>", "bound", "at_most", 3),)),), False)
     assert "&lt;b&gt;" in evil._repr_html_() and "<b>" not in evil._repr_html_()
     for wrong in ([0], [7]):
-        with pytest.raises(ByheartError, match=f"the data has 6 sequences, not {wrong[0]}"):
+        with pytest.raises(
+            ByheartError, match=f"at most the 6 sequences of the data, not {wrong[0]}"
+        ):
             compare(load(file), sweep=wrong)
 
 
@@ -267,7 +269,7 @@ def test_one_row_that_is_built(file, monkeypatch):
     [
         (["--sweep", "1,x"], "list of positive whole numbers"),
         (["--sweep", "0"], "list of positive whole numbers"),
-        (["--sweep", "7"], "the data has 6 sequences, not 7"),
+        (["--sweep", "7"], "--sweep must be at most the 6 sequences of the data, not 7"),
         (["--on-conflict", "guess"], "--on-conflict must be one of"),
         (["--plot", "p.doc"], "p.doc"),
     ],
