@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools
 WORKERS ?= 2
 
 # `make test` draws the same examples in every property test; `make explore` draws new ones.
-.PHONY: demo test slow explore check bench picture figures clean
+.PHONY: demo test slow explore snapshot check bench picture figures clean
 
 demo: $(READY)
 	$(BIN)/byheart demo
@@ -21,6 +21,11 @@ slow: explore
 
 explore: $(TOOLS)
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n $(WORKERS)
+
+# What byheart writes and answers, compared with tools/snapshot.json; on the machine that recorded
+# it to the byte, elsewhere as far as floats round alike.
+snapshot: $(TOOLS)
+	$(BIN)/python tools/snapshot.py
 
 check: $(TOOLS)
 	$(BIN)/ruff format --check .
