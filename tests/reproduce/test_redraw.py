@@ -263,8 +263,8 @@ def test_a_figure_is_really_trained(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "arguments, reason",
     [
-        ([], "name a figure or give --all; there are: madden-1,"),
-        (["madden-1", "--all"], "name a figure or give --all"),
+        ([], "name figures or give --all, not both; there are: madden-1,"),
+        (["madden-1", "--all"], "name figures or give --all"),
         (["madden-2"], "there is no figure 'madden-2'; there are: madden-1,"),
         (["madden-1", "--rows", "nowhere"], "nowhere holds no rows of madden-1"),
         (["--all", "--rows", "nowhere"], "nowhere holds no rows of madden-1"),
