@@ -10,7 +10,7 @@ from ..data.targets import Targets
 from ..data.targets import targets as targets_of
 from ..errors import AssumptionError
 from ..gadgets.logits import check_gap
-from ..machine.tables import html_table, text_table
+from ..machine.tables import Content, Tabular
 from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
 from . import candidates, certain, nearest
@@ -45,7 +45,7 @@ class EncoderPoint:
 
 
 @dataclass(frozen=True, repr=False)
-class EncoderCurve:
+class EncoderCurve(Tabular):
     """The least divergence of encoders of a dataset, one point per dimension.
 
     distributions  how many different ones the contexts have
@@ -78,7 +78,7 @@ class EncoderCurve:
             "rows": [point.json() for point in self.points],
         }
 
-    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
+    def table(self) -> Content:
         """Title, names of the columns, and one row per dimension."""
         title = (
             f"{self.contexts:,} contexts with {self.distributions:,} distributions over "
@@ -89,12 +89,6 @@ class EncoderCurve:
             for x in self.points
         ]
         return title, ("dimension", "divergence", "largest", "", "encoder"), rows
-
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self.table())
 
 
 def encoder(

@@ -12,7 +12,7 @@ from ..data.contexts import RESOLUTIONS, contexts, resolve
 from ..data.dataset import Dataset
 from ..data.load import load
 from ..errors import ByheartError
-from ..machine.tables import html_table, text_table
+from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
 from ..models.folder.swap import check_place
 from .material import Material
@@ -31,7 +31,7 @@ MOST = 100_000  # trials
 
 
 @dataclass(frozen=True, repr=False)
-class Measurement:
+class Measurement(Tabular):
     """The answer of `measure`.
 
     sweep      the question: architecture, sizes, axes, seeds, protocol and criterion
@@ -82,7 +82,7 @@ class Measurement:
             "picture": self.picture,
         }
 
-    def table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
+    def table(self) -> Content:
         """Title, names of the columns, and of each cell the smallest size that memorises."""
         name = self.sweep.searched[0].replace("_", " ")
         title = f"{self.sweep.architecture} on {self.dataset['name']} ({self.sweep.criterion})"
@@ -97,12 +97,6 @@ class Measurement:
                 words = f"{name} up to {cell.points[-1].value:,} not reached in {steps:,} steps"
             lines.append((at, words))
         return title, ("", "smallest that memorises"), lines
-
-    def __repr__(self) -> str:
-        return text_table(*self.table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self.table())
 
 
 def measure(

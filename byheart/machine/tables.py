@@ -1,5 +1,6 @@
 """Results as tables: aligned text for a terminal, HTML for a notebook."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -35,12 +36,12 @@ def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]
     return f"<table><caption>{escape(title)}</caption>{line('th', head)}{body}</table>"
 
 
-class Tabular:
+class Tabular(ABC):
     """A result that prints as a table, in a terminal and in a notebook."""
 
+    @abstractmethod
     def table(self) -> Content:
         """The title, the names of the columns, and the rows."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return text_table(*self.table())
