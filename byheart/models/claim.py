@@ -58,7 +58,7 @@ class Answer:
 
 
 class Claim(ABC):
-    """What is promised, and how it is kept, answered, told and stored.
+    """What is promised, and how it is kept, answered, described and stored.
 
     name       in certificate.json, and `stores` of the constructions that make such models
     noun       what is verified, one by one: the data has as many as `whole` says
@@ -125,7 +125,7 @@ class Claim(ABC):
 
     @abstractmethod
     def continues(self, model: "Model", label: str | int) -> bool:
-        """Whether a label is a token that the model has seen, so that it can go on from there."""
+        """Whether a label is a token that the model has seen, so that it can continue from there."""
 
     @abstractmethod
     def trace(self, model: "Model", tokens: Sequence[Token]) -> Any:
