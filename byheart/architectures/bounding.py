@@ -17,7 +17,7 @@ from ..theory.information import ALLENZHU_2024, MORRIS_2025, bits_held, bits_nee
 from ..theory.item import SIGNS
 from ..theory.madden2024.capacity import DEFINITION_1, lemma_1_parameters
 from ..theory.question import ACTIVATIONS, ATTENTIONS
-from ..theory.tables import TABLES, filled
+from ..theory.table_1 import TABLES, filled
 from . import ARCHITECTURES
 from . import architecture as described
 

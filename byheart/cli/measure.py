@@ -213,25 +213,25 @@ def conclusion(answer: dict, cell: dict) -> Text:
     missed = [x for x in seeds if x["smallest"] is None]
     larger = [x["smallest"] for x in seeds if x["smallest"] not in (smallest["value"], None)]
     agree = len(seeds) - len(larger) - len(missed)
-    said = f" ({number(smallest['parameters'])} parameters), in {agree} of "
-    said += plural(len(seeds), "seed")
+    sentence = f" ({number(smallest['parameters'])} parameters), in {agree} of "
+    sentence += plural(len(seeds), "seed")
     if larger:
         ends = dict.fromkeys(number(end(larger)) for end in (min, max))
         others = f"{number(len(larger))} others"
         if len(larger) == 1:
             others = "the other" if len(seeds) == 2 else "another"
-        said += f", {' to '.join(ends)} in {others}"
+        sentence += f", {' to '.join(ends)} in {others}"
     if missed:
         tried, steps = min(x["largest"] for x in missed), max(x["steps"] for x in missed)
-        said += f"; {plural(len(missed), 'seed')} did not reach it with up to {number(tried)}"
-        said += f" in {number(steps)} steps"
+        sentence += f"; {plural(len(missed), 'seed')} did not reach it with up to {number(tried)}"
+        sentence += f" in {number(steps)} steps"
     below = cell["below"]
     if below is None:
-        return text.append(f"{said}; nothing smaller was tried")
+        return text.append(f"{sentence}; nothing smaller was tried")
     some = below["seeds"] < len(seeds)
     by = f" (tried by {plural(below['seeds'], 'seed')})" if some else ""
     steps = number(below["steps"])
-    return text.append(f"{said}; {number(below['value'])}{by} was not reached in {steps} steps")
+    return text.append(f"{sentence}; {number(below['value'])}{by} was not reached in {steps} steps")
 
 
 def closing(answer: dict) -> list[str]:

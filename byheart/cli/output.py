@@ -188,8 +188,8 @@ def fit_rows(answer: dict) -> list[Row]:
         power, lowest = (
             f"{math.exp(x):,.6g}" if x < 700 else "beyond all numbers" for x in (each, least)
         )
-        told = f"nats; bound {least:.6g}; {count:,} predictions"
-        found.append(("per prediction", f"{each:.6g}", told))
+        remark = f"nats; bound {least:.6g}; {count:,} predictions"
+        found.append(("per prediction", f"{each:.6g}", remark))
         found.append(("perplexity", power, f"bound {lowest}"))
     found.append(
         ("accuracy", f"{answer['accuracy']:.2%}", "of predictions, by the likeliest token")

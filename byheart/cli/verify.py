@@ -86,11 +86,11 @@ def verified(
     if checker:
         started = time.perf_counter()
         watch.stage("checking independently")
-        said = check(model, Path(directory), data, sample, seed)
+        outcome = check(model, Path(directory), data, sample, seed)
         seconds = {"verify": time.perf_counter() - started}
-        answer = model_answer(model, None, seconds, said["failures"])
-        counts = {key: said[key] for key in NOT_CHECKED}
-        return {**answer, "verified": counts, "checker": said["verdict"]}
+        answer = model_answer(model, None, seconds, outcome["failures"])
+        counts = {key: outcome[key] for key in NOT_CHECKED}
+        return {**answer, "verified": counts, "checker": outcome["verdict"]}
     if data is None:
         return model_answer(model, None, {"load": time.perf_counter() - started})
     watch.stage("loading")

@@ -40,7 +40,7 @@ from ..gadgets.heads import decoder, features, last, rows
 from ..gadgets.regression import Task, fit
 from ..softmax.decoder import Shape
 from ..theory.dana2024.capacity import theorem_1_approximate
-from .attention_only.claim import GAP, SHARE, allowed, encoder_of, reached
+from .attention_only.goal import GAP, SHARE, allowed, encoder_of, reached
 from .attention_only.plan import Plan, plan
 from .attention_only.solve import drawn
 from .base import Built, Report, fixed, option

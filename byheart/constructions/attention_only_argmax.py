@@ -34,7 +34,7 @@ from ..errors import AssumptionError
 from ..gadgets.heads import Heads, decoder, draw, features, last, rows
 from ..gadgets.regression import Task, fit
 from ..softmax.decoder import Decoder, Shape
-from .attention_only.claim import GAP, margins, reached, stretch
+from .attention_only.goal import GAP, margins, reached, stretch
 from .attention_only.plan import Plan, plan
 from .attention_only.solve import FEW_DIMENSIONS, SCALE, SCALES
 from .base import Built, Report, fixed

@@ -44,6 +44,6 @@ def _run(directory: Path, arguments: list[str]) -> dict:
     command = [sys.executable, "-I", str(script()), str(directory.resolve()), *arguments, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     if done.returncode not in (0, 1):
-        said = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"]
-        raise ByheartError(f"the checker refuses: {said[-1].removeprefix('check: ')}")
+        lines = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"]
+        raise ByheartError(f"the checker refuses: {lines[-1].removeprefix('check: ')}")
     return json.loads(done.stdout)

@@ -125,7 +125,7 @@ class Claim(ABC):
 
     @abstractmethod
     def continues(self, model: "Model", label: str | int) -> bool:
-        """Whether a label is a token that the model has seen, so that it can continue from there."""
+        """Whether a label is a token of the model, so that it can continue from there."""
 
     @abstractmethod
     def trace(self, model: "Model", tokens: Sequence[Token]) -> Any:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import byheart
-from byheart.constructions.attention_only.claim import margins, rounded_up, shaken, stretch
+from byheart.constructions.attention_only.goal import margins, rounded_up, shaken, stretch
 from byheart.constructions.attention_only.plan import reserved
 from byheart.constructions.attention_only.solve import solve, tight
 from byheart.data.contexts import contexts

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from byheart.lab.learners.kernels import compiling
+from byheart.lab.learners.kernels import jit
 
-FOLDER = Path(compiling.__file__).parent
+FOLDER = Path(jit.__file__).parent
 KERNEL = """
-from byheart.lab.learners.kernels.compiling import compiled
+from byheart.lab.learners.kernels.jit import compiled
 
 @compiled
 def twice(x):
@@ -22,9 +22,9 @@ def twice(x):
 def test_every_kernel_is_stamped_with_all_files(path):
     module = importlib.import_module(f"byheart.lab.learners.kernels.{path.stem}")
     kernels = [x for x in vars(module).values() if hasattr(x, "py_func")]
-    assert kernels or path.stem == "compiling"
+    assert kernels or path.stem == "jit"
     for kernel in kernels:
-        assert kernel._cache._cache_file._source_stamp == compiling.SOURCES
+        assert kernel._cache._cache_file._source_stamp == jit.SOURCES
 
 
 def test_another_file_means_compiling_again(tmp_path, monkeypatch):
@@ -32,7 +32,7 @@ def test_another_file_means_compiling_again(tmp_path, monkeypatch):
     (tmp_path / "kernel_of_a_test.py").write_text(KERNEL)
     monkeypatch.syspath_prepend(tmp_path)
     for sources, used in (("a", 0), ("a", 1), ("b", 0)):
-        monkeypatch.setattr(compiling, "SOURCES", sources)
+        monkeypatch.setattr(jit, "SOURCES", sources)
         sys.modules.pop("kernel_of_a_test", None)
         kernel = importlib.import_module("kernel_of_a_test").twice
         assert kernel(4) == 8

@@ -54,7 +54,7 @@ from ..base import Built, Report
 from ..families import AttentionDecoder
 from ..one_layer import check_vocabulary
 from ..one_layer_smooth.solve import observed_in_float32
-from .claim import Goal, encoder_note, goal, reached
+from .goal import Goal, encoder_note, goal, reached
 from .plan import Plan, check_heads, check_memory, plan
 from .solve import drawn, tight, unfolded
 

@@ -3,7 +3,7 @@
 import math
 import time
 
-from ...constructions.attention_only.claim import MORE, reached, rounded_up
+from ...constructions.attention_only.goal import MORE, reached, rounded_up
 from ...data.contexts import contexts
 from ...data.targets import Targets, targets
 from ...errors import ByheartError

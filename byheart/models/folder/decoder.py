@@ -33,10 +33,10 @@ def read(path: Path, text: Mapping[str, bytes]) -> tuple[Decoder, Words, dict[st
     for name in EXACT:
         if name in given.values:
             given.refuse(f"it has both decoder and {name}")
-    number, said = config.read_number(given), given.object("decoder")
-    kind, shape = said.choice("kind", KINDS), _shape(said)
+    number, described = config.read_number(given), given.object("decoder")
+    kind, shape = described.choice("kind", KINDS), _shape(described)
     if number == "dyadic" and shape.parameters > ENTRY_LIMIT:
-        said.refuse("a dyadic decoder has at most 2^24 parameters")
+        described.refuse("a dyadic decoder has at most 2^24 parameters")
     vocabulary = Object.parse(text["vocabulary.json"], f"{path}/vocabulary.json")
     words: list[Any] = vocabulary.get("tokens", list)
     if vocabulary.values.get("labels", ()) is not None:

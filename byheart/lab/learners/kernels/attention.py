@@ -10,7 +10,7 @@ outputs  [pair, block, i, lane]  W_O W_V x of a head, i of the embedding's dimen
 weights  [slot, block, lane]     softmax of the scores; a slot is one token of one context
 """
 
-from .compiling import compiled
+from .jit import compiled
 from .lanes import LANES, LEAST, constant, exponential, largest, load, madd, spread, store, total
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled
+from .jit import compiled
 from .lanes import LANES, load, spread, store
 from .neurons import CHUNK, PAIR, add_neurons, neurons_back
 

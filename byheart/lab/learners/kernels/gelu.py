@@ -2,7 +2,7 @@
 
 import math
 
-from .compiling import compiled
+from .jit import compiled
 from .lanes import LANES, constant, exponential, load, madd, magnitude, signed, store
 
 # Abramowitz & Stegun 7.1.26: 1 - erf(y) = (a1 t + ... + a5 t^5) exp(-y^2), t = 1 / (1 + p y),

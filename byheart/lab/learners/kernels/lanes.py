@@ -14,7 +14,7 @@ from numba import extending, types
 from numba.core import cgutils
 from numba.extending import lower_builtin, models, register_model, type_callable
 
-from .compiling import FAST, inlined
+from .jit import FAST, inlined
 
 LANES = 8
 LEAST = -3e38  # below every number that occurs; fast arithmetic has no infinity

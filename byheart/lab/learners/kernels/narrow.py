@@ -5,7 +5,7 @@ stored as [outputs / 8, inputs, 8] here, which is the order in which all three p
 Rows come in fours, so that each part of the weight is loaded once for four of them.
 """
 
-from .compiling import compiled, inlined
+from .jit import compiled, inlined
 from .lanes import LANES, constant, load, madd, spread, store, total
 
 

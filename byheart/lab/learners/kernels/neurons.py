@@ -5,7 +5,7 @@ rows to add to. Two registers of points are taken at a time, through all neurons
 that only sums are written; sums for gradients are kept for each lane and added up at the end.
 """
 
-from .compiling import compiled
+from .jit import compiled
 from .lanes import LANES, constant, gated, largest, load, madd, spread, store
 
 CHUNK = 512

@@ -10,7 +10,7 @@ weights     [slot]        softmax of the scores, and what pads them to a multipl
 mixed       [context, i]  the mixtures
 """
 
-from .compiling import compiled, inlined
+from .jit import compiled, inlined
 from .lanes import LANES, LEAST, constant, exponential, load, madd, spread, store, total
 
 

@@ -8,7 +8,7 @@ logits          [row, width], width a multiple of eight
 
 import math
 
-from .compiling import compiled, inlined
+from .jit import compiled, inlined
 from .lanes import LANES, LEAST, constant, exponential, largest, load, peak, spread, store, total
 from .narrow import multiply, rows_backward, weight_backward
 

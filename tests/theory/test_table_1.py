@@ -5,7 +5,7 @@ import math
 from byheart.theory import ArchitectureFacts, DataFacts, Question
 from byheart.theory.curves import PLOTTED, curves, numbers
 from byheart.theory.item import Item
-from byheart.theory.tables import KAJITSUKA_2025, MADDEN_2024, TABLES, filled
+from byheart.theory.table_1 import KAJITSUKA_2025, MADDEN_2024, TABLES, filled
 
 DATA = DataFacts(
     sequences=1000, contexts=1000, multisets=1000, labels=3, length=8, vocabulary=1000, union=1000,
