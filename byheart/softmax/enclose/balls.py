@@ -107,7 +107,9 @@ def product(balls: Balls, matrix: Matrix) -> Balls:
     """The product with a matrix of exact numbers, or with each of several; all radii exceed 0."""
     gamma = 1.001 * (matrix.shape[-2] + 1) * U
     spread = (gamma * np.abs(balls.middle) + balls.radius) @ np.abs(matrix)
-    return Balls(balls.middle @ matrix, spread * UP + TINY)
+    middle, radius = balls.middle @ matrix, spread * UP + TINY
+    radius[~np.isfinite(middle)] = np.inf  # nothing is known about what overflows
+    return Balls(middle, radius)
 
 
 @njit(cache=True, nogil=True)

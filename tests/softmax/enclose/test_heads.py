@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from flint import arb, arb_mat, ctx
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from byheart.data.arrays import offsets
@@ -175,6 +175,7 @@ def test_scores_far_below_the_largest():
 
 
 @given(st.integers(0, 10**6))
+@example(55092)  # a logit beyond the largest double
 @settings(max_examples=30)
 def test_tiny_numbers_lose_no_more_than_their_radius(seed):
     random = np.random.default_rng(seed)
