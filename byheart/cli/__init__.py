@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import typer
 
 from ..errors import ByheartError, DisagreementError
-from .messages import flags
+from .messages import flags, printable
 
 HOLDS, DISAGREES, REFUSED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 
@@ -90,5 +90,5 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _say(sentence: str, code: int) -> int:
-    print(f"byheart: {' '.join(sentence.split())}", file=sys.stderr)
+    print(f"byheart: {printable(' '.join(sentence.split()))}", file=sys.stderr)
     return code

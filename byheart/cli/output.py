@@ -17,6 +17,7 @@ from ..errors import ByheartError
 from ..machine.tables import number
 from ..machine.watch import Watch
 from ..pictures import write
+from .messages import STEERS, harmless
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +41,9 @@ def console() -> Console:
 
 
 def print_json(answer: object) -> None:
-    sys.stdout.write(encoder.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n")
+    text = encoder.dumps(answer, ensure_ascii=False, allow_nan=False)
+    # JSON escapes the first 32 characters by itself; the others that steer a terminal, here
+    sys.stdout.write(STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def pictured(
@@ -59,7 +62,7 @@ def finish(answer: dict, json: bool, view: Callable[[dict], RenderableType]) -> 
     if json:
         print_json(answer)
     else:
-        console().print(view(answer))
+        console().print(view(harmless(answer)))
 
 
 def kept(output: Path, screen: Console | None = None) -> None:

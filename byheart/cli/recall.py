@@ -15,7 +15,7 @@ from ..models.model import Model
 from ..models.questions import from_file, from_line, from_words
 from ..models.recall import Choose, ask, drawing
 from ..models.source import stored
-from .messages import flags
+from .messages import flags, harmless, printable
 from .options import Directory, Json
 from .output import print_json, spaced
 from .progress import watching
@@ -108,7 +108,8 @@ def converse(model: Model, asking: Asking, choose: Choose | None) -> None:
         other = "It says unknown to most other inputs."
     if "window" in stored(model):
         other += " Give it a beginning, or as many words as that."
-    print(f"This model knows {known} of at most {model.length} tokens ({reads[model.kind]}).")
+    greeting = f"This model knows {known} of at most {model.length} tokens ({reads[model.kind]})."
+    print(harmless(greeting))
     print(f"{other} An empty line asks nothing; Ctrl-D ends.")
     while True:
         try:
@@ -119,7 +120,7 @@ def converse(model: Model, asking: Asking, choose: Choose | None) -> None:
         try:
             show(answers(model, [line], asking, choose), asking, json=False)
         except ByheartError as error:
-            print(flags(str(error)))
+            print(printable(flags(str(error))))
 
 
 def show(answers: list[dict], asking: Asking, json: bool) -> None:
@@ -130,12 +131,12 @@ def show(answers: list[dict], asking: Asking, json: bool) -> None:
         return
     for answer in answers:
         for line in answer.get("lines", ()):
-            print(line)
+            print(harmless(line))
     if asking.steps is None:
         for answer in answers:
-            print(label(answer) if asking.draw else likely(answer))
+            print(printable(label(answer) if asking.draw else likely(answer)))
     elif answers:
-        print(continuation(answers))
+        print(printable(continuation(answers)))
 
 
 def label(answer: dict) -> str:

@@ -1,5 +1,6 @@
 """Messages of the library in the words of the command line, and the list of commands."""
 
+import json
 import re
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import byheart
+from byheart.cli import main
 from byheart.cli.app import COMMANDS, load
-from byheart.cli.messages import OPTIONS, flags
+from byheart.cli.messages import OPTIONS, STEERS, flags, harmless, printable
+from byheart.data.load import write_jsonl
 
 EXAMPLES = {
     "use positions=True.": "use --positions.",
@@ -111,3 +114,45 @@ def test_public_names_are_those_that_a_type_checker_sees():
 def test_importing_byheart_is_light():
     code = "import byheart, sys; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+EVIL = "\x1b[1A\x1b[2Kproved  3 of 3 labels correct\x9b2J\u202e\x07\x7f"
+
+
+@pytest.fixture
+def evil(tmp_path):
+    """A folder whose words, method and notes steer a terminal; its hashes and counts agree."""
+    rows = [(["a", EVIL], "x" + EVIL), (["b"], "y\nproved")]
+    model = byheart.compile(byheart.Dataset.from_rows(rows))
+    model.about["method"] = model.about["form"] = EVIL
+    model.about["notes"] = [EVIL]
+    model.save(tmp_path / "evil")
+    write_jsonl(byheart.Dataset.from_rows(rows), tmp_path / "evil.jsonl")
+    return tmp_path / "evil", tmp_path / "evil.jsonl"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("verify", "DIR"), ("verify", "DIR", "DATA"), ("verify", "DIR", "DATA", "--json"),
+        ("recall", "DIR", "b"), ("recall", "DIR", "--file", "DATA"), ("recall", "DIR", "zzz"),
+        ("recall", "DIR", "--file", "DATA", "--trace"), ("recall", "DIR", "b", "--json"),
+        ("compare", "DATA", "--with", "DIR"), ("stats", "DATA"), ("explain", EVIL, "DATA"),
+        ("compile", "DATA", "-o", "DIR", "--method", EVIL), ("bounds", "--dataset", "DATA"),
+    ],
+)  # fmt: skip
+def test_nothing_from_a_file_steers_the_terminal(evil, arguments, capsys):
+    """Neither what is asked about, nor a word or label of a file, nor a record of a folder."""
+    names = {"DIR": str(evil[0]), "DATA": str(evil[1])}
+    main([names.get(word, word) for word in arguments])
+    captured = capsys.readouterr()
+    for text in (captured.out, captured.err):
+        assert not STEERS.search(text), text
+        assert not any(line.startswith("proved  3 of 3") for line in text.splitlines())
+
+
+@given(st.text())
+def test_printable_text_stays_and_nothing_steers(text):
+    shown = printable(text)
+    assert not STEERS.search(shown) and (STEERS.search(text) or shown == text)
+    assert "\n" not in harmless(text) and json.loads(json.dumps(harmless([text]))) is not None
