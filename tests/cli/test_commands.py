@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import byheart
+from byheart.cli import main
 from byheart.cli.compile import compiled
 from byheart.cli.generate import written
 from byheart.cli.output import spaced
@@ -459,3 +460,13 @@ def test_compile_says_what_became_of_conflicts(tmp_path):
     assert dropped["conflicts"] == {"relabelled": 0, "dropped": 3}
     whole = compiled(write(tmp_path / "e.jsonl", rows[3:]), tmp_path / "o")
     assert whole["conflicts"] == {"relabelled": 0, "dropped": 0}
+
+
+GOOD = sorted((ROOT / "checker" / "good").iterdir())
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.name)
+def test_folders_with_only_what_the_format_asks_for_are_shown(path, capsys):
+    """Their config.json has no counts of the data: the table leaves them open."""
+    assert main(["verify", str(path), str(path / "data.jsonl")]) == 0
+    assert capsys.readouterr().out.startswith(("proved  ", "sampled  "))
