@@ -1,7 +1,7 @@
 """Claim: what a model promises about its data, and everything that depends on it.
 
-A new kind of claim is one class in claims/ and one line in `claims.CLAIMS`: nothing else asks
-which claim a model has.
+A new kind of claim is one class in claims/ and one line in `claims.CLAIMS`. Only what is about one
+claim alone (probabilities, drawing, traces, context ids) asks which claim a model has.
 """
 
 from abc import ABC, abstractmethod
