@@ -24,6 +24,8 @@ from .output import (
     kept,
     model_answer,
     number,
+    reading,
+    reading_notes,
     rows,
     size_rows,
     stores_distributions,
@@ -90,7 +92,7 @@ def compiled(
     model = build(dataset, watch, **options)
     watch.stage("writing")
     model.save(output, force=force, data=resolved(model, dataset) if write_data else None)
-    return built_answer(model, loaded)
+    return {**built_answer(model, loaded), "reading": reading(dataset)}
 
 
 def build(dataset: Dataset, watch: Watch, **options: Any) -> Model:
@@ -116,4 +118,5 @@ def view(answer: dict) -> Group:
         remark = f"hashes; {number(len(notes))} {noun}, listed by --json"
     tried = ("tried", number(answer["search"].get("tries")), remark)
     sizes = rows([*size_rows(answer), *changed, tried])
-    return Group(sizes, *remarks, Text(), verdict(answer), timed(answer))
+    said = reading_notes(answer)
+    return Group(sizes, *remarks, *said, Text(), verdict(answer), timed(answer))
