@@ -266,11 +266,13 @@ def load_documents(path: str | Path, **options: object) -> Documents:
 def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, object]:
     """Those of some stored options that mean something for this file.
 
-    A file that holds tokens needs none, and a name that says what is in the file is believed. To
-    options that version 0.1 has stored, which lack some, what it did is added.
+    A file of tokens, such as the data.jsonl of a model folder, needs none of the options that made
+    tokens of another file. A name that says what is in the file is believed. To options that
+    version 0.1 has stored, which lack some, what it did is added.
     """
     kind = kind_of(path)
-    if kind == ".jsonl" and _holds_tokens(Path(path)):
+    other = "numbers" not in options or "input" in options
+    if other and holds_tokens(path):
         return {}
     if kind not in READERS or kind == ".txt":
         kind = kind_of(path, options.get("format"))  # type: ignore[arg-type]
@@ -284,9 +286,13 @@ def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, obj
     return kept
 
 
-def _holds_tokens(path: Path) -> bool:
+def holds_tokens(path: str | Path) -> bool:
+    """Whether a file holds tokens and labels, as the checker reads them and byheart writes them."""
+    kind = kind_of(path)
+    if kind != ".jsonl":
+        return kind == ".npz"
     try:
-        with opened(path, ".jsonl") as raw:
+        with opened(Path(path), kind) as raw:
             return jsonl.holds_tokens(raw)
     except (OSError, ByheartError):
         return False

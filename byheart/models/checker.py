@@ -6,10 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ..data.load import write_jsonl
+from ..data.load import applicable, holds_tokens, write_jsonl
 from ..errors import ByheartError
 from .model import Model
-from .source import load_for, on_conflict
+from .source import load_for, on_conflict, stored
 
 READS = (".jsonl", ".npz")
 
@@ -32,7 +32,9 @@ def check(
     options = [] if sample is None else ["--sample", str(sample), "--seed", str(seed)]
     data = Path(data)
     # whether the checker reads the file itself, and finds in it what the model was compiled on
-    if data.suffix.lower() in READS and on_conflict(model) == "refuse" and data.is_file():
+    plain = holds_tokens(data) and data.suffix.lower() in READS
+    plain = plain and not applicable(data, stored(model)) and on_conflict(model) == "refuse"
+    if plain and data.is_file():
         return _run(directory, [str(data.resolve()), *options])
     with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
         canonical = Path(folder) / "data.jsonl"

@@ -1,7 +1,7 @@
 """One sequence per line: {"input": [...], "label": ..., "count": ...}, or any other record."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,22 +19,18 @@ EXAMPLE = '{"input": ["a", "b"], "label": "c"}'
 LINES = 1 << 14
 
 
-def read(raw: Raw, input: Sequence[str], label: str | None, **how: Any) -> Dataset:
-    """The sequences of a .jsonl file; blank lines are skipped. The options are those of `load`."""
+def read(raw: Raw, **how: Any) -> Dataset:
+    """The sequences of a .jsonl file; blank lines are skipped. The options are those of `load`.
+
+    Lists of tokens without options are read at once; anything else is a table.
+    """
     records = _records(raw)
     first = next(records, (0, {}))
     placed = chain([first] if first[0] else [], records)
-    given = first[1].get("input", [])
-    if input or label is not None or isinstance(given, str) or not {"input", "label"} & {*first[1]}:
-        table = record_table(placed, raw.name, "line")
-        return Dataset(**fields(table, input=input, label=label, **how))
-    length = how["length"]
-    rows = (
-        (place, (tokens[:length] if isinstance(tokens, list) else tokens, *rest))
-        for place, (tokens, *rest) in _sequences(placed, raw.name)
-    )
-    loading = {} if length is None else {"length": length}
-    return Dataset(**pack(rows, raw.name), loading=loading)
+    ours = {"input", "label"} & {*first[1]} and not isinstance(first[1].get("input"), str)
+    if ours and all(how[name] == default for name, default in fields.__kwdefaults__.items()):
+        return Dataset(**pack(_sequences(placed, raw.name), raw.name))
+    return Dataset(**fields(record_table(placed, raw.name, "line"), **how))
 
 
 def holds_tokens(raw: Raw) -> bool:

@@ -28,14 +28,14 @@ def table(value: Any, name: str, records: str | None = None) -> Table:
     if hasattr(value, "with_format"):  # a datasets.Dataset gives its cells as Python values
         value = value.with_format(None)
     columns = getattr(value, "column_names", getattr(value, "columns", None))
-    if columns is not None and not callable(columns):
+    if columns is not None and not callable(columns) and not isinstance(columns, Mapping):
         return _frame(value, columns, name)
     if isinstance(value, Mapping):
         return _mapping(value, name)
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise ByheartError(f"{name} is {type(value).__name__}, which holds no rows; {WANTED}.")
     rows = list(value)
-    if rows and isinstance(rows[0], Mapping):
+    if not rows or isinstance(rows[0], Mapping):
         return record_table(enumerate(rows, 1), name, "row")
     placed = list(plain_rows(rows, name))
     names = ["input", "label", "count"]
@@ -117,14 +117,15 @@ def _paths(value: Mapping, depth: int) -> Iterator[str]:
 
 
 def _at(value: Any, path: str | None, name: str) -> Any:
-    """What is found at a path of keys and numbers with dots between them."""
-    rest = path or ""
+    """What is found at a path of keys and numbers with dots between them; a key may hold dots."""
+    rest = path.split(".") if path else []
     while rest:
-        key, rest = (rest, "") if _has(value, rest) else rest.partition(".")[::2]
-        if not _has(value, key):
-            there = list(value) if isinstance(value, Mapping) else []
-            has = f"there are {', '.join(map(str, there[:NAMED]))}" if there else "nothing is there"
-            raise ByheartError(f"{name}: records={path!r} leads nowhere at {key!r}; {has}.")
+        sizes = [x for x in range(len(rest), 0, -1) if _has(value, ".".join(rest[:x]))]
+        if not sizes:
+            there = [str(key) for key in value] if isinstance(value, Mapping) else []
+            has = f"there are {', '.join(there[:NAMED])}" if there else "nothing is there"
+            raise ByheartError(f"{name}: records={path!r} leads nowhere at {rest[0]!r}; {has}.")
+        key, rest = ".".join(rest[: sizes[0]]), rest[sizes[0] :]
         value = value[key] if isinstance(value, Mapping) else value[int(key)]
     return value
 
