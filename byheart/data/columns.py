@@ -108,12 +108,22 @@ def fields(
     ]
     kept, notes = _rows_to_keep(table, places, [*inputs, *others], empty)
     kinds, strings = {column.kind for column in inputs}, any(column.strings for column in inputs)
-    if kinds == {"numbers"} and numbers == "vector" and len(inputs) > 1:
-        rows = [[[column.cells[i] for column in inputs]] for i in kept]
-    else:
-        parts = [_tokens(column, kept, strings, split, whole) for column in inputs]
-        between = _between(table, inputs, parts, strings, between)
-        rows = [_joined(row, between) for row in zip(*parts, strict=True)]
+    vector = kinds == {"numbers"} and numbers == "vector" and len(inputs) > 1
+
+    def parts(row: int) -> list[list]:
+        """The tokens of each input column; they are made twice rather than kept."""
+        if vector:
+            return [[[column.cells[row] for column in inputs]]]
+        return [
+            [column.cells[row]]
+            if column.kind == "numbers" and not strings
+            else cell_tokens(column.cells[row], split, whole)
+            for column in inputs
+        ]
+
+    if len(inputs) > 1 and not vector:
+        between = _between(table, inputs, map(parts, kept), strings, between)
+    rows = (_joined(parts(i), between) for i in kept)
     if whole and strings:
         notes += chain.from_iterable(_torn(table, places, column) for column in inputs)
     labels = [_label(others[0].cells[i]) for i in kept]
@@ -217,34 +227,26 @@ def _rows_to_keep(
     raise ByheartError(f"{table.name}: {some}; leave such rows out with empty='skip', {keep}.")
 
 
-def _tokens(
-    column: Column, kept: Sequence[int], strings: bool, split: Tokenize, whole: bool
-) -> list[list]:
-    """The tokens of the cells of one column, row by row."""
-    if column.kind == "numbers" and not strings:
-        return [[column.cells[i]] for i in kept]
-    return [cell_tokens(column.cells[i], split, whole) for i in kept]
-
-
 def _between(
     table: Table,
     columns: Sequence[Column],
-    parts: list[list[list]],
+    rows: Iterable[list[list]],
     strings: bool,
     given: str | None,
 ) -> str | None:
     """The token between columns of text, which no cell contains; None if there is no need."""
-    if len(columns) == 1 or given == "":
+    if given == "":
         return given
     if not strings:
-        for column, part in zip(columns, parts, strict=True):
-            if len(set(map(len, part))) > 1:
+        lengths = {tuple(map(len, row)) for row in rows}
+        for column, found in zip(columns, zip(*lengths, strict=True), strict=False):
+            if len(set(found)) > 1:
                 raise ByheartError(
                     f'{table.name}: the lists of "{column.name}" differ in length, so nothing '
-                    "keeps its numbers apart from those of other columns; give one input=..."
+                    "keeps its numbers apart from those of other columns; give a single input=...."
                 )
         return None
-    seen = {token for part in parts for tokens in part for token in tokens if type(token) is str}
+    seen = {token for row in rows for tokens in row for token in tokens if type(token) is str}
     if given is None:
         return next(mark for mark in ("|" * size for size in count(1)) if mark not in seen)
     if given in seen:

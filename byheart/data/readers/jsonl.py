@@ -28,7 +28,7 @@ def read(raw: Raw, **how: Any) -> Dataset:
     first = next(records, (0, {}))
     placed = chain([first] if first[0] else [], records)
     ours = {"input", "label"} & {*first[1]} and not isinstance(first[1].get("input"), str)
-    if ours and all(how[name] == default for name, default in fields.__kwdefaults__.items()):
+    if ours and how == fields.__kwdefaults__:
         return Dataset(**pack(_sequences(placed, raw.name), raw.name))
     return Dataset(**fields(record_table(placed, raw.name, "line"), **how))
 

@@ -89,7 +89,8 @@ def _mapping(value: Mapping, name: str) -> Table:
     entries = list(value.values())
     if entries and all(hasattr(entry, "column_names") for entry in entries):
         raise ByheartError(
-            f"{name} has several splits; choose one with records=...: {', '.join(value)}."
+            f"{name} has several splits, {', '.join(value)}; choose one, such as "
+            f"records={next(iter(value))!r}."
         )
     if entries and all(isinstance(entry, Mapping) for entry in entries):
         rows = [{"key": key, **record} for key, record in value.items()]
@@ -102,7 +103,8 @@ def _mapping(value: Mapping, name: str) -> Table:
     if same and not any(isinstance(cell, Mapping) for entry in lists for cell in entry[:1]):
         return _frame(value, list(value), name)
     paths = list(_paths(value, DEPTH))[:NAMED]
-    where = f"choose them with records=...: {', '.join(paths)}" if paths else WANTED
+    where = f"choose them with records={paths[0]!r}" if paths else WANTED
+    where += f"; there are also {', '.join(paths[1:])}" if paths[1:] else ""
     raise ByheartError(f"{name} is not a list of records; {where}.")
 
 
