@@ -77,9 +77,8 @@ def fields(
     """The fields of the Dataset of a table; the options are those of `load`."""
     if not table.columns:
         raise ByheartError(f"{table.name} holds no sequences; give at least one.")
-    named = {"input": list(input), "label": label, "count": count}
+    named = {"input": list(input) or None, "label": label, "count": count}
     if not input and label is None:  # a table in our own words needs no options
-        named = {}
         input = [name for name in ("input",) if name in table.columns]
         label = "label" if "label" in table.columns else None
         count = "count" if count is None and "count" in table.columns else count
@@ -126,7 +125,7 @@ def fields(
     rows = (_joined(parts(i), between) for i in kept)
     if whole and strings:
         notes += chain.from_iterable(_torn(table, places, column) for column in inputs)
-    labels = [_label(others[0].cells[i]) for i in kept]
+    labels = [_label(cells[len(input)][i]) for i in kept]
     counts = [_count(others[1].cells[i]) for i in kept] if others[1:] else [1] * len(kept)
     records = zip((row[:length] for row in rows), labels, counts, strict=True)
     loading = {
@@ -286,10 +285,12 @@ def _torn(table: Table, places: Sequence[int], column: Column) -> Iterator[str]:
 
 
 def _label(cell: Any) -> Any:
-    """A label as it is stored: "true" or "false", "" for an empty cell, 3 for 3.0."""
-    if cell is None or isinstance(cell, bool):
-        return "" if cell is None else str(cell).lower()
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+    """A label as it is stored: text as it is, "true" or "false", "" for no cell, 3 for 3.0."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    return cell if isinstance(cell, str) or _filled(cell) is not None else ""
 
 
 def _count(cell: Any) -> Any:

@@ -30,7 +30,9 @@ def read(raw: Raw, **how: Any) -> Dataset:
     ours = {"input", "label"} & {*first[1]} and not isinstance(first[1].get("input"), str)
     if ours and how == fields.__kwdefaults__:
         return Dataset(**pack(_sequences(placed, raw.name), raw.name))
-    return Dataset(**fields(record_table(placed, raw.name, "line"), **how))
+    wanted = [*how["input"], *(how[name] for name in ("label", "count") if how[name] is not None)]
+    wanted += () if how["input"] or how["label"] else ("input", "label", "count")
+    return Dataset(**fields(record_table(placed, raw.name, "line", wanted), **how))
 
 
 def holds_tokens(raw: Raw) -> bool:

@@ -48,16 +48,29 @@ def table(value: Any, name: str, records: str | None = None) -> Table:
     )
 
 
-def record_table(placed: Iterable[tuple[int, Any]], name: str, unit: str) -> Table:
-    """The table of records; a record that lacks a column has an empty cell there."""
-    found = list(placed)
+def record_table(
+    placed: Iterable[tuple[int, Any]], name: str, unit: str, wanted: Sequence[str] = ()
+) -> Table:
+    """The table of records; a record that lacks a column has an empty cell there.
+
+    If only some columns are wanted, the others are forgotten as soon as they are read.
+    """
+    found: list[tuple[int, Mapping]] = []
     columns: dict[str, None] = {}
-    for place, record in found:
+    for place, record in placed:
         if not isinstance(record, Mapping):
             raise ByheartError(
                 f"{name}, {unit} {place}: not a record as the others are; give names and values."
             )
         columns.update(dict.fromkeys(_names(record)))
+        if wanted:
+            starts = tuple(f"{column}." for column in wanted)
+            record = {
+                key: cell
+                for key, cell in record.items()
+                if any(start.startswith(f"{key}.") for start in starts)
+            }
+        found.append((place, record))
 
     def select(chosen: Sequence[str]) -> tuple[list[int], list[list]]:
         cells = [[plain(_cell(record, column)) for _, record in found] for column in chosen]
