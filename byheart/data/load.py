@@ -289,7 +289,10 @@ def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, obj
 
 
 def holds_tokens(path: str | Path) -> bool:
-    """Whether a file holds tokens and labels, as the checker reads them and byheart writes them."""
+    """Whether a file holds tokens and labels, as the checker reads them and byheart writes them.
+
+    So does one that cannot be read: whoever reads it says why.
+    """
     kind = kind_of(path)
     if kind != ".jsonl":
         return kind == ".npz"
@@ -297,7 +300,7 @@ def holds_tokens(path: str | Path) -> bool:
         with opened(Path(path), kind) as raw:
             return jsonl.holds_tokens(raw)
     except (OSError, ByheartError):
-        return False
+        return True
 
 
 def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> Any:

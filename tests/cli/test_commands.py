@@ -87,7 +87,8 @@ def points(home):
 
 def test_compile_answers_with_the_agreed_keys(capitals):
     answer = capitals[2]
-    assert set(answer) == KEYS
+    assert set(answer) == KEYS | {"reading"}
+    assert answer["reading"] == {"options": {}, "skipped": 0, "notes": []}
     assert answer["dataset"] == {
         "sequences": 5, "contexts": 5, "labels": 5, "length": 3, "vocabulary": 7,
     }  # fmt: skip

@@ -254,6 +254,21 @@ def test_lines_with_other_keys_name_them(tmp_path):
         load(path, input="text", label="y")
 
 
+def test_records_of_different_shapes(tmp_path):
+    path = tmp_path / "d.jsonl"
+    rows = [
+        {"y": 1, "a": None, "b": 5},
+        {"a": {"t": "x"}, "y": 2},
+        {"a.t": "z", "y": 3},
+        {"b": 1, "a": {"u": 1, "t": "w"}, "y": 4},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    data = load(path, input="a.t", label="y", empty="skip")
+    assert list(data) == [(["x"], 2), (["z"], 3), (["w"], 4)] and data.skipped == 1
+    with pytest.raises(ByheartError, match="the columns are y, a, b, a.t, a.u"):
+        load(path)
+
+
 # Arrow
 
 
