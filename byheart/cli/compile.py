@@ -21,10 +21,10 @@ from . import options
 from .output import (
     check_prove_limit,
     finish,
+    how_read,
     kept,
     model_answer,
     number,
-    reading,
     reading_notes,
     rows,
     size_rows,
@@ -92,7 +92,7 @@ def compiled(
     model = build(dataset, watch, **options)
     watch.stage("writing")
     model.save(output, force=force, data=resolved(model, dataset) if write_data else None)
-    return {**built_answer(model, loaded), "reading": reading(dataset)}
+    return {**built_answer(model, loaded), "reading": how_read(dataset)}
 
 
 def build(dataset: Dataset, watch: Watch, **options: Any) -> Model:

@@ -78,7 +78,7 @@ def drawn(answer: dict, before: str = "\n") -> list[Text]:
     return [Text(f"{before}drawn in {answer['picture']}")] if answer["picture"] else []
 
 
-def reading(found: "Dataset | Documents") -> dict:
+def how_read(found: "Dataset | Documents") -> dict:
     """How a file was read: the options, what was left out, and what else there is to say."""
     notes = getattr(found, "notes", ())  # documents have none
     return {"options": dict(found.loading), "skipped": found.skipped, "notes": list(notes)}

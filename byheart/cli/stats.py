@@ -13,8 +13,7 @@ from ..data.load import read
 from ..data.statistics import stats
 from ..machine.watch import SILENT, Watch
 from .options import Data, Json, Loading, reading
-from .output import finish, number, reading_notes, rows, sentences
-from .output import reading as how_read
+from .output import finish, how_read, number, reading_notes, rows, sentences
 from .progress import watching
 
 SHOWN = 16  # tokens of a row

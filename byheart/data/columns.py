@@ -133,7 +133,7 @@ def fields(
         "unit": unit if "text" in kinds and tokenizer is None else None,
         "tokenizer": str(tokenizer) if "text" in kinds and tokenizer is not None else None,
         "length": length,
-        "numbers": numbers,  # only options that version 0.1 stored lack it: see load.applicable
+        "numbers": numbers,  # stored always: options without it are older, see load.applicable
         "between": between if strings and len(inputs) > 1 else None,
         "empty": None if empty == EMPTY else empty,
     }

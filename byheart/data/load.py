@@ -36,7 +36,7 @@ FILES = tuple(kind for kind in READERS if kind.startswith("."))
 TEXTS = (".txt", TEXT_FOLDER)
 CORPORA = {kind: READERS[kind] for kind in (*TEXTS, ".bin")}  # of documents
 TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
-# What version 0.1 did with a table, before there were options to say it.
+# How tables were read before there were options to say it.
 BEFORE = {"numbers": "words", "between": "", "empty": "keep"}
 
 
@@ -221,7 +221,7 @@ def load(
         ...      input=["sepal", "petal"], label="species")[0]
         ([[5.1, 1.4]], 'setosa')
     """
-    given = {**locals(), "input": (input,) if isinstance(input, str) else tuple(input)}
+    given = {**locals(), "input": (input,) if isinstance(input, str) else tuple(map(str, input))}
     found = _read(given.pop("data"), given, READERS)
     return corpus.predictions(found) if isinstance(found, Documents) else found
 
@@ -269,8 +269,8 @@ def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, obj
     """Those of some stored options that mean something for this file.
 
     A file of tokens, such as the data.jsonl of a model folder, needs none of the options that made
-    tokens of another file. A name that says what is in the file is believed. To options that
-    version 0.1 has stored, which lack some, what it did is added.
+    tokens of another file. A name that says what is in the file is believed. Options that were
+    stored before there were `numbers`, `between` and `empty` get those that say what was done then.
     """
     kind = kind_of(path)
     other = "numbers" not in options or "input" in options

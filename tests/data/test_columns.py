@@ -262,10 +262,10 @@ def test_a_table_in_our_own_words_needs_no_options(tmp_path):
     assert data[0] == (["capital", "of", "France"], "Paris") and data.counts.tolist() == [2]
 
 
-# Folders of version 0.1
+# Folders that were written before there were these options
 
 
-def test_options_that_version_0_1_stored_mean_the_same(tmp_path):
+def test_options_that_were_stored_before_mean_the_same(tmp_path):
     path = table(tmp_path, 'a,b,y\n5.1,"x; y",0\n7,,1\n')
     stored = {"input": ["a", "b"], "label": "y"}  # all that config.json held
     old = load(path, **applicable(path, stored))
