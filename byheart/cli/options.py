@@ -87,6 +87,22 @@ def sizing(command: Command) -> Command:
     return spread(command, "sizes", SIZES)
 
 
+def repeating(command: Command) -> Command:
+    """The command with the options of a file, those that were given, as its parameter `loading`.
+
+    The others are as a model folder says.
+    """
+
+    def given(values: dict[str, Any]) -> Loading:
+        return {name: value for name, value in values.items() if value}
+
+    panel = "How the file is read (default: as the folder says, if that leaves out nothing)"
+    options = tuple(
+        option(panel, x.type | None, x.name, x.help, None, x.metavar) for x in load.LOADING
+    )
+    return spread(command, "loading", options, given)
+
+
 def reading(command: Command) -> Command:
     """The command with the options of a file in the place of its parameter `loading`."""
 

@@ -17,7 +17,7 @@ from ..errors import ByheartError
 from ..machine.tables import number
 from ..machine.watch import Watch
 from ..pictures import write
-from .messages import STEERS, harmless
+from .messages import STEERS, harmless, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "refuted": "bold red"}
 RIGOROUS = ", each by a rigorous bound"
+UNSETTLED = "not settled"  # correct as far as it was read
 NO_PROOF = " in a float run at two batch sizes: not a proof"
 DATASET = ("sequences", "contexts", "labels", "length", "vocabulary")
 BITS = ("total", "fixed", "encoded", "largest", "information")
@@ -65,10 +66,16 @@ def finish(answer: dict, json: bool, view: Callable[[dict], RenderableType]) -> 
         console().print(view(harmless(answer)))
 
 
-def kept(output: Path, screen: Console | None = None) -> None:
-    """Where the model is, and how to ask it; the line is not broken, so it can be copied."""
+def kept(output: Path, verify: str | None = None, screen: Console | None = None) -> None:
+    """Where the model is, how to ask it and how to verify it, in lines that can be copied."""
     words = f"\nwritten to {output}\ntry: byheart recall {shlex.quote(str(output))}"
-    (screen or console()).print(Text(words), soft_wrap=True)
+    words += f"\ncheck it: {verify}" if verify else ""
+    copied(words, screen)
+
+
+def copied(words: str, screen: Console | None = None) -> None:
+    """Print lines that people copy: they are not broken."""
+    (screen or console()).print(Text(printable(words)), soft_wrap=True)
 
 
 def drawn(answer: dict, before: str = "\n") -> list[Text]:
@@ -145,12 +152,13 @@ def stores_distributions(answer: dict) -> bool:
 
 def size_rows(answer: dict) -> list[Row]:
     """The data and the size of the network; of distributions, also how close they are."""
+    own = "by the folder's own account" if "method" in answer.get("unchecked", ()) else ""
     data = {key: number(value) for key, value in answer["dataset"].items()}
     parameters = {key: number(value) for key, value in answer["parameters"].items()}
     if stores_distributions(answer):
         reads = f"tokens are read, {data['labels']} follow; length {data['length']}"
         return [
-            ("method", str(answer["method"]), ""),
+            ("method", str(answer["method"]), own),
             ("contexts", data["contexts"], f"of {data['sequences']} sequences"),
             ("vocabulary", data["vocabulary"], reads),
             ("parameters", parameters["dense"], f"{parameters['nonzero']} nonzero"),
@@ -210,7 +218,7 @@ def verdict(answer: dict) -> Text:
     if found["evidence"] is None and not answer["failures"]:
         noun = "distribution" if stores else "label"
         return Text(f"format, hashes and structure hold; no {noun} was checked: pass the data file")
-    word = found["evidence"] or "refuted"
+    word = found["evidence"] or UNSETTLED
     what = "contexts within the gap" if stores else "labels correct"
     text = Text(word, style=STYLES.get(word, ""))
     text.append(f"  {number(found['correct'])} of {number(found['checked'])} {what}", "default")
@@ -220,6 +228,7 @@ def verdict(answer: dict) -> Text:
     else:
         audit = f"; {number(whole['sequences'])} sequences in all: a sample, not a proof"
         means = {"proved": ", each evaluated in exact arithmetic", "sampled": audit}
+    means[UNSETTLED] = ", but a part of the file was left out"
     return text.append(means.get(word, ""), "not bold default")
 
 

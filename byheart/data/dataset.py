@@ -37,6 +37,9 @@ class Dataset:
     counts    how often each sequence was seen.
     skipped   documents that the loader left out because they hold no prediction.
     loading   the options that turned a file into this dataset.
+    left_out  what an option left out of the file or cut, by the option's name: predictions beyond
+              the length, rows whose input was cut to it, separators.
+    unused    the columns of a table that were not read.
 
     A dataset is a sequence of pairs (tokens, label), as the user wrote them:
 
@@ -59,6 +62,8 @@ class Dataset:
     skipped: int = 0
     loading: Mapping[str, object] = field(default_factory=dict)
     every: bool = False
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence]) -> "Dataset":

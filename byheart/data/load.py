@@ -35,6 +35,7 @@ class LoadingOption:
     choices: tuple[str, ...] = ()  # words that it can be; beside integers, if it has a least one
     least: int | None = None  # the smallest integer that it can be
     metavar: str | None = None  # the name of a value in help
+    selects: bool = False  # whether it decides which part of a file is read: the user's choice
 
     def checked(self, value: Any, least: int | None) -> Any:
         """The value, an integer if it is digits from a command line; ByheartError if it is wrong.
@@ -60,15 +61,19 @@ LOADING: tuple[LoadingOption, ...] = (
     LoadingOption(
         "input", list[str], (list, tuple, str), TABLES,
         "Tables: a column of input words; may be repeated.", default=(), metavar="COLUMN",
+        selects=True,
     ),
-    LoadingOption("label", str, (str,), TABLES, "Tables: the column of labels.", metavar="COLUMN"),
+    LoadingOption(
+        "label", str, (str,), TABLES, "Tables: the column of labels.", metavar="COLUMN",
+        selects=True,
+    ),
     LoadingOption(
         "unit", str, (str,), (".txt",), "Text: tokens are words or characters.",
         default="word", choices=("word", "char"),
     ),
     LoadingOption(
         "tokenizer", Path, (str,), (".txt",),
-        "Text: a tokenizer.json that splits documents into tokens.", metavar="FILE",
+        "Text: a tokenizer.json that splits documents into tokens.", metavar="FILE", selects=True,
     ),
     LoadingOption(
         "documents", str, (str,), (".txt",), "Text: where documents end.",
@@ -76,7 +81,7 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "length", int, (int,), (*CORPORA, *TABLES), "Truncate documents to N tokens.",
-        least=1, metavar="N",  # 2 for documents
+        least=1, metavar="N", selects=True,  # 2 for documents
     ),
     LoadingOption(
         "window", str, (int,), tuple(CORPORA),
@@ -89,7 +94,7 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "separator", int, (int,), (".bin",), ".bin: the id that ends a document.",
-        least=0, metavar="ID",
+        least=0, metavar="ID", selects=True,
     ),
 )  # fmt: skip
 OPTIONS: dict[str, tuple[str, ...]] = {

@@ -27,8 +27,10 @@ def read(path: Path, input: Sequence[str], label: str | None, length: int | None
             f"{path}: choose the columns to read with input=... and label=...; {columns}."
         )
     inputs, target = [header.index(name) for name in input], header.index(label)
+    cut = 0  # rows whose input is longer than `length`
 
     def rows() -> Iterator[Placed]:
+        nonlocal cut
         for place, row in fields:
             if len(row) != len(header):
                 raise ByheartError(
@@ -40,11 +42,15 @@ def read(path: Path, input: Sequence[str], label: str | None, length: int | None
             words = [word for column in inputs for word in re.findall(WORD, row[column])]
             if not words:
                 raise ByheartError(f"{path}, line {place}: the input is empty; give some text.")
+            cut += len(words[:length]) < len(words)
             yield place, (words[:length], row[target], 1)
 
     loading = {"input": list(input), "label": label, "length": length}
     loading = {name: value for name, value in loading.items() if value is not None}
-    return Dataset(**pack(rows(), str(path)), loading=loading)
+    packed = pack(rows(), str(path))
+    unused = tuple(name for name in header if name not in (*input, label))
+    left_out = {"length": cut} if cut else {}
+    return Dataset(**packed, loading=loading, left_out=left_out, unused=unused)
 
 
 def _fields(path: Path) -> Iterator[Fields]:
