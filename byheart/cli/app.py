@@ -14,7 +14,7 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "generate": "Write a dataset to try methods on, or a corpus to count.",
     "stats": "Count the contexts and conflicts of a dataset, its entropy and separation.",
     "compile": "Compile a dataset into a model folder, verified before it is written.",
-    "verify": "Check a model folder; with DATA, every label in exact arithmetic.",
+    "verify": "Check a model folder; with DATA, every prediction of that file as it stands there.",
     "recall": "Ask a model. Without tokens, each line of standard input is a question.",
     "explain": "Show the network of a method for a dataset: its stages and the cost of each.",
     "tradeoff": "Compare parameters with bits per parameter, for one dataset.",

@@ -10,10 +10,10 @@ from typing import Any
 
 OPTIONS = frozenset(
     """
-    activation address all architecture attention axis bits branching build checker criterion data
-    dataset dimension dimensions documents draw dtype effective encoder engine epsilon exponent file
-    find force form gap head_dimension heads input jobs json label labels layers length loss method
-    minimise neurons on_conflict output parameters plot positions protocol prove_limit quick
+    accept activation address all architecture attention axis bits branching build checker criterion
+    data dataset dimension dimensions documents draw dtype effective encoder engine epsilon exponent
+    file find force form gap head_dimension heads input jobs json label labels layers length loss
+    method minimise neurons on_conflict output parameters plot positions protocol prove_limit quick
     reject_unknown rows sample save seed seeds separation separator sequences set skew skip steps
     sweep table tight tokenizer trace train unit version vocabulary width window with write_data
     """.split()

@@ -82,7 +82,8 @@ def command(
     divergence from the data is enclosed by rigorous bounds. The exit code is 0 only if every
     prediction of the file is proved, or there is evidence that --accept names.
     """
-    how = {"engine": engine, "sample": sample, "seed": seed, "prove_limit": prove_limit}
+    how: dict[str, Any] = {"engine": engine, "sample": sample, "seed": seed}
+    how["prove_limit"] = prove_limit
     with watching() as watch:
         answer = verified(directory, data, checker, loading, accept or (), watch=watch, **how)
     finish(answer, json, view)
@@ -138,8 +139,8 @@ def verified(
         watch.stage("checking independently")
         outcome = check(Path(directory), data, dataset, sample, seed)
         more = {"checker": outcome["verdict"], "copied": outcome["copied"]}
-        counts = (outcome[key] for key in ("checked", "correct", "evidence"))
-        found = Verification(*counts, "checker", tuple(outcome["failures"]))
+        counts = {key: outcome[key] for key in ("checked", "correct", "evidence")}
+        found = Verification(**counts, engine="checker", failures=tuple(outcome["failures"]))
     elif dataset is not None:
         found = judged(model, dataset, watch, engine, sample, seed, prove_limit)
     if found is not None:

@@ -102,9 +102,9 @@ def verify_command(
 
 
 def settlement(model: Model, dataset: Dataset) -> tuple[str, Dataset, dict[str, int]]:
-    """How the folder says that it settled conflicts, what that makes of this data, and the counts.
+    """How the folder says that it settled conflicts, what that makes of this data, and counts:
 
-    The counts are of labels changed and sequences left out; all are 0 where nothing was in conflict.
+    labels changed and sequences left out, 0 where nothing was in conflict.
     """
     rule = str((model.about.get("options") or {}).get("on_conflict", REFUSE))
     left = dataset
@@ -133,9 +133,7 @@ def differences(model: Model, dataset: Dataset) -> list[str]:
             ]
         return ["the data is not what the model was made from: its hash differs"]
     if len(dataset) != named["sequences"]:
-        return [
-            f"the data has {len(dataset)} sequences, and config.json says {named['sequences']}"
-        ]
+        return [f"the data has {len(dataset)} sequences, and config.json says {named['sequences']}"]
     whole = claim.whole(dataset)
     if claim.counted == "contexts" and named["contexts"] != whole:
         return [f"the data has {whole} contexts, the model was made from {named['contexts']}"]
