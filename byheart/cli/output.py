@@ -185,12 +185,16 @@ def fit_rows(answer: dict) -> list[Row]:
     if not divergence or not loss or divergence["max"] is None:
         return []
     evidence = answer["verified"]["evidence"]
-    known = "at most" if evidence in ("proved", "sampled") else "in a float run"
+    known = {"observed": " in a float run", "proved": " at most", "sampled": " at most"}
     mean, above = divergence["mean"], loss["total"] - loss["entropy"]
     bound = f"nats; {above:.3g} above the entropy bound of {loss['entropy']:,.6g}"
     found = [
         ("gap", f"{answer['gap']:g}", "nats: largest divergence allowed per context"),
-        ("divergence", f"{divergence['max']:.4g}", f"nats {known}; mean {mean:.4g}"),
+        (
+            "divergence",
+            f"{divergence['max']:.4g}",
+            f"nats{known.get(evidence, '')}; mean {mean:.4g}",
+        ),
         ("loss", f"{loss['total']:,.6g}", bound),
     ]
     count = answer.get("predictions")

@@ -66,11 +66,11 @@ def unaccepted(data: Path, dataset: Dataset, given: Mapping[str, Any]) -> list[s
         what = "predictions of the file were not read"
         what = what if is_corpus(data) else "rows of the file were not read in full"
         found.append(
-            f"{missing} of {count['of']} {what}: the folder stops at {size} tokens (--length)"
+            f"{missing:,} of {count['of']:,} {what}: the folder stops at {size} tokens (--length)"
         )
     if "separator" in left_out and "separator" not in given:
         found.append(
-            f"the token {used['separator']} was left out {left_out['separator']} times: the folder "
+            f"the token {used['separator']} was left out {left_out['separator']:,} times: the folder "
             "takes it for the end of a document (--separator)"
         )
     if dataset.unused and not given.keys() >= {"input", "label"}:
