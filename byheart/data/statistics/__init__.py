@@ -11,11 +11,13 @@ from typing import Any
 from ...errors import ByheartError
 from ...machine.watch import SILENT, Watch
 from ..dataset import Dataset, check_dataset
-from ..documents import Documents
+from ..documents import Documents, distinct_tokens
 from ..load import is_corpus, load, load_documents
+from ..readers.corpus import predictions
 from . import labelled
 from .summary import EPSILONS, Conflicts, Entropy, Separation, Statistics
 
+SMALL = 1 << 22  # token numbers
 __all__ = ["EPSILONS", "Conflicts", "Entropy", "Separation", "Statistics", "stats"]
 
 
@@ -51,7 +53,11 @@ def stats(
     """
     if isinstance(data, str | Path):
         watch.stage("loading")
-        data = load_documents(data, **loading) if is_corpus(data) else load(data, **loading)
+        if is_corpus(data):
+            documents = load_documents(data, **loading)
+            data = predictions(documents) if _small(documents) else documents
+        else:
+            data = load(data, **loading)
     elif loading:
         raise ByheartError(
             f"{', '.join(loading)} must go with the path of a file, not with a Dataset."
@@ -63,3 +69,10 @@ def stats(
     from . import corpus  # compiled code is loaded only for this
 
     return corpus.statistics(data, epsilons)
+
+
+def _small(documents: Documents) -> bool:
+    """Whether all contexts can be written out faster than compiled code is loaded."""
+    size = len(documents.ids)
+    longest = min(x for x in (documents.length, documents.window, size) if x is not None)
+    return size * longest <= SMALL and distinct_tokens(documents) > 1
