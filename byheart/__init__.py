@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .architectures.bounding import Bounds as Bounds
     from .architectures.bounding import bounds as bounds
+    from .compiler.checks import check as check
     from .compiler.comparing import compare as compare
     from .compiler.compiling import compile as compile
     from .compiler.explaining import explain as explain
@@ -68,6 +69,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "Statistics": "data.statistics",
     "Verification": "models.verification",
     "bounds": "architectures.bounding",
+    "check": "compiler.checks",
     "compare": "compiler.comparing",
     "compile": "compiler.compiling",
     "context_ids": "models.context_ids",

@@ -2,9 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+COMPARED = 1_000_000  # pairs of vectors that are compared exactly, at most
 
 
 @dataclass(frozen=True)
@@ -51,3 +55,39 @@ def _norms(vectors: NDArray) -> NDArray:
     scale[scale == 0] = 1
     with np.errstate(over="ignore"):
         return scale[:, 0] * np.sqrt(((vectors / scale) ** 2).sum(axis=1))
+
+
+class Exact(NamedTuple):
+    """The squares of radius and distance, as fractions, and which tokens have them."""
+
+    radius: Fraction
+    largest: int
+    distance: Fraction | None  # None: there is one token
+    nearest: tuple[int, int]
+
+
+def exact_separation(vectors: NDArray) -> Exact | None:
+    """The separation of vectors [V, d] without rounding; None if there are too many pairs.
+
+    Vectors are put in the order of the coordinate that varies most. Two whose difference there is
+    already as large as the smallest distance so far are not compared.
+    """
+    rows = [[Fraction(x) for x in row] for row in vectors.tolist()]
+    norms = [sum((x * x for x in row), Fraction(0)) for row in rows]
+    largest = max(range(len(rows)), key=norms.__getitem__)
+    axis = int(np.ptp(vectors.astype(np.float64), axis=0).argmax())
+    order = sorted(range(len(rows)), key=lambda i: rows[i][axis])
+    best: Fraction | None = None
+    nearest, compared = (0, 0), 0
+    for place, i in enumerate(order):
+        for j in order[place + 1 :]:
+            if best is not None and (rows[j][axis] - rows[i][axis]) ** 2 >= best:
+                break
+            compared += 1
+            if compared > COMPARED:
+                return None
+            pairs = zip(rows[i], rows[j], strict=True)
+            distance = sum(((x - y) ** 2 for x, y in pairs), Fraction(0))
+            if best is None or distance < best:
+                best, nearest = distance, (min(i, j), max(i, j))
+    return Exact(norms[largest], largest, best, nearest)
