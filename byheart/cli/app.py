@@ -21,6 +21,7 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "explain": "Show the network of a method for a dataset: its stages and the cost of each.",
     "tradeoff": "Compare parameters with bits per parameter, for one dataset.",
     "methods": "The constructions: paper, assumptions, guarantee. With NAME, the options of one.",
+    "statements": "Every numbered statement of the papers, and the command that shows it.",
     "encoder": "Estimate how close to a dataset a model of dimension D can come.",
     "bounds": "How small a model can be, how much it can hold, whether a dataset fits.",
     "compare": "Every construction and every bound for a dataset, side by side, smallest first.",

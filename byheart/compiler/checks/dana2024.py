@@ -207,7 +207,7 @@ def bounded_range(delta: Real = Fraction(1, 10)) -> Outcome:
     }
     detail = (
         f"eq. (16) holds at delta = {step} with c = {SHARE} and alpha = 1, and the logits span "
-        f"{facts['range']}, which is {facts['range_over_log']} log(1 / delta); there is no bound of it"
+        f"{facts['range']}, which is {facts['range_over_log']} log(1 / delta), without bound"
     )
     return Outcome("refuted", detail, counterexample, facts)
 
