@@ -19,6 +19,7 @@ Models     compile builds and proves one, methods lists the constructions and th
            model.recall, .answers, .distribution, .continue_, .trace, .save
 Sizes      bounds says what theorems allow, compare lists every construction and bound,
            tradeoff trades parameters against bits per parameter
+Theorems   check decides a statement of the papers on given numbers, data or a model
 Training   measure trains an architecture and finds the smallest that memorises (needs PyTorch)
 
 Errors are ByheartError: one sentence that says what to do. AssumptionError names the hypothesis of

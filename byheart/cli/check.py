@@ -64,7 +64,12 @@ def command_for(arguments: Sequence[str]) -> Command:
         )
         for kind, flag, help, metavar in OPTIONS
     )
-    return reading(functools.partial(spread, place="chosen", options=options)(command))
+    made = reading(functools.partial(spread, place="chosen", options=options)(command))
+    if name:
+        found = CHECKS[name]
+        about = f"{found.paper}, {found.item}: {found.says}"
+        made.__doc__ = f"{about}\n\nExample: byheart check {name} {found.example}"
+    return made
 
 
 def command(
@@ -147,8 +152,8 @@ def opened(
         watch.stage("opening")
         given["model"] = open_folder(named["model"])
         if how["unit"] == "word" and how["tokenizer"] is None:
-            how |= {k: v for k, v in stored(given["model"]).items() if k in ("unit", "tokenizer")}
-            how = {**how, **applicable(named["data"], how)} if "data" in named else how
+            split = {k: v for k, v in stored(given["model"]).items() if k in ("unit", "tokenizer")}
+            how |= applicable(named["data"], split) if "data" in named else {}
     for place in wanted[len(places) :]:
         if place in find(name).required:
             what = {"model": "a model folder", "data": "a data file"}[place]

@@ -147,7 +147,10 @@ def extreme_ids(model: Model, dataset: Dataset, every: bool | None = None) -> Ex
 
     order = sorted(grouped.first.tolist(), key=lambda i: ids[i])
     gaps = [(ids[b] - ids[a], a, b) for a, b in pairwise(order)]
-    separation, *nearest = min(gaps, default=(Fraction(1), 0, 0))
+    long = dataset.lengths[tokens.owner]  # of equal gaps, that of the shortest sequences
+    separation, *nearest = min(
+        gaps, key=lambda x: (x[0], long[x[1]] + long[x[2]]), default=(Fraction(1), 0, 0)
+    )
     largest = max(order, key=lambda i: abs(ids[i]))
     one, other = map(place, sorted(nearest))
     return ExtremeIds(abs(ids[largest]), place(largest), separation, (one, other))

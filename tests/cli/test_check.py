@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,12 @@ import pytest
 from byheart.cli import main
 from byheart.compiler.checks import CHECKS
 
+ROOT = Path(__file__).resolve().parents[2]
+CAPITALS = [
+    '{"input": ["capital", "of", "france"], "label": "paris"}',
+    '{"input": ["capital", "of", "italy"], "label": "rome"}',
+    '{"input": ["river", "of", "italy"], "label": "tiber"}',
+]
 LINES = ['{"input": ["a", "b"], "label": "a"}', '{"input": ["b", "a"], "label": "b"}']
 
 
@@ -16,7 +23,10 @@ LINES = ['{"input": ["a", "b"], "label": "a"}', '{"input": ["b", "a"], "label": 
 def places(tmp_path_factory):
     home = tmp_path_factory.mktemp("check")
     (home / "data.jsonl").write_text("\n".join(LINES))
+    (home / "capitals.jsonl").write_text("\n".join(CAPITALS))
     (home / "story.txt").write_text("the cat sat on the mat")
+    made = ["compile", str(home / "capitals.jsonl"), "-o", str(home / "folder")]
+    assert main(made) == 0
     assert main(["compile", str(home / "data.jsonl"), "-o", str(home / "model")]) == 0
     return home
 
@@ -27,6 +37,7 @@ def run(capsys, places):
 
     def command(line):
         names = {"DATA": "data.jsonl", "DIR": "model", "TEXT": "story.txt"}
+        names |= {"CAPITALS": "capitals.jsonl", "FOLDER": "folder"}
         words = [str(places / names[x]) if x in names else x for x in shlex.split(line)]
         capsys.readouterr()
         code = main(["check", *words])
@@ -47,6 +58,45 @@ def test_every_example_runs_as_it_is_printed(run, name):
     assert (answer["counterexample"] is not None) == (expected == "refuted")
     code, output, errors = run(f"{name} {CHECKS[name].example}")
     assert answer["evidence"] in output and errors == ""
+
+
+def documented():
+    """(command line, evidence) of the examples of docs/check.md."""
+    lines = (ROOT / "docs" / "check.md").read_text().splitlines()
+    examples = (line.partition("#") for line in lines if line.startswith("byheart check "))
+    return [
+        (line.removeprefix("byheart check ").strip(), says.strip()) for line, _, says in examples
+    ]
+
+
+@pytest.mark.parametrize(("line", "evidence"), documented())
+def test_the_examples_of_the_page_say_what_they_find(run, line, evidence):
+    line = line.replace("capitals.jsonl", "CAPITALS").replace("capitals.folder", "FOLDER")
+    code, output, errors = run(f"{line} --json")
+    assert (json.loads(output)["evidence"], errors) == (evidence, "")
+    assert code == (0 if evidence == "proved" else 1)
+
+
+def test_the_page_has_examples_of_every_check():
+    assert {line.split()[0] for line, _ in documented()} == set(CHECKS)
+
+
+def test_the_python_of_the_page_runs():
+    page = (ROOT / "docs" / "check.md").read_text()
+    lines, names = page.partition("```python\n")[2].partition("```")[0], {}
+    exec(lines, names)
+    found = names["found"]
+    for line in lines.splitlines():
+        if line.startswith("found."):
+            expression, _, value = line.partition("  # ")
+            assert repr(eval(expression, names)) == value
+    assert found.json()["evidence"] == "refuted" and repr(found).startswith("refuted: ")
+
+
+def test_the_help_of_a_check_has_its_options_and_no_others(run):
+    code, output, _ = run("madden-theorem-2 --help")
+    assert code == 0 and "--coefficients" in output and "--heads" not in output
+    assert "Theorem 2" in output and "Example" in output
 
 
 def test_without_a_name_all_are_listed(run):

@@ -164,6 +164,36 @@ def test_lemma_2_where_it_holds_and_where_it_does_not():
     assert check("dana-lemma-2", data=PAIRS, dimension=2, heads=2).evidence == "proved"
 
 
+@some
+@given(
+    st.sets(st.tuples(*[st.integers(0, 2)] * 2), min_size=1, max_size=9),
+    st.integers(1, 6),
+    st.integers(1, 4),
+    st.booleans(),
+)
+def test_the_counterexample_has_the_fewest_heads(contexts, heads, dimension, skip):
+    data = Dataset.from_rows([(list(context), 0) for context in contexts])
+    name = "dana-theorem-1" if skip else "dana-lemma-2"
+
+    def refuted(heads):
+        found = check(name, data=data, dimension=dimension, heads=heads)
+        return found if found.evidence == "refuted" else None
+
+    found = refuted(heads)
+    if found is not None:
+        fewest = next(h for h in range(1, heads + 1) if refuted(h))
+        assert found.counterexample["heads"] == fewest
+
+
+@pytest.mark.parametrize("sizes", [{"length": 10**6}, {"contexts": 10**9}, {"heads": 10**9}])
+def test_absurd_sizes_are_answered_or_refused_at_once(sizes):
+    given = {"contexts": 9, "vocabulary": 10**6, "length": 2, "dimension": 3, "heads": 2, **sizes}
+    try:
+        assert check("dana-lemma-2", **given).evidence in ("refuted", None)
+    except ByheartError as error:
+        assert "too many features" in str(error)
+
+
 def test_theorem_1_needs_several_last_tokens():
     alike = Dataset.from_rows([(["a", "c"], "x"), (["b", "c"], "y"), (["c", "c"], "x")])
     found = check("dana-theorem-1", data=alike, dimension=2, heads=1, head_dimension=1)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from inspect import signature
 from typing import Any
 
+from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...theory.madden2024.balls import Real
 
@@ -107,6 +108,12 @@ def generic(count: int, seed: int, least: int = -3, largest: int = 3) -> list[Fr
     """Random numbers between these, each a multiple of 2^-32: generic, almost surely."""
     draw = random.Random(seed)
     return [Fraction(draw.randrange(least << 32, largest << 32) | 1, 1 << 32) for _ in range(count)]
+
+
+def distinct_sequences(data: Dataset) -> list[tuple[int, ...]]:
+    """The token numbers of each different sequence."""
+    rows = (data.ids[a:b] for a, b in zip(data.starts, data.starts[1:], strict=False))
+    return sorted({tuple(row.tolist()) for row in rows})
 
 
 def at_least(least: int, **sizes: int | None) -> None:

@@ -1,6 +1,7 @@
 """Statements of dana2024 on data, on sizes and on numbers."""
 
 import random
+from bisect import bisect_left
 from collections import defaultdict
 from fractions import Fraction
 from typing import Any
@@ -11,10 +12,11 @@ from ...data.contexts import contexts as contexts_of
 from ...data.contexts import tally
 from ...data.dataset import Dataset
 from ...errors import ByheartError
+from ...theory.assumptions import check_heads
 from ...theory.dana2024.features import reached_rank
 from ...theory.dana2024.ranks import Tokens, rank_limit, tokens_limit
 from ...theory.madden2024.balls import Real, ball, exact
-from .base import Check, Outcome, at_least
+from .base import Check, Outcome, at_least, distinct_sequences
 
 DRAWS = 3  # of weights, before a rank is left undecided
 LARGEST = 20_000_000  # multiplications for features, about
@@ -111,6 +113,7 @@ def _rank(
     at_least(1, dimension=dimension, heads=heads, head_dimension=head_dimension)
     at_least(1, contexts=contexts, vocabulary=vocabulary, length=length)
     d, size = dimension, head_dimension or dimension
+    check_heads(heads, size, d)
     width = size if skip else d  # features of a head
 
     def wanted(heads: int) -> int:
@@ -121,8 +124,7 @@ def _rank(
             raise ByheartError(
                 "contexts=... and vocabulary=... must be left out: the data has them."
             )
-        sequences = (data.ids[a:b] for a, b in zip(data.starts, data.starts[1:], strict=False))
-        rows = sorted({tuple(row.tolist()) for row in sequences})
+        rows = distinct_sequences(data)
         count = len(rows)
 
         def limit(heads: int) -> int:
@@ -131,7 +133,7 @@ def _rank(
         if contexts is None or vocabulary is None or length is None:
             raise ByheartError("give data, or all of contexts=..., vocabulary=... and length=....")
         N, S, count = vocabulary, length, contexts
-        if count > N**S:
+        if S * N.bit_length() < 64 and count > N**S:
             raise ByheartError(f"there are only {N**S:,} contexts of {S} tokens out of {N}.")
         best = Tokens(count, S, min(N, count * S), min(N, count))
 
@@ -141,21 +143,23 @@ def _rank(
     facts = {"contexts": count, "wanted": wanted(heads), "limit": limit(heads), "rank": None}
     features = "the features with the skip connection" if skip else "the features"
     if limit(heads) < wanted(heads):
-        fewest = next(h for h in range(1, heads + 1) if limit(h) < wanted(h))
+        # the limit is concave in the number of heads: once below what is wanted, it stays there
+        fewest = 1 + bisect_left(range(1, heads), True, key=lambda h: limit(h) < wanted(h))
         counterexample = {"heads": fewest, "limit": limit(fewest), "wanted": wanted(fewest)}
         most = f"at most the rank {limit(heads):,} for all weights"
         detail = f"{features} have {most}, not {wanted(heads):,}"
         return Outcome("refuted", detail, counterexample, facts)
+    S = len(rows[0]) if data is not None else S
+    if count * S * heads * d * size > LARGEST:
+        raise ByheartError("there are too many features to compute their rank exactly; give fewer.")
     if data is None:
         draw, chosen = random.Random(seed), set[tuple[int, ...]]()
-        if 2 * count > N**S and N**S <= LARGEST:
+        if S * N.bit_length() < 64 and 2 * count > N**S:
             codes = draw.sample(range(N**S), count)
             chosen = {tuple(code // N**s % N for s in range(S)) for code in codes}
         while len(chosen) < count:
             chosen.add(tuple(draw.randrange(N) for _ in range(S)))
         rows = sorted(chosen)
-    if count * len(rows[0]) * heads * d * size > LARGEST:
-        raise ByheartError("there are too many features to compute their rank exactly; give fewer.")
     rank = 0
     for i in range(DRAWS):
         rank = max(rank, reached_rank(rows, heads, size, d, skip, seed + i))

@@ -17,7 +17,7 @@ from ...theory.madden2024.kruskal import (
     mirrored_relation,
     smallest_relation,
 )
-from .base import Check, Numbers, Outcome, at_least, generic
+from .base import Check, Numbers, Outcome, at_least, distinct_sequences, generic
 
 Injection = Callable[..., checks.Check]
 
@@ -140,8 +140,7 @@ def _injective(
     if data is not None:
         if vocabulary is not None:
             raise ByheartError("vocabulary=... must be left out: the data has its own tokens.")
-        sequences = (data.ids[a:b] for a, b in zip(data.starts, data.starts[1:], strict=False))
-        contexts = sorted({tuple(row.tolist()) for row in sequences})
+        contexts = distinct_sequences(data)
         vocabulary, length = len(data.tokens), data.length
     z = _values("token_values", token_values, "vocabulary", vocabulary, seed)
     u = _values("position_values", position_values, "length", length, seed + 1)
