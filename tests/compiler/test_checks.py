@@ -73,6 +73,15 @@ def test_weights_that_are_not_generic_are_said_to_be_so():
     assert found.counterexample["says"].endswith("for each of these weights w")
 
 
+def test_a_dependence_that_may_be_due_to_the_draw_is_not_called_refuted(monkeypatch):
+    from byheart.compiler.checks import madden2024
+
+    drawn = [Fraction(1), Fraction(1)]
+    monkeypatch.setattr(madden2024, "generic", lambda count, seed: drawn)
+    found = check("madden-theorem-2", coefficients=[1, 1], inputs=[1, 2])
+    assert (found.evidence, found.holds, found.counterexample) == (None, None, None)
+
+
 @pytest.mark.parametrize("activation", ["tanh", "arctan", "erf", "cos", "logistic", "gelu"])
 def test_the_relation_of_an_activation_is_one(activation):
     from flint import arb, ctx

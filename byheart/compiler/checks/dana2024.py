@@ -4,6 +4,7 @@ import random
 from bisect import bisect_left
 from collections import defaultdict
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from flint import arb, ctx
@@ -65,51 +66,23 @@ def full_support(data: Dataset) -> Outcome:
     return Outcome("refuted", detail, example, {**facts, "lacking": len(lacking)})
 
 
-def attention_rank(
-    dimension: int,
-    heads: int,
-    data: Dataset | None = None,
-    contexts: int | None = None,
-    vocabulary: int | None = None,
-    length: int | None = None,
-    head_dimension: int | None = None,
-    seed: int = 0,
-) -> Outcome:
-    """Lemma 2: [A^1; ...; A^H] of T contexts has the rank min(T, H d) for some weights.
-
-    The head dimension (default: d) is the rank of W_QK, and no limit of the features.
-    """
-    sizes = dimension, heads, head_dimension
-    return _rank(data, contexts, vocabulary, length, *sizes, seed, skip=False)
-
-
-def skip_rank(
-    dimension: int,
-    heads: int,
-    data: Dataset | None = None,
-    contexts: int | None = None,
-    vocabulary: int | None = None,
-    length: int | None = None,
-    head_dimension: int | None = None,
-    seed: int = 0,
-) -> Outcome:
-    """The proof of Theorem 1: with the skip connection it is min(T, H d_h + d) for some weights."""
-    sizes = dimension, heads, head_dimension
-    return _rank(data, contexts, vocabulary, length, *sizes, seed, skip=True)
-
-
-def _rank(
-    data: Dataset | None,
-    contexts: int | None,
-    vocabulary: int | None,
-    length: int | None,
-    dimension: int,
-    heads: int,
-    head_dimension: int | None,
-    seed: int,
+def features_rank(
     skip: bool,
+    dimension: int,
+    heads: int,
+    data: Dataset | None = None,
+    contexts: int | None = None,
+    vocabulary: int | None = None,
+    length: int | None = None,
+    head_dimension: int | None = None,
+    seed: int = 0,
 ) -> Outcome:
-    """A limit below the rank refutes it; weights that reach the rank, exactly, prove it."""
+    """The rank of the features of T contexts, for some weights.
+
+    Lemma 2: that of A^h, for all heads together, is min(T, H d); the head dimension is the rank of
+    W_QK there. The proof of Theorem 1 (skip): that of W_V A^h with x_S is min(T, H d_h + d).
+    A limit below it refutes it; weights that reach it, exactly, prove it.
+    """
     at_least(1, dimension=dimension, heads=heads, head_dimension=head_dimension)
     at_least(1, contexts=contexts, vocabulary=vocabulary, length=length)
     d, size = dimension, head_dimension or dimension
@@ -228,12 +201,12 @@ CHECKS = (
         "Every token follows every context with a probability above 0.", "DATA", "DATA",
     ),
     Check(
-        "dana-theorem-1", PAPER, "Theorem 1, rank of the features", skip_rank,
+        "dana-theorem-1", PAPER, "Theorem 1, rank of the features", partial(features_rank, True),
         "For some weights, heads and skip connection have features of the rank min(T, H d_h + d).",
         SIZES, "--contexts 40 --vocabulary 10 --length 3 --dimension 4 --heads 9 --accept sampled",
     ),
     Check(
-        "dana-lemma-2", PAPER, "Lemma 2", attention_rank,
+        "dana-lemma-2", PAPER, "Lemma 2", partial(features_rank, False),
         "For some weights, heads have features of the rank min(T, H d).",
         SIZES, "--contexts 40 --vocabulary 10 --length 3 --dimension 4 --heads 10 --accept sampled",
     ),

@@ -6,6 +6,7 @@ holds for generic ones (byheart/theory/madden2024/checks.py, G1).
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 from ...data.dataset import Dataset
 from ...errors import ByheartError
@@ -39,7 +40,8 @@ def polynomial_rank(
     always = smallest_relation(powers.vandermonde(), wanted)
     relation = always or smallest_relation(powers.exact(), wanted)
     if always is None and weights is None:
-        return Outcome(None, "the weights that were drawn are not generic; choose another seed")
+        detail = "some columns are dependent for the weights drawn; for others they may not be"
+        return Outcome(None, detail)
     return _ranked(found, len(a), weights, relation, b, always is not None)
 
 
@@ -55,32 +57,6 @@ def activation_rank(
     found = checks.theorem_3(activation, a, b, seed)
     relation = mirrored_relation(activation, b) if found.evidence == "refuted" else None
     return _ranked(found, len(a), weights, relation, b)
-
-
-def attention_injective(
-    token_values: Numbers | None = None,
-    position_values: Numbers | None = None,
-    data: Dataset | None = None,
-    vocabulary: int | None = None,
-    length: int | None = None,
-    seed: int = 0,
-) -> Outcome:
-    """Theorem 4, for the contexts of the data or for all contexts of up to `length` tokens."""
-    given = token_values, position_values, data, vocabulary, length, seed
-    return _injective(checks.theorem_4, *given)
-
-
-def averaging_injective(
-    token_values: Numbers | None = None,
-    position_values: Numbers | None = None,
-    data: Dataset | None = None,
-    vocabulary: int | None = None,
-    length: int | None = None,
-    seed: int = 0,
-) -> Outcome:
-    """Theorem 6, likewise."""
-    given = token_values, position_values, data, vocabulary, length, seed
-    return _injective(checks.theorem_6, *given)
 
 
 def _weights(
@@ -126,15 +102,16 @@ def _ranked(
     )
 
 
-def _injective(
+def injective(
     theorem: Injection,
-    token_values: Numbers | None,
-    position_values: Numbers | None,
-    data: Dataset | None,
-    vocabulary: int | None,
-    length: int | None,
-    seed: int,
+    token_values: Numbers | None = None,
+    position_values: Numbers | None = None,
+    data: Dataset | None = None,
+    vocabulary: int | None = None,
+    length: int | None = None,
+    seed: int = 0,
 ) -> Outcome:
+    """Theorem 4 or 6, for the contexts of the data or for all contexts of up to `length` tokens."""
     at_least(1, vocabulary=vocabulary, length=length)
     contexts = None
     if data is not None:
@@ -194,14 +171,14 @@ CHECKS = (
         "--activation tanh --inputs 1,2,3",
     ),
     Check(
-        "madden-theorem-4", PAPER, "Theorem 4", attention_injective,
+        "madden-theorem-4", PAPER, "Theorem 4", partial(injective, checks.theorem_4),
         "Attention of dimension 1 maps contexts to distinct numbers, none of them zero, for "
         "generic token and position values.",
         "DATA, or --token-values and --position-values, or --vocabulary and --length",
         "--token-values 1/3,2/7,5/11 --position-values 1,1/13,3/17",
     ),
     Check(
-        "madden-theorem-6", PAPER, "Theorem 6", averaging_injective,
+        "madden-theorem-6", PAPER, "Theorem 6", partial(injective, checks.theorem_6),
         "A weighted sum of token values maps contexts to distinct numbers, none of them zero, for "
         "generic values and weights.",
         "as madden-theorem-4",
