@@ -24,7 +24,7 @@ from .options import Command, Json, Loading, MethodOptions, Seed, option, readin
 from .output import STYLES, finish, number, sentences
 from .progress import watching
 
-EVIDENCE = ("proved", "sampled", "observed")  # the strongest first
+ACCEPTED = ("sampled", "observed")  # evidence that is enough only if the user says so
 PLACES = ("model", "data")  # what stands on the command line without a flag, in this order
 LISTS = ("coefficients", "inputs", "weights", "token_values", "position_values")
 SINGLE = ("radius", "distance", "delta")
@@ -87,8 +87,9 @@ def command(
         typer.Option(metavar="FILE", help=".json or .npz with lists named as the options are."),
     ] = None,
     accept: Annotated[
-        str, typer.Option(help="Least evidence for exit code 0: proved, sampled or observed.")
-    ] = "proved",
+        list[str] | None,
+        typer.Option(metavar="WORD", help="Evidence that is enough: sampled or observed."),
+    ] = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -101,8 +102,9 @@ def command(
     if name is None:
         finish({"rows": [row(each) for each in CHECKS]}, json, listing)
         return
-    if accept not in EVIDENCE:
-        raise ByheartError(f"--accept must be one of {', '.join(EVIDENCE)}, not {accept!r}.")
+    for word in accept or ():
+        if word not in ACCEPTED:
+            raise ByheartError(f"--accept must be one of {', '.join(ACCEPTED)}, not {word!r}.")
     takes = find(name).takes
     given = {key: value for key, value in chosen.items() if value is not None}
     for key in given:
@@ -126,9 +128,8 @@ def command(
         read = opened(name, places or [], loading, given, watch)
         watch.stage("checking")
         found = check(name, **given)
-    accepted = found.evidence in EVIDENCE[: EVIDENCE.index(accept) + 1]
-    finish({**found.json(), "accept": accept, "reading": read}, json, view)
-    if not accepted:
+    finish({**found.json(), "accepted": accept or [], "reading": read}, json, view)
+    if found.evidence not in ("proved", *(accept or ())):
         raise typer.Exit(1)
 
 
@@ -258,6 +259,8 @@ def view(answer: dict) -> Group:
         Text(f"{answer['paper']}, {answer['item']}: {answer['says']}", style="dim"),
         line,
     ]
+    if word in ACCEPTED and word not in answer["accepted"]:
+        parts.append(Text(f"that is no proof; --accept {word} takes it for enough"))
     if answer["counterexample"] is not None:
         shown = [(worded(key), spelt(value)) for key, value in answer["counterexample"].items()]
         parts += [Text("counterexample", style="bold"), sentences(shown)]

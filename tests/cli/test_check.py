@@ -118,7 +118,12 @@ def test_numbers_are_exact(run):
 def test_a_sample_is_accepted_only_if_asked(run):
     line = "dana-lemma-2 --contexts 5 --vocabulary 4 --length 2 --dimension 2 --heads 2"
     assert [run(line)[0], run(f"{line} --accept sampled")[0]] == [1, 0]
-    assert run(f"{line} --accept observed")[0] == 0
+    assert run(f"{line} --accept observed")[0] == 1
+    assert (
+        "--accept sampled" in run(line)[1] and "--accept" not in run(f"{line} --accept sampled")[1]
+    )
+    _, output, _ = run(f"{line} --accept observed --accept sampled --json")
+    assert json.loads(output)["accepted"] == ["observed", "sampled"]
 
 
 @pytest.mark.parametrize("extension", ["json", "npz"])
@@ -173,7 +178,7 @@ def test_bad_files_of_numbers(run, places, name, content, says):
         ("madden-theorem-6 --vocabulary 2 --length 2 --unit char", "--unit is for a data file"),
         ("separation DATA --unit char", "--unit"),
         ("separation nowhere.jsonl", "nowhere.jsonl"),
-        ("dana-lemma-4 --accept maybe", "--accept must be one of proved, sampled, observed"),
+        ("dana-lemma-4 --accept maybe", "--accept must be one of sampled, observed"),
         ("contextual-mapping DATA DATA", "data.jsonl"),
     ],
 )

@@ -100,7 +100,8 @@ def test_everything_that_belongs_to_a_paper_is_in_the_table():
     }
     assert {(x.paper, x.item) for x in BOUNDS if x.paper in PAPERS} <= listed["bounds"]
     assert {(x.paper, x.name) for x in CHECKS.values()} == listed["checks"]
-    assert {x.name for x in FIGURES} == {name for _, name in listed["figures"]}
+    theirs = {x.name for x in FIGURES if re.search(r", (Figure \d\w?|section [\w.]+)$", x.paper)}
+    assert theirs == {name for _, name in listed["figures"]} and len(theirs) >= 11
     beyond = {x.name for x in METHODS if x.header.item.startswith("beyond")}
     assert {name for _, name in listed["methods"]} == {x.name for x in METHODS} - beyond
 
