@@ -19,12 +19,12 @@ from ..errors import ByheartError
 from ..machine.watch import Watch
 from ..models.folder.read import open as open_folder
 from ..models.source import stored
+from ..models.verification import ACCEPTED, checked_accept
 from ..theory.madden2024.balls import FUNCTIONS
-from .options import Command, Json, Loading, MethodOptions, Seed, option, reading, spread
+from .options import Accept, Command, Json, Loading, MethodOptions, Seed, option, reading, spread
 from .output import STYLES, finish, number, sentences
 from .progress import watching
 
-ACCEPTED = ("sampled", "observed")  # evidence that is enough only if the user says so
 PLACES = ("model", "data")  # what stands on the command line without a flag, in this order
 LISTS = ("coefficients", "inputs", "weights", "token_values", "position_values")
 SINGLE = ("radius", "distance", "delta")
@@ -86,10 +86,7 @@ def command(
         Path | None,
         typer.Option(metavar="FILE", help=".json or .npz with lists named as the options are."),
     ] = None,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WORD", help="Evidence that is enough: sampled or observed."),
-    ] = None,
+    accept: Accept = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -102,9 +99,7 @@ def command(
     if name is None:
         finish({"rows": [row(each) for each in CHECKS]}, json, listing)
         return
-    for word in accept or ():
-        if word not in ACCEPTED:
-            raise ByheartError(f"--accept must be one of {', '.join(ACCEPTED)}, not {word!r}.")
+    accepted = checked_accept(accept or ())
     takes = find(name).takes
     given = {key: value for key, value in chosen.items() if value is not None}
     for key in given:
@@ -128,8 +123,8 @@ def command(
         read = opened(name, places or [], loading, given, watch)
         watch.stage("checking")
         found = check(name, **given)
-    finish({**found.json(), "accepted": accept or [], "reading": read}, json, view)
-    if found.evidence not in ("proved", *(accept or ())):
+    finish({**found.json(), "accepted": list(accepted), "reading": read}, json, view)
+    if found.evidence not in ("proved", *accepted):
         raise typer.Exit(1)
 
 

@@ -61,10 +61,7 @@ def command(
     data: Annotated[
         Path | None, typer.Argument(metavar="DATA", help="The file that it is judged on.")
     ] = None,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WORD", help="Evidence that is enough: sampled or observed."),
-    ] = None,
+    accept: options.Accept = None,
     checker: Annotated[
         bool, typer.Option("--checker", help="Run the independent checker instead.")
     ] = False,
