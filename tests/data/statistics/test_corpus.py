@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.cli import main
+from byheart.data import statistics
 from byheart.data.corpora import prefix_tree, zipf
 from byheart.data.documents import Documents
 from byheart.data.readers.corpus import predictions
-from byheart.data import statistics
 from byheart.data.statistics import corpus, multisets, ordered, stats
 from byheart.errors import ByheartError
 from byheart.machine import memory
