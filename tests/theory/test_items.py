@@ -257,6 +257,7 @@ def test_limited_bits(epsilon):
         (kajitsuka2025.THEOREM_4_3_MODEL, {"attention": "softmax"}, "open problem"),
         (kajitsuka2025.THEOREM_4_3_MODEL, {"layers": 0}, "A1 fails: the layers"),
         (related.MAHDAVI_MODEL, {"length": 30}, "needs S <= d, and the length is 30"),
+        (related.MAHDAVI_MODEL, {"head_dimension": 99}, "A2 fails: heads have dimension 99"),
     ],
 )
 def test_a_bad_architecture_names_which_assumption_fails(item, changed, said):
