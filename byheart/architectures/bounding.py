@@ -36,7 +36,6 @@ FITS = {
 }
 
 PROVES = ("madden2024",)  # papers whose lower bounds hold for whichever contexts there are
-UNBIASED = ("dana2024", "dana2024-mlp", "decoder")  # logits W_U x, x of the model's dimension
 
 
 @dataclass(frozen=True)
@@ -276,8 +275,8 @@ def impossible(data: DataFacts, model: ArchitectureFacts) -> str | None:
     """Why no parameters of the model give this very data, as a sentence; None if nothing proves it.
 
     One dimension: the logits are a number times the column W_U, so that the largest one belongs to
-    the largest or to the smallest entry. No positions: the output of kajitsuka2025 depends on the
-    last token and on the mean over all tokens, whatever their order is.
+    the largest or to the smallest entry. (A single output is a number that is rounded.) No
+    positions: the output depends on the last token and on the multiset of all tokens.
     """
     for name in ("length", "vocabulary"):
         own, most = getattr(data, name), getattr(model, name)
@@ -285,8 +284,8 @@ def impossible(data: DataFacts, model: ArchitectureFacts) -> str | None:
             return f"the {name} of the data is {own:,}, that of the model {most:,}."
     if data.conflicts == 0:  # one label per context
         labels = data.labels or 0
-        if model.family in UNBIASED and model.dimension == 1 and labels > 2:
+        if (model.dimension, model.biased) == (1, False) and model.outputs != 1 and labels > 2:
             return f"in one dimension at most two labels are ever the likeliest, not {labels:,}."
-        if model.family == "kajitsuka2025" and data.mixed:
+        if model.positions is False and data.mixed:
             return f"the model reads no positions, and {data.mixed:,} multisets have two labels."
     return None

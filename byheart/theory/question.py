@@ -62,6 +62,8 @@ class ArchitectureFacts:
     activation: str | None = None  # one of ACTIVATIONS
     bits: int | None = None  # per parameter
     outputs: int | None = None  # over which it gives a distribution; None: the vocabulary
+    biased: bool | None = None  # whether the logits have a bias: W_U x + b, and not W_U x
+    positions: bool | None = None  # whether it reads the order of the tokens before the last
 
     @property
     def facts(self) -> Facts:

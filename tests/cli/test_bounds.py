@@ -233,10 +233,17 @@ def test_what_is_proved_not_to_fit(rows, given, said):
         (MIXED, {"architecture": "kajitsuka2025", "layers": 9, "dimension": 9}),
         (LABELS, {"architecture": "kajitsuka2025", "layers": 9, "dimension": 9}),
         (ORDERED, {"dimension": 9, "attention": "uniform"}),
+        (LABELS, {"architecture": "madden2024", "dimension": 1, "width": 3}),
+        (LABELS, {"architecture": "kajitsuka2025", "dimension": 1}),
+        (LABELS, {"parameters": 10**6, "dimension": 1}),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_proved_not_to_fit(rows, given):
-    """Two dimensions, two labels, distributions, an order that does not matter, positions."""
+    """Two dimensions, two labels, distributions, an order that does not matter, positions.
+
+    In one dimension: logits with a bias, a number instead of logits, and a model of which no more
+    is known.
+    """
     assert bounds(from_rows(rows), **given)["verdict"]["fits"] != "no"
 
 

@@ -1,4 +1,4 @@
-"""Every erratum has a title, a kind and the parts of that kind: a page of the docs is made of them."""
+"""Every erratum has a title, a kind and the parts of that kind: a page of the docs shows them."""
 
 import ast
 from pathlib import Path
