@@ -529,9 +529,9 @@ def test_the_bound_of_mahdavi_and_the_length(S, d_h):
     weights of all heads, which add up to 1 in each, have the rank H (S - 1) + 1 at most, for every
     d_h and all queries. No linear map makes more independent targets of them. With S = 2 and
     H = 20 that is 21.
-    Repair: H (min(S, d_h) - 1) + 1: 21 and not 181. This agrees with the public abstract of Mahdavi
-    et al., Omega(H min(n, d_h)) for n tokens, and with kajitsuka2025, which cites Omega(H n). The
-    full text was not read here; the constants are from memory.
+    Repair: H (min(S, d_h) - 1) + 1: 21 and not 181. The public abstract of Mahdavi et al. has
+    Omega(H n) for n < d tokens, as kajitsuka2025 cites it, and by the public reviews d_h helps up
+    to n and no further. The full text was not read here; the constants are from memory.
     Still holds: that Theorem 1 improves on it, by more than is said, where its features have full
     rank.
     """

@@ -331,12 +331,13 @@ def test_lemma_f1_and_its_last_network():
     """Lemma F.1: the last sub-network
 
     Kind: proof needs repair
-    Statement: F_2, ..., F_{N / B^2} of (140) hand x on and add what they find; every x_i has its
-    index j in {2, ..., N / B^2}.
+    Statement: (140) defines F_2, ..., F_{N / B^2}, and every x_i has its index j in
+    {2, ..., N / B^2}. The network itself is composed up to F_{N / B^2 + 1}.
     Counterexample: N = 8, B = 2: two subsets of four points need F_2 and F_3, and N / B^2 = 2
-    leaves F_3 out: the points 5 to 8 give 0. N = 9, B = 2: 9 / 4 is not an integer.
+    leaves F_3 undefined: without it the points 5 to 8 give 0. N = 9, B = 2: 9 / 4 is not an
+    integer.
     Repair: i = 2, ..., ceil(N / B^2) + 1, the last subset smaller.
-    Still holds: the lemma, up to constants.
+    Still holds: the lemma, up to constants; the composition has the right last index.
     """
 
     def answers(N, B, last):

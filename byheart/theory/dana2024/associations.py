@@ -13,9 +13,10 @@ Departures   D1  The heads of mahdavi2024 are counted in the model of eq. (2), a
              D2  The row of huben2023 is that of exact memorisation, one head per neuron and one
                  neuron per association.
              D3  dana2024 cites H (d_h - 1) + 1 associations from mahdavi2024, without the length S.
-                 That is too many (docs/errata.md): here they are H (min(S, d_h) - 1) + 1, which
-                 agrees with the public abstract, Omega(H min(S, d_h)). The constants are from
-                 memory: the full text of mahdavi2024 was not read for this row.
+                 That is too many (docs/errata.md): here they are H (min(S, d_h) - 1) + 1. The
+                 abstract of mahdavi2024 has Omega(H S) for S < d, and by its public reviews d_h
+                 helps up to S and no further. The constants are from memory: the full text was not
+                 read for this row.
 Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T_0 contexts.
 """
 
@@ -89,7 +90,7 @@ def attention_patterns(task: Task) -> Row:
             "S <= d": S <= d,
             "S >= 2": S >= 2,
             "d_h >= 2": d_h >= 2,
-            "queries of rank min(S, d_h)": True,
+            "any S queries independent": True,
         },
         "d (S + 2 N + 4 d_h H), H = ceil((T_0 - 1) / (min(S, d_h) - 1)); constants from memory",
         None if heads is None else parameters(N, S, d, d_h, heads),
