@@ -70,8 +70,8 @@ def unaccepted(data: Path, dataset: Dataset, given: Mapping[str, Any]) -> list[s
         )
     if "separator" in left_out and "separator" not in given:
         found.append(
-            f"the token {used['separator']} was left out {left_out['separator']:,} times: the folder "
-            "takes it for the end of a document (--separator)"
+            f"the token {used['separator']} was left out {left_out['separator']:,} times: the "
+            "folder takes it for the end of a document (--separator)"
         )
     if dataset.unused and not given.keys() >= {"input", "label"}:
         chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]

@@ -66,7 +66,7 @@ def test_words(item):
     assert item.kind in KINDS and item.direction in SIGNS
     assert item.about in ("data", "architecture", "both") and item.formula and item.quantity
     assert item.kind != "rule_of_thumb" or item in rules_of_thumb.ITEMS
-    assert item.remark.endswith(".") or item is dana2024.THEOREM_3
+    assert item.remark.endswith(".")
     assert item.value is not None or item.kind in ("rate", "open") or item.item == "Proposition 1"
 
 
@@ -257,6 +257,7 @@ def test_limited_bits(epsilon):
         (kajitsuka2025.THEOREM_4_3_MODEL, {"attention": "softmax"}, "open problem"),
         (kajitsuka2025.THEOREM_4_3_MODEL, {"layers": 0}, "A1 fails: the layers"),
         (related.MAHDAVI_MODEL, {"length": 30}, "needs S <= d, and the length is 30"),
+        (related.MAHDAVI_MODEL, {"head_dimension": 99}, "A2 fails: heads have dimension 99"),
     ],
 )
 def test_a_bad_architecture_names_which_assumption_fails(item, changed, said):

@@ -114,6 +114,8 @@ THEOREM_2 = Item(
 THEOREM_3 = Item(
     PAPER, "Theorem 3", "data", "rate", "at_most", "nats of divergence",
     "d_KL(π, M(N, S, d)) + O(ε log(1 / ε))",
+    remark="Its proof rests on Lemma 4, which is false; it holds if Definition 2 limits the range "
+    "of the encoders as well (docs/errata.md).",
 )  # fmt: skip
 REMARKS_1 = Item(
     PAPER, "Remarks 1", "data", "open", "at_most", "nats of divergence", "C?", None, (),
