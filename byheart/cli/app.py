@@ -14,7 +14,7 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "generate": "Write a dataset to try methods on, or a corpus to count.",
     "stats": "Count the contexts and conflicts of a dataset, its entropy and separation.",
     "compile": "Compile a dataset into a model folder, verified before it is written.",
-    "verify": "Check a model folder; with DATA, every label in exact arithmetic.",
+    "verify": "Check a model folder; with DATA, every prediction of that file as it stands there.",
     "recall": "Ask a model. Without tokens, each line of standard input is a question.",
     "explain": "Show the network of a method for a dataset: its stages and the cost of each.",
     "tradeoff": "Compare parameters with bits per parameter, for one dataset.",
@@ -22,6 +22,9 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "encoder": "Estimate how close to a dataset a model of dimension D can come.",
     "bounds": "How small a model can be, how much it can hold, whether a dataset fits.",
     "compare": "Every construction and every bound for a dataset, side by side, smallest first.",
+    "check": "Check a statement of a paper on your own numbers, data or model. Without NAME, list "
+    "them.",
+    "statements": "Every numbered statement of the papers, and the command that shows it.",
     "measure": "Train sizes of an architecture, and report the smallest that memorises a dataset.",
     "reproduce": "Redraw figures of the papers from trained rows, beside published numbers "
     "and bounds.",

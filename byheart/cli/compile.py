@@ -15,7 +15,7 @@ from ..data.load import load
 from ..machine.watch import SILENT, Watch
 from ..models.folder.swap import check_place
 from ..models.model import Model
-from ..models.source import resolved
+from ..models.source import settlement, verify_command
 from ..models.verification import PROVE_LIMIT
 from . import options
 from .output import (
@@ -71,7 +71,7 @@ def command(
         answer = compiled(data, output, loading, force, write_data, watch, **how)
     finish(answer, json, view)
     if not json:
-        kept(output)
+        kept(output, answer["verify"])
 
 
 def compiled(
@@ -91,8 +91,14 @@ def compiled(
     loaded = time.perf_counter() - started
     model = build(dataset, watch, **options)
     watch.stage("writing")
-    model.save(output, force=force, data=resolved(model, dataset) if write_data else None)
-    return {**built_answer(model, loaded), "reading": how_read(dataset)}
+    _, held, _ = settlement(model, dataset)
+    model.save(output, force=force, data=held if write_data else None)
+    verify = None  # the file itself has other labels
+    if held is dataset:
+        verify = verify_command(model, str(output), str(data))
+    elif write_data:
+        verify = verify_command(model, str(output), str(output / "data.jsonl"), canonical=True)
+    return {**built_answer(model, loaded), "verify": verify, **how_read(dataset)}
 
 
 def build(dataset: Dataset, watch: Watch, **options: Any) -> Model:
@@ -118,5 +124,8 @@ def view(answer: dict) -> Group:
         remark = f"hashes; {number(len(notes))} {noun}, listed by --json"
     tried = ("tried", number(answer["search"].get("tries")), remark)
     sizes = rows([*size_rows(answer), *changed, tried])
+    unlike = "the file itself has other labels, so verify refutes the model on it; "
+    unlike += "--write-data writes what the model holds"
+    other = [Text(unlike, style="dim")] if changed and not answer.get("verify") else []
     said = reading_notes(answer)
-    return Group(sizes, *remarks, *said, Text(), verdict(answer), timed(answer))
+    return Group(sizes, *remarks, *said, Text(), verdict(answer), *other, timed(answer))

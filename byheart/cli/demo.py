@@ -69,7 +69,7 @@ def show(screen: Console, output: Path | None = None, force: bool = False) -> di
         screen.print(Text("refuted  the recitation is not the book\n", "bold red"))
     screen.print(sizes(answer))
     if output is not None:
-        kept(output, screen)
+        kept(output, screen=screen)
     return answer
 
 

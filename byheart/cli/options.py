@@ -37,6 +37,10 @@ Positions = Annotated[
 OnConflict = Annotated[
     str, typer.Option(help="Two labels for one context: refuse, majority or drop.")
 ]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(metavar="WORD", help="Evidence that is enough: sampled or observed."),
+]
 ProveLimit = Annotated[
     float,
     typer.Option(metavar="SECONDS", help="Distributions: skip the proof if it would take longer."),
@@ -93,6 +97,22 @@ SIZES = (
 def sizing(command: Command) -> Command:
     """The command with the sizes of an architecture in the place of its parameter `sizes`."""
     return spread(command, "sizes", SIZES)
+
+
+def repeating(command: Command) -> Command:
+    """The command with the options of a file, those that were given, as its parameter `loading`.
+
+    The others are as a model folder says.
+    """
+
+    def given(values: dict[str, Any]) -> Loading:
+        return {name: value for name, value in values.items() if value}
+
+    panel = "How the file is read (default: as the folder says, if that leaves out nothing)"
+    options = tuple(
+        option(panel, x.type | None, x.name, x.help, None, x.metavar) for x in load.LOADING
+    )
+    return spread(command, "loading", options, given)
 
 
 def reading(command: Command) -> Command:

@@ -17,7 +17,7 @@ from ..errors import ByheartError
 from ..machine.tables import number
 from ..machine.watch import Watch
 from ..pictures import write
-from .messages import STEERS, harmless
+from .messages import STEERS, harmless, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "refuted": "bold red"}
 RIGOROUS = ", each by a rigorous bound"
+UNSETTLED = "not settled"  # correct as far as it was read
 NO_PROOF = " in a float run at two batch sizes: not a proof"
 DATASET = ("sequences", "contexts", "labels", "length", "vocabulary")
 BITS = ("total", "fixed", "encoded", "largest", "information")
@@ -67,10 +68,16 @@ def finish(answer: dict, json: bool, view: Callable[[dict], RenderableType]) -> 
         console().print(view(harmless(answer)))
 
 
-def kept(output: Path, screen: Console | None = None) -> None:
-    """Where the model is, and how to ask it; the line is not broken, so it can be copied."""
+def kept(output: Path, verify: str | None = None, screen: Console | None = None) -> None:
+    """Where the model is, how to ask it and how to verify it, in lines that can be copied."""
     words = f"\nwritten to {output}\ntry: byheart recall {shlex.quote(str(output))}"
-    (screen or console()).print(Text(words), soft_wrap=True)
+    words += f"\ncheck it: {verify}" if verify else ""
+    copied(words, screen)
+
+
+def copied(words: str, screen: Console | None = None) -> None:
+    """Print lines that people copy: they are not broken."""
+    (screen or console()).print(Text(printable(words)), soft_wrap=True)
 
 
 def drawn(answer: dict, before: str = "\n") -> list[Text]:
@@ -79,14 +86,18 @@ def drawn(answer: dict, before: str = "\n") -> list[Text]:
 
 
 def how_read(found: "Dataset | Documents") -> dict:
-    """How a file was read: the options, what was left out, and what else there is to say."""
+    """How a file was read: the options, how much was skipped, and what else there is to say."""
     notes = getattr(found, "notes", ())  # documents have none
-    return {"options": dict(found.loading), "skipped": found.skipped, "notes": list(notes)}
+    return {
+        "reading": dict(found.loading),
+        "reading_notes": list(notes),
+        "skipped": found.skipped,
+    }
 
 
 def reading_notes(answer: dict) -> list[Text]:
     """What there is to say about how the file was read."""
-    return [Text(f"note: {note}.", style="yellow") for note in answer["reading"]["notes"]]
+    return [Text(f"note: {note}.", style="yellow") for note in answer["reading_notes"]]
 
 
 def counts(data: dict) -> str:
@@ -158,12 +169,13 @@ def stores_distributions(answer: dict) -> bool:
 
 def size_rows(answer: dict) -> list[Row]:
     """The data and the size of the network; of distributions, also how close they are."""
+    own = "by the folder's own account" if "method" in answer.get("unchecked", ()) else ""
     data = {key: number(value) for key, value in answer["dataset"].items()}
     parameters = {key: number(value) for key, value in answer["parameters"].items()}
     if stores_distributions(answer):
         reads = f"tokens are read, {data['labels']} follow; length {data['length']}"
         return [
-            ("method", str(answer["method"]), ""),
+            ("method", str(answer["method"]), own),
             ("contexts", data["contexts"], f"of {data['sequences']} sequences"),
             ("vocabulary", data["vocabulary"], reads),
             ("parameters", parameters["dense"], f"{parameters['nonzero']} nonzero"),
@@ -190,12 +202,16 @@ def fit_rows(answer: dict) -> list[Row]:
     if not divergence or not loss or divergence["max"] is None:
         return []
     evidence = answer["verified"]["evidence"]
-    known = "at most" if evidence in ("proved", "sampled") else "in a float run"
+    known = {"observed": " in a float run", "proved": " at most", "sampled": " at most"}
     mean, above = divergence["mean"], loss["total"] - loss["entropy"]
     bound = f"nats; {above:.3g} above the entropy bound of {loss['entropy']:,.6g}"
     found = [
         ("gap", f"{answer['gap']:g}", "nats: largest divergence allowed per context"),
-        ("divergence", f"{divergence['max']:.4g}", f"nats {known}; mean {mean:.4g}"),
+        (
+            "divergence",
+            f"{divergence['max']:.4g}",
+            f"nats{known.get(evidence, '')}; mean {mean:.4g}",
+        ),
         ("loss", f"{loss['total']:,.6g}", bound),
     ]
     count = answer.get("predictions")
@@ -223,7 +239,7 @@ def verdict(answer: dict) -> Text:
     if found["evidence"] is None and not answer["failures"]:
         noun = "distribution" if stores else "label"
         return Text(f"format, hashes and structure hold; no {noun} was checked: pass the data file")
-    word = found["evidence"] or "refuted"
+    word = found["evidence"] or UNSETTLED
     what = "contexts within the gap" if stores else "labels correct"
     text = Text(word, style=STYLES.get(word, ""))
     text.append(f"  {number(found['correct'])} of {number(found['checked'])} {what}", "default")
@@ -233,6 +249,7 @@ def verdict(answer: dict) -> Text:
     else:
         audit = f"; {number(whole['sequences'])} sequences in all: a sample, not a proof"
         means = {"proved": ", each evaluated in exact arithmetic", "sampled": audit}
+    means[UNSETTLED] = ", but a part of the file was left out"
     return text.append(means.get(word, ""), "not bold default")
 
 

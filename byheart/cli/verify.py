@@ -1,24 +1,43 @@
-"""verify: does a model folder hold what it claims?"""
+"""verify: does a model folder hold what a file states?"""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..compiler.compiling import sizes_of
+from ..data.dataset import Dataset
+from ..data.load import is_corpus
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
 from ..models.checker import check
 from ..models.folder.read import open as open_folder
-from ..models.source import differences, load_for
-from ..models.verification import PROVE_LIMIT, REFUTED, Verification, verify
+from ..models.model import Model
+from ..models.source import (
+    covered,
+    differences,
+    load_for,
+    settlement,
+    unaccepted,
+    verify_command,
+)
+from ..models.verification import (
+    PROVE_LIMIT,
+    REFUTED,
+    Verification,
+    checked_accept,
+    verify,
+)
+from . import options
 from .options import Directory, Json, ProveLimit
 from .output import (
-    NOT_CHECKED,
     check_prove_limit,
+    copied,
     finish,
     model_answer,
     number,
@@ -31,13 +50,18 @@ from .output import (
 from .progress import watching
 
 ENGINES = ("auto", "exact", "limbs")
+SAID = ("method", "form", "search", "notes")  # what only the folder says of itself
+SAID_OF_DATA = ("dataset", "conflicts", "bits.encoded", "bits.information")
 
 
+@options.repeating
 def command(
     directory: Directory,
+    loading: options.Loading,
     data: Annotated[
-        Path | None, typer.Argument(metavar="DATA", help="What it was compiled from.")
+        Path | None, typer.Argument(metavar="DATA", help="The file that it is judged on.")
     ] = None,
+    accept: options.Accept = None,
     checker: Annotated[
         bool, typer.Option("--checker", help="Run the independent checker instead.")
     ] = False,
@@ -49,14 +73,20 @@ def command(
     prove_limit: ProveLimit = PROVE_LIMIT,
     json: Json = False,
 ) -> None:
-    """Check a model folder; with DATA, every label in exact arithmetic.
+    """Check a model folder; with DATA, every prediction of that file as it stands there.
 
-    A model that stores distributions: every context's divergence from the data, by rigorous bounds.
+    Labels are evaluated in exact arithmetic; of a model that stores distributions, every context's
+    divergence from the data is enclosed by rigorous bounds. The exit code is 0 only if every
+    prediction of the file is proved, or there is evidence that --accept names.
     """
+    how: dict[str, Any] = {"engine": engine, "sample": sample, "seed": seed}
+    how["prove_limit"] = prove_limit
     with watching() as watch:
-        answer = verified(directory, data, checker, engine, sample, seed, prove_limit, watch)
+        answer = verified(directory, data, checker, loading, accept or (), watch=watch, **how)
     finish(answer, json, view)
-    if answer["failures"]:
+    if "verify" in answer and not json:
+        copied(f"\nto accept what was left out, run: {answer['verify']}")
+    if not answer["holds"]:
         raise typer.Exit(1)
 
 
@@ -64,61 +94,134 @@ def verified(
     directory: Path,
     data: Path | None = None,
     checker: bool = False,
+    loading: options.Loading | None = None,
+    accept: Sequence[str] = (),
+    *,
     engine: str = "auto",
     sample: int | None = None,
     seed: int = 0,
     prove_limit: float = PROVE_LIMIT,
     watch: Watch = SILENT,
 ) -> dict:
-    """The answer of the command; without data only format, hashes and structure are checked."""
+    """The answer of the command; without data only format, hashes and structure are checked.
+
+    loading  the options of the file that the user gave
+    """
     if engine not in ENGINES:
         raise ByheartError(f"--engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
     if sample is not None and sample < 1:
         raise ByheartError(f"--sample must be an integer of at least 1, not {sample}.")
-    if sample is not None and data is None:
-        raise ByheartError("--sample needs the data; name its file after the model folder.")
     check_prove_limit(prove_limit)
+    accepted, given = checked_accept(accept), dict(loading or {})
+    if data is None:
+        for name in ("sample", *given):
+            if name != "sample" or sample is not None:
+                raise ByheartError(
+                    f"--{name} needs the data; name its file after the model folder."
+                )
     started = time.perf_counter()
     watch.stage("opening")
     model = open_folder(directory)
     if engine != "auto" and not model.claim.conflicts:
         raise ByheartError("--engine is for models that store labels; leave it out.")
+    dataset = None
+    if data is not None:
+        watch.stage("loading")
+        dataset = load_for(model, data, given)
+    seconds = {"load": time.perf_counter() - started}
+    started = time.perf_counter()
+    more: dict[str, Any] = {}
+    found: Verification | None = None
     if checker:
-        started = time.perf_counter()
         watch.stage("checking independently")
-        outcome = check(model, Path(directory), data, sample, seed)
-        seconds = {"verify": time.perf_counter() - started}
-        answer = model_answer(model, None, seconds, outcome["failures"])
-        counts = {key: outcome[key] for key in NOT_CHECKED}
-        return {**answer, "verified": counts, "checker": outcome["verdict"]}
-    if data is None:
-        return model_answer(model, None, {"load": time.perf_counter() - started})
-    watch.stage("loading")
-    dataset = load_for(model, data)
-    loaded = time.perf_counter() - started
+        outcome = check(Path(directory), data, dataset, sample, seed)
+        more = {"checker": outcome["verdict"], "copied": outcome["copied"]}
+        counts = {key: outcome[key] for key in ("checked", "correct", "evidence")}
+        found = Verification(**counts, engine="checker", failures=tuple(outcome["failures"]))
+    elif dataset is not None:
+        found = judged(model, dataset, watch, engine, sample, seed, prove_limit)
+    if found is not None:
+        seconds["verify"] = time.perf_counter() - started
+        found = replace(found, accept=accepted)
+    if found is not None and dataset is not None and data is not None:
+        left_out = unaccepted(data, dataset, given)
+        if left_out:  # what was found is not about the whole file
+            more["verify"] = verify_command(model, str(directory), str(data))
+            evidence = REFUTED if found.refuted else None
+            found = replace(found, evidence=evidence, failures=(*left_out, *found.failures))
+        model = recounted(model, dataset)
+        corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
+        more |= {"reading": dict(dataset.loading), "covered": covered(dataset, corpus)}
+    failures = found.failures if found else ()
+    return {
+        **model_answer(model, found, seconds, failures),
+        **more,
+        "holds": not failures if found is None or found.evidence is None else found.holds,
+        "accepted": list(accepted),
+        "unchecked": list(SAID if dataset is not None else SAID + SAID_OF_DATA),
+    }
+
+
+def judged(
+    model: Model,
+    dataset: Dataset,
+    watch: Watch,
+    engine: str,
+    sample: int | None,
+    seed: int,
+    prove_limit: float,
+) -> Verification:
+    """The evidence that the model keeps its claim about the data, and that this is its data."""
     unfit = model.claim.unfitting(model, dataset)
     if unfit:
-        found = Verification(0, 0, REFUTED, engine, (unfit,))
-    else:
-        watch.stage("verifying", min(len(dataset), sample or len(dataset)))
-        found = verify(model, dataset, engine, watch.advance, sample, seed, prove_limit)
-        where = "" if sample is None else "in the sample, "
-        wrong = (*differences(model, dataset), *(f"{where}{x}" for x in found.failures))
-        found = replace(found, evidence=REFUTED, failures=wrong) if wrong else found
-    seconds = {"load": loaded, "verify": time.perf_counter() - started - loaded}
-    return model_answer(model, found, seconds, found.failures)
+        return Verification(0, 0, REFUTED, engine, (unfit, *differences(model, dataset)))
+    watch.stage("verifying", min(len(dataset), sample or len(dataset)))
+    found = verify(model, dataset, engine, watch.advance, sample, seed, prove_limit)
+    where = "" if sample is None else "in the sample, "
+    wrong = (*differences(model, dataset), *(f"{where}{x}" for x in found.failures))
+    return replace(found, evidence=REFUTED, failures=wrong) if wrong else found
+
+
+def recounted(model: Model, dataset: Dataset) -> Model:
+    """The model with counts of this data instead of those that its folder states."""
+    contexts = len(model.claim.contexts(model, dataset))
+    _, _, conflicts = settlement(model, dataset)
+    counted = sizes_of(dataset, model.network, contexts) | {"conflicts": conflicts}
+    return replace(model, about=model.about | counted)
 
 
 def view(answer: dict) -> Group:
-    """The verdict, the failures, and the size of the network."""
-    checker, data = answer.get("checker"), answer["dataset"]
-    first = [Text(f"the independent checker says {checker}")] if checker else []
-    failures = [Text(f"  {sentence}") for sentence in answer["failures"]]
-    about: RenderableType = Text(
-        f"{answer['method']}: {number(data['sequences'])} sequences, "
-        f"{number(answer['parameters']['nonzero'])} nonzero parameters, "
-        f"depth {number(answer['depth'])}"
+    """The verdict, the failures, how the file was read, and the size of the network."""
+    checker, evidence = answer.get("checker"), answer["verified"]["evidence"]
+    parts: list[RenderableType] = []
+    if checker:
+        about = ", about a copy of the data as byheart reads it" if answer["copied"] else ""
+        parts.append(Text(f"the independent checker says {checker}{about}"))
+    parts.append(verdict(answer))
+    if not answer["failures"] and not answer["holds"]:
+        parts.append(Text(f"  that is no proof; --accept {evidence} takes it for enough"))
+    parts += [Text(f"  {sentence}") for sentence in answer["failures"]]
+    if "reading" in answer:
+        parts.append(Text(f"read as {reading(answer)}"))
+    own = "by the folder's own account"
+    sizes: RenderableType = Text(
+        f"{number(answer['parameters']['nonzero'])} nonzero parameters, depth "
+        f"{number(answer['depth'])}; {own} made by {answer['method']}"
     )
     if stores_distributions(answer):
-        about = rows(size_rows(answer))
-    return Group(*first, verdict(answer), *failures, about, timed(answer))
+        sizes = rows(size_rows(answer))
+    return Group(*parts, sizes, timed(answer))
+
+
+def reading(answer: dict) -> str:
+    """How the file was read, and how much of it."""
+    chosen = []
+    for name, value in answer["reading"].items():
+        shown = " ".join(map(str, value)) if isinstance(value, list) else value
+        chosen.append(f"{name} {shown}")
+    count, settled = answer["covered"], answer["conflicts"]
+    how = ", ".join(chosen) or "sequences with their labels"
+    words = {"relabelled": "labels that the folder changed", "dropped": "sequences it left out"}
+    told = [f"{number(settled[key])} {words[key]}" for key in words if settled.get(key)]
+    size = f"{number(count['predictions'])} of {number(count['of'])} predictions"
+    return "; ".join([f"{how}: {size}", *told])

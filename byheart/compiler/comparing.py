@@ -11,14 +11,13 @@ from pathlib import Path
 
 from ..constructions import ALL
 from ..constructions.base import Construction, Report
-from ..data.contexts import RESOLUTIONS
+from ..data.contexts import RESOLUTIONS, resolve
 from ..data.dataset import Dataset
 from ..data.load import dataset_of
 from ..errors import ByheartError
 from ..machine.tables import Content, Tabular, number
 from ..machine.watch import SILENT, Noting, Watch
 from ..models.model import Model
-from ..models.source import resolved
 from ..models.verification import verify
 from ..theory import Question, answers
 from ..theory.dana2024.associations import Task
@@ -182,7 +181,9 @@ def compare(
         part = data if count == len(data) else data.prefix(count)
         facts = data_facts(part)
         watch.stage("comparing")
-        others = [model_row(name, model, part) for name, model in (models or {}).items()]
+        others = [
+            model_row(name, model, part, on_conflict) for name, model in (models or {}).items()
+        ]
         rows = all_rows(part, Question(facts), choice, watch.note, others)
         steps.append(Step({name: getattr(facts, name) for name in COUNTS}, tuple(rows)))
     return Comparison(build, tuple(steps), sweep is not None)
@@ -257,8 +258,11 @@ def construction_row(
     )
 
 
-def model_row(name: str, model: Model, dataset: Dataset) -> Row:
+def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Row:
     """A model beside the constructions; it applies if it knows all of the data.
+
+    Conflicts are settled as the user asks, or not at all: what the model's folder says of them does
+    not count.
 
     Of a trained model the parameters that were trained count. Folding and rounding give its network
     others, but they hold no more.
@@ -279,9 +283,13 @@ def model_row(name: str, model: Model, dataset: Dataset) -> Row:
     if unfit:
         return replace(row, applies=False, reason=f"{unfit}.")
     started = time.perf_counter()
-    found = verify(model, resolved(model, dataset))
+    if on_conflict != "refuse" and model.claim.conflicts:
+        dataset = resolve(dataset, model.claim.contexts(model, dataset), on_conflict)
+    found = verify(model, dataset)
     row = replace(row, evidence=found.evidence, seconds=time.perf_counter() - started)
-    return row if found.holds else replace(row, applies=False, reason=f"{found.failures[0]}.")
+    if found.refuted:
+        return replace(row, applies=False, reason=f"{found.failures[0]}.")
+    return row
 
 
 def bound_rows(question: Question) -> list[Row]:

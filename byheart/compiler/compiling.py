@@ -11,7 +11,7 @@ import numpy as np
 from ..constructions import ALL, find
 from ..constructions.base import Construction
 from ..constructions.families import Labelled
-from ..data.contexts import Contexts, contexts, resolve
+from ..data.contexts import Contexts, contexts, resolve, settled
 from ..data.dataset import Dataset
 from ..data.load import dataset_of
 from ..errors import AssumptionError, ByheartError
@@ -100,7 +100,7 @@ def compile(
     found = verify(
         model, prepared, sample=sample, seed=seed, progress=watch.advance, prove_limit=prove_limit
     )
-    if not found.holds:
+    if found.refuted:
         raise ByheartError(
             f"the network gives {found.correct} of {found.checked} {claim.noun} and is not "
             "returned: this is an error in byheart, please report it with the data and the seed."
@@ -139,7 +139,7 @@ def with_positions(construction: Construction, dataset: Dataset) -> Construction
     if not isinstance(construction, Labelled) or construction.positions is not None:
         return construction
     text = bool({"documents", "separator"} & set(dataset.loading))
-    columns = dataset.loading.get("numbers") == "tokens"  # a number is that of its column
+    columns = dataset.loading.get("numeric") == "tokens"  # a number is that of its column
     return replace(construction, positions=text or columns)
 
 
@@ -178,15 +178,6 @@ def prepare(
     if resolved is dataset:
         return dataset, grouped
     return resolved, contexts(resolved, positions, construction.last)
-
-
-def settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
-    """The number of labels that `on_conflict` changed, and of sequences that it left out."""
-    if len(given) != len(dataset):
-        return {"relabelled": 0, "dropped": len(given) - len(dataset)}
-    before, after = np.array(given.label_names), np.array(dataset.label_names)
-    changed = before[given.labels] != after[dataset.labels]
-    return {"relabelled": int(changed.sum()), "dropped": 0}
 
 
 def _recorded(construction: Construction, on_conflict: str) -> dict[str, Any]:

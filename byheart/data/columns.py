@@ -23,7 +23,7 @@ NUMBER = re.compile(
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 MISSING = {"na", "n/a", "nan", "null", "none", "?", "-"}  # of a number
 LISTED, NAMED = 20, 100  # places, and columns, that a message lists
-UNIT, NUMBERS, EMPTY = "word", "vector", "refuse"  # what load does unless it is told otherwise
+UNIT, NUMERIC, EMPTY = "word", "vector", "refuse"  # what load does unless it is told otherwise
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def fields(
     unit: str = UNIT,
     tokenizer: str | Path | None = None,
     length: int | None = None,
-    numbers: str = NUMBERS,
+    numeric: str = NUMERIC,
     between: str | None = None,
     empty: str = EMPTY,
 ) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def fields(
         )
     split = tokenize(unit, tokenizer)
     # whoever asks for characters, or brings a tokenizer, says how every cell is split
-    whole = numbers != "words" and unit == UNIT and tokenizer is None
+    whole = numeric != "words" and unit == UNIT and tokenizer is None
     places, cells = table.select(chosen)
     inputs = [_column(*given, whole) for given in zip(input, cells, strict=False)]
     others = [
@@ -107,7 +107,7 @@ def fields(
     ]
     kept, notes = _rows_to_keep(table, places, [*inputs, *others], empty)
     kinds, strings = {column.kind for column in inputs}, any(column.strings for column in inputs)
-    vector = kinds == {"numbers"} and numbers == "vector" and len(inputs) > 1
+    vector = kinds == {"numbers"} and numeric == "vector" and len(inputs) > 1
 
     def parts(row: int) -> list[list]:
         """The tokens of each input column; they are made twice rather than kept."""
@@ -127,19 +127,28 @@ def fields(
         notes += chain.from_iterable(_torn(table, places, column) for column in inputs)
     labels = [_label(cells[len(input)][i]) for i in kept]
     counts = [_count(others[1].cells[i]) for i in kept] if others[1:] else [1] * len(kept)
-    records = zip((row[:length] for row in rows), labels, counts, strict=True)
+    left_out = {"empty": len(places) - len(kept), "length": 0}
+
+    def shortened(tokens: list) -> list:
+        left_out["length"] += len(tokens) > len(tokens[:length])
+        return tokens[:length]
+
+    records = zip(map(shortened, rows), labels, counts, strict=True)
     loading = {
         **named,
         "unit": unit if "text" in kinds and tokenizer is None else None,
         "tokenizer": str(tokenizer) if "text" in kinds and tokenizer is not None else None,
         "length": length,
-        "numbers": numbers,  # stored always: options without it are older, see load.applicable
+        "numeric": numeric,  # stored always: options without it are older, see load.applicable
         "between": between if strings and len(inputs) > 1 else None,
         "empty": None if empty == EMPTY else empty,
     }
+    packed = pack(zip((places[i] for i in kept), records, strict=True), table.name, table.unit)
     return {
-        **pack(zip((places[i] for i in kept), records, strict=True), table.name, table.unit),
+        **packed,
         "skipped": len(places) - len(kept),
+        "left_out": {name: number for name, number in left_out.items() if number},
+        "unused": tuple(x for x in table.columns if x not in chosen) if named["input"] else (),
         "notes": tuple(notes),
         "loading": {name: value for name, value in loading.items() if value is not None},
     }
@@ -222,7 +231,7 @@ def _rows_to_keep(
         return range(len(places)), [f"{some}: kept as empty text"]
     keep = "or keep them as empty text with empty='keep'"
     if empty == "keep":
-        keep = f"since no number can be empty; or read {numeric[0]!r} as text with numbers='words'"
+        keep = f"since no number can be empty; or read {numeric[0]!r} as text with numeric='words'"
     raise ByheartError(f"{table.name}: {some}; leave such rows out with empty='skip', {keep}.")
 
 

@@ -173,6 +173,15 @@ def resolve(dataset: Dataset, contexts: Contexts, on_conflict: str = "refuse") -
     return dataset.subset(kept).occurring()
 
 
+def settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
+    """The number of labels that `on_conflict` changed, and of sequences that it left out."""
+    if len(given) != len(dataset):
+        return {"relabelled": 0, "dropped": len(given) - len(dataset)}
+    before, after = np.array(given.label_names), np.array(dataset.label_names)
+    changed = before[given.labels] != after[dataset.labels]
+    return {"relabelled": int(changed.sum()), "dropped": 0}
+
+
 def _refusal(dataset: Dataset, own: Contexts, conflicts: NDArray[np.bool_]) -> str:
     """How many conflicts there are, an example, and what to do about them."""
 

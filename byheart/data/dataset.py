@@ -37,6 +37,9 @@ class Dataset:
               table that it left out because a cell is empty.
     notes     what the loader has to say about the file: sentences without a full stop.
     loading   the options that turned a file into this dataset.
+    left_out  what an option left out of the file or cut, by the option's name: predictions beyond
+              the length, rows whose input was cut to it, separators.
+    unused    the columns of a table that were not read.
 
     A dataset is a sequence of pairs (tokens, label), as the user wrote them:
 
@@ -60,6 +63,8 @@ class Dataset:
     notes: tuple[str, ...] = ()
     loading: Mapping[str, object] = field(default_factory=dict)
     every: bool = False
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence]) -> "Dataset":

@@ -23,6 +23,7 @@ class Documents:
     length: int | None = None  # documents are truncated to this many tokens; None: not truncated
     window: int | None = None  # a context is at most this many tokens; None: all tokens before
     skipped: int = 0  # documents without any token, which the ids do not show
+    beyond: int = 0  # tokens beyond the length, which the ids do not show
     loading: Mapping[str, object] = field(default_factory=dict)  # options of the file
 
 

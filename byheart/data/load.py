@@ -37,7 +37,7 @@ TEXTS = (".txt", TEXT_FOLDER)
 CORPORA = {kind: READERS[kind] for kind in (*TEXTS, ".bin")}  # of documents
 TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
 # How tables were read before there were options to say it.
-BEFORE = {"numbers": "words", "between": "", "empty": "keep"}
+BEFORE = {"numeric": "words", "between": "", "empty": "keep"}
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class LoadingOption:
     choices: tuple[str, ...] = ()  # words that it can be; beside integers, if it has a least one
     least: int | None = None  # the smallest integer that it can be
     metavar: str | None = None  # the name of a value in help
+    selects: bool = False  # whether it decides which part of a file is read: the user's choice
 
     def checked(self, value: Any, least: int | None) -> Any:
         """The value, an integer if it is digits from a command line; ByheartError if it is wrong.
@@ -83,22 +84,27 @@ LOADING: tuple[LoadingOption, ...] = (
     LoadingOption(
         "input", list[str], (list, tuple, str), TABLES,
         "Tables: a column of the input; may be repeated.", default=(), metavar="COLUMN",
+        selects=True,
     ),
-    LoadingOption("label", str, (str,), TABLES, "Tables: the column of labels.", metavar="COLUMN"),
+    LoadingOption(
+        "label", str, (str,), TABLES, "Tables: the column of labels.", metavar="COLUMN",
+        selects=True,
+    ),
     LoadingOption(
         "count", str, (str,), TABLES, "Tables: the column that says how often a row was seen.",
-        metavar="COLUMN",
+        metavar="COLUMN", selects=True,
     ),
     LoadingOption(
         "records", str, (str,), (".json", DATASETS, OBJECTS),
         "JSON: where the records are, as data.rows; datasets: the split.", metavar="PATH",
+        selects=True,
     ),
     LoadingOption(
         "delimiter", str, (str,), (".csv", ".tsv"),
         "Tables: the character between fields, or tab (default: found out).", metavar="CHARACTER",
     ),
     LoadingOption(
-        "numbers", str, (str,), TABLES,
+        "numeric", str, (str,), TABLES,
         "Tables: columns of numbers are one vector, tokens each, or words.",
         default="vector", choices=("vector", "tokens", "words"),
     ),
@@ -108,7 +114,7 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "empty", str, (str,), TABLES, "Tables: refuse, skip or keep rows with an empty cell.",
-        default="refuse", choices=("refuse", "skip", "keep"),
+        default="refuse", choices=("refuse", "skip", "keep"), selects=True,
     ),
     LoadingOption(
         "unit", str, (str,), (*TEXTS, *TABLES), "Text: tokens are words or characters.",
@@ -116,7 +122,7 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "tokenizer", Path, (str,), (*TEXTS, *TABLES),
-        "Text: a tokenizer.json that splits it into tokens.", metavar="FILE",
+        "Text: a tokenizer.json that splits it into tokens.", metavar="FILE", selects=True,
     ),
     LoadingOption(
         "documents", str, (str,), TEXTS,
@@ -125,7 +131,7 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "length", int, (int,), (*CORPORA, *TABLES), "Truncate documents or rows to N tokens.",
-        least=1, metavar="N",  # 2 for documents
+        least=1, metavar="N", selects=True,  # 2 for documents
     ),
     LoadingOption(
         "window", str, (int,), tuple(CORPORA),
@@ -138,7 +144,7 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "separator", int, (int,), (".bin",), ".bin: the id that ends a document.",
-        least=0, metavar="ID",
+        least=0, metavar="ID", selects=True,
     ),
 )  # fmt: skip
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -157,7 +163,7 @@ def load(
     count: str | None = None,
     records: str | None = None,
     delimiter: str | None = None,
-    numbers: str = "vector",
+    numeric: str = "vector",
     between: str | None = None,
     empty: str = "refuse",
     unit: str = "word",
@@ -184,7 +190,7 @@ def load(
         records: Where the records are inside a .json file: keys with dots between them. The split
             of a dataset that has several.
         delimiter: The character between the fields of a .csv file; by default it is found out.
-        numbers: What input columns of numbers are: one "vector"; "tokens", a number each; "words".
+        numeric: What input columns of numbers are: one "vector"; "tokens", a number each; "words".
         between: The token that keeps columns of text apart; by default as many | as no cell
             contains. "" joins them.
         empty: What happens to rows with an empty cell: "refuse" names all of them, "skip" leaves
@@ -270,10 +276,10 @@ def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, obj
 
     A file of tokens, such as the data.jsonl of a model folder, needs none of the options that made
     tokens of another file. A name that says what is in the file is believed. Options that were
-    stored before there were `numbers`, `between` and `empty` get those that say what was done then.
+    stored before there were `numeric`, `between` and `empty` get those that say what was done then.
     """
     kind = kind_of(path)
-    other = "numbers" not in options or "input" in options
+    other = "numeric" not in options or "input" in options
     if other and holds_tokens(path):
         return {}
     if kind not in READERS or kind == ".txt":
@@ -283,7 +289,7 @@ def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, obj
         for name, value in options.items()
         if name in OPTIONS.get(kind, ()) and (name != "format" or f".{value}" == kind)
     }
-    if "input" in kept and "numbers" not in kept:
+    if "input" in kept and "numeric" not in kept:
         kept |= BEFORE | ({"delimiter": ","} if kind == ".csv" else {})
     return kept
 

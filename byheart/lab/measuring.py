@@ -316,11 +316,10 @@ def _save(
     else:
         trial, model = certified(last)
     count = trial.data[SEQUENCES]
-    part = None
-    if count < len(material.dataset):  # the model has its own data, where the file has more
-        part = material.part(count)
-        if not trainable(sweep.architecture).decoder:
-            part = resolve(part, contexts(part, positions=False), on_conflict)
+    held = material.part(count)
+    if not trainable(sweep.architecture).decoder:
+        held = resolve(held, contexts(held, positions=False), on_conflict)
+    part = None if held is material.dataset else held  # data of its own, unlike the file's
     model.save(target, force=force, data=part)
     return {
         "folder": str(target),

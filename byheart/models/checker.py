@@ -6,10 +6,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ..data.load import applicable, holds_tokens, write_jsonl
+from ..data.dataset import Dataset
+from ..data.load import write_jsonl
 from ..errors import ByheartError
-from .model import Model
-from .source import load_for, on_conflict, stored
 
 READS = (".jsonl", ".npz")
 
@@ -24,22 +23,21 @@ def script() -> Path:
 
 
 def check(
-    model: Model, directory: Path, data: str | Path | None, sample: int | None, seed: int
+    directory: Path, data: Path | None, dataset: Dataset | None, sample: int | None, seed: int
 ) -> dict:
-    """The checker's answer; data that it does not read is handed over in canonical form."""
-    if data is None:
-        return _run(directory, [])
+    """The checker's answer about a file as it is, or about a copy in a format that it reads.
+
+    `copied` says which: a copy holds the dataset as byheart read it.
+    """
+    if data is None or dataset is None:
+        return {**_run(directory, []), "copied": False}
     options = [] if sample is None else ["--sample", str(sample), "--seed", str(seed)]
-    data = Path(data)
-    # whether the checker reads the file itself, and finds in it what the model was compiled on
-    plain = holds_tokens(data) and data.suffix.lower() in READS
-    plain = plain and not applicable(data, stored(model)) and on_conflict(model) == "refuse"
-    if plain and data.is_file():
-        return _run(directory, [str(data.resolve()), *options])
+    if data.suffix in READS and not dataset.loading:
+        return {**_run(directory, [str(data.resolve()), *options]), "copied": False}
     with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
         canonical = Path(folder) / "data.jsonl"
-        write_jsonl(load_for(model, data), canonical)
-        return _run(directory, [str(canonical), *options])
+        write_jsonl(dataset, canonical)
+        return {**_run(directory, [str(canonical), *options]), "copied": True}
 
 
 def _run(directory: Path, arguments: list[str]) -> dict:

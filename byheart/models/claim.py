@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..constructions.base import Built
+from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from .verification import SAMPLED, Judging, Verification
 
@@ -107,6 +108,10 @@ class Claim(ABC):
     @abstractmethod
     def unfitting(self, model: "Model", dataset: Dataset) -> str | None:
         """Why the network cannot even read this data; None if it can."""
+
+    @abstractmethod
+    def contexts(self, model: "Model", dataset: Dataset) -> Contexts:
+        """Which predictions of the data the network cannot distinguish."""
 
     @abstractmethod
     def whole(self, dataset: Dataset) -> int:

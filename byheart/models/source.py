@@ -1,19 +1,24 @@
-"""The data that a model was compiled on: how it was loaded, and whether a file is that data.
+"""The file that a model is judged on: how it is read, and whether it is the model's data.
 
-A model folder may come from anywhere, so the options that it records are checked.
+A model folder may come from anywhere. It says how its data was read, and it may have left out a
+part of it; a file is read that way only as far as nothing of it is lost, or as the user repeats it.
 """
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from ..data.contexts import contexts, resolve
+from ..data.contexts import RESOLUTIONS, resolve, settled
 from ..data.dataset import Dataset
-from ..data.load import LOADING, applicable, load
-from ..errors import ByheartError
+from ..data.load import LOADING, applicable, is_corpus, load
+from ..errors import AssumptionError, ByheartError
 from .model import Model
 from .verification import PROVED
 
 TYPES = {option.name: option.accepts for option in LOADING}
+SELECTS = tuple(option.name for option in LOADING if option.selects)
+REFUSE = RESOLUTIONS[0]
 
 
 def stored(model: Model) -> dict:
@@ -25,33 +30,119 @@ def stored(model: Model) -> dict:
     return {name: value for name, value in loading.items() if name in TYPES}
 
 
-def load_for(model: Model, data: str | Path) -> Dataset:
-    """The data as the model was compiled on it: same loading options, conflicts resolved alike."""
-    return resolved(model, load(data, **applicable(data, stored(model))))  # type: ignore[arg-type]
+def load_for(model: Model, data: str | Path, given: Mapping[str, Any] | None = None) -> Dataset:
+    """The data of a file as it stands there, split into predictions as the folder says.
+
+    given  the options that the user chose; they count before those of the folder
+    """
+    given = dict(given or {})
+    options = applicable(data, stored(model)) | given
+    if {"unit", "tokenizer"} <= options.keys() and len(given.keys() & {"unit", "tokenizer"}) == 1:
+        options.pop("tokenizer" if "unit" in given else "unit")
+    if "tokenizer" in options and "tokenizer" not in given:  # a path that a stranger may have named
+        raise ByheartError(
+            f"{data}: the model's text was split by a tokenizer of its own; name the file with "
+            "tokenizer=...."
+        )
+    return load(data, **options)  # type: ignore[arg-type]
 
 
-def on_conflict(model: Model) -> str:
-    return str((model.about.get("options") or {}).get("on_conflict", "refuse"))
+def covered(dataset: Dataset, corpus: bool) -> dict[str, int]:
+    """How many predictions of a file were read in full, and of how many.
+
+    A file has as many as rows, or a text as many as it has tokens without each document's first.
+    """
+    cut, empty = (dataset.left_out.get(name, 0) for name in ("length", "empty"))
+    whole = len(dataset) + empty + (cut if corpus else 0)
+    return {"predictions": whole - cut - empty, "of": whole}
 
 
-def resolved(model: Model, dataset: Dataset) -> Dataset:
-    """One label per context, as `on_conflict` asked; after "refuse", verifying finds conflicts."""
-    rule = on_conflict(model)
-    if rule == "refuse" or not model.claim.conflicts:
-        return dataset
-    reads = model.network.input
-    return resolve(dataset, contexts(dataset, reads.positions, reads.padding is not None), rule)
+def unaccepted(data: Path, dataset: Dataset, given: Mapping[str, Any]) -> list[str]:
+    """What of the file the folder left out without having been asked to, as sentences."""
+    found, left_out, used = [], dataset.left_out, dataset.loading
+    corpus = is_corpus(data, used.get("format"))  # type: ignore[arg-type]
+    if "length" in left_out and "length" not in given:
+        count = covered(dataset, corpus)
+        missing, size = left_out["length"], used["length"]
+        what = "predictions of the file were not read"
+        what = what if corpus else "rows of the file were not read in full"
+        found.append(
+            f"{missing:,} of {count['of']:,} {what}: the folder stops at {size} tokens (--length)"
+        )
+    if "separator" in left_out and "separator" not in given:
+        found.append(
+            f"the token {used['separator']} was left out {left_out['separator']:,} times: the "
+            "folder takes it for the end of a document (--separator)"
+        )
+    if "empty" in left_out and "empty" not in given:
+        rows = covered(dataset, corpus)["of"]
+        found.append(
+            f"{left_out['empty']:,} of {rows:,} rows of the file were not read: the folder leaves "
+            "out those with an empty cell (--empty)"
+        )
+    if "records" in used and "records" not in given:
+        found.append(f"the folder reads only what stands at {used['records']!r} (--records)")
+    if dataset.unused and not given.keys() >= {"input", "label"}:
+        chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
+        others = ", ".join(map(repr, dataset.unused))
+        found.append(
+            f"the folder chose the columns {chosen}, and the file has others: {others} "
+            "(--input, --label)"
+        )
+    return found
+
+
+def verify_command(
+    model: Model, directory: str = "DIR", data: str = "DATA", canonical: bool = False
+) -> str:
+    """What verifies the model, with the options that leave out a part of the file repeated.
+
+    canonical  whether the data is the data.jsonl of a folder, which needs none
+    """
+    words = ["byheart", "verify", directory, data]
+    for name, value in ({} if canonical else stored(model)).items():
+        if name in SELECTS:
+            for each in value if isinstance(value, list | tuple) else [value]:
+                words += [f"--{name}", str(each)]
+    evidence = getattr(model.verification, "evidence", None)
+    if evidence is not None and evidence != PROVED:
+        words += ["--accept", evidence]
+    return shlex.join(words)
+
+
+def settlement(model: Model, dataset: Dataset) -> tuple[str, Dataset, dict[str, int]]:
+    """How the folder says that it settled conflicts, what that makes of this data, and counts:
+
+    labels changed and sequences left out, 0 where nothing was in conflict.
+    """
+    rule = str((model.about.get("options") or {}).get("on_conflict", REFUSE))
+    left = dataset
+    if rule != REFUSE and rule in RESOLUTIONS and model.claim.conflicts:
+        try:
+            left = resolve(dataset, model.claim.contexts(model, dataset), rule)
+        except AssumptionError:  # nothing would be left
+            pass
+    return rule, left, settled(dataset, left)
 
 
 def differences(model: Model, dataset: Dataset) -> list[str]:
     """Why this is not the data that the folder names."""
     named, claim = model.about["data"], model.claim
-    if len(dataset) != named["sequences"]:
-        return [
-            f"the data has {len(dataset)} sequences, the model was made from {named['sequences']}"
-        ]
     if dataset.sha256() != named["sha256"]:
+        rule, left, counts = settlement(model, dataset)
+        if left is not dataset and left.sha256() == named["sha256"]:
+            changed = f"changed {counts['relabelled']} labels"
+            if counts["dropped"]:
+                changed = f"left out {counts['dropped']} of {len(dataset)} sequences"
+            return [f"the model was made from this file after --on-conflict {rule} had {changed}"]
+        if len(dataset) != named["sequences"]:
+            return [
+                f"the data has {len(dataset)} sequences, the model was made from "
+                f"{named['sequences']}"
+            ]
         return ["the data is not what the model was made from: its hash differs"]
+    if len(dataset) != named["sequences"]:
+        return [f"the data has {len(dataset)} sequences, and config.json says {named['sequences']}"]
     whole = claim.whole(dataset)
     if claim.counted == "contexts" and named["contexts"] != whole:
         return [f"the data has {whole} contexts, the model was made from {named['contexts']}"]

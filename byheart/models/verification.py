@@ -1,7 +1,7 @@
 """Verification: which evidence there is that a model keeps its claim."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 PROVED, SAMPLED, OBSERVED, REFUTED = "proved", "sampled", "observed", "refuted"
+ACCEPTED = (SAMPLED, OBSERVED)  # evidence short of a proof, if the user says so
 PROVE_LIMIT = 60.0  # seconds that proving distributions may take
 ENGINES = ("auto", "exact", "limbs")
 
@@ -58,6 +59,7 @@ class Verification:
               nothing was checked
     failures  the first that are wrong, as sentences
     fit       how well distributions are stored
+    accept    weaker evidence that whoever asked takes for enough: "sampled", "observed"
     """
 
     checked: int
@@ -66,10 +68,16 @@ class Verification:
     engine: str
     failures: tuple[str, ...] = ()
     fit: Fit | None = None
+    accept: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
-        return self.evidence in (PROVED, SAMPLED, OBSERVED)
+        """Whether it is proved, or there is evidence that was accepted beforehand."""
+        return self.evidence == PROVED or self.evidence in self.accept
+
+    @property
+    def refuted(self) -> bool:
+        return self.evidence == REFUTED
 
     def json(self) -> dict:
         return {"checked": self.checked, "correct": self.correct, "evidence": self.evidence}
@@ -106,8 +114,9 @@ def verify(
     sample: int | None = None,
     seed: int = 0,
     prove_limit: float = PROVE_LIMIT,
+    accept: Sequence[str] = (),
 ) -> Verification:
-    """Judge every prediction of a dataset by what the model claims.
+    """Judge every prediction of a dataset, as it stands there, by what the model claims.
 
     Labels are evaluated in exact arithmetic, distributions are enclosed by rigorous bounds.
 
@@ -119,9 +128,12 @@ def verify(
         sample: Judge only this many items; the evidence is then "sampled".
         seed: Random seed of the sample.
         prove_limit: Seconds; where proving distributions takes longer, they are observed.
+        accept: Weaker evidence that is enough: "sampled", "observed". By default only what is
+            proved holds.
 
     Returns:
-        The verification: `evidence`, `checked`, `correct`, `failures`, and `fit` of distributions.
+        The verification: `holds`, `evidence`, `checked`, `correct`, `failures`, and `fit` of
+        distributions.
 
     Example:
         >>> import byheart
@@ -142,5 +154,15 @@ def verify(
         raise ByheartError(
             f"prove_limit must be a number of seconds of at least 0, not {prove_limit!r}."
         )
+    accepted = checked_accept(accept)
     how = Judging(engine, sample, seed, prove_limit, progress)
-    return model.claim.verify(model, dataset, how)
+    return replace(model.claim.verify(model, dataset, how), accept=accepted)
+
+
+def checked_accept(accept: Sequence[str]) -> tuple[str, ...]:
+    """The evidence that is accepted beside a proof; ByheartError if it is no word for evidence."""
+    accept = (accept,) if isinstance(accept, str) else tuple(accept)
+    for word in accept:
+        if word not in ACCEPTED:
+            raise ByheartError(f"accept must be one of {', '.join(ACCEPTED)}, not {word!r}.")
+    return accept

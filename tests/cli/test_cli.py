@@ -81,9 +81,11 @@ def test_help_is_light():
     assert "recall" in done.stdout
 
 
-def test_methods_and_version_do_not_import_numba():
+def test_methods_version_and_the_statistics_of_a_small_text_do_not_import_numba():
+    book = str(ROOT / "byheart" / "data" / "book.txt")
     code = (
         "import sys; from byheart.cli import main; main(['methods']); main(['--version']);"
+        f"main(['stats', {book!r}]);"
         "sys.exit(' '.join(m for m in ('numba', 'scipy', 'torch') if m in sys.modules) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)})

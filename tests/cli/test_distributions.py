@@ -18,7 +18,8 @@ from byheart.models.claims import Distributions
 from byheart.models.verification import Verification
 
 TEXT = "The fox kept a word.\nThe fox ran home.\nThe owl kept a secret.\nA fox is no owl.\n"
-OPTIONS = ("--length", "5", "--method", "one-layer")
+LENGTH = ("--length", "5")
+OPTIONS = (*LENGTH, "--method", "one-layer")
 KEYS = {
     "method", "form", "dataset", "parameters", "bits", "depth", "width", "seconds", "search",
     "verified", "conflicts", "notes", "failures", "gap", "divergence", "loss", "accuracy",
@@ -66,9 +67,11 @@ def test_compile_shows_the_fit_beside_the_bounds(run, fox, tmp_path):
 
 
 def test_the_keys_and_what_they_say(run, fox):
-    code, output, _ = run("verify", *fox, "--json")
+    code, output, _ = run("verify", *fox, *LENGTH, "--json")
     answer = json.loads(output)
-    assert code == 0 and set(answer) == KEYS
+    more = {"reading", "covered", "holds", "accepted", "unchecked"}
+    assert code == 0 and set(answer) == KEYS | more
+    assert answer["covered"] == {"predictions": 16, "of": 19}
     assert answer["verified"] == {"checked": 13, "correct": 13, "evidence": "proved"}
     assert answer["dataset"]["contexts"] == 13 and answer["predictions"] == 16
     assert 0 < answer["divergence"]["mean"] <= answer["divergence"]["max"] <= answer["gap"] == 1e-9
@@ -82,7 +85,7 @@ def test_the_keys_and_what_they_say(run, fox):
 
 def test_without_data_there_is_no_fit(run, fox):
     answer = json.loads(run("verify", fox[0], "--json")[1])
-    assert set(answer) == KEYS and answer["gap"] == 1e-9
+    assert set(answer) == KEYS | {"holds", "accepted", "unchecked"} and answer["gap"] == 1e-9
     assert all(answer[key] is None for key in ("divergence", "loss", "accuracy", "predictions"))
     code, output, _ = run("verify", fox[0])
     assert code == 0 and "no distribution was checked" in output and "perplexity" not in output
@@ -90,7 +93,7 @@ def test_without_data_there_is_no_fit(run, fox):
 
 def test_no_time_to_prove_is_observed(run, fox, tmp_path):
     for arguments in (
-        ("verify", *fox),
+        ("verify", *fox, *LENGTH, "--accept", "observed"),
         ("compile", fox[1], "-o", tmp_path / "m", *OPTIONS),
     ):
         code, output, _ = run(*arguments, "--prove-limit", "0")
@@ -101,12 +104,18 @@ def test_no_time_to_prove_is_observed(run, fox, tmp_path):
             in said
         )
     assert json.loads(run("verify", tmp_path / "m", "--json")[1])["verified"]["evidence"] is None
-    answer = json.loads(run("verify", *fox, "--prove-limit", "0", "--json")[1])
-    assert answer["verified"]["evidence"] == "observed"
+    assert "--length 5 --accept observed" in output.splitlines()[-1]  # of compile
+    code, output, _ = run("verify", *fox, *LENGTH, "--prove-limit", "0", "--json")
+    answer = json.loads(output)
+    assert answer["verified"]["evidence"] == "observed" and (code, answer["holds"]) == (1, False)
+    output = run("verify", *fox, *LENGTH, "--prove-limit", "0")[1]
+    assert "that is no proof; --accept observed takes it for enough" in output
 
 
 def test_a_sample_of_contexts_is_an_audit(run, fox):
-    code, output, _ = run("verify", *fox, "--sample", "4")
+    sample = ("--sample", "4")
+    assert run("verify", *fox, *LENGTH, *sample)[0] == 1
+    code, output, _ = run("verify", *fox, *LENGTH, *sample, "--accept", "sampled")
     assert code == 0 and "sampled" in output
     said = (
         "4 of 4 contexts within the gap, each by a rigorous bound; 13 in all: a sample, not a proof"
@@ -296,11 +305,11 @@ def test_a_conflict_names_the_method(run, fox, tmp_path):
 
 
 def test_verify_refuses_a_limit_that_is_none(run, fox):
-    assert refused(run("verify", *fox, "--prove-limit", "nan"))
+    assert refused(run("verify", *fox, *LENGTH, "--prove-limit", "nan"))
 
 
 def test_verify_has_no_engine_to_choose(run, fox):
-    result = run("verify", *fox, "--engine", "exact")
+    result = run("verify", *fox, *LENGTH, "--engine", "exact")
     assert refused(result) and "--engine is for models that store labels" in result[2]
 
 
@@ -407,11 +416,11 @@ def test_the_page_shows_what_is_shown(run, tmp_path):
 
 
 def test_the_checker_agrees_and_disagrees(run, fox, tmp_path):
-    code, output, errors = run("verify", *fox, "--checker", "--json")
+    code, output, errors = run("verify", *fox, *LENGTH, "--checker", "--json")
     answer = json.loads(output)
     assert (code, errors, answer["checker"]) == (0, "", "VERIFIED")
     assert answer["verified"] == {"checked": 13, "correct": 13, "evidence": "proved"}
-    code, output, _ = run("verify", *fox, "--checker")
+    code, output, _ = run("verify", *fox, *LENGTH, "--checker")
     assert "the independent checker says VERIFIED" in output and "13 of 13 contexts" in output
     other = tmp_path / "other.txt"
     other.write_text(TEXT.replace("owl kept", "owl ran"))

@@ -41,7 +41,7 @@ def test_columns_of_numbers_are_one_vector(tmp_path):
 
 def test_one_token_each_by_option_and_then_order_counts(tmp_path):
     path = table(tmp_path, IRIS)
-    data = load(path, input=["length", "width"], label="species", numbers="tokens")
+    data = load(path, input=["length", "width"], label="species", numeric="tokens")
     assert (data.kind, data[0]) == ("number", ([5.1, 3.5], "setosa"))
     model = compile(data)
     assert model.network.input.positions
@@ -80,7 +80,7 @@ def test_a_decimal_comma_is_named(tmp_path):
 def test_who_asks_for_characters_or_words_gets_them(tmp_path):
     path = table(tmp_path, IRIS)
     assert load(path, input="length", label="species", unit="char")[0][0] == ["5", ".", "1"]
-    assert load(path, input="length", label="species", numbers="words")[0][0] == ["5", ".", "1"]
+    assert load(path, input="length", label="species", numeric="words")[0][0] == ["5", ".", "1"]
 
 
 @pytest.mark.parametrize("word", ["0", "-1", "+5", "5.1", "5.", ".5", "1e3", "-2.5E-7", "9" * 18])

@@ -240,7 +240,7 @@ def test_strings_in_lines_just_work(tmp_path):
     path.write_text("\n".join(map(json.dumps, lines)))
     data = load(path)
     assert list(data) == ANSWERS and data.counts.tolist() == [2, 2]
-    assert data.loading == {"unit": "word", "numbers": "vector"}
+    assert data.loading == {"unit": "word", "numeric": "vector"}
     assert load(path, unit="char")[0][0][:3] == ["T", "h", "e"]
 
 

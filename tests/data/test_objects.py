@@ -75,7 +75,7 @@ def test_frames():
 def test_numbers_and_vectors_of_frames():
     frame = Frame(a=Column([1, 2]), b=[2.5, 3.0], v=[[[1, 2]], [[3, 4], [5, 6]]], y=[0, 1])
     assert list(load(frame, input=["a", "b"], label="y")) == [([[1, 2.5]], 0), ([[2, 3]], 1)]
-    tokens = load(frame, input=["a", "b"], label="y", numbers="tokens")
+    tokens = load(frame, input=["a", "b"], label="y", numeric="tokens")
     assert list(tokens) == [([1, 2.5], 0), ([2, 3], 1)]
     assert load(frame, input="v", label="y")[1] == ([[3, 4], [5, 6]], 1)
 

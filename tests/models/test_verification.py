@@ -45,7 +45,13 @@ def test_no_output_stands_for_a_missing_label(model):
 
 def test_a_sample_is_no_proof(model):
     found = verify(model, from_rows(ROWS), sample=3, seed=1)
-    assert (found.evidence, found.checked, found.correct, found.holds) == ("sampled", 3, 3, True)
+    assert (found.evidence, found.checked, found.correct, found.holds) == ("sampled", 3, 3, False)
+    assert verify(model, from_rows(ROWS), sample=3, accept="sampled").holds
+    assert not verify(model, from_rows(ROWS), sample=3, accept=["observed"]).holds
+    with pytest.raises(
+        ByheartError, match="accept must be one of sampled, observed, not 'refuted'"
+    ):
+        verify(model, from_rows(ROWS), accept="refuted")
     assert verify(model, from_rows(ROWS), sample=4).evidence == "proved"
     assert verify(model, from_rows(ROWS), sample=99).checked == 4
     wrong = from_rows([*ROWS[:3], (["a", "a"], "x")])

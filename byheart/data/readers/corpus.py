@@ -44,10 +44,12 @@ def text_documents(
         raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use documents='auto'.")
     cut = text.tokenize(unit, tokenizer)
     numbers: dict[str, int] = {}  # in the order of first appearance, from 1; 0 ends a document
-    provisional, empty = array("I"), 0
+    provisional, empty, beyond = array("I"), 0, 0
     for document in chain.from_iterable(text.split(content, rule) for content in contents):
-        tokens = cut(document)[:length]
+        whole = cut(document)
+        tokens = whole[:length]
         empty += not tokens
+        beyond += len(whole) - len(tokens)
         provisional.extend(numbers.setdefault(word, len(numbers) + 1) for word in tokens)
         provisional.append(0)
     words = tuple(sorted(numbers))
@@ -57,9 +59,8 @@ def text_documents(
     ids = place[np.frombuffer(provisional, np.uint32)]
     unit_options = {"unit": unit} if tokenizer is None else {"tokenizer": str(tokenizer)}
     loading = {**unit_options, "documents": rule, "length": length, "window": window}
-    return _windowed(
-        Documents(raw.name, ids, len(words), words, length, None, empty, loading), window
-    )
+    found = Documents(raw.name, ids, len(words), words, length, None, empty, beyond, loading)
+    return _windowed(found, window)
 
 
 def folder_texts(folder: Path) -> list[str]:
@@ -93,14 +94,14 @@ def id_documents(
         )
     ids = np.memmap(raw.file, np.dtype(dtype).newbyteorder("<"), "r")  # stays when it is closed
     loading = {"dtype": dtype, "separator": separator, "length": length, "window": window}
-    return _windowed(Documents(raw.name, ids, separator, None, length, None, 0, loading), window)
+    return _windowed(Documents(raw.name, ids, separator, length=length, loading=loading), window)
 
 
 def _windowed(documents: Documents, window: int | str | None) -> Documents:
     """The documents with their window; auto is the smallest without conflicts."""
     if window == "auto":
         require(AUTO_BYTES * len(documents.ids), documents.source, "window='auto'")
-        names, corpus, _ = _corpus(documents)
+        names, corpus, _, _ = _corpus(documents)
         smallest = smallest_window(corpus)
         if not isinstance(smallest, int):
             one, other = smallest
@@ -119,14 +120,21 @@ def _windowed(documents: Documents, window: int | str | None) -> Documents:
     return replace(documents, window=window, loading=options)
 
 
-def _corpus(documents: Documents) -> tuple[Sequence, Corpus, int]:
-    """The tokens behind the ids, the documents of two tokens or more, how many are left out."""
+def _corpus(documents: Documents) -> tuple[Sequence, Corpus, int, dict[str, int]]:
+    """The tokens behind the ids, the documents of two tokens or more, and what is left out:
+
+    how many documents without a prediction, and by which options how many predictions or tokens.
+    """
     ids, separator, words = documents.ids, documents.separator, documents.words
     marks = np.flatnonzero(ids == separator) if separator is not None else np.zeros(0, np.int64)
     starts = np.concatenate([[0], marks + 1])
     lengths = np.concatenate([marks, [len(ids)]]) - starts
     starts, lengths = starts[lengths > 0], lengths[lengths > 0]
+    uncut = lengths
     lengths = lengths if documents.length is None else np.minimum(lengths, documents.length)
+    left_out = {"length": documents.beyond + int((uncut - lengths).sum())}
+    if words is None:  # the separators of a text are not tokens of it
+        left_out["separator"] = len(marks)
     kept = lengths >= 2
     if not kept.any():
         raise ByheartError(
@@ -136,12 +144,13 @@ def _corpus(documents: Documents) -> tuple[Sequence, Corpus, int]:
     tokens, numbers = number(take(ids, starts[kept], lengths[kept]))
     back = np.arange(len(numbers)) - np.repeat(offsets(lengths[kept])[:-1], lengths[kept])
     names = tokens.tolist() if words is None else [words[i] for i in tokens]
-    return names, Corpus(numbers, back), documents.skipped + int((~kept).sum())
+    skipped = documents.skipped + int((~kept).sum())
+    return names, Corpus(numbers, back), skipped, {k: x for k, x in left_out.items() if x}
 
 
 def predictions(documents: Documents) -> Dataset:
     """The dataset of all predictions, each with its context written out."""
-    names, corpus, skipped = _corpus(documents)
+    names, corpus, skipped, left_out = _corpus(documents)
     places = np.flatnonzero(corpus.back > 0)
     lengths = corpus.back[places]
     lengths = lengths if documents.window is None else np.minimum(lengths, documents.window)
@@ -168,4 +177,5 @@ def predictions(documents: Documents) -> Dataset:
         counts=np.ones(len(places), np.int64),
         skipped=skipped,
         loading=dict(documents.loading),
+        left_out=left_out,
     )

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiler.compiling import settled
-from ...data.contexts import contexts, resolve
+from ...data.contexts import contexts, resolve, settled
 from ...data.targets import Floats
 from ...errors import ByheartError
 from ...models.claims import Labels, Words
@@ -54,7 +53,7 @@ def labels(
         model = Model(found, Words(dataset.kind, tokens), Labels(names), about)
         started = time.perf_counter()
         checked = verify(model, dataset)
-        if checked.holds:
+        if not checked.refuted:
             return trained.verified(model, checked, time.perf_counter() - started)
     raise ByheartError(
         f"the trained network gets labels wrong when its weights are rounded to 2^-{MOST_BITS}, "

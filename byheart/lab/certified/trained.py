@@ -49,7 +49,7 @@ class Trained(NamedTuple):
 
     def verified(self, model: Model, checked: Verification, seconds: float) -> Model:
         """The model with its verification; ByheartError if it fails."""
-        if not checked.holds:
+        if checked.refuted:
             raise ByheartError(
                 f"the trained network keeps {checked.correct} of {checked.checked} claims and is "
                 f"not returned: {checked.failures[0]}."

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...constructions.base import Built
 from ...data.arrays import offsets
-from ...data.contexts import contexts
+from ...data.contexts import Contexts, contexts
 from ...data.dataset import Dataset
 from ...data.targets import Divergences, Floats, Targets, Word, over
 from ...errors import ByheartError
@@ -197,6 +197,9 @@ class Distributions(Claim):
             if word not in known:  # 2.0 equals 2
                 return f"the data has {word!r}, which is not in the model's vocabulary"
         return None
+
+    def contexts(self, model: Model, dataset: Dataset) -> Contexts:
+        return contexts(dataset, positions=True)
 
     def whole(self, dataset: Dataset) -> int:
         return len(contexts(dataset, positions=True))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...constructions.base import Built
+from ...data.contexts import Contexts, contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...exact.batch import Batch
@@ -190,6 +191,10 @@ class Labels(Claim):
     def unfitting(self, model: Model, dataset: Dataset) -> str | None:
         reads = model.network.input
         return cannot_read(model, dataset, reads.dimension, int(reads.padding is not None))
+
+    def contexts(self, model: Model, dataset: Dataset) -> Contexts:
+        reads = model.network.input
+        return contexts(dataset, reads.positions, reads.padding is not None)
 
     def whole(self, dataset: Dataset) -> int:
         return len(dataset.labels)

@@ -22,13 +22,13 @@ tags:
 AGAIN = """## Check it again
 
 ```
-byheart verify DIR DATA
-python checker/check.py DIR DATA
+{verify}
+{checker}
 ```
 
 DIR is this folder, DATA is {data}.
-The second command is an independent checker: it needs only Python, and shares no code with the
-program that wrote this folder.
+The second command runs an independent checker, checker/check.py: it needs only Python, and shares
+no code with the program that wrote this folder.
 """
 DATA_ROWS = {x: x for x in ("sequences", "contexts", "labels", "length", "vocabulary")}
 PARAMETER_ROWS = {
@@ -42,7 +42,6 @@ BIT_ROWS = {
     "information": "bits that the worst labelling needs",
 }
 
-DATA = {True: "`data.jsonl` in this folder", False: "the data, as `.jsonl` or `.npz`"}
 EVIDENCE: dict[str | None, str] = {
     PROVED: "by rigorous bounds over the real numbers, for every context",
     SAMPLED: "by rigorous bounds over the real numbers, for a random sample of the contexts; "
@@ -89,7 +88,27 @@ byheart recall DIR TOKENS...
 
 It returns the label of every {answered} of its data. {unknown}
 
-{AGAIN.format(data=DATA[with_data])}"""
+{again(model, with_data)}"""
+
+
+def again(model: "Model", with_data: bool) -> str:
+    """How to verify the model, with byheart and with the independent checker."""
+    from ..source import stored, verify_command  # it imports the model
+
+    counts = model.about.get("conflicts") or {}
+    changed, dropped = counts.get("relabelled"), counts.get("dropped")
+    data = "the file that it was compiled from"
+    if changed or dropped:
+        data = (
+            f"that file after {plain(changed)} labels were changed and {plain(dropped)} sequences "
+            "left out,\nas `byheart compile --write-data` writes it"
+        )
+    canonical = bool(with_data or changed or dropped)
+    verify = verify_command(model, canonical=canonical)
+    plainly = canonical or not stored(model)
+    checker = "python checker/check.py DIR DATA" if plainly else f"{verify} --checker"
+    data = "`data.jsonl` in this folder" if with_data else data
+    return AGAIN.format(verify=verify, checker=checker, data=data)
 
 
 def _label_origin(model: "Model") -> str:
@@ -184,7 +203,7 @@ after a context that is not in its data it may answer anything.
 
 {elsewhere}
 
-{AGAIN.format(data=DATA[with_data])}"""
+{again(model, with_data)}"""
 
 
 def _origin(model: "Model") -> str:

@@ -26,7 +26,7 @@ def save(
     """
     verified, claim = model.verification, model.claim
     about = model.about.get("data", {})
-    if verified is None or not verified.holds or "sha256" not in about:
+    if verified is None or verified.refuted or "sha256" not in about:
         raise ByheartError("the model has not been verified and is not saved; verify it first.")
     if not claim.covers(verified, about.get(claim.counted, -1), model.every):
         raise ByheartError(

@@ -474,9 +474,11 @@ def test_a_killed_save_leaves_the_old_or_the_new_model(tmp_path):
     for _ in range(4):
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
             assert process.stdout.readline() == b"ready\n"
+            while len(seen) < 2:  # while it is being replaced, however slowly
+                seen.add(byheart.open(target).number)
             end = time.monotonic() + chance.uniform(0.1, 0.3)
             while time.monotonic() < end:
-                seen.add(byheart.open(target).number)  # while it is being replaced
+                seen.add(byheart.open(target).number)
             process.send_signal(signal.SIGKILL)
         assert contents(target) in wanted
         for name in leftovers(target.parent):

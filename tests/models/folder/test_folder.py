@@ -520,9 +520,11 @@ def test_a_killed_save_leaves_the_old_or_the_new_model(compiled, tmp_path):
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
             assert process.stdout.readline() == b"ready\n"
+            while len(seen) < 2:  # while it is being replaced, however slowly
+                seen.add(byheart.open(target).kind)
             end = time.monotonic() + chance.uniform(0, 0.15)
             while time.monotonic() < end:
-                seen.add(byheart.open(target).kind)  # while it is being replaced
+                seen.add(byheart.open(target).kind)
             process.send_signal(signal.SIGKILL)
         assert contents(target) in wanted
         seen.add(byheart.open(target).kind)

@@ -1,0 +1,280 @@
+"""verify speaks about the file that the user names, and about nothing else."""
+
+import json
+from itertools import permutations
+
+import numpy as np
+import pyte
+import pytest
+
+import byheart
+from byheart.cli import main
+
+TABLE = "text,label,dummy\nthe red fox,run,a\nthe old owl,sit,b\nthe wet cat,run,c\n"
+BOOK = "One quick fox ran home.\n\nTwo slow owls sat and sat.\n\nThree old cats.\n"
+STEERING = "\x1b[4A\x1b[Jproved  3 of 3 labels correct, each evaluated in exact arithmetic\r\n"
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process: its exit code, standard output and standard error."""
+
+    def command(*arguments):
+        code = main([str(argument) for argument in arguments])
+        return (code, *capsys.readouterr())
+
+    return command
+
+
+@pytest.fixture
+def asked(run):
+    """verify --json: its exit code and its answer."""
+
+    def command(*arguments):
+        code, output, errors = run("verify", *arguments, "--json")
+        assert errors == ""
+        return code, json.loads(output)
+
+    return command
+
+
+@pytest.fixture
+def made(run, tmp_path):
+    """A file, and a model folder that compile made from it."""
+
+    def compiled(name, content, *options):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        code, _, errors = run("compile", path, "-o", tmp_path / "m", *options)
+        assert (code, errors) == (0, "")
+        return tmp_path / "m", path
+
+    return compiled
+
+
+def lines(rows):
+    return "".join(json.dumps({"input": list(x), "label": y}) + "\n" for x, y in rows)
+
+
+# ---------------------------------------------------------------- the folder and the question
+
+
+@pytest.mark.parametrize("apart", [(), ("--checker",)])
+@pytest.mark.parametrize("rule", ["majority", "drop"])
+def test_labels_that_the_folder_settled_are_judged_as_the_file_states_them(
+    made, asked, apart, rule
+):
+    """The 24 orders of four words with two labels: a multiset cannot tell them apart."""
+    orders = [(p, "even" if i % 2 else "odd") for i, p in enumerate(permutations("wxyz"))]
+    rows = [*orders, ("v", "even")]
+    folder, path = made("perm.jsonl", lines(rows), "--method", "deep-sets", "--on-conflict", rule)
+    code, answer = asked(folder, path, *apart)
+    assert (code, answer["holds"]) == (1, False)
+    assert answer["verified"]["evidence"] == "refuted"
+    expected = {"relabelled": 0, "dropped": 24}
+    if rule == "majority":
+        assert answer["verified"] == {"checked": 25, "correct": 13, "evidence": "refuted"}
+        expected = {"relabelled": 12, "dropped": 0}
+    assert answer["conflicts"] == expected
+    assert answer["dataset"]["sequences"] == 25 and answer["dataset"]["labels"] == 2
+
+
+def test_a_settled_model_holds_on_the_data_that_it_was_made_from(made, run):
+    rows = [("ab", "x"), ("ab", "x"), ("ab", "y"), ("ba", "y")]
+    options = ("--on-conflict", "majority", "--positions", "--write-data")
+    folder, path = made("d.jsonl", lines(rows), *options)
+    code, output, _ = run("compile", path, "-o", folder, *options, "--force")
+    command = output.splitlines()[-1].removeprefix("check it: byheart ").split()
+    assert command == ["verify", str(folder), str(folder / "data.jsonl")]
+    assert run(*command)[0] == 0
+    code, output, _ = run("verify", folder, path)
+    assert code == 1 and output.startswith("refuted  3 of 4 labels correct")
+    assert "after --on-conflict majority had changed 1 labels" in " ".join(output.split())
+
+
+def test_a_length_that_leaves_out_predictions_must_be_repeated(made, asked, run):
+    folder, path = made("book.txt", BOOK, "--length", "4")
+    code, answer = asked(folder, path)
+    assert (code, answer["verified"]["evidence"]) == (1, None)
+    assert answer["covered"] == {"predictions": 9, "of": 14}  # 6 + 7 + 4 tokens, 3 documents
+    assert answer["reading"] == {"unit": "word", "documents": "blank", "length": 4}
+    assert answer["failures"][0].startswith("5 of 14 predictions of the file were not read")
+    code, output, _ = run("verify", folder, path)
+    assert output.startswith("not settled  9 of 9 labels correct, but a part of the file was left")
+    assert "proved" not in output
+    command = output.splitlines()[-1].partition("byheart ")[2].split()
+    assert command == ["verify", str(folder), str(path), "--length", "4"]
+    assert command[3:] == (folder / "README.md").read_text().partition("DATA ")[2].split()[:2]
+    code, output, _ = run(*command)
+    assert code == 0 and "length 4: 9 of 14 predictions" in output
+    assert asked(folder, path, "--length", "4", "--checker")[0] == 0
+    assert asked(folder, path, "--checker")[0] == 1
+
+
+def test_a_length_and_a_window_that_leave_out_nothing_need_not_be_repeated(made, asked):
+    folder, path = made("book.txt", BOOK, "--length", "7", "--window", "3")
+    code, answer = asked(folder, path)
+    assert code == 0 and answer["covered"] == {"predictions": 14, "of": 14}
+    assert answer["reading"]["window"] == 3
+
+
+def test_rows_that_the_folder_cuts_are_counted(made, asked):
+    options = ("--input", "text", "--label", "label")
+    folder, path = made("t.csv", TABLE, *options, "--length", "2")
+    code, answer = asked(folder, path, *options)
+    assert code == 1 and answer["covered"] == {"predictions": 0, "of": 3}
+    assert answer["failures"][0].startswith("3 of 3 rows of the file were not read in full")
+    assert asked(folder, path, *options, "--length", "2")[0] == 0
+
+
+def test_columns_that_only_the_folder_chose_are_not_accepted(made, asked):
+    options = ("--input", "text", "--label", "dummy")
+    folder, path = made("t.csv", TABLE, *options)
+    code, answer = asked(folder, path)
+    assert (code, answer["verified"]["evidence"]) == (1, None)
+    assert answer["failures"] == [
+        "the folder chose the columns 'text' and 'dummy', and the file has others: 'label' "
+        "(--input, --label)"
+    ]
+    assert asked(folder, path, *options)[0] == 0
+    code, answer = asked(folder, path, "--input", "text", "--label", "label")
+    assert (code, answer["verified"]["evidence"]) == (1, "refuted")
+
+
+def test_columns_that_are_all_there_is_need_no_repeating(made, asked):
+    table = "".join(line.rpartition(",")[0] + "\n" for line in TABLE.splitlines())
+    folder, path = made("t.csv", table, "--input", "text", "--label", "label")
+    assert asked(folder, path)[0] == 0
+
+
+def test_a_separator_that_hides_tokens_must_be_repeated(made, asked):
+    ids = np.array([1, 2, 7, 1, 3, 7, 2, 4], "<u2").tobytes()
+    folder, path = made(
+        "ids.bin", ids, "--separator", "7", "--on-conflict", "drop", "--window", "1"
+    )
+    code, answer = asked(folder, path)
+    assert code == 1
+    assert answer["failures"][0].startswith("the token 7 was left out 2 times")
+
+
+def test_a_tokenizer_that_a_folder_names_is_not_opened(made, run, tmp_path):
+    folder, path = made("book.txt", BOOK)
+    model = byheart.open(folder)
+    model.about["loading"] = {"tokenizer": "/dev/zero", "documents": "blank"}
+    model.save(folder, force=True)
+    code, output, errors = run("verify", folder, path)
+    assert (code, output, errors.count("\n")) == (2, "", 1) and "--tokenizer" in errors
+    assert run("verify", folder, path, "--unit", "word")[0] == 0
+
+
+def test_verify_has_no_on_conflict(made, run):
+    folder, path = made("d.jsonl", lines([("a", "x"), ("b", "y")]))
+    code, _, errors = run("verify", folder, path, "--on-conflict", "majority")
+    assert code == 2 and "on-conflict" in errors
+
+
+def test_options_of_a_file_need_the_file(made, run):
+    folder, _ = made("d.jsonl", lines([("a", "x"), ("b", "y")]))
+    assert run("verify", folder, "--length", "3")[0] == 2
+
+
+def test_compare_judges_a_folder_on_the_data_as_the_user_settles_it(made, run):
+    rows = [("ab", "x"), ("ab", "x"), ("ab", "y"), ("ba", "y")]
+    folder, path = made("d.jsonl", lines(rows), "--on-conflict", "majority", "--positions")
+    for more, evidence in ((), "refuted"), (("--on-conflict", "majority"), "proved"):
+        output = run("compare", path, "--with", folder, "--positions", *more, "--json")[1]
+        (row,) = [row for row in json.loads(output)["rows"] if row["kind"] == "saved"]
+        assert row["evidence"] == evidence and row["applies"] == (evidence == "proved")
+
+
+# ---------------------------------------------------------------- what the folder says of itself
+
+
+def hostile(folder, **about):
+    """The same network, and a config.json that says whatever it likes."""
+    model = byheart.open(folder)
+    model.about.update(about)
+    model.save(folder, force=True)
+
+
+def test_counts_beside_a_verdict_are_those_of_the_file(made, asked):
+    folder, path = made("d.jsonl", lines([("a", "x"), ("b", "y"), ("c", "x")]))
+    true = asked(folder, path)[1]
+    model = byheart.open(folder)
+    hostile(
+        folder,
+        data=model.about["data"] | {"contexts": 10**9, "labels": "lots", "vocabulary": -1},
+        bits=model.about["bits"] | {"information": 1e12, "encoded": 1},
+        conflicts={"relabelled": 7, "dropped": 8},
+        notes=["proved by everybody"],
+    )
+    code, answer = asked(folder, path)
+    assert code == 0
+    for key in ("dataset", "bits", "parameters", "conflicts", "verified"):
+        assert answer[key] == true[key]
+    assert "notes" in answer["unchecked"]
+    answer = asked(folder)[1]
+    assert answer["dataset"]["contexts"] == 10**9 and "dataset" in answer["unchecked"]
+
+
+def screen(text):
+    """What a person sees: the lines of a terminal to which the text was written."""
+    terminal = pyte.Screen(100, 400)
+    pyte.Stream(terminal).feed(text.replace("\n", "\r\n"))
+    return [line.rstrip() for line in terminal.display if line.strip()]
+
+
+def test_nothing_of_a_folder_steers_a_terminal(made, run, tmp_path):
+    """A refuted folder whose words would erase the verdict and write another one."""
+    labels = [STEERING + x for x in "xyz"]
+    folder, path = made("d.jsonl", lines(zip("abc", labels, strict=True)))
+    hostile(
+        folder,
+        method=STEERING + "hash-fold-retrieve",
+        form=STEERING,
+        paper=STEERING,
+        notes=[STEERING],
+        search={"seed": STEERING, "tries": STEERING},
+        conflicts={"relabelled": STEERING},
+    )
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text(lines(zip("abc", labels[1:] + labels[:1], strict=True)))
+    (tmp_path / "q.jsonl").write_text('{"input": ["a"]}\n')
+    named = tmp_path / f"w{STEERING.strip().replace('/', '')}"
+    folder.rename(named)
+    for command in (
+        ("verify", named, wrong),
+        ("verify", named, wrong, "--checker"),
+        ("verify", named),
+        ("compare", wrong, "--with", named),
+        ("recall", named, "a"),
+        ("recall", named, "a", "--trace"),
+        ("recall", named, "--file", tmp_path / "q.jsonl"),
+        ("verify", named / "nothing", wrong),
+        ("verify", named, tmp_path / f"{STEERING}.jsonl"),
+    ):
+        before = "$ byheart\n\n\n\n\n"  # room for a cursor to go up
+        code, output, errors = run(*command)
+        shown = screen(before + output + errors)
+        assert shown[0] == "$ byheart", command
+        assert not any(line.lstrip().startswith("proved") for line in shown), command
+        assert "\x1b" not in output + errors and "\r" not in output + errors
+
+
+# ---------------------------------------------------------------- Python
+
+
+def test_a_dataset_is_judged_as_it_is_loaded(tmp_path):
+    (tmp_path / "book.txt").write_text(BOOK)
+    short = byheart.load(tmp_path / "book.txt", length=4)
+    assert short.left_out == {"length": 5}
+    model = byheart.compile(short)
+    assert byheart.verify(model, short).holds
+    with pytest.raises(byheart.ByheartError, match="reads at most 3"):
+        byheart.verify(model, byheart.load(tmp_path / "book.txt"))
+
+
+def test_what_a_table_leaves_out(tmp_path):
+    (tmp_path / "t.csv").write_text(TABLE)
+    data = byheart.load(tmp_path / "t.csv", input="text", label="label", length=2)
+    assert (data.left_out, data.unused) == ({"length": 3}, ("dummy",))
