@@ -82,6 +82,8 @@ def unaccepted(data: Path, dataset: Dataset, given: Mapping[str, Any]) -> list[s
         )
     if "records" in used and "records" not in given:
         found.append(f"the folder reads only what stands at {used['records']!r} (--records)")
+    if "count" in used and "count" not in given:
+        found.append(f"the folder weighs rows by the column {used['count']!r} (--count)")
     if dataset.unused and not given.keys() >= {"input", "label"}:
         chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
         others = ", ".join(map(repr, dataset.unused))

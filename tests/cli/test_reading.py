@@ -95,15 +95,16 @@ def test_rows_that_are_left_out_are_counted_in_the_answer(run):
 
 
 def test_verify_accepts_what_was_left_out_only_if_it_is_repeated(run):
-    rows = [{"of": "France", "is": "Paris", "n": 1}, {"of": "Nauru", "is": "", "n": 2}]
+    rows = [{"of": "France", "is": "Paris", "n": 1, "x": 0}, {"of": "Nauru", "is": "", "n": 2}]
     path = file("capitals.json", json.dumps({"name": "capitals", "rows": rows}))
     how = ("--records", "rows", "--input", "of", "--label", "is", "--empty", "skip")
-    code, output, _ = run("compile", path, "-o", "m", *how, "--json")
-    assert code == 0
+    how += ("--count", "n")
+    assert run("compile", path, "-o", "m", *how)[0] == 0
     code, output, _ = run("verify", "m", path)
     said = " ".join(output.split())
     assert code == 1 and "1 of 2 rows of the file were not read" in said and "(--empty)" in said
-    assert "only what stands at 'rows' (--records)" in said and "the file has others: 'n'" in said
+    assert "only what stands at 'rows' (--records)" in said and "the file has others: 'x'" in said
+    assert "the folder weighs rows by the column 'n' (--count)" in said
     command = said.partition("run: ")[2]
     assert set(command.split()) >= set(how)
     for apart in ((), ("--checker",)):
