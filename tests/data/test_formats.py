@@ -220,6 +220,7 @@ def test_keys_and_inner_columns(tmp_path):
         ('{"a": 1}\n{"a": 2}\n', {}, "if every line is a record, say so with format='jsonl'"),
         ('[{"input": NaN, "label": 1}]', {}, "NaN is not a number"),
         ("[" * 100_000, {}, "nested too deeply"),
+        ("[" + '{"a": ' * 800 + "1" + "}" * 800 + "]", {}, "row 1: the record is nested too deep"),
         ('[{"input": %s, "label": 1}]' % ("1" * 5000), {}, "too many digits"),
     ],
 )  # fmt: skip
@@ -295,6 +296,12 @@ def test_damaged_arrow(tmp_path, kind):
         with pytest.raises(ByheartError, match=f"cannot be read .* not a .{kind} file") as caught:
             load(path, **CHOSEN)
         assert "\n" not in str(caught.value)
+    for place in range(0, len(whole), 5):  # whatever the damage, never a traceback or a crash
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            load(path, **CHOSEN)
+        except ByheartError as error:
+            assert "\n" not in str(error)
 
 
 # Folders

@@ -65,10 +65,15 @@ def record_table(
             raise ByheartError(
                 f"{name}, {unit} {place}: not a record as the others are; give names and values."
             )
-        if (shape := _shape(record)) not in shapes:
-            shapes.add(shape)
-            columns.update(dict.fromkeys(_names(record)))
-            kept.update(x for x in record if any(y.startswith(f"{x}.") for y in starts))
+        try:
+            if (shape := _shape(record)) not in shapes:
+                shapes.add(shape)
+                columns.update(dict.fromkeys(_names(record)))
+                kept.update(x for x in record if any(y.startswith(f"{x}.") for y in starts))
+        except RecursionError:
+            raise ByheartError(
+                f"{name}, {unit} {place}: the record is nested too deeply; flatten it."
+            ) from None
         found.append((place, {x: record[x] for x in kept if x in record} if wanted else record))
 
     def select(chosen: Sequence[str]) -> tuple[list[int], list[list]]:
