@@ -107,6 +107,11 @@ def fields(
     ]
     kept, notes = _rows_to_keep(table, places, [*inputs, *others], empty)
     kinds, strings = {column.kind for column in inputs}, any(column.strings for column in inputs)
+    if kinds == {"lists"} and (unit != UNIT or tokenizer is not None):
+        given = "unit" if tokenizer is None else "tokenizer"
+        raise ByheartError(
+            f"{table.name}: {given}=... does not apply here, since the input is lists of tokens."
+        )
     vector = kinds == {"numbers"} and numeric == "vector" and len(inputs) > 1
 
     def parts(row: int) -> list[list]:

@@ -279,9 +279,10 @@ def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, obj
     stored before there were `numeric`, `between` and `empty` get those that say what was done then.
     """
     kind = kind_of(path)
-    other = "numeric" not in options or "input" in options
-    if other and holds_tokens(path):
-        return {}
+    if holds_tokens(path):
+        if "numeric" not in options or "input" in options:
+            return {}
+        options = {x: y for x, y in options.items() if x not in ("unit", "tokenizer")}
     if kind not in READERS or kind == ".txt":
         kind = kind_of(path, options.get("format"))  # type: ignore[arg-type]
     kept = {

@@ -146,6 +146,13 @@ def test_stored_options_meet_other_files(tmp_path):
     cut = load(tokens, length=2)
     assert cut[0] == (["The", "capital"], "Paris")
     assert load(tokens, **loading.applicable(tokens, cut.loading)).sha256() == cut.sha256()
+    letters = load([("ab", 1), ("cd", 2)], unit="char")
+    loading.write_jsonl(letters, tokens)
+    assert load(tokens, **loading.applicable(tokens, letters.loading)).sha256() == letters.sha256()
+    with pytest.raises(
+        ByheartError, match=r"unit=\.\.\. does not apply here, since the input is l"
+    ):
+        load(tokens, unit="char")
 
 
 @pytest.mark.parametrize("compression", PACKED)
