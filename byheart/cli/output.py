@@ -178,6 +178,7 @@ def fit_rows(answer: dict) -> list[Row]:
         return []
     evidence = answer["verified"]["evidence"]
     known = "at most" if evidence in ("proved", "sampled") else "in a float run"
+    known = "by rigorous bounds or a float run" if evidence == "refuted" else known
     mean, above = divergence["mean"], loss["total"] - loss["entropy"]
     bound = f"nats; {above:.3g} above the entropy bound of {loss['entropy']:,.6g}"
     found = [

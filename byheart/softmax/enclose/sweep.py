@@ -45,7 +45,7 @@ def sweep(
         divergences(logits, radii, contexts, *follows, values, likeliest)
         if progress is not None:
             progress(end - start)
-    return Divergences(values, likeliest, rigorous=True, engine=engine)
+    return Divergences(values, np.zeros(count), likeliest, rigorous=True, engine=engine)
 
 
 @njit(cache=True, nogil=True)
