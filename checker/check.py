@@ -400,6 +400,8 @@ def check_float64(config: Config) -> None:
     for number, layer in enumerate(config.layers):
         if layer.kind not in FLOAT64_KINDS:
             refuse(f"config.json, layer {number}: float64 has no layers of kind {layer.kind}")
+    if config.every:
+        refuse("config.json: a float64 network has one answer, and every is true")
     if config.mixing and halvings(config.input.columns)[0] != 1:
         refuse(f"config.json: {config.input.columns} columns, not a power of two as float64 needs")
 

@@ -64,10 +64,12 @@ def _run(network: Network, batch: Batch, proved: bool) -> Floats:
     seen = columns(network.input, batch)
     used = np.zeros(len(seen.vectors), dtype=bool)
     for _, index in seen.indices(CHUNK):
-        used[index.ravel()] = True
+        used[index.ravel() if meetings else index[:, -1]] = True
     vectors = seen.vectors.copy()
     vectors[~used] = vectors[np.argmax(used)]  # mostly the padding: a column that does not occur
     stream = {i: _input(vectors[:, i], seen.exponent) for i in range(vectors.shape[1])}
+    if proved and not all(spans.sized(lane.values).all() for lane in stream.values()):
+        raise ByheartError(f"A coordinate of a token is {spans.UNSIZED}.")
     first, last = (meetings[0], meetings[-1]) if meetings else (len(network.layers), -1)
     for number in range(first):
         stream = _apply(network, number, stream, len(vectors), None, proved)

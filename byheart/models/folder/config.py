@@ -14,6 +14,7 @@ DYADIC_LIMIT = 1 << 22  # exponents, and bits of a mantissa
 CONNECTION_LIMIT = 1 << 24
 NUMBERS = ("dyadic", "float64")
 KINDS = ("string", "number", "vector")
+FLOAT64_KINDS = ("linear", "relu", "feed_forward", "uniform_attention")
 NAMES = ("method", "form", "paper", "item")  # strings or null
 RECORDS = ("options", "conflicts", "loading", "data", "parameters", "bits", "search")  # objects
 TRAINING = "training"  # an object, of networks that were trained
@@ -104,6 +105,14 @@ def read(content: bytes, where: str) -> Config:
         given.refuse("a network has a sum layer if and only if padding is null")
     if "sum" in mixing and (len(mixing) > 1 or reads.positions or reads.extra or every):
         given.refuse("a sum is the only layer where columns meet, without positions or extra")
+    if number == "float64":
+        for index, plan in enumerate(plans):
+            if plan.kind not in FLOAT64_KINDS:
+                given.refuse(f"layer {index} is of the kind {plan.kind}, which float64 has not")
+        if every:
+            given.refuse("a float64 network has one answer, and every is true")
+        if mixing and reads.columns & (reads.columns - 1):
+            given.refuse(f"{reads.columns} columns are not a power of two, as float64 needs")
     return Config(kind, reads, labels, unknown, plans, every, number, read_about(given))
 
 
