@@ -704,15 +704,17 @@ Rows = tuple[str, int, bool, list[Row]]  # kind, dimension, whether each token h
 
 def read_data(path: str) -> Data:
     readers = {".jsonl": read_jsonl, ".npz": read_npz}
-    reader = readers.get(os.path.splitext(path)[1])
+    reader = readers.get(os.path.splitext(path)[1].lower())
     if reader is None:
         refuse(f"{show(path)}: the checker reads .jsonl and .npz")
     kind, dimension, every, rows = reader(path)
     if not one_type(chain.from_iterable(row[1] for row in rows)):
         refuse(f"{show(path)}: the labels are not all strings or all integers")
     labels = set(chain.from_iterable(row[1] for row in rows))
-    if any(isinstance(label, int) and label.bit_length() > 2**13 for label in labels):
-        refuse(f"{show(path)}: a label has more than 2^13 bits")
+    if any(isinstance(label, int) and label not in INT64 for label in labels):
+        refuse(f"{show(path)}: a label is an integer beyond signed 64 bits")
+    if sum(row[2] for row in rows) >= 2**63:
+        refuse(f"{show(path)}: the counts add up to 2^63 or more")
     tokens, names = sorted(set(chain.from_iterable(row[0] for row in rows))), sorted(labels)
     place = {token: index for index, token in enumerate(tokens)}
     answer = {label: index for index, label in enumerate(names)}
@@ -794,6 +796,10 @@ def read_npz(path: str) -> Rows:
         with zipfile.ZipFile(io.BytesIO(read_bytes(path, follow=True))) as archive:
             if any(member.file_size > ARRAY_LIMIT for member in archive.infolist()):
                 refuse("an array is larger than 2^32 bytes")
+            names = archive.namelist()
+            for name in ("inputs", "labels"):
+                if names.count(f"{name}.npy") > 1 or name in names:
+                    refuse(f"there are two members {name}")
             shape, values = read_npy(archive.read("inputs.npy"), "inputs")
             labels_shape, labels = read_npy(archive.read("labels.npy"), "labels")
     except KeyError:
@@ -838,15 +844,18 @@ def read_npy(content: bytes, name: str) -> tuple[tuple[int, ...], list[int | flo
         "f4": "f",
         "f8": "d",
     }
-    code = codes.get(kind[1:]) if isinstance(kind, str) and kind[:1] in ("<", "|") else None
+    order, code = kind[:1], codes.get(kind[1:]) if isinstance(kind, str) else None
+    if order not in ("<", ">") and not (order == "|" and kind[1:] in ("i1", "u1")):
+        code = None
     if code is None or (name == "labels" and code in "efd"):
         refuse(f"{name} has the type {show(kind)}, which the checker does not read")
     if not all(type(side) is int and side >= 0 for side in shape):
         refuse(f"{name} has the shape {show(shape)}")
     size, body = math.prod(shape), content[begin + length :]
-    if len(body) != size * struct.calcsize("<" + code):
+    order = "<" if order == "|" else order
+    if len(body) != size * struct.calcsize(order + code):
         refuse(f"{name} holds {len(body)} bytes, its shape {show(shape)} asks for another number")
-    values = list(struct.unpack(f"<{size}{code}", body))
+    values = list(struct.unpack(f"{order}{size}{code}", body))
     return shape, c_order(values, shape) if fortran else values
 
 
