@@ -143,8 +143,11 @@ ARRAYS = {  # the members of an archive: whether it is data
     "text": ([("inputs.npy", npy(IDS.astype("<U1"))), ("labels.npy", npy(ONE))], False),
     "float labels": ([("inputs.npy", npy(IDS)), ("labels.npy", npy(ONE / 1))], False),
     "unsigned doubles": ([("inputs.npy", npy(LARGE)), ("labels.npy", npy(ONE))], True),
-    "big-endian unsigned": ([("inputs.npy", npy(LARGE.astype(">u8"))), ("labels.npy", npy(ONE))], True),
-    "the largest": ([("inputs.npy", npy(LARGE + 2**62 * 2 - 2049)), ("labels.npy", npy(ONE))], False),
+    "big-endian unsigned": (
+        [("inputs.npy", npy(LARGE.astype(">u8"))), ("labels.npy", npy(ONE))],
+        True,
+    ),
+    "the largest": ([("inputs.npy", npy(LARGE * 0 - 1)), ("labels.npy", npy(ONE))], False),
     "unsigned, no doubles": ([("inputs.npy", npy(LARGE + 1)), ("labels.npy", npy(ONE))], False),
     "unsigned labels": (
         [("inputs.npy", npy(IDS)), ("labels.npy", npy(np.array([2**63], ">u8")))],

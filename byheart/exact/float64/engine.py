@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...errors import ByheartError
 from ..batch import Batch, columns
-from ..network import FeedForward, Linear, Matrix, Network, Relu, UniformAttention
+from ..network import FeedForward, Linear, Matrix, Network, Relu, UniformAttention, short
 from . import spans
 from .spans import Floats, Lane, Place, Stream, weighted
 
@@ -33,7 +33,7 @@ def differences(network: Network, batch: Batch, outputs: NDArray) -> tuple[str, 
         return (str(error),)
     unlike = np.flatnonzero(doubles != np.array(outputs.tolist(), dtype=np.float64))
     return tuple(
-        f"sequence {i + 1}: the output is {outputs[i]}, in float64 {doubles[i]}"
+        f"sequence {i + 1}: the output is {short(outputs[i])}, in float64 {doubles[i]}"
         for i in unlike[:10].tolist()
     )
 

@@ -116,14 +116,7 @@ def _parts(contexts: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]
 
 def _bits(decoder: Decoder) -> int:
     """Digits to begin with: the more, the larger the weights that a logit adds up."""
-    total = 0  # of the binary digits before the point, of each tensor's largest entry
-    for tensor in decoder.tensors.values():
-        if tensor.dtype == object:
-            sizes = (abs(x.mantissa).bit_length() + x.exponent for x in tensor.ravel().tolist())
-            total += max(0, *sizes)
-        else:
-            total += max(0, math.frexp(float(np.abs(tensor).max()))[1])
-    return max(BITS, BITS // 2 + total)
+    return max(BITS, BITS // 2 + arb.magnitude(decoder))
 
 
 def _rough(decoder: Decoder) -> bool:
