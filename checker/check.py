@@ -42,6 +42,7 @@ FILES = ("config.json", "weights.safetensors", "vocabulary.json")
 SIZE_LIMIT = 2**20  # length, dimension, every side of a tensor, number of layers
 CONNECTION_LIMIT = 2**24  # of all sparse layers together
 DYADIC_LIMIT = 2**22  # exponents, and bits of a mantissa
+DIGITS_OF_A_NUMBER = 1_262_612  # decimal ones, of DYADIC_LIMIT bits
 VALUE_LIMIT = 2**23  # bits of a value met while evaluating
 JSON_LIMIT = 2**30  # bytes
 ARRAY_LIMIT = 2**32  # bytes of an array in .npz once unpacked: a small file can swell
@@ -102,9 +103,9 @@ def decimal(text: str) -> int:
     """The integer that the digits spell, by halves: int() itself stops at 4300 digits."""
     if len(text) <= 4000:
         return int(text)
-    if len(text) > DYADIC_LIMIT * 0.30103 + 3:
-        refuse(f"a number has {len(text)} digits")
     sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text)
+    if len(digits) > DIGITS_OF_A_NUMBER:
+        refuse(f"a number has {len(digits)} digits")
     half = len(digits) // 2
     return sign * (decimal(digits[:-half]) * 10**half + decimal(digits[-half:]))
 
@@ -668,6 +669,8 @@ def read_vocabulary(content: bytes, config: Config) -> tuple[list[str], list[str
     elif "tokens" not in raw or raw["tokens"] is not None:
         refuse(f"{name}: tokens must be null for kind {config.input.kind}")
     labels = get(raw, "labels", list, name)
+    for text in (x for x in (*tokens, *labels) if isinstance(x, str)):
+        check_text(text, name)
     if not one_type(labels):
         refuse(f"{name}: the labels are not all strings or all integers")
     if len(labels) != config.labels or len(set(labels)) != len(labels):
@@ -768,7 +771,7 @@ def read_jsonl(path: str) -> Rows:
     kinds: set[tuple[str, int]] = set()
     manners: set[bool] = set()
     for number, line in enumerate(read_bytes(path, follow=True).split(b"\n"), 1):
-        if not line.strip():
+        if not line.strip(b" \t\r"):
             continue
         where = f"{os.path.basename(path)!a}, line {number}"
         raw = parse_object(line, where)
@@ -1684,6 +1687,8 @@ def read_words(content: bytes, shape: Shape) -> list[str | int]:
     words = get(raw, "tokens", list, name)
     if not all(type(word) in (str, int) for word in words):
         refuse(f"{name}: a token is neither a string nor an integer")
+    for text in (word for word in words if isinstance(word, str)):
+        check_text(text, name)
     if len(words) != shape.vocabulary or len(set(words)) != len(words):
         refuse(f"{name} has {len(set(words))} distinct tokens, not {shape.vocabulary}")
     if "labels" not in raw or raw["labels"] is not None:

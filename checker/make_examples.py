@@ -1673,6 +1673,9 @@ def bad_edges() -> Bad:
         ),
         "long-output": wrong("is no label", with_number(words, 8, 0, 2, 2**20000 + 1)),
         "tiny-value": unreadable("needs more than 2^23 bits", build(small)),
+        "half-a-surrogate": unreadable(
+            "holds half a surrogate pair", with_vocabulary(labels=["same", "\udc00"])
+        ),
         "float64-every": unreadable("every is true", with_config(floats, "output", "every", True)),
         "float64-unread": wrong(
             "a coordinate is no double from 2^-1000 to 2^1000",

@@ -27,8 +27,10 @@ LINES = {  # text of a .jsonl file: whether it is data
     '{"input": ["a"], "input": ["a"], "label": "x"}\n': False,
     '{"input": ["a"], "label": "x", "more": {"k": 1, "k": 1}}\n': False,
     '{"input": ["a"], "label": "x", "more": {"k": 1}}\n': True,
-    GOOD + " \t\r\x0b\x0c\n" + GOOD: True,
-    GOOD + "\u2003\n" + GOOD: False,  # only ASCII white space is blank
+    GOOD + " \t\r\n" + GOOD: True,
+    GOOD + "\x0b\n" + GOOD: False,  # only the white space of JSON is blank
+    GOOD + "\x0c\n" + GOOD: False,
+    GOOD + "\u2003\n" + GOOD: False,
     GOOD.replace("\n", "\r\n") * 2: True,
     GOOD.strip(): True,
     line("NaN"): False,

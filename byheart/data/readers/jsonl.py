@@ -37,7 +37,7 @@ def _rows(path: Path) -> Iterator[Placed]:
     with open(path, "rb") as file:  # bytes: only \n ends a line, whatever Unicode says
         for place, line in enumerate(file, 1):
             try:
-                if not line.strip():
+                if not line.strip(b" \t\r\n"):
                     continue
                 text = line.decode("utf-8")
                 if text[0] == "\ufeff":

@@ -101,7 +101,8 @@ class Distributions(Claim):
 
     def continues(self, model: Model, label: str | int) -> bool:
         """The vocabulary has the tokens of the data in front of its labels."""
-        return model.places[label] < model.about["data"]["vocabulary"]
+        read = model.about["data"].get("vocabulary", len(model.places))
+        return model.places[label] < read
 
     def trace(self, model: Model, tokens: Sequence[Token]) -> "DecoderTrace":
         from ..decoder_trace import trace

@@ -214,7 +214,7 @@ class Labels(Claim):
         given = Object.parse(text["vocabulary.json"], f"{path}/vocabulary.json")
         tokens: tuple[str, ...] | None = None
         if settings.kind == "string":
-            listed = given.get("tokens", list)
+            listed = given.words("tokens")
             if not all(type(token) is str for token in listed):
                 given.refuse("a token is not a string")
             if listed != sorted(set(listed)):
@@ -222,7 +222,7 @@ class Labels(Claim):
             tokens = tuple(listed)
         elif given.values.get("tokens", ()) is not None:
             given.refuse(f"tokens must be null for tokens of kind {settings.kind}")
-        labels: list[Any] = given.get("labels", list)
+        labels = given.words("labels")
         if {type(label) for label in labels} not in ({str}, {int}):
             given.refuse("the labels are not all strings or all integers")
         if not len(set(labels)) == len(labels) == settings.labels:

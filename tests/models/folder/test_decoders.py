@@ -748,7 +748,7 @@ def test_what_is_said_for_people(saved, changed):
         (("loss", "total"), None), (("loss", "entropy"), True), (("accuracy",), []),
         (("accuracy",), 10**400), (("predictions",), 1.5),
     ):  # fmt: skip
-        assert changed(saved, "certificate.json", *keys, value=value, stricter=True) == 2, keys
+        assert changed(saved, "certificate.json", *keys, value=value) == 0, keys
     text = (saved / "certificate.json").read_text()
     for number in ("1e999", "NaN", "Infinity"):
         (saved / "certificate.json").write_text(
