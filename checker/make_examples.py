@@ -589,7 +589,8 @@ def tags() -> dict:
             label = "level" if x[place] == before else "fall" if x[place] < before else "rise"
             labels.append("peak" if label == "rise" and total > 4 else label)
             number = names.index(labels[-1])
-            assert keys.setdefault(int(64 * x[place] + mean), number) == number
+            known = keys.setdefault(int(64 * x[place] + mean), number)
+            assert known == number
         rows.append({"input": tokens, "label": labels})
     tensors = [
         [[1], [0], [64], [0]],

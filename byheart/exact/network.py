@@ -57,7 +57,8 @@ def dyadic(value: Number) -> Dyadic:
     else:
         mantissa, denominator = value.as_integer_ratio()
         exponent = 1 - denominator.bit_length()
-        assert denominator == 1 << -exponent, f"{value} is not dyadic"
+        if denominator != 1 << -exponent:
+            raise AssertionError(f"{value} is not dyadic")
     if mantissa == 0:
         return Dyadic(0, 0)
     zeros = (mantissa & -mantissa).bit_length() - 1
@@ -234,7 +235,8 @@ def divides(count: int, weights: Matrix) -> bool:
 
 def divided(weights: Matrix, count: int) -> Matrix:
     """weights / count, exactly."""
-    assert divides(count, weights), "W_O / n is not dyadic"
+    if not divides(count, weights):
+        raise AssertionError("W_O / n is not dyadic")
     odd = count >> (twos := (count & -count).bit_length() - 1)
     return matrix(
         weights.rows,
