@@ -495,14 +495,14 @@ def test_a_disk_that_is_really_full(tiny_disk, compiled):
 
 # ---------------------------------------------------------------- kill -9
 
-LOOP = """
-import sys
+SAVES = """
+import itertools, sys
 import byheart
 models = [byheart.open(path) for path in sys.argv[2:]]
-print("ready", flush=True)
-while True:
-    for model in models:
-        model.save(sys.argv[1], force=True)
+for model in itertools.cycle(models):
+    sys.stdin.readline()  # one save for each line
+    model.save(sys.argv[1], force=True)
+    print("saved", flush=True)
 """
 
 
@@ -515,14 +515,19 @@ def test_a_killed_save_leaves_the_old_or_the_new_model(compiled, tmp_path):
     target, seen = tmp_path / "place" / "model", set()
     target.parent.mkdir()
     compiled["strings"][1].save(target)
-    for _ in range(15):
-        command = [sys.executable, "-c", LOOP, target, *names]
+    for times in range(15):
+        command = [sys.executable, "-c", SAVES, target, *names]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
-            assert process.stdout.readline() == b"ready\n"
+        with subprocess.Popen(command, env=environment, bufsize=0, **pipes) as process:
+            for _ in range(times % 3):
+                process.stdin.write(b"\n")
+                assert process.stdout.readline() == b"saved\n"
+                seen.add(byheart.open(target).kind)
+            process.stdin.write(b"\n" * 9)
             end = time.monotonic() + chance.uniform(0, 0.15)
             while time.monotonic() < end:
-                seen.add(byheart.open(target).kind)  # while it is being replaced
+                byheart.open(target)  # while it is being replaced
             process.send_signal(signal.SIGKILL)
         assert contents(target) in wanted
         seen.add(byheart.open(target).kind)
