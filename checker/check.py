@@ -1787,9 +1787,7 @@ class Exponential:
         i = (shifted(x, 32 - self.bits) * self.rate + 2**63) >> 64
         r = x - (i * self.step >> 64)
         if abs(r) << 9 >= self.one or abs(i) >= 2**50:  # ERROR holds for smaller ones only
-            refuse(
-                "a logit, or a score of attention, is too large: its exponential has no proved error"
-            )
+            refuse("a logit or a score is too large: its exponential has no proved error")
         total = 0
         for coefficient in self.coefficients:
             total = coefficient + (r * total >> self.bits)

@@ -306,8 +306,8 @@ def _with_ids(network: Network) -> tuple[Network, int]:
     if not isinstance(first, Embedding):
         return network, fewest
     ids = range(first.weight.columns)
-    for name, needed in (("padding", reads.length), ("extra", reads.length + 1)):
-        column = getattr(reads, name)
-        if column is not None and column[0].fraction not in ids:
-            reads, fewest = replace(reads, **{name: (dyadic(0),)}), needed
+    if reads.padding is not None and reads.padding[0].fraction not in ids:
+        reads, fewest = replace(reads, padding=(dyadic(0),)), reads.length
+    if reads.extra is not None and reads.extra[0].fraction not in ids:
+        reads, fewest = replace(reads, extra=(dyadic(0),)), reads.length + 1
     return replace(network, input=reads), fewest

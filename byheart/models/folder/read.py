@@ -118,7 +118,8 @@ def _fit(certificate: Object) -> Fit | None:
     amounts += [loss.get("entropy"), certificate.values.get("accuracy")]
     if not all(type(x) in (int, float) and abs(x) <= sys.float_info.max for x in amounts):
         return None
-    return Fit(*map(float, amounts), certificate.note("predictions", int))
+    mean, most, total, entropy, accuracy = map(float, amounts)
+    return Fit(mean, most, total, entropy, accuracy, certificate.note("predictions", int))
 
 
 def _data(given: Object) -> tuple[str, int]:
