@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ...errors import ByheartError
 from ...machine.files import replacing
@@ -25,13 +26,22 @@ def _rows(path: Path) -> Iterator[Placed]:
     def refuse_constant(name: str) -> None:
         raise Fault(f"{name} is not a number that a token can be; leave such rows out")
 
-    decode = json.JSONDecoder(parse_constant=refuse_constant).decode
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):  # it means two things to two readers
+            twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+            raise Fault(f"the key {twice!a} stands twice; leave one out")
+        return found
+
+    decode = json.JSONDecoder(object_pairs_hook=distinct, parse_constant=refuse_constant).decode
     with open(path, "rb") as file:  # bytes: only \n ends a line, whatever Unicode says
         for place, line in enumerate(file, 1):
             try:
-                text = line.decode("utf-8-sig" if place == 1 else "utf-8")
-                if not text.strip():
+                if not line.strip(b" \t\r\n"):
                     continue
+                text = line.decode("utf-8")
+                if text[0] == "\ufeff":
+                    raise Fault("a byte order mark stands before the JSON; save the file without")
                 value = decode(text)
                 if not isinstance(value, dict):
                     raise Fault(f"the line is not a JSON object; write {EXAMPLE}")
