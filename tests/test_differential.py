@@ -94,7 +94,6 @@ MORE = [
     ("strings", False, ["--method", "deep-sets"]),
     ("floats", False, ["--method", "deep-sets"]),
     ("strings", False, ["--method", "float64"]),
-    ("floats", False, ["--method", "float64"]),
     ("strings", True, ["--method", "seq2seq"]),
     ("strings", False, ["--method", "sparse-attention"]),
     ("integers", False, ["--method", "limited-bits"]),
