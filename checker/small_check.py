@@ -83,7 +83,7 @@ def read_vector(pairs, dimension):
     """Section 1: a column from pairs of integers or decimal strings."""
     need(type(pairs) is list and len(pairs) == dimension, "a vector has the wrong dimension")
     for pair in pairs:
-        whole = [re.fullmatch("-?(0|[1-9][0-9]*)", str(x)) and type(x) in (int, str) for x in pair]
+        whole = [re.fullmatch("-?[0-9]+", str(x)) and type(x) in (int, str) for x in pair]
         need(type(pair) is list and whole == [True, True], "a dyadic number is not a pair")
         need(int(pair[0]).bit_length() <= 2**22 >= abs(int(pair[1])), "a number is too large")
     return {row: exactly(*map(int, pair)) for row, pair in enumerate(pairs) if int(pair[0])}
@@ -100,7 +100,7 @@ def read_config(config):
     net.dimension, vectors = d, (given["padding"], given.get("extra"))
     net.padding, net.extra = (None if pairs is None else read_vector(pairs, d) for pairs in vectors)
     net.columns = 1 if net.padding is None else net.length + (net.extra is not None)  # n'
-    net.positions, net.labels = get(given, "positions", bool), get(output, "labels", **COUNT)
+    net.positions, net.labels = get(given, "positions", bool), get(output, "labels", most=math.inf)
     unknown = output.get("unknown") is None or get(output, "unknown", **COUNT) == net.labels
     net.every = output.get("every") is not None and get(output, "every", bool)
     need(unknown and 2 <= len(get(config, "layers", list)) <= 2**20, "unknown or layers is wrong")
@@ -129,7 +129,7 @@ def read_config(config):
     need(net.padding is not None or not beside, "a sum excludes attention, positions, every, extra")
     plain = first.kind == "linear" and {*kinds} <= {"relu", "feed_forward", "uniform_attention"}
     plain = plain and ("uniform_attention" not in kinds or net.columns.bit_count() == 1)
-    need(plain or not net.doubles, "float64 excludes a kind of layer, or n' is no power of two")
+    need(plain and not net.every or not net.doubles, "float64 excludes a kind of layer, or this n'")
     return net
 
 
@@ -190,8 +190,10 @@ def evaluate(net, vectors):
     front = [] if net.padding is None else [net.padding] * (net.length - len(vectors))
     numbered = [(net.length, net.extra)] * (net.extra is not None) + [*enumerate(front + vectors)]
     columns, first, doubles = {}, net.layers[0], net.doubles
+    answers = range(net.columns - (len(vectors) if net.every else 1), net.columns)
+    last = max(i for i, layer in enumerate(net.layers) if layer.mixing or i == 0)
     for n, (position, column) in enumerate(numbered):
-        for m, e in column.values() if doubles else ():  # rule 1 of section 4
+        for m, e in column.values() if doubles and (last or n in answers) else ():  # rule 1
             inside = -1000 < e + m.bit_length() <= 1000 or (abs(m), e) == (1, 1000)
             if not inside or m.bit_length() > 53:
                 raise Failed("a coordinate is no double, or too small or too large for float64")
@@ -202,8 +204,6 @@ def evaluate(net, vectors):
             column = {m << e: (1, 0)}
         place = first.columns if first.kind == "embedding" else net.dimension
         columns[n] = column | ({place: exactly(position)} if net.positions and position else {})
-    answers = range(net.columns - (len(vectors) if net.every else 1), net.columns)
-    last = max(i for i, layer in enumerate(net.layers) if layer.mixing or i == 0)
     for i, layer in enumerate(net.layers):
         W, shared, images, one = layer.tensors, {}, {}, {layer.columns: (1, 0)}
         for n in columns if i < last else answers:
@@ -286,12 +286,11 @@ def read_weights(net, raw):
 
 def read_vocabulary(net, vocabulary):
     """Section 5: the numbers of tokens (if they are strings) and labels."""
-    tokens, labels = vocabulary["tokens"], get(vocabulary, "labels", list)
-    fits = type(tokens) is (list if net.kind == "string" else type(None))
-    need(fits and are_words(["", *(tokens or ())]), "tokens is not null or a list of strings")
-    need(all(a < b for a, b in pairwise(tokens or ())), "tokens are not sorted")
+    tokens = get(vocabulary, "tokens", list if net.kind == "string" else type(None)) or []
+    need(are_words(["", *tokens]) and all(a < b for a, b in pairwise(tokens)), "tokens are wrong")
+    labels = get(vocabulary, "labels", list)
     need(are_words(labels) and len({*labels}) == len(labels) == net.labels, "labels are wrong")
-    return ({word: i for i, word in enumerate(words or ())} for words in (tokens, labels))
+    return ({word: i for i, word in enumerate(words)} for words in (tokens, labels))
 
 
 def read_token(value, inside=False):
@@ -312,9 +311,10 @@ def read_data(raw):
     every = any(type(item["label"]) is list for item in items)
     labels = [item["label"] if every else [item["label"]] for item in items]
     numbers, used = [len(own) for own in inputs], [token for own in inputs for token in own]
-    fits = not every or [len(own) for own in labels] == numbers
+    fits = sum(counts) < 2**63 and (not every or [len(own) for own in labels] == numbers)
     given = [label for own in labels for label in own]
     need(used and fits and are_words(given), "tokens or labels are missing or of several kinds")
+    need(all(type(x) is str or -(2**63) <= x < 2**63 for x in given), "a label is too large")
     tokens, words = sorted({*used}), sorted({*given})
     kind = {str: "string", tuple: "vector"}.get(type(tokens[0]), "number")
     vectors = tokens if kind == "vector" else [(token,) for token in tokens]
@@ -335,11 +335,10 @@ def read_data(raw):
 
 def check(folder, path):
     """Sections 7 and 8: what does not hold, as a list of sentences."""
-    need(path.suffix == ".jsonl", "this checker reads data from .jsonl files alone")
-    for file in [*(folder / name for name in FILES), folder / "certificate.json", path]:
-        regular = file.is_file() and (file == path or not file.is_symlink())
-        small = file.suffix == ".safetensors" or file.stat().st_size <= 2**30
-        need(regular and small, f"{file.name} is not a regular file, or larger than 2^30 bytes")
+    need(path.suffix.lower() == ".jsonl", "this checker reads data from .jsonl files alone")
+    for file in [folder / name for name in (*FILES, "certificate.json")]:
+        need(file.is_file() and not file.is_symlink(), f"{file.name} is not a regular file")
+        need(file.suffix != ".json" or file.stat().st_size <= 2**30, f"{file.name} is too large")
     raw = {name: (folder / name).read_bytes() for name in (*FILES, "certificate.json")}
     hashes = {name: hashlib.sha256(raw[name]).hexdigest() for name in FILES}
     config, certificate = read_object(raw["config.json"]), read_object(raw["certificate.json"])
@@ -352,10 +351,9 @@ def check(folder, path):
     files = get(certificate, "files", dict)
     need(files.keys() == {*FILES} and {*map(type, files.values())} == {str}, "files is wrong")
     verified, total = get(certificate, "verified", dict), sum(map(len, labels))
-    allowed = {"proved": [total], "sampled": range(1, total)}.get(
-        get(verified, "evidence", str), ()
-    )
     checked, correct = (get(verified, key, **COUNT) for key in ("checked", "correct"))
+    evidence = get(verified, "evidence", str)
+    allowed = {"proved": [total], "sampled": range(1, total)}.get(evidence, ())
     facts = [("the number of checked labels", checked == correct and checked in allowed, True)]
     facts += [(f"the hash of {name}", files[name], hashes[name]) for name in FILES]
     for own in (get(config, "data", dict), get(certificate, "data", dict)):

@@ -131,7 +131,7 @@ def test_an_unknown_key_is_ignored(copy, capsys):
         (b'{"input": ["yes"], "label": "differ", "label": "same"}', 2),
         (b'{"input": ["yes"], "label": true}', 2),
         (b'{"input": ["yes"], "label": "differ", "count": 0}', 2),
-        (b'{"input": ["yes"], "label": "differ", "count": 9223372036854775808}', 2),
+        (b'{"input": ["yes"], "label": "differ", "count": 9223372036854775807}', 2),
         (b'{"input": ["yes", 1], "label": "differ"}', 2),
         (b'{"input": ["\\ud800"], "label": "differ"}', 2),
         (b'{"input": ["yes"], "label": ["differ"]}', 2),
@@ -175,3 +175,11 @@ def test_the_limit_of_digits_is_left_as_it_was(capsys):
     before = sys.get_int_max_str_digits()
     run(CHECKER / "good" / "words", CHECKER / "good" / "words" / "data.jsonl")
     assert sys.get_int_max_str_digits() == before
+
+
+def test_the_name_of_the_data_may_be_in_capitals(copy, capsys):
+    folder = copy("words")
+    (folder / "data.jsonl").rename(folder / "DATA.JSONL")
+    assert run(folder, folder / "DATA.JSONL") == 0
+    (folder / "DATA.JSONL").rename(folder / "data.txt")
+    assert run(folder, folder / "data.txt") == 2
