@@ -388,7 +388,7 @@ def main(arguments):
         failures = check(*paths)
         answer = {"verdict": "NOT VERIFIED" if failures else "VERIFIED", "failures": failures[:10]}
     except Exception as error:
-        reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, ValueError) else f"malformed: {error!r:.200}"
         answer = {"verdict": "NOT READABLE", "reason": reason}
     finally:
         sys.set_int_max_str_digits(limit)
