@@ -203,6 +203,7 @@ def fit_rows(answer: dict) -> list[Row]:
         return []
     evidence = answer["verified"]["evidence"]
     known = {"observed": " in a float run", "proved": " at most", "sampled": " at most"}
+    known["refuted"] = " by rigorous bounds or a float run"
     mean, above = divergence["mean"], loss["total"] - loss["entropy"]
     bound = f"nats; {above:.3g} above the entropy bound of {loss['entropy']:,.6g}"
     found = [

@@ -22,12 +22,13 @@ REFUSE = RESOLUTIONS[0]
 
 
 def stored(model: Model) -> dict:
-    """How the model's data was loaded; ByheartError if an option has an impossible value."""
-    loading: Mapping = model.about.get("loading") or {}
-    for name, value in loading.items():
-        if name in TYPES and (not isinstance(value, TYPES[name]) or isinstance(value, bool)):
-            raise ByheartError(f"config.json holds the loading option {name!r} with a wrong value.")
-    return {name: value for name, value in loading.items() if name in TYPES}
+    """How the model's data was loaded, as far as the folder says it in options that there are."""
+    loading = model.about.get("loading")
+    return {
+        name: value
+        for name, value in (loading.items() if isinstance(loading, Mapping) else ())
+        if isinstance(value, TYPES.get(name, ())) and not isinstance(value, bool)
+    }
 
 
 def load_for(model: Model, data: str | Path, given: Mapping[str, Any] | None = None) -> Dataset:
@@ -117,7 +118,8 @@ def settlement(model: Model, dataset: Dataset) -> tuple[str, Dataset, dict[str, 
 
     labels changed and sequences left out, 0 where nothing was in conflict.
     """
-    rule = str((model.about.get("options") or {}).get("on_conflict", REFUSE))
+    options = model.about.get("options")
+    rule = str(options.get("on_conflict", REFUSE)) if isinstance(options, Mapping) else REFUSE
     left = dataset
     if rule != REFUSE and rule in RESOLUTIONS and model.claim.conflicts:
         try:

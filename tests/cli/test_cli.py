@@ -229,6 +229,33 @@ def test_an_interrupt_is_quiet(tmp_path):
     assert not (tmp_path / "m").exists()
 
 
+INTERRUPTED = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(name, *_):
+        if name == "{name}":
+            os.kill(os.getpid(), signal.SIGINT)
+
+import byheart.cli
+assert not {{"typer", "rich", "numpy"}} & set(sys.modules)
+sys.meta_path.insert(0, Finder)
+sys.exit(byheart.cli.main(["{command}"]))
+"""
+
+
+@pytest.mark.parametrize("name", ["typer", "rich", "byheart.cli.app", "byheart.cli.stats", "numpy"])
+def test_an_interrupt_while_libraries_load_is_quiet(name):
+    """Whatever is being imported when Ctrl-C comes; before `main` nothing slow is imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(name=name, command="stats")],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 # ---------------------------------------------------------------- every method
 
 FILES = {
