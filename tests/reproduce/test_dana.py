@@ -302,7 +302,7 @@ def two_laws(eq2, other):
 
 def test_both_architectures_are_trained_alike():
     found = {part.label: part.sweep for part in program.parts(ALL)}
-    assert tuple(found) == program.DANA_PROGRAM.labels and len(found) == 8
+    assert tuple(found) == program.DANA_PROGRAM.labels and len(found) == 10
     for panel in program.PANELS:
         eq2, other = (found[f"{label}-{panel.name}"] for label in ("eq2", "program"))
         assert (eq2.architecture, other.architecture) == ("dana2024", "dana2024-program")

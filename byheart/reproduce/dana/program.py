@@ -27,6 +27,7 @@ MODELS = {  # beginning of a label: architecture, name, colour
     "eq2": ("dana2024", "eq. (2)", plotting.OURS),
     "program": (sweeps.ARCHITECTURE, "the program", plotting.PUBLISHED),
 }
+THEIRS = "the published numbers"
 CLEAR = 2  # standard errors, from which on a curve counts as bent
 
 
@@ -86,14 +87,18 @@ class Panel:
         """All points by name, with the colours of their architectures."""
         ours = self.ours(rows)
         found = {MODELS[label][1]: (MODELS[label][2], some) for label, some in ours.items()}
-        return {**found, **({"published": (plotting.PUBLISHED, x)} if (x := self.theirs) else {})}
+        return {**found, **({THEIRS: (plotting.PUBLISHED, x)} if (x := self.theirs) else {})}
+
+    def named(self, name: str) -> str:
+        """A series as its fits are named; the published one is the same in two panels."""
+        return name if name == THEIRS else f"{self.title}: {name}"
 
     def bends(self, rows: RowsByLabel) -> dict[str, Fit]:
         """A quadratic polynomial through the unsaturated sizes of each series."""
         return {
             name: fit
             for name, (_, some) in self.series(rows).items()
-            for fit in accuracies.law(f"{self.title}: {name}", some, 2, self.letter)
+            for fit in accuracies.law(self.named(name), some, 2, self.letter)
             if fit.errors is not None
         }
 
@@ -106,7 +111,7 @@ class Panel:
         x, y = list(kept), accuracies.means(kept)
         return [
             least_squares(
-                f"{self.title}: {name}, a + b {power(self.letter, k)}",
+                f"{self.named(name)}, a + b {power(self.letter, k)}",
                 {"1": [1] * len(x), power(self.letter, k): [value**k for value in x]},
                 y,
             )
@@ -115,17 +120,18 @@ class Panel:
         ]
 
     def away(self, rows: RowsByLabel, below: int | None = None) -> dict[str, float]:
-        """How far each model is from the published points on average, at sizes that both have.
+        """How far each model is from the published points on average, at sizes that all have.
 
         below  only sizes below this one
         """
-        found = {}
-        for label, some in self.ours(rows).items():
-            common = [x for x in some if x in self.theirs and (below is None or x < below)]
-            if common:
-                apart = [abs(some[x][0] - self.theirs[x][0]) for x in common]
-                found[label] = sum(apart) / len(apart)
-        return found
+        ours = self.ours(rows)
+        common = [x for x in self.theirs if all(x in some for some in ours.values())]
+        common = [x for x in common if below is None or x < below]
+        return {
+            label: sum(abs(some[x][0] - self.theirs[x][0]) for x in common) / len(common)
+            for label, some in ours.items()
+            if common
+        }
 
 
 WIDE = {"dimension": 10, "heads": 20}
@@ -134,16 +140,20 @@ OVER = "head_dimension"
 SCRIPT = Panel("script", "H = 20, script", OVER, SOME, (), WIDE, "script", "head-dimension")
 FAST = Panel("1b", "H = 20, fast", OVER, TO_TEN, (2, 6, 10), WIDE, "fast", "head-dimension")
 FEWER = Panel("fewer-heads", "H = 8, fast", OVER, SOME, (), {"dimension": 10, "heads": 8})
+ACROSS, HIGH = "dimension", {"head_dimension": 10, "heads": 20}
+NARROW = Panel(
+    "2a-script", "d_h = 10, H = 20, script", ACROSS, (5, 7, 9), (), HIGH, "script", "dimension"
+)
 EMBEDDING = Panel(
     name="2a",
     title="d_h = 10, H = 20, fast",
-    axis="dimension",
+    axis=ACROSS,
     values=tuple(range(5, 16)),
     quick=(6, 10, 13),
-    sizes={"head_dimension": 10, "heads": 20},
+    sizes=HIGH,
     experiment="dimension",
 )
-PANELS = (SCRIPT, FAST, FEWER, EMBEDDING)
+PANELS = (SCRIPT, FAST, FEWER, NARROW, EMBEDDING)
 
 
 def parts(settings: Settings) -> list[Part]:
@@ -152,25 +162,30 @@ def parts(settings: Settings) -> list[Part]:
 
 def fits(rows: RowsByLabel) -> list[Fit]:
     """Over d_h: how each curve bends, and the paper's law beside a straight line."""
-    return [
-        fit
+    found = {
+        fit.name: fit
         for panel in PANELS
         if panel.axis == OVER
         for name, bent in panel.bends(rows).items()
         for fit in (bent, *panel.laws(rows)[name])
-    ]
+    }
+    return list(found.values())
 
 
 def draw(rows: RowsByLabel, picture: "Picture") -> None:
-    for axes, panel in zip(picture.subplots(2, 2, sharey=True).flat, PANELS, strict=True):
+    """Over d_h above, over d below; the last place has the legend."""
+    *places, last = picture.subplots(2, 3, sharey=True).flat
+    for axes, panel in zip(places, PANELS, strict=True):
         _draw_panel(axes, panel, rows)
-    plotting.legend(picture.axes[0], loc="upper left")
+    handles, labels = places[1].get_legend_handles_labels()
+    plotting.legend(last, handles=handles, labels=labels, loc="upper left")
+    last.set_axis_off()
 
 
 def _draw_panel(axes: "Axes", panel: Panel, rows: RowsByLabel) -> None:
     bends = panel.bends(rows) if panel.axis == OVER else {}
     for name, (colour, some) in panel.series(rows).items():
-        if name == "published":
+        if name == THEIRS:
             plotting.published(axes, list(some), accuracies.means(some), "published by Dana et al.")
         else:
             plotting.ours(axes, list(some), list(some.values()), f"ours, {name}", colour)
@@ -263,7 +278,8 @@ def lawful(panel: Panel, rows: RowsByLabel) -> str:
 def distances(rows: RowsByLabel) -> list[str]:
     """How far both architectures are from the published accuracies, in words."""
     found = []
-    for panel, below in ((SCRIPT, None), (FAST, None), (EMBEDDING, 10)):
+    for panel in PANELS:
+        below = 10 if panel.axis == ACROSS else None  # up to d = d_h
         away = panel.away(rows, below)
         if len(away) == len(MODELS):
             where = f"{panel.title}, d < {below}" if below else panel.title
@@ -288,6 +304,6 @@ DANA_PROGRAM = Figure(
     draw=draw,
     caption=caption,
     fits=fits,
-    size=(10.5, 8.5),
+    size=(13.0, 8.0),
     labels=tuple(f"{label}-{panel.name}" for panel in PANELS for label in MODELS),
 )
