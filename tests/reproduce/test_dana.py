@@ -341,15 +341,25 @@ def test_a_curve_that_is_nearly_straight_is_not_called_bent():
 
 
 def test_distances_from_the_published_numbers():
-    theirs = {x: y for x, (y, _, _) in program.EMBEDDING.theirs.items()}
+    theirs = {x: y for x, (y, _, _) in program.NARROW.theirs.items()}
     rows = two_laws(lambda x: 0.9, lambda x: theirs.get(x, 0.0) + 0.01)
-    away = program.EMBEDDING.away(rows, 10)
-    assert away["program"] == pytest.approx(0.01, abs=1e-3)
-    expected = sum(abs(0.9 - theirs[d]) for d in range(5, 10)) / 5
-    assert away["eq2"] == pytest.approx(expected, abs=2e-3)
-    assert f"d < 10: the mean distance from the published accuracies is {expected:.3f}"[:-1] in (
-        program.caption(rows)
-    )
+    away = program.NARROW.away(rows)
+    assert away["program"] == pytest.approx(0.01)
+    expected = sum(abs(0.9 - theirs[d]) for d in (5, 7, 9)) / 3
+    assert away["eq2"] == pytest.approx(expected)
+    said = f"accuracies is {expected:.3f} for eq. (2) and 0.010 for the program (3 sizes)"
+    assert said in program.caption(rows) and said in program.finding(rows)
+    del rows["eq2-2a-script"]
+    assert program.NARROW.away(rows) == {}
+
+
+def test_sizes_above_eq_2_are_listed():
+    """0.5 is above the published accuracies at d = 5 to 7, and the program above that at 8."""
+    rows = two_laws(lambda x: 0.5, lambda x: 0.6 if x == 8 else 0.4)
+    said = "d < d_h (5 sizes): higher than eq. (2) at d = 8, 9 for the published numbers"
+    assert f"{said} and at d = 8 for the program." in program.caption(rows)
+    rows = two_laws(lambda x: 1.0, lambda x: 0.4)
+    assert "nowhere for the published numbers and nowhere for the program." in program.finding(rows)
 
 
 def test_one_size_of_the_other_figures_has_the_programs_architecture():

@@ -119,17 +119,18 @@ class Panel:
             if len(kept) > 2
         ]
 
-    def away(self, rows: RowsByLabel, below: int | None = None) -> dict[str, float]:
-        """How far each model is from the published points on average, at sizes that all have.
-
-        below  only sizes below this one
-        """
+    def common(self, rows: RowsByLabel) -> list[int]:
+        """The published sizes at which both models are trained."""
         ours = self.ours(rows)
-        common = [x for x in self.theirs if all(x in some for some in ours.values())]
-        common = [x for x in common if below is None or x < below]
+        both = [x for x in self.theirs if all(x in some for some in ours.values())]
+        return both if len(ours) == len(MODELS) else []
+
+    def away(self, rows: RowsByLabel) -> dict[str, float]:
+        """How far each model is from the published points on average, at the common sizes."""
+        common = self.common(rows)
         return {
             label: sum(abs(some[x][0] - self.theirs[x][0]) for x in common) / len(common)
-            for label, some in ours.items()
+            for label, some in self.ours(rows).items()
             if common
         }
 
@@ -207,6 +208,7 @@ def caption(rows: RowsByLabel) -> str:
         *(bent(panel, rows) for panel in curves(rows)),
         *(lawful(panel, rows) for panel in curves(rows)),
         *distances(rows),
+        *above(rows),
         "Differs from the published numbers: another random table; ours is the accuracy on all "
         "bigrams, each counted once, theirs an average over the last 100 training batches; "
         "queries, keys and values start a little smaller here. Curves (dotted) are quadratic "
@@ -224,6 +226,7 @@ def finding(rows: RowsByLabel) -> str:
         "d_h^2, and its program is another architecture than its eq. (2).",
         *(bent(panel, rows) for panel in curves(rows)),
         *distances(rows),
+        *above(rows),
         "A head has 4 d_h^2 parameters in the program, and 4 d d_h in eq. (2).",
     )
 
@@ -276,17 +279,34 @@ def lawful(panel: Panel, rows: RowsByLabel) -> str:
 
 
 def distances(rows: RowsByLabel) -> list[str]:
-    """How far both architectures are from the published accuracies, in words."""
+    """How far both architectures are from the published accuracies, by their schedule, in words."""
     found = []
-    for panel in PANELS:
-        below = 10 if panel.axis == ACROSS else None  # up to d = d_h
-        away = panel.away(rows, below)
-        if len(away) == len(MODELS):
-            where = f"{panel.title}, d < {below}" if below else panel.title
+    for panel in (SCRIPT, NARROW):
+        if away := panel.away(rows):
             said = [f"{away[label]:.3f} for {name}" for label, (_, name, _) in MODELS.items()]
             found.append(
-                f"{where}: the mean distance from the published accuracies is {_joined(said)}."
+                f"{panel.title}: the mean distance from the published accuracies is "
+                f"{_joined(said)} ({len(panel.common(rows))} sizes)."
             )
+    return found
+
+
+def above(rows: RowsByLabel) -> list[str]:
+    """Where d < d_h, which of the others are above eq. (2), in words."""
+    found = []
+    for panel in (NARROW, EMBEDDING):
+        sizes = [x for x in panel.common(rows) if x < panel.sizes["head_dimension"]]
+        if not sizes:
+            continue
+        eq2, program = (panel.ours(rows)[label] for label in MODELS)
+        said = []
+        for name, some in ((THEIRS, panel.theirs), ("the program", program)):
+            higher = [x for x in sizes if some[x][0] > eq2[x][0]]
+            where = f"at d = {accuracies.listed(higher, sizes)}" if higher else "nowhere"
+            said.append(f"{where} for {name}")
+        found.append(
+            f"{panel.title}, d < d_h ({len(sizes)} sizes): higher than eq. (2) {_joined(said)}."
+        )
     return found
 
 
