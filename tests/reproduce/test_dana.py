@@ -331,6 +331,9 @@ def test_captions_say_which_way_the_curves_bend(eq2, other, ways):
             f"({'+' if eq2 is up else '-'}0.0040 ± 0.0" in said
         )
         assert f" and {ways[1]} for the program ({'+' if other is up else '-'}0.0040" in said
+    assert ("it is the shared bottleneck that grows" in program.finding(rows)) == (other is up)
+    reached = f"{eq2(10):.3f} (eq. (2)) and {other(10):.3f} (the program)"
+    assert f"d_h = d = 10 they reach {reached} in H = 20, script; " in program.caption(rows)
     assert program.finding({}) == "" and findings(SCALINGS, {"dana-program": {}}) == []
     assert "H = 8, fast: residuals of the paper's a + b d_h^2 against" in program.caption(rows)
 
@@ -356,7 +359,7 @@ def test_distances_from_the_published_numbers():
 def test_sizes_above_eq_2_are_listed():
     """0.5 is above the published accuracies at d = 5 to 7, and the program above that at 8."""
     rows = two_laws(lambda x: 0.5, lambda x: 0.6 if x == 8 else 0.4)
-    said = "d < d_h (5 sizes): higher than eq. (2) at d = 8, 9 for the published numbers"
+    said = "at d = 5, 6, 7, 8, 9: higher than eq. (2) at d = 8, 9 for the published numbers"
     assert f"{said} and at d = 8 for the program." in program.caption(rows)
     rows = two_laws(lambda x: 1.0, lambda x: 0.4)
     assert "nowhere for the published numbers and nowhere for the program." in program.finding(rows)

@@ -29,6 +29,7 @@ MODELS = {  # beginning of a label: architecture, name, colour
 }
 THEIRS = "the published numbers"
 CLEAR = 2  # standard errors, from which on a curve counts as bent
+WAYS = {1: "upwards", -1: "downwards", 0: "neither way clearly"}
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,8 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
     *places, last = picture.subplots(2, 3, sharey=True).flat
     for axes, panel in zip(places, PANELS, strict=True):
         _draw_panel(axes, panel, rows)
+    for axes in (*places[1:3], places[4]):
+        axes.set_ylabel("")
     handles, labels = places[1].get_legend_handles_labels()
     plotting.legend(last, handles=handles, labels=labels, loc="upper left")
     last.set_axis_off()
@@ -205,6 +208,7 @@ def caption(rows: RowsByLabel) -> str:
         "1/sqrt(d_h) and in positions. A head has 4 d_h^2 parameters in the program, and 4 d d_h "
         "in eq. (2). Panels say the protocol: script is the schedule of the authors' program, fast "
         "is ours.",
+        alike(rows),
         *(bent(panel, rows) for panel in curves(rows)),
         *(lawful(panel, rows) for panel in curves(rows)),
         *distances(rows),
@@ -225,6 +229,8 @@ def finding(rows: RowsByLabel) -> str:
         f"**Quadratic in d_h? (dana-program, {seeds(trainings(rows))}).** The paper's law has "
         "d_h^2, and its program is another architecture than its eq. (2).",
         *(bent(panel, rows) for panel in curves(rows)),
+        conclusion(rows),
+        alike(rows),
         *distances(rows),
         *above(rows),
         "A head has 4 d_h^2 parameters in the program, and 4 d d_h in eq. (2).",
@@ -249,17 +255,45 @@ def curves(rows: RowsByLabel) -> list[Panel]:
     return [panel for panel in PANELS if panel.axis == OVER and panel.rows(rows)]
 
 
+def direction(fit: Fit) -> int:
+    """1 if a quadratic polynomial bends upwards, -1 if downwards, 0 if neither is clear."""
+    assert fit.errors is not None
+    value, error = fit.coefficients[2], fit.errors[2]
+    return 0 if abs(value) < CLEAR * error else 1 if value > 0 else -1
+
+
 def bent(panel: Panel, rows: RowsByLabel) -> str:
     """Which way each curve bends, in words."""
     said = []
     for name, fit in panel.bends(rows).items():
         assert fit.errors is not None
         value, error = fit.coefficients[2], fit.errors[2]
-        way = "downwards" if value < 0 else "upwards"
-        if abs(value) < CLEAR * error:
-            way = "neither way clearly"
-        said.append(f"{way} for {name} ({value:+.4f} ± {error:.4f}, {fit.points} sizes)")
+        way = WAYS[direction(fit)]
+        said.append(f"{way} for {name} ({value:+.4f} ± {error:.4f} d_h^2, {fit.points} sizes)")
     return f"{panel.title}: the curve over d_h bends {_joined(said)}." if said else ""
+
+
+def conclusion(rows: RowsByLabel) -> str:
+    """In words, if in every panel over d_h the two architectures bend to different sides."""
+    names = [name for _, name, _ in MODELS.values()]
+    found = {
+        tuple(direction(bends[name]) if name in bends else 0 for name in names)
+        for bends in (panel.bends(rows) for panel in curves(rows))
+    }
+    if found != {(-1, 1)}:
+        return ""
+    return "So it is the shared bottleneck that grows like d_h^2 here, and eq. (2) does not."
+
+
+def alike(rows: RowsByLabel) -> str:
+    """Both architectures where d = d_h and nothing is shared, in words."""
+    said = []
+    for panel in curves(rows):
+        ours, d = panel.ours(rows), panel.sizes["dimension"]
+        if all(d in ours.get(label, {}) for label in MODELS):
+            both = [f"{ours[label][d][0]:.3f} ({name})" for label, (_, name, _) in MODELS.items()]
+            said.append(f"{' and '.join(both)} in {panel.title}")
+    return f"Where d_h = d = 10 they reach {'; '.join(said)}." if said else ""
 
 
 def lawful(panel: Panel, rows: RowsByLabel) -> str:
@@ -305,7 +339,8 @@ def above(rows: RowsByLabel) -> list[str]:
             where = f"at d = {accuracies.listed(higher, sizes)}" if higher else "nowhere"
             said.append(f"{where} for {name}")
         found.append(
-            f"{panel.title}, d < d_h ({len(sizes)} sizes): higher than eq. (2) {_joined(said)}."
+            f"{panel.title}, at d = {', '.join(map(str, sizes))}: higher than eq. (2) "
+            f"{_joined(said)}."
         )
     return found
 
