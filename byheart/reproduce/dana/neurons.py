@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 VOCABULARY = 70
-HEADS = {7: (1, 11, 31), 10: (1, 6, 11, 16, 21, 26, 31), 13: (1, 6, 11)}  # by d = d_h
+HEADS = {7: (1, 11, 21, 31), 10: (1, 6, 11, 16, 21, 26, 31), 13: (1, 6, 11, 21)}  # by d = d_h
 QUICK = {10: (1, 11)}
 SCRIPT = 10, (21,)  # d and heads that the authors' schedule trains as well
 ONE = 10, 21  # d and heads of the one size with the program's architecture
