@@ -129,8 +129,7 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
         known, label = theirs(d), "published" if d == max(SHADES) else None
         plotting.published(left, list(known), accuracies.means(known), label)
     if program := accuracies.points(rows.get(PROGRAM, ()), "heads"):
-        label = f"$d$ = {ONE[0]}, program"
-        plotting.ours(left, list(program), list(program.values()), label, plotting.PUBLISHED)
+        plotting.ours(left, list(program), list(program.values()), None, plotting.PUBLISHED)
     accuracies.finish(left, "accuracy over heads", "heads H")
     plotting.legend(left, loc="upper left", bbox_to_anchor=(0.0, 0.93))
     _draw_slopes(right, published_slopes(), "published by Dana et al.", plotting.PUBLISHED, "white")
