@@ -327,42 +327,42 @@ def test_captions_say_which_way_the_curves_bend(eq2, other, ways):
     rows = two_laws(eq2, other)
     for said in (program.caption(rows), program.finding(rows)):
         assert (
-            f"H = 8, fast: the curve over d_h bends {ways[0]} for eq. (2) "
-            f"({'+' if eq2 is up else '-'}0.0040 ± 0.0" in said
+            f"the curves of eq. (2) and of the program bend {ways[0]} and {ways[1]} with 20 heads "
+            "(script), 20 heads (fast) and 8 heads (fast)." in said
         )
-        assert f" and {ways[1]} for the program ({'+' if other is up else '-'}0.0040" in said
-    assert ("it is the shared bottleneck that grows" in program.finding(rows)) == (other is up)
-    reached = f"{eq2(10):.3f} (eq. (2)) and {other(10):.3f} (the program)"
-    assert f"d_h = d = 10 they reach {reached} in H = 20, script; " in program.caption(rows)
+        signs = ["+" if law is up else "-" for law in (eq2, other)]
+        assert f"{signs[0]}0.0040 ± 0.0000 and {signs[1]}0.0040 ± 0.0000 (8 heads (fast))" in said
+        assert "; that of the published numbers is +0.0059 ± 0.0005." in said
+        assert ("it is the shared bottleneck that grows like d_h^2" in said) == (other is up)
+        reached = f"{eq2(10):.3f} and {other(10):.3f}"
+        assert f"nothing is shared, they reach {reached} with 20 heads (script); " in said
     assert program.finding({}) == "" and findings(SCALINGS, {"dana-program": {}}) == []
-    assert "H = 8, fast: residuals of the paper's a + b d_h^2 against" in program.caption(rows)
+    assert "the published numbers); " in program.lawful(rows)
 
 
 def test_a_curve_that_is_nearly_straight_is_not_called_bent():
-    rows = two_laws(lambda x: 0.05 * x + 0.01 * (x % 3), up)
-    assert "bends neither way clearly for eq. (2) (" in program.bent(program.FEWER, rows)
+    said = program.bent(two_laws(lambda x: 0.05 * x + 0.01 * (x % 3), up))
+    assert "bend neither way clearly and upwards with 20 heads (script)" in said
+    assert "So it is" not in said
 
 
 def test_distances_from_the_published_numbers():
     theirs = {x: y for x, (y, _, _) in program.NARROW.theirs.items()}
     rows = two_laws(lambda x: 0.9, lambda x: theirs.get(x, 0.0) + 0.01)
     away = program.NARROW.away(rows)
-    assert away["program"] == pytest.approx(0.01)
     expected = sum(abs(0.9 - theirs[d]) for d in (5, 7, 9)) / 3
-    assert away["eq2"] == pytest.approx(expected)
-    said = f"accuracies is {expected:.3f} for eq. (2) and 0.010 for the program (3 sizes)"
+    assert away == {"eq2": pytest.approx(expected), "program": pytest.approx(0.01)}
+    said = f" and {expected:.3f} and 0.010 over d (3 sizes)."
     assert said in program.caption(rows) and said in program.finding(rows)
     del rows["eq2-2a-script"]
     assert program.NARROW.away(rows) == {}
 
 
-def test_sizes_above_eq_2_are_listed():
+def test_sizes_above_eq_2_are_counted():
     """0.5 is above the published accuracies at d = 5 to 7, and the program above that at 8."""
     rows = two_laws(lambda x: 0.5, lambda x: 0.6 if x == 8 else 0.4)
-    said = "at d = 5, 6, 7, 8, 9: higher than eq. (2) at d = 8, 9 for the published numbers"
-    assert f"{said} and at d = 8 for the program." in program.caption(rows)
-    rows = two_laws(lambda x: 1.0, lambda x: 0.4)
-    assert "nowhere for the published numbers and nowhere for the program." in program.finding(rows)
+    said = "above eq. (2) at 1 of 3 sizes and at 0 of 3 sizes (script) and "
+    assert f"{said}at 2 of 5 sizes and at 1 of 5 sizes (fast)." in program.caption(rows)
 
 
 def test_one_size_of_the_other_figures_has_the_programs_architecture():

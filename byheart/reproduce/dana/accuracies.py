@@ -111,18 +111,6 @@ def trained(rows: Mapping[str, Sequence[Row]]) -> str:
     )
 
 
-def listed(some: list[int], of: list[int]) -> str:
-    """Each of some sizes, or only their ends if they are neighbours among all.
-
-    >>> listed([3, 4, 5], [1, 2, 3, 4, 5]), listed([3, 5], [1, 3, 5])
-    ('3 to 5', '3, 5')
-    """
-    first = of.index(some[0])
-    if len(some) > 2 and of[first : first + len(some)] == some:
-        return f"{some[0]} to {some[-1]}"
-    return ", ".join(map(str, some))
-
-
 def program(found: Points, where: str, eq2: Points, theirs: Points) -> str:
     """Sizes that were also trained with the architecture of the program, in words.
 

@@ -59,11 +59,22 @@ def compared(scaling: Scaling, rows: RowsByLabel) -> str:
         some = [x for x in gains if sign * gains[x] > 0]
         if some:
             most = max(some, key=lambda x: abs(gains[x]))
-            where = accuracies.listed(some, list(gains))
             sentences.append(
-                f"{word} at {scaling.letter} = {where} (most at {most}: "
+                f"{word} at {scaling.letter} = {_listed(some, list(gains))} (most at {most}: "
                 f"{ours[most][0]:.3f}, published {scaling.theirs[most][0]:.3f})"
             )
     return (
         f"{scaling.name}, {seeds(rows['fast'])}: ours is {' and '.join(sentences) or 'the same'}."
     )
+
+
+def _listed(some: list[int], of: list[int]) -> str:
+    """Each of some sizes, or only their ends if they are neighbours among all.
+
+    >>> _listed([3, 4, 5], [1, 2, 3, 4, 5]), _listed([3, 5], [1, 3, 5])
+    ('3 to 5', '3, 5')
+    """
+    first = of.index(some[0])
+    if len(some) > 2 and of[first : first + len(some)] == some:
+        return f"{some[0]} to {some[-1]}"
+    return ", ".join(map(str, some))

@@ -27,6 +27,7 @@ MODELS = {  # beginning of a label: architecture, name, colour
     "eq2": ("dana2024", "eq. (2)", plotting.OURS),
     "program": (sweeps.ARCHITECTURE, "the program", plotting.PUBLISHED),
 }
+NAMES = tuple(name for _, name, _ in MODELS.values())
 THEIRS = "the published numbers"
 CLEAR = 2  # standard errors, from which on a curve counts as bent
 WAYS = {1: "upwards", -1: "downwards", 0: "neither way clearly"}
@@ -139,16 +140,16 @@ class Panel:
 WIDE = {"dimension": 10, "heads": 20}
 TO_TEN, SOME = tuple(range(1, 11)), (1, 2, 4, 6, 8, 10)
 OVER = "head_dimension"
-SCRIPT = Panel("script", "H = 20, script", OVER, SOME, (), WIDE, "script", "head-dimension")
-FAST = Panel("1b", "H = 20, fast", OVER, TO_TEN, (2, 6, 10), WIDE, "fast", "head-dimension")
-FEWER = Panel("fewer-heads", "H = 8, fast", OVER, SOME, (), {"dimension": 10, "heads": 8})
+SCRIPT = Panel("script", "20 heads (script)", OVER, SOME, (), WIDE, "script", "head-dimension")
+FAST = Panel("1b", "20 heads (fast)", OVER, TO_TEN, (2, 6, 10), WIDE, "fast", "head-dimension")
+FEWER = Panel("fewer-heads", "8 heads (fast)", OVER, SOME, (), {"dimension": 10, "heads": 8})
 ACROSS, HIGH = "dimension", {"head_dimension": 10, "heads": 20}
 NARROW = Panel(
-    "2a-script", "d_h = 10, H = 20, script", ACROSS, (5, 7, 9), (), HIGH, "script", "dimension"
+    "2a-script", "d_h = 10, 20 heads (script)", ACROSS, (5, 7, 9), (), HIGH, "script", "dimension"
 )
 EMBEDDING = Panel(
     name="2a",
-    title="d_h = 10, H = 20, fast",
+    title="d_h = 10, 20 heads (fast)",
     axis=ACROSS,
     values=tuple(range(5, 16)),
     quick=(6, 10, 13),
@@ -208,11 +209,11 @@ def caption(rows: RowsByLabel) -> str:
         "1/sqrt(d_h) and in positions. A head has 4 d_h^2 parameters in the program, and 4 d d_h "
         "in eq. (2). Panels say the protocol: script is the schedule of the authors' program, fast "
         "is ours.",
+        bent(rows),
         alike(rows),
-        *(bent(panel, rows) for panel in curves(rows)),
-        *(lawful(panel, rows) for panel in curves(rows)),
-        *distances(rows),
-        *above(rows),
+        lawful(rows),
+        distances(rows),
+        above(rows),
         "Differs from the published numbers: another random table; ours is the accuracy on all "
         "bigrams, each counted once, theirs an average over the last 100 training batches; "
         "queries, keys and values start a little smaller here. Curves (dotted) are quadratic "
@@ -227,13 +228,13 @@ def finding(rows: RowsByLabel) -> str:
         return ""
     return paragraph(
         f"**Quadratic in d_h? (dana-program, {seeds(trainings(rows))}).** The paper's law has "
-        "d_h^2, and its program is another architecture than its eq. (2).",
-        *(bent(panel, rows) for panel in curves(rows)),
-        conclusion(rows),
+        "d_h^2, but the published numbers are not those of its eq. (2): in the program all heads "
+        "share one map to d_h dimensions and one back, so a head has 4 d_h^2 parameters, and in "
+        "eq. (2) 4 d d_h.",
+        bent(rows),
         alike(rows),
-        *distances(rows),
-        *above(rows),
-        "A head has 4 d_h^2 parameters in the program, and 4 d d_h in eq. (2).",
+        distances(rows),
+        above(rows),
     )
 
 
@@ -262,87 +263,94 @@ def direction(fit: Fit) -> int:
     return 0 if abs(value) < CLEAR * error else 1 if value > 0 else -1
 
 
-def bent(panel: Panel, rows: RowsByLabel) -> str:
-    """Which way each curve bends, in words."""
-    said = []
-    for name, fit in panel.bends(rows).items():
-        assert fit.errors is not None
-        value, error = fit.coefficients[2], fit.errors[2]
-        way = WAYS[direction(fit)]
-        said.append(f"{way} for {name} ({value:+.4f} ± {error:.4f} d_h^2, {fit.points} sizes)")
-    return f"{panel.title}: the curve over d_h bends {_joined(said)}." if said else ""
-
-
-def conclusion(rows: RowsByLabel) -> str:
-    """In words, if in every panel over d_h the two architectures bend to different sides."""
-    names = [name for _, name, _ in MODELS.values()]
-    found = {
-        tuple(direction(bends[name]) if name in bends else 0 for name in names)
-        for bends in (panel.bends(rows) for panel in curves(rows))
-    }
-    if found != {(-1, 1)}:
+def bent(rows: RowsByLabel) -> str:
+    """Which way the curves over d_h bend, in words."""
+    ways: dict[str, list[str]] = {}
+    coefficients = []
+    for panel in curves(rows):
+        found = panel.bends(rows)
+        if all(name in found for name in NAMES):
+            way = " and ".join(WAYS[direction(found[name])] for name in NAMES)
+            ways.setdefault(way, []).append(panel.title)
+            both = " and ".join(leading(found[name]) for name in NAMES)
+            coefficients.append(f"{both} ({panel.title})")
+    if not ways:
         return ""
-    return "So it is the shared bottleneck that grows like d_h^2 here, and eq. (2) does not."
+    told = "; ".join(f"{way} with {_joined(titles)}" for way, titles in ways.items())
+    return paragraph(
+        f"Over d_h the curves of eq. (2) and of the program bend {told}. Their coefficients of "
+        f"d_h^2 are {'; '.join(coefficients)}; that of {THEIRS} is "
+        f"{leading(SCRIPT.bends({})[THEIRS])}.",
+        "So it is the shared bottleneck that grows like d_h^2 here, and eq. (2) does not."
+        if list(ways) == [f"{WAYS[-1]} and {WAYS[1]}"]
+        else "",
+    )
+
+
+def leading(fit: Fit) -> str:
+    """The leading coefficient with its standard error."""
+    assert fit.errors is not None
+    return f"{fit.coefficients[-1]:+.4f} ± {fit.errors[-1]:.4f}"
 
 
 def alike(rows: RowsByLabel) -> str:
-    """Both architectures where d = d_h and nothing is shared, in words."""
+    """Both architectures where d_h = d and nothing is shared, in words."""
     said = []
     for panel in curves(rows):
         ours, d = panel.ours(rows), panel.sizes["dimension"]
         if all(d in ours.get(label, {}) for label in MODELS):
-            both = [f"{ours[label][d][0]:.3f} ({name})" for label, (_, name, _) in MODELS.items()]
-            said.append(f"{' and '.join(both)} in {panel.title}")
-    return f"Where d_h = d = 10 they reach {'; '.join(said)}." if said else ""
+            both = " and ".join(f"{ours[label][d][0]:.3f}" for label in MODELS)
+            said.append(f"{both} with {panel.title}")
+    if not said:
+        return ""
+    return f"Where d_h = d and nothing is shared, they reach {'; '.join(said)}."
 
 
-def lawful(panel: Panel, rows: RowsByLabel) -> str:
+def lawful(rows: RowsByLabel) -> str:
     """The paper's law a + b d_h^2 beside a straight line, in words."""
-    said = [
-        f"{square.residual:.3f} against {line.residual:.3f} for {name}"
-        for name, found in panel.laws(rows).items()
-        if found
-        for line, square in [found]
-    ]
+    found = {
+        panel.named(name): laws
+        for panel in curves(rows)
+        for name, laws in panel.laws(rows).items()
+        if laws
+    }
+    if not found:
+        return ""
+    said = [f"{square.residual:.3f} and {x.residual:.3f} ({n})" for n, (x, square) in found.items()]
+    return f"Residuals of the paper's a + b d_h^2 and of a + b d_h are {'; '.join(said)}."
+
+
+def distances(rows: RowsByLabel) -> str:
+    """How far both architectures are from the published accuracies, by their schedule, in words."""
+    said = []
+    for panel in (SCRIPT, NARROW):
+        if away := panel.away(rows):
+            both, count = " and ".join(f"{x:.3f}" for x in away.values()), len(panel.common(rows))
+            said.append(f"{both} over {panel.letter} ({count} sizes)")
     if not said:
         return ""
     return (
-        f"{panel.title}: residuals of the paper's a + b d_h^2 against a + b d_h are "
-        f"{_joined(said)}."
+        "By the program's schedule the mean distances of eq. (2) and of the program from the "
+        f"published accuracies are {_joined(said)}."
     )
 
 
-def distances(rows: RowsByLabel) -> list[str]:
-    """How far both architectures are from the published accuracies, by their schedule, in words."""
-    found = []
-    for panel in (SCRIPT, NARROW):
-        if away := panel.away(rows):
-            said = [f"{away[label]:.3f} for {name}" for label, (_, name, _) in MODELS.items()]
-            found.append(
-                f"{panel.title}: the mean distance from the published accuracies is "
-                f"{_joined(said)} ({len(panel.common(rows))} sizes)."
-            )
-    return found
-
-
-def above(rows: RowsByLabel) -> list[str]:
+def above(rows: RowsByLabel) -> str:
     """Where d < d_h, which of the others are above eq. (2), in words."""
-    found = []
+    said = []
     for panel in (NARROW, EMBEDDING):
         sizes = [x for x in panel.common(rows) if x < panel.sizes["head_dimension"]]
         if not sizes:
             continue
         eq2, program = (panel.ours(rows)[label] for label in MODELS)
-        said = []
-        for name, some in ((THEIRS, panel.theirs), ("the program", program)):
+        places = []
+        for some in (panel.theirs, program):
             higher = [x for x in sizes if some[x][0] > eq2[x][0]]
-            where = f"at d = {accuracies.listed(higher, sizes)}" if higher else "nowhere"
-            said.append(f"{where} for {name}")
-        found.append(
-            f"{panel.title}, at d = {', '.join(map(str, sizes))}: higher than eq. (2) "
-            f"{_joined(said)}."
-        )
-    return found
+            places.append(f"{len(higher)} of {len(sizes)} sizes")
+        said.append(f"at {places[0]} and at {places[1]} ({panel.protocol})")
+    if not said:
+        return ""
+    return f"Where d < d_h, {THEIRS} and the program are above eq. (2) {_joined(said)}."
 
 
 def _joined(parts: Sequence[str]) -> str:
