@@ -333,7 +333,7 @@ def test_captions_say_which_way_the_curves_bend(eq2, other, ways):
         signs = ["+" if law is up else "-" for law in (eq2, other)]
         assert f"{signs[0]}0.0040 ± 0.0000 and {signs[1]}0.0040 ± 0.0000 (8 heads (fast))" in said
         assert "; that of the published numbers is +0.0059 ± 0.0005." in said
-        assert ("it is the shared bottleneck that grows like d_h^2" in said) == (other is up)
+        assert ("So the accuracy that grows like d_h^2 here is" in said) == (other is up)
         reached = f"{eq2(10):.3f} and {other(10):.3f}"
         assert f"nothing is shared, they reach {reached} with 20 heads (script); " in said
     assert program.finding({}) == "" and findings(SCALINGS, {"dana-program": {}}) == []
@@ -343,7 +343,7 @@ def test_captions_say_which_way_the_curves_bend(eq2, other, ways):
 def test_a_curve_that_is_nearly_straight_is_not_called_bent():
     said = program.bent(two_laws(lambda x: 0.05 * x + 0.01 * (x % 3), up))
     assert "bend neither way clearly and upwards with 20 heads (script)" in said
-    assert "So it is" not in said
+    assert "So the accuracy" not in said
 
 
 def test_distances_from_the_published_numbers():

@@ -79,6 +79,7 @@ def fits(rows: RowsByLabel) -> list[Fit]:
         for label, (_, name, _) in MODELS.items()
         for whose, some in (("ours", ours(rows, label, d)), ("published", published(label, d)))
         for fit in accuracies.law(f"{whose}, {name}, d = {d}", some, 1, "parameters")
+        if fit.errors is not None  # two points are on any line
     ]
 
 
@@ -111,6 +112,7 @@ def _draw_panel(axes: "Axes", rows: RowsByLabel, d: int) -> None:
     bound = [accuracy(k, VOCABULARY**2, VOCABULARY).average for k in guaranteed]
     plotting.bound(axes, counts, bound, "Corollary 2, attention only")
     accuracies.finish(axes, f"d = d_h = {d}", "parameters")
+    axes.locator_params(axis="x", nbins=5)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 
 

@@ -281,7 +281,8 @@ def bent(rows: RowsByLabel) -> str:
         f"Over d_h the curves of eq. (2) and of the program bend {told}. Their coefficients of "
         f"d_h^2 are {'; '.join(coefficients)}; that of {THEIRS} is "
         f"{leading(SCRIPT.bends({})[THEIRS])}.",
-        "So it is the shared bottleneck that grows like d_h^2 here, and eq. (2) does not."
+        "So the accuracy that grows like d_h^2 here is that of heads with a shared bottleneck, and "
+        "not that of eq. (2)."
         if list(ways) == [f"{WAYS[-1]} and {WAYS[1]}"]
         else "",
     )
