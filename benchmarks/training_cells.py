@@ -32,6 +32,7 @@ WORDS = 8  # of a sentence
 PLAIN = {
     "madden2024": madden2024,
     "dana2024": dana2024,
+    "dana2024-program": dana2024,
     "dana2024-mlp": dana2024,
     "kajitsuka2025": kajitsuka2025,
 }

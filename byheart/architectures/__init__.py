@@ -9,11 +9,19 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ..errors import ByheartError
 from .description import Architecture
-from .papers import dana2024, dana2024_mlp, decoder, kajitsuka2025, madden2024
+from .papers import (
+    dana2024,
+    dana2024_mlp,
+    dana2024_program,
+    decoder,
+    kajitsuka2025,
+    madden2024,
+)
 from .public import GPT2, PYTHIA, gpt2, pythia
 
 ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "dana2024": dana2024,
+    "dana2024-program": dana2024_program,
     "dana2024-mlp": dana2024_mlp,
     "madden2024": madden2024,
     "kajitsuka2025": kajitsuka2025,

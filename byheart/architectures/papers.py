@@ -23,6 +23,35 @@ def dana2024(
     )
 
 
+def dana2024_program(
+    vocabulary: int, length: int, dimension: int, heads: int, head_dimension: int
+) -> Architecture:
+    """The program of the published numbers: 2 N d + S d_h + 4 d_h^2 H, and 2 d d_h if d != d_h.
+
+    It is not eq. (2): all heads share one map C to their dimension and one map D back, so together
+    they read and write d_h coordinates; a head has four matrices of d_h x d_h. Where d = d_h, C and
+    D are the identity and are not learnt. Positions have d_h coordinates and only attention reads
+    them. What the program has and never reads is not counted: a third position, C and D if d = d_h.
+    """
+    d, d_h = dimension, head_dimension
+    own: Sizes = {"heads": heads, "head_dimension": d_h, "activation": "none"}
+    shared: Tensors = {"compress.weight": (d_h, d), "decompress.weight": (d, d_h)}
+    return Architecture(
+        "dana2024-program",
+        "dana2024, the program of section 4.2",
+        "W_U (e(t_S) + D W_O W_V A(z)), z_j = C e(t_j) + pos_j, scores over sqrt(d_h)",
+        {
+            "embedding.weight": (vocabulary, d),
+            "positions.weight": (length, d_h),
+            **(shared if d != d_h else {}),
+            **_attention(d_h, heads * d_h),
+            "output.weight": (vocabulary, d),
+        },
+        {},
+        sizes_of("dana2024-program", vocabulary, length, d, 0, **own),
+    )
+
+
 def dana2024_mlp(vocabulary: int, length: int, dimension: int, width: int) -> Architecture:
     """One head of dimension d and neurons after it: d (S + 2 N + 4 d + 2 w) parameters.
 

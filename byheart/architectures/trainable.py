@@ -20,7 +20,8 @@ class Trainable:
     always      arguments as the authors' program has them
     decoder     whether it is one layer of softmax attention, which byheart certifies as a Decoder
     skip        whether attention adds to the vector of the last token
-    scaled      whether scores are divided by the square root of the dimension
+    scaled      whether scores are divided by the square root of the dimension that attention reads
+    shared      whether all heads share one map to their dimension and one back
     embeddings  the distribution of the initial embeddings
     squared     whether it can be trained with the squared loss
     theory      bounds from numbers of contexts and outputs, by theorems about this architecture
@@ -37,6 +38,7 @@ class Trainable:
     decoder: bool = True
     skip: bool = True
     scaled: bool = False
+    shared: bool = False
     embeddings: Literal["normal", "uniform"] = "uniform"
     squared: bool = False
     theory: Callable[[int, int], dict[str, int]] | None = None
@@ -71,6 +73,13 @@ TRAINABLE: dict[str, Trainable] = {
     ),
     "dana2024": Trainable(
         criterion=("accuracy", 1.0), sizes={"dimension": 10}, equal={"head_dimension": "dimension"}
+    ),
+    "dana2024-program": Trainable(
+        criterion=("accuracy", 1.0),
+        sizes={"dimension": 10},
+        equal={"head_dimension": "dimension"},
+        scaled=True,
+        shared=True,
     ),
     "dana2024-mlp": Trainable(criterion=("accuracy", 1.0), sizes={"dimension": 10}),
     "kajitsuka2025": Trainable(

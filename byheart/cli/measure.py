@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import pictures
+from ..architectures.trainable import TRAINABLE
 from ..lab.measuring import measure
 from ..lab.sweeps.axes import parsed
 from ..lab.workers import Workers
@@ -39,7 +40,7 @@ def command(
     ],
     architecture: Annotated[
         str,
-        typer.Option(metavar="PRESET", help="madden2024, dana2024, dana2024-mlp or kajitsuka2025."),
+        typer.Option(metavar="PRESET", help=f"{', '.join(TRAINABLE)}."),
     ],
     axis: Annotated[
         list[str],

@@ -127,7 +127,8 @@ def measure(
     Args:
         data: A dataset, or whatever byheart.load reads: a path, a data frame, rows.
         folder: Where the rows are kept.
-        architecture: "madden2024", "dana2024", "dana2024-mlp" or "kajitsuka2025".
+        architecture: "madden2024", "dana2024", "dana2024-program", "dana2024-mlp" or
+            "kajitsuka2025".
         axes: The sizes to train by name, as numbers or as a text such as "4-64x2". The last one is
             searched for its smallest value; "sequences" takes the first sequences of the data.
         sizes: Sizes that stay the same.

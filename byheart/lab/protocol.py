@@ -1,7 +1,8 @@
 """Protocol: how a model is trained.
 
 `paper` is the authors' way: the optimiser, learning rate, steps and batches of the paper.
-`script` is what the published program of Dana et al. really does, which differs from their text.
+`script` is what the published program of Dana et al. really does, which differs from their text;
+`script-3` is what it does for their Figure 3, with larger batches and another final rate.
 `fast` is ours: full batch, SOAP (Adam in the eigenbasis of Shampoo's preconditioner) where it
 converges sooner than Adam, a rate that falls to 0, more attempts with more steps while the
 criterion is not reached, an early stop.
@@ -80,13 +81,20 @@ class Protocol:
         return {**asdict(self), "attempts": [attempt.json() for attempt in self.attempts]}
 
 
-DANA = ("dana2024", "dana2024-mlp")
+DANA = ("dana2024", "dana2024-program", "dana2024-mlp")
 _DANA_TEXT = Protocol("paper", (Attempt("adam", 1e-3, 10_000),), 1024, 1000)
 _DANA_SCRIPT = Protocol("script", (Attempt("adam", 1e-2, 4096, final=0.05),), 256, 64)
+_FINAL = {"dana2024": 0.05, "dana2024-program": 0.05, "dana2024-mlp": 0.01}  # in script-3
 PROTOCOLS: dict[tuple[str, str], Protocol] = {
     ("madden2024", "paper"): Protocol("paper", (Attempt("adam", 1e-4, 50_000),)),
     **{(name, "paper"): _DANA_TEXT for name in DANA},
     **{(name, "script"): _DANA_SCRIPT for name in DANA},
+    **{
+        (name, "script-3"): Protocol(
+            "script-3", (Attempt("adam", 1e-2, 16_384, final=final),), 1024, 256
+        )
+        for name, final in _FINAL.items()
+    },
     ("kajitsuka2025", "paper"): Protocol(
         "paper",
         (Attempt("adamw", 1e-2, 1000, weight_decay=0.01),),

@@ -49,7 +49,7 @@ class ArchitectureFacts:
     """Facts of an architecture."""
 
     name: str | None = field(default=None, kw_only=True)  # by which the user knows it
-    family: str | None = None  # madden2024, dana2024, dana2024-mlp, kajitsuka2025 or decoder
+    family: str | None = None  # the name of a described architecture: madden2024, ..., decoder
     parameters: int | None = None  # that are learnt
     vocabulary: int | None = None  # tokens that it reads
     length: int | None = None  # of its longest context

@@ -15,6 +15,7 @@ from byheart.architectures import (
     architecture,
     dana2024,
     dana2024_mlp,
+    dana2024_program,
     decoder,
     kajitsuka2025,
     madden2024,
@@ -33,6 +34,24 @@ def test_dana2024_by_hand():
     assert found.parameters == 5020
     assert found.tensors["attention.query.weight"] == (100, 10)
     assert found.tensors["attention.out.weight"] == (10, 100)
+
+
+def test_dana2024_program_by_hand():
+    """N = 50, S = 2, d = 10, 20 heads of 6: 500 + 12 + 2 * 60 + 20 * 4 * 36 + 500."""
+    found = dana2024_program(vocabulary=50, length=2, dimension=10, heads=20, head_dimension=6)
+    assert found.parameters == 500 + 12 + 120 + 2880 + 500 == 4012
+    assert found.tensors["compress.weight"] == (6, 10)
+    assert found.tensors["decompress.weight"] == (10, 6)
+    assert found.tensors["positions.weight"] == (2, 6)
+
+
+@given(st.integers(2, 40), sizes, sizes, st.integers(1, 9), sizes)
+def test_dana2024_program_is_eq_2_in_size_where_heads_are_as_wide_as_embeddings(N, S, d, H, d_h):
+    found = dana2024_program(N, S, d, H, d_h)
+    if d == d_h:
+        assert found.tensors == dana2024(N, S, d, H, d_h).tensors
+    else:
+        assert found.parameters == 2 * N * d + S * d_h + 4 * d_h**2 * H + 2 * d * d_h
 
 
 def test_dana2024_mlp_by_hand():
@@ -72,10 +91,11 @@ def test_sizes_are_checked():
     assert all(name == build(5, 2, 3, 4, *rest).name for name, (build, rest) in calls().items())
 
 
+HEADED = ("dana2024", "dana2024-program")  # which take heads and their dimension
+
+
 def calls():
-    return {
-        name: (build, (2,) if name == "dana2024" else ()) for name, build in ARCHITECTURES.items()
-    }
+    return {name: (build, (2,) if name in HEADED else ()) for name, build in ARCHITECTURES.items()}
 
 
 # --- models that anyone can download: published counts, and sums by hand
@@ -146,7 +166,7 @@ def test_a_decoder_of_any_sizes(N, S, d, H, d_h, w):
 def test_sizes_are_facts_of_bounds(name):
     if name in ARCHITECTURES:
         given = {"vocabulary": 5, "length": 2, "dimension": 6}
-        given |= {"heads": 2, "head_dimension": 3} if name == "dana2024" else {}
+        given |= {"heads": 2, "head_dimension": 3} if name in HEADED else {}
         given |= {"width": 7} if name == "dana2024-mlp" else {}
         found = architecture(name, given)
     else:
@@ -177,7 +197,7 @@ def test_width_is_the_number_of_neurons():
 def test_no_code_compares_the_name_of_an_architecture():
     """What differs between architectures stands in their records."""
     package = Path(byheart.__file__).parent
-    compared = re.compile(r"""[=!]= ["'](madden2024|kajitsuka2025|dana2024(-mlp)?)["']""")
+    compared = re.compile(r"""[=!]= ["'](madden2024|kajitsuka2025|dana2024(-mlp|-program)?)["']""")
     own = [*(package / "lab").rglob("*.py"), *(package / "architectures").rglob("*.py")]
     assert [str(path) for path in own if compared.search(path.read_text())] == []
 

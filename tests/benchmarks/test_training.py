@@ -35,6 +35,7 @@ def cells():
 CASES = {
     "madden2024": ({"neurons": 5}, 12),
     "dana2024": ({"dimension": 4, "heads": 3, "head_dimension": 2}, 6),
+    "dana2024-program": ({"dimension": 4, "heads": 3, "head_dimension": 2}, 6),
     "dana2024-mlp": ({"dimension": 4, "width": 7}, 6),
     "kajitsuka2025": ({"layers": 2}, 15),
 }

@@ -253,6 +253,7 @@ def test_more_axes(ask, engine):
     ("architecture", "axis", "sizes"),
     [
         ("dana2024", "heads=9,11", {"dimension": 10, "head_dimension": 10}),
+        ("dana2024-program", "heads=9,11", {"dimension": 10, "head_dimension": 10}),
         ("dana2024-mlp", "width=9,11", {"dimension": 10}),
         ("kajitsuka2025", "layers=9,11", {"dimension": 2}),
     ],

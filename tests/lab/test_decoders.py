@@ -25,6 +25,10 @@ SIZES = {
     "dana2024 of nine heads": {"dimension": 10, "heads": 9, "head_dimension": 10},
     "dana2024 of one head": {"dimension": 8, "heads": 1, "head_dimension": 5},
     "dana2024 of no heads": {"dimension": 3, "heads": 0, "head_dimension": 2},
+    "dana2024-program": {"dimension": 5, "heads": 3, "head_dimension": 2},
+    "dana2024-program with wide heads": {"dimension": 3, "heads": 9, "head_dimension": 6},
+    "dana2024-program where d = d_h": {"dimension": 4, "heads": 2, "head_dimension": 4},
+    "dana2024-program of one head": {"dimension": 5, "heads": 1, "head_dimension": 8},
     "dana2024-mlp": {"dimension": 4, "width": 13},
 }
 
@@ -73,7 +77,11 @@ def plain(kind: str, tensors: dict, problem: Problem):
 
     said = []
     for row, length in zip(problem.tokens, problem.lengths, strict=True):
-        x = tensors["embedding.weight"][torch.tensor(row[:length]).long()] + places[:length]
+        e = tensors["embedding.weight"][torch.tensor(row[:length]).long()]
+        if name == "dana2024-program":
+            said.append(linear("output", e[-1] + program(tensors, e, heads)))
+            continue
+        x = e + places[:length]
         y = torch.zeros(d, dtype=x.dtype)
         if heads:
             query = linear("attention.query", x[-1]).view(heads, size)
@@ -91,6 +99,26 @@ def plain(kind: str, tensors: dict, problem: Problem):
             y = after if name == "madden2024" else linear("down", after) + y
         said.append(linear("output", y))
     return torch.stack(said)
+
+
+def program(tensors: dict, e, heads: int):
+    """What attention adds in the program of Dana et al., one torch.nn.MultiheadAttention a head."""
+    size, length = tensors["positions.weight"].shape[1], len(e)
+    apart = size != e.shape[1]
+    z = (e @ tensors["compress.weight"].T if apart else e) + tensors["positions.weight"][:length]
+    total = torch.zeros(size, dtype=e.dtype)
+    for h in range(heads):
+        rows = slice(h * size, (h + 1) * size)
+        module = torch.nn.MultiheadAttention(size, 1, bias=False, dtype=e.dtype)
+        maps = [tensors[f"attention.{name}.weight"][rows] for name in ("query", "key", "value")]
+        weights = {
+            "in_proj_weight": torch.cat(maps),
+            "out_proj.weight": tensors["attention.out.weight"][:, rows],
+        }
+        causal = torch.ones(length, length).tril() == 0
+        given = (z, z, z), {"attn_mask": causal}
+        total = total + torch.func.functional_call(module, weights, *given)[0][-1]
+    return tensors["decompress.weight"] @ total if apart else total
 
 
 def expected(kind: str, model, problem: Problem):
@@ -173,7 +201,7 @@ def test_large_weights_keep_the_softmax_in_range(kind):
     problem = drawn(9, 30, 10, 5)
     model = learner(made(kind, problem), problem, 2)
     for tensor in model.tensors.values():
-        tensor.mul_(4 if kind.startswith("madden") else 10)
+        tensor.mul_(10 if kind.startswith("dana") and "program" not in kind else 4)
     loss, gradients, _ = expected(kind, model, problem)
     assert loss > 10
     assert model.step(problem) == pytest.approx(loss, rel=1e-5)

@@ -102,6 +102,24 @@ def test_unknown_protocols(given):
         protocol(*given)
 
 
+@pytest.mark.parametrize(
+    ("architecture", "name", "batch", "batches", "last"),
+    [
+        ("dana2024-program", "script", 256, 64, 5e-4),
+        ("dana2024-program", "script-3", 1024, 256, 5e-4),
+        ("dana2024", "script-3", 1024, 256, 5e-4),
+        ("dana2024-mlp", "script-3", 1024, 256, 1e-4),
+    ],
+)
+def test_schedules_of_the_program_of_dana(architecture, name, batch, batches, last):
+    """Its notebook: 64 epochs, lr = 0.1 times LinearLR's factors, from 0.1 to lr_low."""
+    how = protocol(architecture, name)
+    (attempt,) = how.attempts
+    assert (how.name, how.batch, how.batches) == (name, batch, batches)
+    assert attempt.steps == 64 * batches and attempt.optimiser == "adam"
+    assert attempt.rate == 0.01 and attempt.rate * attempt.final == pytest.approx(last)
+
+
 @pytest.mark.parametrize("steps", [0, 10**9])
 def test_steps_have_limits(steps):
     with pytest.raises(ByheartError, match="steps must be 1 to 100,000,000"):

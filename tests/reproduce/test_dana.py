@@ -21,6 +21,7 @@ from byheart.reproduce.dana import (
     accuracies,
     coefficient,
     neurons,
+    program,
 )
 from byheart.reproduce.dana.coefficient import models, published_slopes, slopes
 from byheart.reproduce.dana.findings import compared, findings
@@ -70,16 +71,20 @@ def test_every_published_point_is_trained(scaling):
 def test_every_published_number_is_drawn():
     drawn = sum(len(one.theirs) for one in SCALINGS)
     drawn += sum(len(accuracies.published("heads", dimension=d)) for d in coefficient.HEADS)
-    drawn += sum(len(neurons.published(label)) for label in neurons.MODELS)
+    drawn += sum(
+        len(neurons.published(label, d)) for label in neurons.MODELS for d in neurons.HEADS
+    )
     twice = len(DANA_1A.theirs)  # the line of d = 10 is in figures 1a and 2b
     assert drawn == len(read("dana")) + twice
 
 
 def test_figure_1a_has_all_heads_five_seeds_and_the_authors_schedules():
     trained = DANA_1A.parts(ALL)
-    assert [part.label for part in trained] == ["fast", "script", "paper"]
+    assert [part.label for part in trained] == ["fast", "script", "paper", "program"]
     assert trained[0].sweep.seeds == 5 and len(trained[0].sweep.trials()) == 31 * 5
-    assert [len(part.sweep.trials()) for part in trained[1:]] == [3, 1]
+    assert [len(part.sweep.trials()) for part in trained[1:]] == [3, 1, 3]
+    assert {part.sweep.architecture for part in trained[:3]} == {"dana2024"}
+    assert trained[3].sweep.architecture == "dana2024-program"
     assert DANA_1A.parts(replace(ALL, seeds=2))[0].sweep.seeds == 2
 
 
@@ -160,22 +165,37 @@ def test_slopes_follow_an_independent_fit():
 
 def test_a_cubic_law_is_recognised_among_the_models():
     lines = slopes(rows_of(named("dana-2b")))
-    assert list(lines) == [4, 7, 10, 13]
+    assert list(lines) == list(range(3, 14))
     linear, quadratic, cubic, law = models("ours", lines)
     assert cubic.residual < quadratic.residual < linear.residual
     assert law.coefficients[0] == pytest.approx(C, rel=0.02)
-    assert "The model nearest to our slopes is a + b d^3" in coefficient.caption(
-        rows_of(named("dana-2b"))
-    )
+    said = coefficient.caption(rows_of(named("dana-2b")))
+    assert "The model nearest to our slopes of 11 d is a + b d^3 (residual" in said
+
+
+def test_published_slopes_are_nearer_to_a_square_than_to_a_cube():
+    """For all d, with our choice of points and with that of the authors."""
+    for found in (published_slopes(), coefficient.authors_slopes()):
+        linear, quadratic, *cubic = models("", found)
+        assert quadratic.points == 11
+        assert quadratic.residual < min(fit.residual for fit in (linear, *cubic)) / 1.5
+    chosen = {d: fit.points for d, fit in coefficient.authors_slopes().items()}
+    assert {d: n for d, n in chosen.items() if n < 7} == {10: 6, 11: 5, 12: 5, 13: 4}
 
 
 def test_heads_and_neurons_have_the_same_parameters():
-    heads, width = named("dana-3").parts(ALL)
-    d, N = neurons.DIMENSION, neurons.VOCABULARY
-    counts = [dana2024(N, 2, d, H, d).parameters for H in heads.sweep.axes[0][1]]
-    assert counts[1:] == [dana2024_mlp(N, 2, d, w).parameters for w in width.sweep.axes[0][1]]
-    assert counts == list(neurons.published("heads"))
-    assert [row["width"] for row in accuracies.published("mlp")] == [0, *width.sweep.axes[0][1]]
+    found, N = {part.label: part.sweep for part in named("dana-3").parts(ALL)}, neurons.VOCABULARY
+    assert tuple(found) == neurons.DANA_3.labels
+    for d in (7, 10, 13):
+        (_, heads), (_, widths) = (found[f"{x}-d{d}"].axes[0] for x in ("heads", "neurons"))
+        counts = [dana2024(N, 2, d, H, d).parameters for H in heads]
+        assert counts[1:] == [dana2024_mlp(N, 2, d, w).parameters for w in widths]
+        known = neurons.published("heads", d)
+        assert set(counts) <= set(known) and list(known) == list(neurons.published("neurons", d))
+        table = accuracies.published("mlp", dimension=d)
+        assert {0, *widths} <= {row["width"] for row in table}
+    for label in ("script-3-heads-d10", "script-3-neurons-d10"):
+        assert found[label].protocol.name == "script-3"
 
 
 def test_a_head_is_guaranteed_no_more_than_its_rank():
@@ -205,8 +225,8 @@ def test_figures_draw_whatever_rows_there_are(figure):
         found = picture(figure, rows)
         found.canvas.draw()
         assert len(found.axes) == len(empty.axes)
-        assert "Differs from the paper" in figure.caption(rows)
-        assert "program that has a layer norm and a factor 1/sqrt(d_h)" in figure.caption(rows)
+        assert "Differs from the published numbers" in figure.caption(rows)
+        assert "share one map to d_h dimensions" in figure.caption(rows)
     more, fewer = (
         sum(len(axes.lines) for axes in one.axes) for one in (picture(figure, whole), empty)
     )
@@ -239,7 +259,7 @@ def test_findings_say_where_ours_is_lower():
         "dana-2a, 3 seeds: ours is higher at d = 5 to 7 (most at 5: 0.500, published 0.264)" in said
     )
     assert "and lower at d = 8 to 15 (most at 15: 0.500, published 0.814)." in said
-    assert "has a layer norm and a factor 1/sqrt(d_h), ours has neither" in said
+    assert "all heads share one map to d_h dimensions and one back where d is not d_h" in said
     assert rest == [] and findings(SCALINGS, {}) == []
 
 
@@ -255,7 +275,110 @@ def test_findings_of_a_law_that_holds_and_of_slopes():
     rows = {"dana-1a": rows_of(named("dana-1a")), "dana-2b": rows_of(named("dana-2b"))}
     _, law, gain = findings(SCALINGS, rows)
     assert "0.000 for ours (22 sizes, 5 seeds), 0.005 for the published (5 sizes)." in law
-    assert "(dana-2b, 3 seeds).** The model nearest to our slopes is a + b d^3" in gain
+    assert "(dana-2b, 3 seeds).** The model nearest to our slopes of 11 d is a + b d^3" in gain
+
+
+# --- eq. (2) beside the program
+
+
+def up(x):
+    return 0.05 + 0.004 * x**2
+
+
+def down(x):
+    return 0.1 * x - 0.004 * x**2
+
+
+def two_laws(eq2, other):
+    """Rows of dana-program that follow one law for eq. (2) and another for the program."""
+
+    def outcome(trial):
+        x = trial.sizes["head_dimension" if trial.sizes["dimension"] == 10 else "dimension"]
+        law = eq2 if trial.architecture == "dana2024" else other
+        return law(x) + 0.002 * (trial.seed % 3 - 1) * (x % 2), False
+
+    return {part.label: samples.rows(part, outcome) for part in program.parts(ALL)}
+
+
+def test_both_architectures_are_trained_alike():
+    found = {part.label: part.sweep for part in program.parts(ALL)}
+    assert tuple(found) == program.DANA_PROGRAM.labels and len(found) == 10
+    for panel in program.PANELS:
+        eq2, other = (found[f"{label}-{panel.name}"] for label in ("eq2", "program"))
+        assert (eq2.architecture, other.architecture) == ("dana2024", "dana2024-program")
+        assert replace(other, architecture="dana2024") == eq2 and eq2.seeds == 3
+    known = {scaling.name: scaling.parts(ALL)[0].sweep for scaling in (DANA_1B, DANA_2A)}
+    assert (found["eq2-1b"], found["eq2-2a"]) == (known["dana-1b"], known["dana-2a"])
+
+
+def test_rows_of_eq_2_are_those_of_figures_1b_and_2a():
+    """The same trials are kept in both folders: with the same results."""
+    results = HERE.parents[1] / "results"
+    for name in ("1b", "2a"):
+        ours = results / "dana-program" / f"eq2-{name}" / "rows.jsonl"
+        assert ours.read_text() == (results / f"dana-{name}" / "fast" / "rows.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("eq2", "other", "ways"),
+    [(down, up, ("downwards", "upwards")), (up, down, ("upwards", "downwards"))],
+)
+def test_captions_say_which_way_the_curves_bend(eq2, other, ways):
+    rows = two_laws(eq2, other)
+    for said in (program.caption(rows), program.finding(rows)):
+        assert (
+            f"the curves of eq. (2) and of the program bend {ways[0]} and {ways[1]} with 20 heads "
+            "(script), 20 heads (fast) and 8 heads (fast)." in said
+        )
+        signs = ["+" if law is up else "-" for law in (eq2, other)]
+        assert f"{signs[0]}0.0040 ± 0.0000 and {signs[1]}0.0040 ± 0.0000 (8 heads (fast))" in said
+        assert "; that of the published numbers is +0.0059 ± 0.0005." in said
+        assert ("So the accuracy that grows like d_h^2 here is" in said) == (other is up)
+        reached = f"{eq2(10):.3f} and {other(10):.3f}"
+        assert f"nothing is shared, they reach {reached} with 20 heads (script); " in said
+    assert program.finding({}) == "" and findings(SCALINGS, {"dana-program": {}}) == []
+    assert "the published numbers); " in program.lawful(rows)
+
+
+def test_a_curve_that_is_nearly_straight_is_not_called_bent():
+    said = program.bent(two_laws(lambda x: 0.05 * x + 0.01 * (x % 3), up))
+    assert "bend neither way clearly and upwards with 20 heads (script)" in said
+    assert "So the accuracy" not in said
+
+
+def test_distances_from_the_published_numbers():
+    theirs = {x: y for x, (y, _, _) in program.NARROW.theirs.items()}
+    rows = two_laws(lambda x: 0.9, lambda x: theirs.get(x, 0.0) + 0.01)
+    away = program.NARROW.away(rows)
+    expected = sum(abs(0.9 - theirs[d]) for d in (5, 7, 9)) / 3
+    assert away == {"eq2": pytest.approx(expected), "program": pytest.approx(0.01)}
+    said = f" and {expected:.3f} and 0.010 over d (3 sizes)."
+    assert said in program.caption(rows) and said in program.finding(rows)
+    del rows["eq2-2a-script"]
+    assert program.NARROW.away(rows) == {}
+
+
+def test_sizes_above_eq_2_are_counted():
+    """0.5 is above the published accuracies at d = 5 to 7, and the program above that at 8."""
+    rows = two_laws(lambda x: 0.5, lambda x: 0.6 if x == 8 else 0.4)
+    said = "above eq. (2) at 1 of 3 sizes and at 0 of 3 sizes (script) and "
+    assert f"{said}at 2 of 5 sizes and at 1 of 5 sizes (fast)." in program.caption(rows)
+
+
+def test_one_size_of_the_other_figures_has_the_programs_architecture():
+    for name, where in {
+        "dana-1a": "H = 11", "dana-2b": "d = 7, H = 21", "dana-3": "d = 10, H = 21",
+        "dana-4": "H = 13",
+    }.items():  # fmt: skip
+        rows = rows_of(named(name), vocabulary=70 if name == "dana-3" else 50)
+        (own,) = [x for x in named(name).parts(ALL) if x.label == "program"]
+        assert own.sweep.architecture == "dana2024-program" and own.sweep.size == 3
+        said = named(name).caption(rows)
+        assert (
+            "The program's architecture (solid orange) reaches" in said and f" at {where} (" in said
+        )
+        del rows["program"]
+        assert "solid orange" not in named(name).caption(rows)
 
 
 def test_drawing_imports_no_torch():

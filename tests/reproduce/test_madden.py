@@ -81,10 +81,12 @@ def test_published_accuracies_are_complete():
     counts = {name: sum(x["experiment"] == name for x in found) for name in {
         x["experiment"] for x in found}}  # fmt: skip
     assert counts == {
-        "heads": 28, "head-dimension": 10, "dimension": 11, "attention": 7, "mlp": 7, "plane": 6,
+        "heads": 77, "head-dimension": 10, "dimension": 11, "attention": 21, "mlp": 21, "plane": 6,
     }  # fmt: skip
     assert all(0 < x["accuracy"] <= 1 for x in found)
-    assert {x["width"] for x in found if x["experiment"] == "mlp"} == set(range(0, 601, 100))
+    for d in (7, 10, 13):
+        mlp = [x for x in found if x["experiment"] == "mlp" and x["dimension"] == d]
+        assert [x["width"] for x in mlp] == [2 * d * (H - 1) for H in range(1, 32, 5)]
 
 
 # --- what is trained

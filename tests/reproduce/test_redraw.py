@@ -153,7 +153,7 @@ def test_a_folder_that_is_no_part_is_not_drawn(tmp_path):
 
 def test_rows_of_another_part_are_refused(tmp_path):
     shutil.copytree(RESULTS / "dana-3", tmp_path / "dana-3")
-    shutil.copy(RESULTS / "dana-1a" / "paper" / "rows.jsonl", tmp_path / "dana-3" / "heads")
+    shutil.copy(RESULTS / "dana-1a" / "paper" / "rows.jsonl", tmp_path / "dana-3" / "heads-d10")
     with pytest.raises(ByheartError, match="rows.jsonl: line 1 is of another measurement"):
         reproduce(["dana-3"], rows=tmp_path)
 

@@ -10,6 +10,9 @@ the folded decoder is what is certified. With x_t the vectors of the tokens, x_k
   input of the neurons (there is no skip connection): it goes into their bias.
 - The bias of the logits is one more neuron, which is always on: GELU(16) is 16, except for a share
   of 1e-57.
+- Heads that share a map C to their dimension read C e(t) from more coordinates of the embedding, to
+  which alone the positions are added; the map back is multiplied into `out`, and the unembedding
+  does not see these coordinates.
 - GELU(z) - GELU(-z) = z, so a skip connection around the neurons is 2 d more of them.
 """
 
@@ -26,6 +29,8 @@ from ...softmax.decoder import ATTENTION, Decoder, Shape
 Tensors = Mapping[str, NDArray]
 Doubles = dict[str, NDArray[np.float64]]
 MAPS = ("query", "key", "value", "out")
+SHARED = ("compress", "decompress")
+READS = tuple(f"attention.{name}.weight" for name in MAPS[:3])
 ALWAYS_ON = 16.0  # a power of two: dividing by it rounds nothing
 
 
@@ -68,6 +73,25 @@ def _dana(given: Doubles) -> Doubles:
     d = given["embedding.weight"].shape[1]
     maps = {f"attention.{name}.weight": np.zeros((1, d)) for name in MAPS[:3]}
     return {**given, **maps, "attention.out.weight": np.zeros((d, 1))}
+
+
+def _dana_program(given: Doubles) -> Doubles:
+    """The heads' own coordinates stand after those of the embedding: [e(t), C e(t) + pos]."""
+    embedding, positions = given["embedding.weight"], given["positions.weight"]
+    d, d_h = embedding.shape[1], positions.shape[1]
+    same = np.eye(d)  # where d = d_h
+    compress, decompress = (given.get(f"{name}.weight", same) for name in SHARED)
+    own = {name: np.pad(given[name], ((0, 0), (d, 0))) for name in ("positions.weight", *READS)}
+    return {
+        **given,
+        **own,
+        "embedding.weight": np.concatenate([embedding, embedding @ compress.T], axis=1),
+        "attention.query.weight": own["attention.query.weight"] / math.sqrt(d_h),
+        "attention.out.weight": np.pad(
+            decompress @ given["attention.out.weight"], ((0, d_h), (0, 0))
+        ),
+        "output.weight": np.pad(given["output.weight"], ((0, 0), (0, d_h))),
+    }
 
 
 def _dana_mlp(given: Doubles) -> Doubles:
@@ -117,4 +141,9 @@ def _unbiased(given: Doubles) -> Doubles:
     }
 
 
-FOLDED = {"dana2024": _dana, "dana2024-mlp": _dana_mlp, "madden2024": _madden}
+FOLDED = {
+    "dana2024": _dana,
+    "dana2024-program": _dana_program,
+    "dana2024-mlp": _dana_mlp,
+    "madden2024": _madden,
+}

@@ -50,9 +50,12 @@ def learner(
     import torch
 
     from .decoders.decoder import Decoder
+    from .decoders.program import Program
     from .kajitsuka2025 import start
 
     generator = torch.Generator().manual_seed(seed)
-    if trainable(architecture.name).decoder:
-        return Decoder(architecture, generator)
+    record = trainable(architecture.name)
+    if record.decoder:
+        kind = Program if record.shared else Decoder
+        return kind(architecture, generator)
     return start(architecture, problem, generator, shrink)

@@ -11,34 +11,49 @@ import numpy as np
 from ...pictures import GREEN, GREY, INK
 from .. import plotting
 from ..figure import Figure, Part, RowsByLabel, Settings, paragraph
-from ..fits import ORDERS, Fit, cubic_law, least_squares, power
+from ..fits import ORDERS, Fit, Floats, cubic_law, least_squares, polynomial, power
 from ..published import column
 from . import accuracies, sweeps
-from .accuracies import Points
+from .accuracies import PROGRAM, Points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
 HEADS = {  # a larger d saturates earlier
+    3: (1, 11, 21, 31),
     4: (1, 6, 11, 16, 21, 26, 31),
+    5: (1, 11, 21, 31),
+    6: (1, 11, 21, 31),
     7: (1, 6, 11, 16, 21, 26, 31),
+    8: (1, 11, 21, 31),
+    9: (1, 6, 11, 16, 21),
     10: (1, 6, 11, 16, 21, 26, 31),
+    11: (1, 4, 8, 11, 14),
+    12: (1, 4, 7, 10),
     13: (1, 3, 6, 8, 11, 16, 21),
 }
-QUICK = (1, 6, 11)
+QUICK = {d: (1, 6, 11) for d in (4, 7, 10, 13)}
+ONE = 7, 21  # d and heads of the one size with the program's architecture
 SHADES = {4: "#9fbbd9", 7: "#6f99c6", 10: plotting.OURS, 13: "#24476e"}
 COLOURS = {1: GREY, 2: GREEN, 3: INK}
 VOCABULARY = 50
+SATURATED = 0.95  # the authors' limit, where ours is accuracies.LINEAR
+AUTHORS = f", with the authors' choice of points (up to the first above {SATURATED:g})"
 
 
 def parts(settings: Settings) -> list[Part]:
-    dataset = sweeps.table(VOCABULARY)
-    return [
-        sweeps.part(settings, f"d{d}", dataset, {"dimension": d, "head_dimension": d}, axis)
-        for d, heads in HEADS.items()
-        for axis in [("heads", QUICK if settings.quick else heads)]
+    dataset, wanted = sweeps.table(VOCABULARY), QUICK if settings.quick else HEADS
+    found = [
+        sweeps.part(settings, f"d{d}", dataset, sizes_of(d), ("heads", heads))
+        for d, heads in wanted.items()
     ]
+    d, heads = ONE
+    return found + sweeps.program(settings, dataset, sizes_of(d), ("heads", (heads,)))
+
+
+def sizes_of(d: int) -> dict[str, int]:
+    return {"dimension": d, "head_dimension": d}
 
 
 def ours(rows: RowsByLabel, d: int) -> Points:
@@ -62,6 +77,20 @@ def published_slopes() -> dict[int, Fit]:
     return {
         d: fit for d in HEADS for fit in accuracies.law(f"published, d = {d}", theirs(d), 1, "H")
     }
+
+
+def authors_slopes() -> dict[int, Fit]:
+    """The same lines through the points that the authors' program takes.
+
+    They are all up to the first accuracy above 0.95, which is included.
+    """
+    found = {}
+    for d in HEADS:
+        every = theirs(d)
+        end = next((x for x, (y, _, _) in every.items() if y > SATURATED), max(every))
+        kept = {x: y for x, (y, _, _) in every.items() if x <= end}
+        found[d] = polynomial(f"published, d = {d}", list(kept), list(kept.values()), 1, "H")
+    return found
 
 
 def models(name: str, lines: dict[int, Fit]) -> list[Fit]:
@@ -90,7 +119,7 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
     """Left the accuracies with their lines, right the slopes with their models."""
     left, right = picture.subplots(1, 2)
     lines = slopes(rows)
-    for d, shade in SHADES.items():
+    for d, shade in SHADES.items():  # some of them, or there would be too many lines
         if some := ours(rows, d):
             plotting.ours(left, list(some), list(some.values()), f"$d$ = {d}", shade)
         if d in lines:
@@ -99,23 +128,33 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
             plotting.fitted(left, xs[ys <= 1.02], ys[ys <= 1.02], None, shade)
         known, label = theirs(d), "published" if d == max(SHADES) else None
         plotting.published(left, list(known), accuracies.means(known), label)
+    if program := accuracies.points(rows.get(PROGRAM, ()), "heads"):
+        plotting.ours(left, list(program), list(program.values()), None, plotting.PUBLISHED)
     accuracies.finish(left, "accuracy over heads", "heads H")
     plotting.legend(left, loc="upper left", bbox_to_anchor=(0.0, 0.93))
     _draw_slopes(right, published_slopes(), "published by Dana et al.", plotting.PUBLISHED, "white")
     if lines:
         _draw_slopes(right, lines, "ours (fast)", plotting.OURS, plotting.OURS)
     xs = accuracies.fine((0, max(HEADS) + 1))
-    found = models("", lines or published_slopes())
+    reported = dict(zip(ORDERS, models("", published_slopes()), strict=False))
+    best = min(reported, key=lambda k: reported[k].residual)
+    _draw_model(right, xs, best, reported[best], "published: ", plotting.PUBLISHED)
+    found = models("", lines)
     for k, fit in zip(ORDERS, found, strict=False):
-        label = f"$a + b\\,d^{k}$: residual {fit.residual:.1g}"
-        plotting.fitted(right, xs, fit.at(np.ones_like(xs), xs**k), label, COLOURS[k])
+        _draw_model(right, xs, k, fit, "ours: ", COLOURS[k])
     for fit in found[len(ORDERS) :]:
         value, error = fit.coefficients[0], fit.errors[0] if fit.errors else 0.0
-        label = f"$c\\,d^3$, $c$ = ({value * 1e5:.2f} ± {error * 1e5:.2f}) $10^{{-5}}$"
+        label = f"ours: $c\\,d^3$, $c$ = ({value * 1e5:.2f} ± {error * 1e5:.2f}) $10^{{-5}}$"
         right.plot(xs, fit.at(xs**3), color=plotting.OURS, linewidth=1.4, label=label, zorder=1)
     right.set_ylim(bottom=min(0.0, right.get_ylim()[0]))
     plotting.finish(right, "slope over $d = d_h$", "$d = d_h$", "slope: accuracy per head")
     plotting.legend(right, loc="upper left")
+
+
+def _draw_model(axes: "Axes", xs: Floats, k: int, fit: Fit, whose: str, colour: str) -> None:
+    """a + b d^k."""
+    label = f"{whose}$a + b\\,{power('d', k)}$, residual {fit.residual:.1g}"
+    plotting.fitted(axes, xs, fit.at(np.ones_like(xs), xs**k), label, colour)
 
 
 def _draw_slopes(axes: "Axes", lines: dict[int, Fit], label: str, colour: str, inside: str) -> None:
@@ -129,26 +168,35 @@ def _draw_slopes(axes: "Axes", lines: dict[int, Fit], label: str, colour: str, i
 
 def caption(rows: RowsByLabel) -> str:
     used = ", ".join(f"{fit.points} for d = {d}" for d, fit in slopes(rows).items())
+    d, _ = ONE
+    program = accuracies.points(rows.get(PROGRAM, ()), "heads")
     return paragraph(
         accuracies.trained(rows),
+        accuracies.program(program, f"d = {d}, H = ", ours(rows, d), theirs(d)),
         f"Lines are fitted to the sizes before the first one above accuracy {accuracies.LINEAR:g} "
         f"({used}); bars at slopes are standard errors."
         if used
         else "",
         nearest("our", models("", slopes(rows))),
         nearest("the published", models("", published_slopes())),
-        "The paper does not spell out its models; here they are a + b d^k, and c d^3 for its law "
-        "C(N) d^3 H.",
+        nearest("the published", models("", authors_slopes()), AUTHORS),
+        "The authors' program fits a + b d^2 and a + b d^3; c d^3 is the paper's law C(N) d^3 H.",
         accuracies.DIFFERENCES,
     )
 
 
-def nearest(whose: str, found: list[Fit]) -> str:
-    """Which of the models with two coefficients is nearest to the slopes, as a sentence."""
+def nearest(whose: str, found: list[Fit], when: str = "") -> str:
+    """Which of the models is nearest to the slopes, with all residuals, as a sentence."""
     if not found:
         return ""
-    power, fit = min(zip(ORDERS, found, strict=False), key=lambda one: one[1].residual)
-    return f"The model nearest to {whose} slopes is a + b d^{power} (residual {fit.residual:.1g})."
+    names = [*(f"a + b {power('d', k)}" for k in ORDERS), "c d^3"]
+    residuals = dict(zip(names, (fit.residual for fit in found), strict=True))
+    best = min(residuals, key=lambda name: residuals[name])
+    others = ", ".join(f"{name} {x:.2g}" for name, x in residuals.items() if name != best)
+    return (
+        f"The model nearest to {whose} slopes of {found[0].points} d{when} is {best} (residual "
+        f"{residuals[best]:.2g}; {others})."
+    )
 
 
 DANA_2B = Figure(
@@ -161,5 +209,5 @@ DANA_2B = Figure(
     caption=caption,
     fits=fits,
     size=(10.0, 5.0),
-    labels=tuple(f"d{d}" for d in HEADS),
+    labels=(*(f"d{d}" for d in HEADS), PROGRAM),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ..figure import RowsByLabel, paragraph, seeds
-from . import accuracies, coefficient
+from . import accuracies, coefficient, program
 from .scaling import Scaling
 
 
@@ -14,8 +14,9 @@ def findings(scalings: Sequence[Scaling], rows: Mapping[str, RowsByLabel]) -> li
     if any(sentences):
         found.append(
             "**Accuracy of attention alone, beside the published numbers.** Two models are "
-            "compared: the program of the published numbers has a layer norm and a factor "
-            f"1/sqrt(d_h), ours has neither. {paragraph(*sentences)}"
+            "compared: ours is eq. (2); in the program of the published numbers all heads share "
+            "one map to d_h dimensions and one back where d is not d_h (dana-1b, dana-2a), and "
+            f"scores have a factor 1/sqrt(d_h). {paragraph(*sentences)}"
         )
     sentences = []
     for one in scalings:
@@ -32,6 +33,8 @@ def findings(scalings: Sequence[Scaling], rows: Mapping[str, RowsByLabel]) -> li
             "**The law C(N) H d_h^2 d + C'.** Its residual, at the sizes before the first one "
             f"above accuracy {accuracies.LINEAR:g}: {' '.join(sentences)}"
         )
+    if said := program.finding(rows.get(program.DANA_PROGRAM.name, {})):
+        found.append(said)
     slopes = rows.get("dana-2b", {})
     if models := coefficient.models("", coefficient.slopes(slopes)):
         every = [row for part in slopes.values() for row in part]

@@ -2,26 +2,30 @@
 
 from typing import TYPE_CHECKING
 
-from ...pictures import GREEN
+from ...pictures import GREEN, INK
 from ...theory.dana2024.capacity import accuracy, parameters
 from .. import plotting
 from ..figure import Figure, Part, RowsByLabel, Settings, paragraph
 from ..fits import Fit
 from ..published import column
 from . import accuracies, sweeps
+from .accuracies import PROGRAM
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
-VOCABULARY, DIMENSION = 70, 10
-HEADS = (1, 6, 11, 16, 21, 26, 31)
-QUICK = (1, 11)
-MODELS = {  # label of a part: colour, name, experiment of the published numbers
+VOCABULARY = 70
+HEADS = {7: (1, 11, 21, 31), 10: (1, 6, 11, 16, 21, 26, 31), 13: (1, 6, 11, 21)}  # by d = d_h
+QUICK = {10: (1, 11)}
+SCRIPT = 10, (21,)  # d and heads that the authors' schedule trains as well
+ONE = 10, 21  # d and heads of the one size with the program's architecture
+MODELS = {  # beginning of a label: colour, name, experiment of the published numbers
     "heads": (plotting.OURS, "attention only", "attention"),
     "neurons": (GREEN, "one head and neurons", "mlp"),
 }
-COUNTS = [parameters(VOCABULARY, 2, DIMENSION, DIMENSION, H) for H in HEADS]
-TITLE = "Heads and neurons at equal parameters (N = 70, d = d_h = 10)"
+SCHEDULE = "script-3"
+TITLE = "Heads and neurons at equal parameters (N = 70, d = d_h)"
 
 
 def parts(settings: Settings) -> list[Part]:
@@ -29,63 +33,145 @@ def parts(settings: Settings) -> list[Part]:
 
     The model without neurons is the same as the one with one head.
     """
-    dataset, heads = sweeps.table(VOCABULARY), QUICK if settings.quick else HEADS
-    d = DIMENSION
-    widths = [2 * d * (H - 1) for H in heads if H > 1]
+    wanted = [("", d, heads, "fast", sweeps.SEEDS) for d, heads in HEADS.items()]
+    if settings.quick:
+        wanted = [("", d, heads, "fast", 1) for d, heads in QUICK.items()]
+    else:
+        wanted.append((f"{SCHEDULE}-", *SCRIPT, SCHEDULE, 1))
+    dataset, found = sweeps.table(VOCABULARY), []
+    for before, d, heads, name, seeds in wanted:
+        how = name, seeds
+        widths = [2 * d * (H - 1) for H in heads if H > 1]
+        sizes = {"dimension": d, "head_dimension": d}
+        label = f"{before}heads-d{d}"
+        found.append(sweeps.part(settings, label, dataset, sizes, ("heads", heads), *how))
+        label, sizes = f"{before}neurons-d{d}", {"dimension": d}
+        found.append(
+            sweeps.part(settings, label, dataset, sizes, ("width", widths), *how, "dana2024-mlp")
+        )
+    d, one = ONE
     sizes = {"dimension": d, "head_dimension": d}
-    return [
-        sweeps.part(settings, "heads", dataset, sizes, ("heads", heads)),
-        sweeps.part(
-            settings, "neurons", dataset, {"dimension": d}, ("width", widths),
-            architecture="dana2024-mlp",
-        ),
-    ]  # fmt: skip
+    return found + sweeps.program(settings, dataset, sizes, ("heads", (one,)))
 
 
-def ours(rows: RowsByLabel, label: str) -> accuracies.Points:
-    return accuracies.points(rows.get(label, ()), "parameters")
+def ours(rows: RowsByLabel, label: str, d: int) -> accuracies.Points:
+    return accuracies.points(rows.get(f"{label}-d{d}", ()), "parameters")
 
 
-def published(label: str) -> accuracies.Points:
-    return accuracies.exact(COUNTS, column(accuracies.published(MODELS[label][2]), "accuracy"))
+def published(label: str, d: int) -> accuracies.Points:
+    table = accuracies.published(MODELS[label][2], dimension=d)
+    heads = [1 + int(row["width"]) // (2 * d) for row in table]  # with as many parameters
+    if label == "heads":
+        heads = [int(row["heads"]) for row in table]
+    return accuracies.exact([count(d, H) for H in heads], column(table, "accuracy"))
+
+
+def count(d: int, heads: int) -> int:
+    """The parameters of so many heads of dimension d."""
+    return parameters(VOCABULARY, 2, d, d, heads)
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    """A line in the parameters for each model, ours and theirs."""
+    """A line in the parameters for each model and d, ours and theirs."""
     return [
         fit
+        for d in HEADS
         for label, (_, name, _) in MODELS.items()
-        for whose, some in (("ours", ours(rows, label)), ("published", published(label)))
-        for fit in accuracies.law(f"{whose}, {name}", some, 1, "parameters")
+        for whose, some in (("ours", ours(rows, label, d)), ("published", published(label, d)))
+        for fit in accuracies.law(f"{whose}, {name}, d = {d}", some, 1, "parameters")
+        if fit.errors is not None  # two points are on any line
     ]
 
 
 def draw(rows: RowsByLabel, picture: "Picture") -> None:
-    axes = picture.add_subplot()
+    """A panel for each d."""
+    for axes, d in zip(picture.subplots(1, len(HEADS), sharey=True), HEADS, strict=True):
+        _draw_panel(axes, rows, d)
+        if d > min(HEADS):
+            axes.set_ylabel("")
+        else:
+            plotting.legend(axes, loc="upper left")
+
+
+def _draw_panel(axes: "Axes", rows: RowsByLabel, d: int) -> None:
     for label, (colour, name, _) in MODELS.items():
-        known = published(label)
+        known = published(label, d)
         plotting.published(axes, list(known), accuracies.means(known), f"published, {name}", colour)
-        if some := ours(rows, label):
+        if some := ours(rows, label, d):
             plotting.ours(
                 axes, list(some), list(some.values()), f"ours (fast), {name}", colour, line=True
             )
-    guaranteed = [accuracies.guaranteed(H, DIMENSION, DIMENSION) for H in HEADS]
+        if script := ours(rows, f"{SCHEDULE}-{label}", d):
+            heights = accuracies.means(script)
+            axes.plot(list(script), heights, "D", color=colour, markeredgecolor=INK, zorder=3)
+    if (found := accuracies.points(rows.get(PROGRAM, ()), "parameters")) and d == ONE[0]:
+        plotting.ours(axes, list(found), list(found.values()), None, plotting.PUBLISHED)
+    counts = list(published("heads", d))
+    heads = [int(row["heads"]) for row in accuracies.published("attention", dimension=d)]
+    guaranteed = [accuracies.guaranteed(H, d, d) for H in heads]
     bound = [accuracy(k, VOCABULARY**2, VOCABULARY).average for k in guaranteed]
-    plotting.bound(axes, COUNTS, bound, "Corollary 2, attention only")
-    accuracies.finish(axes, TITLE, "parameters")
+    plotting.bound(axes, counts, bound, "Corollary 2, attention only")
+    accuracies.finish(axes, f"d = d_h = {d}", "parameters")
+    axes.locator_params(axis="x", nbins=5)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    plotting.legend(axes, loc="upper left")
 
 
 def caption(rows: RowsByLabel) -> str:
+    heads = {d: accuracies.points(rows.get(f"heads-d{d}", ()), "heads") for d in HEADS}
+    trained = "; ".join(f"H = {', '.join(map(str, x))} for d = {d}" for d, x in heads.items() if x)
     return paragraph(
         accuracies.trained(rows),
+        f"Of the published sizes, these were trained: {trained}." if trained else "",
+        scheduled(rows),
+        program(rows),
         accuracies.DIFFERENCES,
         "The model with neurons has w = 2 d (H - 1) of them; w = 0 is the attention-only model "
-        "with one head and is not trained again.",
+        "with one head and is not trained again. The program's neurons have biases, which are not "
+        "counted here and which ours do not have.",
     )
 
 
+def scheduled(rows: RowsByLabel) -> str:
+    """What the authors' schedule for this figure reaches, in words."""
+    (d, _), judged = SCRIPT, []
+    for label, (_, name, _) in MODELS.items():
+        theirs, fast = published(label, d), ours(rows, label, d)
+        for x, (y, _, _) in ours(rows, f"{SCHEDULE}-{label}", d).items():
+            others = [f"fast {fast[x][0]:.3f}"] if x in fast else []
+            others.append(f"published {theirs[x][0]:.3f}")
+            judged.append(f"{name}, {x:,} parameters: {y:.3f} ({', '.join(others)})")
+    if not judged:
+        return ""
+    return (
+        "The schedule of the program for this figure (script-3, diamonds: batches of 1,024, one "
+        f"seed) at d = {d}, judged on all bigrams: {'; '.join(judged)}."
+    )
+
+
+def program(rows: RowsByLabel) -> str:
+    """The one size with the program's architecture, in words."""
+    d, _ = ONE
+    table = accuracies.published("attention", dimension=d)
+    theirs = accuracies.exact(column(table, "heads"), column(table, "accuracy"))
+    found, fast = (
+        accuracies.points(rows.get(label, ()), "heads") for label in (PROGRAM, f"heads-d{d}")
+    )
+    return accuracies.program(found, f"d = {d}, H = ", fast, theirs)
+
+
 DANA_3 = Figure(
-    "dana-3", TITLE, "dana2024, Figure 3", None, parts, draw, caption, fits, labels=tuple(MODELS)
+    name="dana-3",
+    title=TITLE,
+    paper="dana2024, Figure 3",
+    data=None,
+    parts=parts,
+    draw=draw,
+    caption=caption,
+    fits=fits,
+    size=(13.0, 5.0),
+    labels=(
+        *(f"{label}-d{d}" for d in HEADS for label in MODELS),
+        *(f"{SCHEDULE}-{label}-d{SCRIPT[0]}" for label in MODELS),
+        PROGRAM,
+    ),
 )

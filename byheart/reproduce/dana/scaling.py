@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ...pictures import GREEN, INK
+from ...pictures import INK
 from ...theory.dana2024.associations import mahdavi_memory
 from ...theory.dana2024.capacity import accuracy
 from .. import plotting
@@ -13,7 +13,7 @@ from ..figure import Figure, Part, RowsByLabel, Settings, paragraph, seeds
 from ..fits import Fit, curve, least_squares
 from ..published import column
 from . import accuracies, sweeps
-from .accuracies import DIFFERENCES, Points
+from .accuracies import DIFFERENCES, PROGRAM, Points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 LETTERS = {"heads": "H", "head_dimension": "d_h", "dimension": "d"}  # of the paper
 WORDS = {"heads": "heads", "head_dimension": "head dimension", "dimension": "embedding dimension"}
-AUTHORS = {  # their own schedules, on a few points for orientation: marker, colour, name
-    "script": ("D", GREEN, "schedule of the published program"),
-    "paper": ("s", INK, "schedule of the paper's text"),
+AUTHORS = {  # their own schedules, on a few points for orientation: marker, name
+    "script": ("D", "schedule of the published program"),
+    "paper": ("s", "schedule of the paper's text"),
 }
 GUARANTEES: tuple[tuple[str, int, Callable[[dict[str, int]], int]], ...] = (
     (
@@ -52,6 +52,7 @@ class Scaling:
     experiment  of the published numbers
     degree      of the polynomial that is fitted, unless `pieces` cuts the axis in two lines
     others      values that are also trained by the authors' schedules
+    program     values that are also trained with the architecture of the authors' program
     """
 
     name: str
@@ -66,29 +67,32 @@ class Scaling:
     pieces: int | None = None
     seeds: int = sweeps.SEEDS
     others: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    program: tuple[int, ...] = ()
     remark: str = ""
 
     @property
     def figure(self) -> Figure:
         about = self.name, self.title, f"dana2024, Figure {self.name.removeprefix('dana-')}", None
-        labels = ("fast", *(name for name, _ in self.others))
-        return Figure(*about, self.parts, self.draw, self.caption, self.fits, labels=labels)
+        labels = ["fast", *(name for name, _ in self.others)]
+        labels += [PROGRAM] if self.program else []
+        return Figure(*about, self.parts, self.draw, self.caption, self.fits, labels=tuple(labels))
 
     @property
     def letter(self) -> str:
         return LETTERS[self.axis]
 
     def parts(self, settings: Settings) -> list[Part]:
-        """All values by the protocol fast, a few by those of the authors."""
+        """All values by the protocol fast, a few by those of the authors or with their program."""
         dataset = sweeps.table(self.vocabulary)
         values = self.quick if settings.quick else self.values
         wanted = [("fast", values, self.seeds)]
         if not settings.quick:
             wanted += [(name, some, 1) for name, some in self.others]
-        return [
+        found = [
             sweeps.part(settings, name, dataset, self.sizes, (self.axis, some), name, seeds)
             for name, some, seeds in wanted
         ]
+        return found + sweeps.program(settings, dataset, self.sizes, (self.axis, self.program))
 
     @cached_property
     def theirs(self) -> Points:
@@ -146,8 +150,12 @@ class Scaling:
             for x, (y, _, _) in accuracies.points(rows.get(name, ()), self.axis).items()
             if x in self.theirs
         ]
+        ours, program = (
+            accuracies.points(rows.get(label, ()), self.axis) for label in ("fast", PROGRAM)
+        )
         return paragraph(
             accuracies.trained(rows),
+            accuracies.program(program, f"{self.letter} = ", ours, self.theirs),
             f"The authors' schedules, judged on all bigrams: {'; '.join(judged)}."
             if judged
             else "",
@@ -164,11 +172,14 @@ class Scaling:
             label = f"ours (fast), {seeds(rows['fast'])}"
             plotting.ours(axes, list(ours), list(ours.values()), label)
         self._draw_laws(axes, rows)
-        for name, (marker, colour, label) in AUTHORS.items():
+        if program := accuracies.points(rows.get(PROGRAM, ()), self.axis):
+            label = "program's architecture (fast), ours"
+            plotting.ours(axes, list(program), list(program.values()), label, plotting.PUBLISHED)
+        for name, (marker, label) in AUTHORS.items():
             if found := accuracies.points(rows.get(name, ()), self.axis):
                 look: dict[str, Any] = {"markersize": 6, "linestyle": "none", "zorder": 3}
                 heights, label = accuracies.means(found), f"{label} ({name}), ours"
-                axes.plot(list(found), heights, marker, color=colour, label=label, **look)
+                axes.plot(list(found), heights, marker, color=INK, label=label, **look)
         N, values = self.vocabulary, sorted({*ours, *theirs})
         for label, end, memory in GUARANTEES:  # on average over random tables
             known = [memory(self.all_sizes(x)) for x in values]

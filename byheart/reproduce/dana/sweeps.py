@@ -12,7 +12,9 @@ from ...lab.sweeps.sweep import Sweep
 from ...lab.trial import Criterion
 from ..data import bigrams
 from ..figure import Part, Settings
+from .accuracies import PROGRAM
 
+ARCHITECTURE = "dana2024-program"  # of the published numbers
 TABLE = 0  # the seed of the random tables
 SEEDS = 3  # of every size, except in Figure 1a
 QUICK_STEPS = 800  # of the one attempt of a quick version
@@ -42,6 +44,15 @@ def part(
         seeds=settings.repeats(1 if settings.quick else seeds),
     )
     return Part(label, sweep, dataset)
+
+
+def program(
+    settings: Settings, dataset: Dataset, sizes: Mapping[str, int], axis: tuple[str, Sequence[int]]
+) -> list[Part]:
+    """The same sizes with the architecture of the program; a quick version does without."""
+    if settings.quick or not axis[1]:
+        return []
+    return [part(settings, PROGRAM, dataset, sizes, axis, architecture=ARCHITECTURE)]
 
 
 def table(vocabulary: int) -> Dataset:

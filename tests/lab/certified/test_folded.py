@@ -55,6 +55,20 @@ def dana(t, tokens, heads):
     return t["output.weight"] @ y
 
 
+def dana_program(t, tokens, heads):
+    """The program: heads of d_h x d_h between one map to d_h coordinates and one back."""
+    e, d_h = t["embedding.weight"][tokens], t["positions.weight"].shape[1]
+    same = np.eye(d_h)
+    z = e @ t.get("compress.weight", same).T + t["positions.weight"][: len(tokens)]
+    a = np.zeros(d_h)
+    for h in range(heads):
+        rows = slice(h * d_h, (h + 1) * d_h)
+        query, key, value = (t[f"attention.{n}.weight"][rows] for n in ("query", "key", "value"))
+        weights = softmaxed((z @ key.T) @ (query @ z[-1]) / math.sqrt(d_h))
+        a += t["attention.out.weight"][:, rows] @ (value @ (weights @ z))
+    return t["output.weight"] @ (e[-1] + t.get("decompress.weight", same) @ a)
+
+
 def asked(found, tokens):
     return softmax.logits(found, np.array(tokens), np.array([0, len(tokens)]))[0]
 
@@ -105,6 +119,16 @@ def test_dana2024_is_a_decoder(data, seed):
 
 @FAST
 @given(st.data(), st.integers(0, 2**32))
+def test_dana2024_program_is_a_decoder(data, seed):
+    heads, d_h = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 6))
+    given = {**sizes(data.draw), "heads": heads, "head_dimension": d_h}
+    found = architecture("dana2024-program", given)
+    made = check(found, drawn(found, seed), lambda t, tokens: dana_program(t, tokens, heads), seed)
+    assert made.shape.dimension == given["dimension"] + d_h
+
+
+@FAST
+@given(st.data(), st.integers(0, 2**32))
 def test_dana2024_mlp_is_a_decoder(data, seed):
     given = {**sizes(data.draw), "width": data.draw(st.integers(1, 5))}
     found = architecture("dana2024-mlp", given)
@@ -116,6 +140,7 @@ SMALL = {"vocabulary": 4, "length": 3, "dimension": 3}
 SIZES = {
     "madden2024": {**SMALL, "neurons": 5, "attention_biases": True},
     "dana2024": {**SMALL, "heads": 2, "head_dimension": 2},
+    "dana2024-program": {**SMALL, "heads": 2, "head_dimension": 2},
     "dana2024-mlp": {**SMALL, "width": 4},
 }
 

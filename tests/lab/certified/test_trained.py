@@ -49,6 +49,7 @@ def test_compiled_folders_say_nothing_of_training(tmp_path):
 SIZES = {
     "madden2024": {"dimension": 6, "neurons": 24},
     "dana2024": {"dimension": 4, "heads": 6, "head_dimension": 4},
+    "dana2024-program": {"dimension": 4, "heads": 8, "head_dimension": 6},
     "dana2024-mlp": {"dimension": 4, "width": 24},
     "kajitsuka2025": {"layers": 2},
 }

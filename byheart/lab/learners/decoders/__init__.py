@@ -1,1 +1,1 @@
-"""One layer of attention, perhaps with neurons: madden2024, dana2024 and dana2024-mlp."""
+"""One layer of attention, perhaps with neurons: madden2024 and those of dana2024."""

@@ -22,11 +22,11 @@ from ....architectures import Architecture
 from ....architectures.trainable import trainable
 from ...problem import Problem
 from ..kernels import attention
-from ..kernels.lanes import LANES
-from .attention import Head, Heads, Maps
+from .attention import Head, Heads, attending
 from .hidden import Activations, Hidden
 from .indices import Indices, indices
 from .output import Output
+from .start import started
 from .workspace import Block, Buffers, flat, gradient
 
 
@@ -47,12 +47,7 @@ class Work:
 
 
 class Decoder:
-    """A decoder that learns: see byheart.lab.learners.Learner.
-
-    Initial weights are drawn in the order of the architecture's tensors, as torch.nn does it:
-    uniform within 1/sqrt(inputs), also for biases; N(0, 1) for embeddings. The program of Dana et
-    al. has its embeddings in linear layers, which makes them smaller.
-    """
+    """A decoder that learns: see byheart.lab.learners.Learner."""
 
     def __init__(self, architecture: Architecture, generator: torch.Generator) -> None:
         sizes, shapes = architecture.sizes, architecture.tensors
@@ -60,18 +55,7 @@ class Decoder:
         d, heads = int(sizes["dimension"]), int(sizes["heads"])
         answers, inputs = shapes["output.weight"]
         self.output = Output(answers, inputs, "output.bias" in shapes)
-        self.tensors: dict[str, torch.Tensor] = {}
-        for name, shape in shapes.items():
-            tensor = self.output.tensors.get(name)
-            if tensor is None:
-                tensor = torch.empty(shape)
-                tensor.grad = torch.zeros(shape)
-            if name == "embedding.weight" and record.embeddings == "normal":
-                tensor.normal_(generator=generator)
-            else:
-                bound = 1 / math.sqrt(shapes[name.replace("bias", "weight")][1])
-                tensor.uniform_(-bound, bound, generator=generator)
-            self.tensors[name] = tensor
+        self.tensors = started(architecture, self.output, generator)
         self.width, self.skip = d, record.skip
         self.embedding = self.tensors["embedding.weight"]
         learnt = self.tensors.get("positions.weight")
@@ -81,9 +65,8 @@ class Decoder:
         self.gradients = tuple(flat(gradient(x)) for x in tables)
         self.heads: Head | Heads | None = None
         if heads:
-            maps, scale = Maps(self.tensors), 1 / math.sqrt(d) if record.scaled else 1.0
-            alone = heads == 1 and d % LANES == 0  # which Head computes faster
-            self.heads = Head(maps, scale) if alone else Heads(maps, heads, scale)
+            scale = 1 / math.sqrt(d) if record.scaled else 1.0
+            self.heads = attending(self.tensors, heads, scale)
         self.hidden = Hidden(self.tensors) if "hidden.weight" in shapes else None
         self.room = Buffers()
         self.works: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
