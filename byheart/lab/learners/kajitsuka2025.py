@@ -57,16 +57,16 @@ def layout(problem: Problem, dimension: int, table: NDArray | None = None) -> La
         held = problem.tokens.reshape(-1, *problem.tokens.shape[2:])
     else:
         held = problem.tokens[np.arange(problem.length) < problem.lengths[:, None]]
+    words: NDArray | None = None
+    vectors: NDArray | None = None
     if problem.reads_vectors:
-        words, vectors, uses = None, held, np.arange(len(held))
+        points, vectors, uses = len(held), held, np.arange(len(held))
     else:
-        words, uses = np.unique(held, return_inverse=True)
-        vectors = None if table is None else table[words]
-    points = len(words if vectors is None else vectors)
+        different, uses = np.unique(held, return_inverse=True)
+        points = len(different)
+        words, vectors = (different, None) if table is None else (None, table[different])
     states = np.empty((3, dimension, points), np.float32)
-    return Layout(
-        words if vectors is None else None, vectors, starts, uses.astype(np.int32), states
-    )
+    return Layout(words, vectors, starts, uses.astype(np.int32), states)
 
 
 def mapped(vectors: NDArray, embedding: NDArray, states: NDArray) -> None:

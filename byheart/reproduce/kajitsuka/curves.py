@@ -12,7 +12,7 @@ from .. import plotting
 from ..data import Source
 from ..figure import Figure, Part, RowsByLabel, Settings
 from . import sweeps
-from .blocks import blocks, count
+from .blocks import blocks, count, repeated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH = 9.0
 POINTS = 50  # per curve
+SEEDS = {"trained": 3, "frozen": 1, "paper": 3}  # of each kind
 TRIALS = 2  # of Optuna in the authors' protocol: "two trials of hyperparameter tuning"
 QUICK_SEQUENCES = 300
 TITLES = {
@@ -51,7 +52,13 @@ class Curves:
         kinds = {"trained": self.quick} if settings.quick else self.blocks
         dataset = self.load(settings.data, QUICK_SEQUENCES if settings.quick else self.sequences)
         return [
-            sweeps.part(kind, dataset, (("layers", depths),), how, settings.repeats(1))
+            sweeps.part(
+                kind,
+                dataset,
+                (("layers", depths),),
+                how,
+                settings.repeats(1 if settings.quick else SEEDS[kind]),
+            )
             for kind, depths in kinds.items()
             for how in [sweeps.protocol_of(kind, POINTS, trials=TRIALS)]
         ]
@@ -81,7 +88,8 @@ class Curves:
                 best = min(known, key=lambda row: row["loss"])
                 loss, depth = best["loss"] / best["predictions"], count(blocks(best))
                 bests.append(
-                    f"{kind}: loss {loss:.3f}, accuracy {best['accuracy']:.3f} with {depth}"
+                    f"{kind} ({repeated(rows[kind])}): loss {loss:.3f}, accuracy "
+                    f"{best['accuracy']:.3f} with {depth}"
                 )
         return (
             f"{sweeps.costs(every)} Dashed: the least loss and the best accuracy that the labels "
