@@ -132,15 +132,15 @@ def test_what_is_trained(texts):
     assert [part.label for part in third] == list(SETUPS)
     searched = {part.label: part.sweep for part in third}
     sizes = tuple(range(600, 1701, 100))
-    for label in ("trained", "pieces-3"):
-        assert searched[label].axes[0] == ("sequences", sizes) and searched[label].seeds == 3
+    assert searched["trained"].axes[0] == ("sequences", sizes)
+    assert {label for label, one in searched.items() if one.seeds != 3} == {"frozen"}
     assert all(part.sweep.criterion.value == 0.01 for part in (*third, *last))
     assert {label for label, one in searched.items() if one.find} == {
         "trained", "trained-special", "trained-last", "paper"
     }  # fmt: skip
     assert searched["vectors-512"].sizes == {"dimension": 2, "coordinates": 512}
     assert [one.steps for one in searched["vectors-512"].protocol.attempts] == [4000]
-    assert searched["pieces-3-paper"].protocol.search.trials == 10
+    assert searched["paper"].protocol.search.trials == 10
     datasets = {part.label: part.dataset for part in third}
     assert datasets["trained"].sequence(0)[-1] == datasets["trained-last"].sequence(0)[0]
     assert {datasets[x].sequence(5)[-1] for x in ("trained-special", "pieces-3")} == {"[CLS]"}
@@ -192,10 +192,11 @@ def test_set_ups_in_words():
         "words, as fixed vectors of 64 coordinates under a learnt E_in, read at the last one, "
         "4,000 steps"
     )
-    assert str(SETUPS["pieces-3-paper"]) == (
+    assert str(SETUPS["pieces-3"]) == (
         "pieces of up to 3 letters, their embedding learnt, read at a special token before them, "
-        "by the authors' protocol"
+        "4,000 steps"
     )
+    assert str(SETUPS["paper"]) == f"{SETUPS['trained']}, by the authors' protocol"
     assert "embedding frozen" in str(SETUPS["frozen"])
 
 

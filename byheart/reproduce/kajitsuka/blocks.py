@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ...lab.sweeps import results
@@ -14,6 +15,9 @@ from ..figure import spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+MISSED = "not reached by every seed"
 
 
 def blocks(row: Row) -> int:
@@ -64,7 +68,7 @@ def listed(found: Smallest) -> str:
 
 
 def answers(found: Mapping[int, Smallest]) -> str:
-    """The fewest blocks over N: one number if it is the same everywhere.
+    """The fewest blocks over N, once for all N in a row that have the same answer.
 
     From the minimum to the maximum over seeds; seeds that missed the criterion are counted.
     """
@@ -77,10 +81,17 @@ def answers(found: Mapping[int, Smallest]) -> str:
         blocks_at[N] = count(low) if low == high else f"{low} to {high} blocks"
         if one.censored:
             blocks_at[N] += f" (not reached by {one.censored} of the seeds)"
-    if len(found) > 1 and len(set(blocks_at.values())) == 1:
-        sizes = sorted(blocks_at)
-        return f"{blocks_at[sizes[0]]} at each of {len(sizes)} N from {sizes[0]:,} to {sizes[-1]:,}"
-    return ", ".join(f"{one} at N = {N:,}" for N, one in blocks_at.items())
+    return ", ".join(
+        f"{words} at {_those(list(sizes))}"
+        for words, sizes in groupby(blocks_at, key=lambda N: blocks_at[N])
+    )
+
+
+def _those(sizes: Sequence[int]) -> str:
+    """One number of sequences, or all in a row that have the same answer."""
+    if len(sizes) == 1:
+        return f"N = {sizes[0]:,}"
+    return f"each of {len(sizes)} N from {sizes[0]:,} to {sizes[-1]:,}"
 
 
 def grows(found: Mapping[int, Smallest]) -> bool:
@@ -119,5 +130,6 @@ def draw_points(
     if reached := {N + shift: spread(fewest(one)) for N, one in answers.items() if one.reached}:
         plotting.ours(axes, list(reached), list(reached.values()), label, colour)
     if missed := {N + shift: blocks(one.largest) for N, one in answers.items() if one.censored}:
-        name = f"{label}: not reached by every seed"
-        plotting.not_reached(axes, list(missed), list(missed.values()), name)
+        named = MISSED in axes.get_legend_handles_labels()[1]
+        name = None if named else MISSED
+        plotting.not_reached(axes, list(missed), list(missed.values()), name, colour)

@@ -51,19 +51,15 @@ PANELS = (
     Panel(
         "words, fixed vectors, E_in learnt",
         {
-            "vectors-512": ("512 coordinates, 4,000 steps", plotting.OURS),
-            "vectors-768-short": ("768 coordinates, 1,000 steps", GREEN),
-            "vectors-256": ("256 coordinates, 4,000 steps", plotting.BOUND),
+            "vectors-256": ("256 coordinates, 4,000 steps", plotting.OURS),
+            "vectors-512": ("512 coordinates, 4,000 steps", GREEN),
+            "vectors-768-short": ("768 coordinates, 1,000 steps", plotting.BOUND),
             "vectors-64": ("64 coordinates, 4,000 steps", INK),
         },
     ),
     Panel(
         "pieces of 3 letters, embedding learnt",
-        {
-            "pieces-3": ("read at a special token", plotting.OURS),
-            "pieces-3-first": ("at the first piece", GREEN),
-            "pieces-3-paper": ("special token, the paper's protocol", INK),
-        },
+        {"pieces-3": ("read at a special token, 4,000 steps", plotting.OURS)},
     ),
 )
 

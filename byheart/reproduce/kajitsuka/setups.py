@@ -12,6 +12,7 @@ from typing import Any
 SIZES = tuple(range(600, 1701, 100))
 SEVERAL = (600, 1100, 1700)
 DEPTHS = (1, 2, 3, 4, 6, 8, 10, 15, 20)
+MORE = (1, 2, 3, 4, 6, 8, 12)
 FEW = (1, 2, 4, 8)
 SHORT, LONG = 1000, 4000  # steps of a single attempt; the authors have the shorter one
 SEEDS = 3
@@ -56,13 +57,6 @@ class Setup:
         return f"{tokens}, {numbers}, read at {place}{steps}{how}"
 
 
-def pieces(
-    letters: int, sizes: tuple[int, ...] = SEVERAL, read: str = "special", **more: Any
-) -> Setup:
-    """Pieces of words with a learnt embedding."""
-    return Setup("trained", sizes, read=read, letters=letters, **{"steps": LONG, **more})
-
-
 def vectors(coordinates: int, sizes: tuple[int, ...] = SEVERAL[:1], **more: Any) -> Setup:
     """Words as fixed vectors under a learnt E_in."""
     return Setup("trained", sizes, coordinates=coordinates, **{"steps": LONG, **more})
@@ -73,20 +67,17 @@ SETUPS = {
     "paper": Setup("paper", (600, 1700), DEPTHS, find=True),
     "trained-special": Setup("trained", SEVERAL, DEPTHS, find=True, read="special"),
     "trained-last": Setup("trained", SEVERAL, DEPTHS, find=True, read="last"),
-    "frozen": Setup("frozen", (50, 75, 100, 125, 150, 200), (1, 2, 3, 4, 6, 8, 12), seeds=1),
+    "frozen": Setup("frozen", (50, 75, 100, 125, 150, 200), MORE, seeds=1),
     **{f"vectors-{d}": vectors(d, depths=(1, 8)) for d in (8, 16, 32)},
     "vectors-64": vectors(64),
     "vectors-64-special": vectors(64, read="special", depths=(1, 8)),
     "vectors-64-last": vectors(64, read="last", depths=(1, 8)),
-    "vectors-256": vectors(256, (600, 1700)),
-    "vectors-512": vectors(512, (600, 900, 1100, 1400, 1700)),
-    "vectors-768-short": vectors(
-        768, (600, 800, 1000, 1200, 1400, 1700), depths=(1, 2, 3, 4, 6, 8, 12), steps=SHORT
+    "vectors-256": vectors(256, SIZES[:5], depths=MORE),
+    "vectors-512": vectors(512, (600, 900, 1100, 1400)),
+    "vectors-768-short": vectors(768, (600, 800, 1000, 1200, 1400, 1700), depths=MORE, steps=SHORT),
+    "pieces-3": Setup(
+        "trained", (*SIZES[:6], 1400, 1700), MORE, read="special", letters=3, steps=LONG
     ),
-    "pieces-3": pieces(3, SIZES, depths=(1, 2, 3, 4, 6, 8, 12)),
-    "pieces-3-first": pieces(3, read="first"),
-    "pieces-2": pieces(2),
-    "pieces-3-paper": Setup("paper", (600, 1200), read="special", letters=3),
 }
 QUICK = {
     "trained": Setup("trained", (100, 200, 300), (1, 2, 3, 4, 6, 8), find=True, seeds=1),
