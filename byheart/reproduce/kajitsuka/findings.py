@@ -46,9 +46,11 @@ def growth(rows: RowsByLabel) -> list[str]:
         elif not found[min(found)].reached:
             kind = f"Not reached at N = {min(found)}"
         elif grows(found):
-            kind = "More blocks at the largest N than at the smallest, for every seed"
+            kind = (
+                "More blocks at the largest N than at the smallest, or not reached, by every seed"
+            )
         else:
-            kind, ends = "Not more blocks for every seed", found
+            kind, ends = "Not more blocks by every seed", found
         kinds.setdefault(kind, []).append(f"`{label}` {answers(ends)} ({seeds(rows[label])})")
     return [f"{kind}: {'; '.join(some)}." for kind, some in kinds.items()]
 
