@@ -26,7 +26,6 @@ TOKENS = ("trained", "pieces-3")  # of which the caption tells how many there ar
 ROOT = 1400  # the paper sees sqrt(N) up to here
 TRIALS = 10  # of Optuna in the authors' protocol
 BLOCK = kajitsuka2025(1, 1, 2).parameters - kajitsuka2025(1, 1, 1).parameters  # its parameters
-CLOSE = 10  # with more blocks on the axis, the name of the bound fits only above its line
 SHIFT = 16  # sequences between points of several set-ups at the same N
 
 
@@ -138,18 +137,20 @@ def _draw_panel(axes: "Axes", rows: RowsByLabel, panel: Panel) -> None:
         for fit in fits({label: rows[label]}):
             _draw_law(axes, rows, fit, colour)
     every = [one for found in answers.values() for one in found.values()]
-    top = max([2, *(max(fewest(one) or tried(one)) for one in every)])
+    top = max([2, *(max(tried(one) if one.censored else fewest(one)) for one in every)])
     if answers:
         found = next(iter(answers.values()))
         needed = [needed_blocks(found[N].rows[0]) for N in sorted(found)]
-        plotting.bound(
-            axes, sorted(found), needed, "Theorem 4.2: some labels need", above=top > CLOSE
-        )
+        name, colour = "Theorem 4.2: some labels need", plotting.BOUND
+        axes.plot(sorted(found), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1)
     plotting.finish(axes, panel.title, "sequences N", "#blocks")
-    axes.set_ylim(0, 1.6 * top)
+    axes.set_ylim(0, 1.7 * top)
     axes.locator_params(axis="y", integer=True)
-    if answers:
-        plotting.legend(axes, loc="upper left")
+    if answers:  # points first
+        named = zip(*axes.get_legend_handles_labels(), strict=True)
+        names = {name for name, _ in panel.looks.values()}
+        handles, labels = zip(*sorted(named, key=lambda one: one[1] not in names), strict=True)
+        plotting.legend(axes, handles=handles, labels=labels, loc="upper left")
 
 
 def _draw_law(axes: "Axes", rows: RowsByLabel, fit: Fit, colour: str) -> None:

@@ -64,20 +64,17 @@ def vectors(coordinates: int, sizes: tuple[int, ...] = SEVERAL[:1], **more: Any)
 
 SETUPS = {
     "trained": Setup("trained", SIZES, DEPTHS, find=True),
-    "paper": Setup("paper", (600, 1700), DEPTHS, find=True),
+    "paper": Setup("paper", (600, 1700), find=True),
     "trained-special": Setup("trained", SEVERAL, DEPTHS, find=True, read="special"),
     "trained-last": Setup("trained", SEVERAL, DEPTHS, find=True, read="last"),
     "frozen": Setup("frozen", (50, 75, 100, 125, 150, 200), MORE, seeds=1),
-    **{f"vectors-{d}": vectors(d, depths=(1, 8)) for d in (8, 16, 32)},
-    "vectors-64": vectors(64),
+    **{f"vectors-{d}": vectors(d, depths=(1, 8)) for d in (8, 16, 32, 64)},
     "vectors-64-special": vectors(64, read="special", depths=(1, 8)),
     "vectors-64-last": vectors(64, read="last", depths=(1, 8)),
-    "vectors-256": vectors(256, SIZES[:5], depths=MORE),
+    "vectors-256": vectors(256, SIZES[:4], depths=MORE),
     "vectors-512": vectors(512, (600, 900, 1100, 1400)),
     "vectors-768-short": vectors(768, (600, 800, 1000, 1200, 1400, 1700), depths=MORE, steps=SHORT),
-    "pieces-3": Setup(
-        "trained", (*SIZES[:6], 1400, 1700), MORE, read="special", letters=3, steps=LONG
-    ),
+    "pieces-3": Setup("trained", (*SIZES[:6], 1700), MORE, read="special", letters=3, steps=LONG),
 }
 QUICK = {
     "trained": Setup("trained", (100, 200, 300), (1, 2, 3, 4, 6, 8), find=True, seeds=1),
