@@ -70,10 +70,11 @@ class Curves:
             return
         picture.set_size_inches(WIDTH, 1.2 + 2.3 * len(kinds))
         panels = picture.subplots(len(kinds), 2, squeeze=False)
+        depths = sorted({blocks(row) for kind in kinds for row in rows[kind]})
         for kind, (left, right) in zip(kinds, panels, strict=True):
             found = sorted(rows[kind], key=lambda row: (blocks(row), row["trial"]["seed"]))
-            _draw_panel(left, found, 1, TITLES[kind])
-            _draw_panel(right, found, 2, "")
+            _draw_panel(left, found, 1, TITLES[kind], depths)
+            _draw_panel(right, found, 2, "", depths)
         plotting.legend(panels[0, 1], loc="lower right", title="#blocks", title_fontsize=9, ncols=2)
 
     def caption(self, rows: RowsByLabel) -> str:
@@ -92,8 +93,8 @@ class Curves:
                     f"{best['accuracy']:.3f} with {depth}"
                 )
         return (
-            f"{sweeps.costs(every)} Dashed: the least loss and the best accuracy that the labels "
-            f"allow. {sweeps.conflicts(every)} {missed} of the trainings did not come within "
+            f"{sweeps.costs(every)} One curve per training, of every seed. Dashed: the least loss "
+            f"and the best accuracy that the labels allow. {sweeps.conflicts(every)} {missed} of the trainings did not come within "
             f"{sweeps.THRESHOLD:g} of the least loss in their steps. Best of each kind: "
             f"{'; '.join(bests)}. {sweeps.DIFFERENCES}"
         )
@@ -115,9 +116,13 @@ def points(row: Row) -> list[tuple[int, float, float]]:
     ]
 
 
-def _draw_panel(axes: "Axes", rows: Sequence[Row], column: int, title: str) -> None:
-    """One curve per training, darker for more blocks; column 1 is the loss, 2 the accuracy."""
-    depths = sorted({blocks(row) for row in rows})
+def _draw_panel(
+    axes: "Axes", rows: Sequence[Row], column: int, title: str, depths: Sequence[int]
+) -> None:
+    """One curve per training; column 1 is the loss, 2 the accuracy.
+
+    depths  of all panels, which share their colours: darker for more blocks
+    """
     for row in rows:
         found = points(row)
         axes.plot(
