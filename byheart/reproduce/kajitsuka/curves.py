@@ -94,8 +94,8 @@ class Curves:
                 )
         return (
             f"{sweeps.costs(every)} One curve per training, of every seed. Dashed: the least loss "
-            f"and the best accuracy that the labels allow. {sweeps.conflicts(every)} {missed} of the trainings did not come within "
-            f"{sweeps.THRESHOLD:g} of the least loss in their steps. Best of each kind: "
+            f"and the best accuracy that the labels allow. {sweeps.conflicts(every)} {missed} of "
+            f"the trainings did not come within {sweeps.THRESHOLD:g} of the least loss in their steps. Best of each kind: "
             f"{'; '.join(bests)}. {sweeps.DIFFERENCES}"
         )
 
