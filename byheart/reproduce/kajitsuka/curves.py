@@ -95,8 +95,8 @@ class Curves:
         return (
             f"{sweeps.costs(every)} One curve per training, of every seed. Dashed: the least loss "
             f"and the best accuracy that the labels allow. {sweeps.conflicts(every)} {missed} of "
-            f"the trainings did not come within {sweeps.THRESHOLD:g} of the least loss in their steps. Best of each kind: "
-            f"{'; '.join(bests)}. {sweeps.DIFFERENCES}"
+            f"the trainings did not come within {sweeps.THRESHOLD:g} of the least loss in their "
+            f"steps. Best of each kind: {'; '.join(bests)}. {sweeps.DIFFERENCES}"
         )
 
     @property
