@@ -53,7 +53,7 @@ PANELS = (
             "vectors-256": ("256 coordinates, 4,000 steps", plotting.OURS),
             "vectors-512": ("512 coordinates, 4,000 steps", GREEN),
             "vectors-768-short": ("768 coordinates, 1,000 steps", plotting.BOUND),
-            "vectors-128": ("128 coordinates, 4,000 steps", INK),
+            "vectors-64": ("64 coordinates, 4,000 steps", INK),
         },
     ),
     Panel(
