@@ -130,6 +130,7 @@ def draw_points(
     if reached := {N + shift: spread(fewest(one)) for N, one in answers.items() if one.reached}:
         plotting.ours(axes, list(reached), list(reached.values()), label, colour)
     if missed := {N + shift: blocks(one.largest) for N, one in answers.items() if one.censored}:
-        named = MISSED in axes.get_legend_handles_labels()[1]
-        name = None if named else MISSED
-        plotting.not_reached(axes, list(missed), list(missed.values()), name, colour)
+        name = MISSED if reached else f"{label}: not reached"
+        again = name in axes.get_legend_handles_labels()[1]
+        places, tops = list(missed), list(missed.values())
+        plotting.not_reached(axes, places, tops, None if again else name, colour)

@@ -7,6 +7,8 @@ from . import sweeps
 from .blocks import answers, blocks, count, grows, repeated, smallest
 from .setups import SETUPS, SIZES
 
+GROWS = "More blocks at the largest N than at the smallest, or not reached, by every seed"
+
 
 def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
     """Of figures by name; those without rows are left out."""
@@ -35,24 +37,22 @@ def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
 
 def growth(rows: RowsByLabel) -> list[str]:
     """Which set-ups take more blocks at their largest N, which do not, and which do not begin."""
-    kinds: dict[str, list[str]] = {}
+    told: dict[str, list[str]] = {GROWS: []}  # first
     for label in SETUPS:
         if not rows.get(label):
             continue
-        found = smallest(rows[label])
+        found, name = smallest(rows[label]), f"`{label}`"
         ends = {N: found[N] for N in sorted({min(found), max(found)})}
         if max(found) < min(SIZES):
             kind = f"Trained only below N = {min(SIZES)}"
         elif not found[min(found)].reached:
             kind = f"Not reached at N = {min(found)}"
         elif grows(found):
-            kind = (
-                "More blocks at the largest N than at the smallest, or not reached, by every seed"
-            )
+            kind, name = GROWS, f"{name} ({SETUPS[label]})"
         else:
             kind, ends = "Not more blocks by every seed", found
-        kinds.setdefault(kind, []).append(f"`{label}` {answers(ends)} ({seeds(rows[label])})")
-    return [f"{kind}: {'; '.join(some)}." for kind, some in kinds.items()]
+        told.setdefault(kind, []).append(f"{name} {answers(ends)} ({seeds(rows[label])})")
+    return [f"{kind}: {'; '.join(some)}." for kind, some in told.items() if some]
 
 
 def _depths(rows: RowsByLabel, kind: str) -> str:

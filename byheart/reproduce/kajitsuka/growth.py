@@ -93,7 +93,8 @@ def _known(rows: RowsByLabel, kind: str) -> dict[int, float]:
 def fits(rows: RowsByLabel) -> list[Fit]:
     """a + b sqrt(N) up to 1400, as the paper has it, and a line through all N.
 
-    The name gives the range of N that was fitted, which may end earlier.
+    A law takes three different numbers of blocks. The name gives the range of N that was fitted,
+    which may end earlier.
     """
 
     def name(kind: str, sizes: Iterable[int]) -> str:
@@ -102,15 +103,13 @@ def fits(rows: RowsByLabel) -> list[Fit]:
     found = []
     for kind in SETUPS:
         blocks = _known(rows, kind)
-        if len(set(blocks.values())) < 2:
-            continue  # nothing grows
         some = {N: y for N, y in blocks.items() if N <= ROOT}
-        if len(some) > 2:
+        if len(set(some.values())) > 2:
             columns = {"1": np.ones(len(some)), "sqrt(N)": np.sqrt(list(some))}
             found.append(
                 least_squares(f"{name(kind, some)}, sqrt(N)", columns, list(some.values()))
             )
-        if len(blocks) > 2:
+        if len(set(blocks.values())) > 2:
             found.append(
                 polynomial(name(kind, blocks), list(blocks), list(blocks.values()), 1, "N")
             )
@@ -144,10 +143,10 @@ def _draw_panel(axes: "Axes", rows: RowsByLabel, panel: Panel) -> None:
         name, colour = "Theorem 4.2: some labels need", plotting.BOUND
         axes.plot(sorted(found), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1)
     plotting.finish(axes, panel.title, "sequences N", "#blocks")
-    axes.set_ylim(0, 1.7 * top)
     axes.locator_params(axis="y", integer=True)
+    named = [*zip(*axes.get_legend_handles_labels(), strict=True)]
+    axes.set_ylim(0, top * (1.25 + 0.1 * len(named)))
     if answers:  # points first
-        named = zip(*axes.get_legend_handles_labels(), strict=True)
         names = {name for name, _ in panel.looks.values()}
         handles, labels = zip(*sorted(named, key=lambda one: one[1] not in names), strict=True)
         plotting.legend(axes, handles=handles, labels=labels, loc="upper left")
