@@ -37,7 +37,7 @@ def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
 
 def growth(rows: RowsByLabel) -> list[str]:
     """Which set-ups take more blocks at their largest N, which do not, and which do not begin."""
-    told: dict[str, list[str]] = {GROWS: []}  # first
+    told: dict[str, dict[str, list[str]]] = {GROWS: {}}  # first; set-ups by their answers
     for label in SETUPS:
         if not rows.get(label):
             continue
@@ -51,8 +51,14 @@ def growth(rows: RowsByLabel) -> list[str]:
             kind, name = GROWS, f"{name} ({SETUPS[label]})"
         else:
             kind, ends = "Not more blocks by every seed", found
-        told.setdefault(kind, []).append(f"{name} {answers(ends)} ({seeds(rows[label])})")
-    return [f"{kind}: {'; '.join(some)}." for kind, some in told.items() if some]
+        answer = f"{answers(ends)} ({seeds(rows[label])})"
+        told.setdefault(kind, {}).setdefault(answer, []).append(name)
+    sentences = []
+    for kind, some in told.items():
+        if some:
+            said = [f"{', '.join(names)} {answer}" for answer, names in some.items()]
+            sentences.append(f"{kind}: {'; '.join(said)}.")
+    return sentences
 
 
 def _depths(rows: RowsByLabel, kind: str) -> str:
