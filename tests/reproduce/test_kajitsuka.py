@@ -128,6 +128,8 @@ def test_what_is_trained(texts):
         *range(10, 51, 10),
     )
     assert {len(part.dataset) for part in second} == {3000}
+    for parts in (first, second):
+        assert {part.label: part.sweep.seeds for part in parts} == curves.SEEDS
     assert all(part.sweep.protocol.curve == 50 for part in (*first, *second))
     assert [part.label for part in third] == list(SETUPS)
     searched = {part.label: part.sweep for part in third}
