@@ -355,8 +355,8 @@ def test_findings_are_the_numbers_of_the_rows():
     rows["vectors-8"] = rows["vectors-16"] = [row(8, False)]
     (said,) = findings({"kajitsuka-3": rows})
     assert "1 to 4 blocks (not reached by 1 of the seeds) at N = 1,700" in said
-    grown = "1 block at N = 600, not reached (tried: 9 blocks) at N = 1,700 (one seed)."
-    assert f"or not reached, by every seed: `pieces-3` ({SETUPS['pieces-3']}) {grown}" in said
+    grown = "1 block at N = 600, 3 blocks at N = 900, not reached (tried: 9 blocks) at N = 1,700"
+    assert f"or not reached, by every seed: `pieces-3` ({SETUPS['pieces-3']}) {grown} (" in said
     missed = "`vectors-8`, `vectors-16` not reached (tried: 8 blocks) at N = 600 (one seed)."
     assert f"Not reached at N = 600: {missed}" in said
 

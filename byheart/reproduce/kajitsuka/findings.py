@@ -42,7 +42,6 @@ def growth(rows: RowsByLabel) -> list[str]:
         if not rows.get(label):
             continue
         found, name = smallest(rows[label]), f"`{label}`"
-        ends = {N: found[N] for N in sorted({min(found), max(found)})}
         if max(found) < min(SIZES):
             kind = f"Trained only below N = {min(SIZES)}"
         elif not found[min(found)].reached:
@@ -50,8 +49,8 @@ def growth(rows: RowsByLabel) -> list[str]:
         elif grows(found):
             kind, name = GROWS, f"{name} ({SETUPS[label]})"
         else:
-            kind, ends = "Not more blocks by every seed", found
-        answer = f"{answers(ends)} ({seeds(rows[label])})"
+            kind = "Not more blocks by every seed"
+        answer = f"{answers(found)} ({seeds(rows[label])})"
         told.setdefault(kind, {}).setdefault(answer, []).append(name)
     sentences = []
     for kind, some in told.items():
