@@ -108,15 +108,23 @@ def madden2024(
 
 
 def kajitsuka2025(
-    vocabulary: int, length: int, layers: int = 1, dimension: int = 2, labels: int = 1
+    vocabulary: int,
+    length: int,
+    layers: int = 1,
+    dimension: int = 2,
+    labels: int = 1,
+    coordinates: int = 0,
 ) -> Architecture:
     """The experiment: feed-forward blocks, one uniform attention layer, as many blocks again.
 
     Blocks of eq. (3) have q = 4 m neurons: 2 m q + q + m parameters. The paper does not give the
-    head size; we take m. E_in is an embedding of the vocabulary. E_out gives one number, or one per
-    label.
+    head size; we take m. E_out gives one number, or one per label.
+
+    E_in is an embedding of the vocabulary or, with `coordinates`, a map of them to m: each word is
+    then a fixed random vector, as the theorems have words, and E_in is all that is learnt of it.
     """
     m, q = dimension, 4 * dimension
+    fixed: Tensors = {"vectors.weight": (vocabulary, coordinates)} if coordinates else {}
     own: Sizes = {
         "layers": 2 * layers,
         "attention": "uniform",
@@ -129,7 +137,7 @@ def kajitsuka2025(
         "kajitsuka2025, eq. (165)",
         "E_out F_2 (UA (F_1 (E_in X)))",
         {
-            "embedding.weight": (vocabulary, m),
+            "embedding.weight": (coordinates or vocabulary, m),
             **{
                 f"{part}.{i}.{name}": shape
                 for part in ("first", "second")
@@ -140,7 +148,7 @@ def kajitsuka2025(
             "attention.out.weight": (m, m),
             "output.weight": (labels, m),
         },
-        {},
+        fixed,
         sizes_of("kajitsuka2025", vocabulary, length, m, q, **own),
     )
 

@@ -14,6 +14,7 @@ class Trainable:
 
     criterion   kind and value: when data counts as memorised, unless the user decides
     sizes       the paper's value of a size that nobody gives
+    optional    sizes that may be left out
     equal       sizes that equal another one if nobody gives them
     problem     the problem that data poses, a function of byheart.lab.problem
     from_data   sizes that the data decides, with the attribute of the problem that has them
@@ -29,6 +30,7 @@ class Trainable:
 
     criterion: tuple[str, float]
     sizes: Mapping[str, int]
+    optional: tuple[str, ...] = ()
     equal: Mapping[str, str] = field(default_factory=dict)
     problem: Literal["next_token", "labelled"] = "next_token"
     from_data: Mapping[str, str] = field(
@@ -85,6 +87,7 @@ TRAINABLE: dict[str, Trainable] = {
     "kajitsuka2025": Trainable(
         criterion=("loss", 0.01),
         sizes={"dimension": 2},
+        optional=("coordinates",),
         problem="labelled",
         from_data={"vocabulary": "vocabulary", "length": "length", "labels": "outputs"},
         decoder=False,

@@ -64,7 +64,8 @@ class Protocol:
     stop     training ends when the mean loss is this close to the least possible and the criterion
              is reached, None: never; an accuracy is judged by the criterion alone, now and then
     curve    about how many points of the training curve are kept
-    search   the first attempt is repeated with the rates and warm-ups that Optuna tries
+    search   the first attempt is made with all rates and warm-ups that Optuna tries, and the best
+             of these counts
     frozen   tensors that keep their initial values; they count as parameters all the same
     """
 

@@ -113,6 +113,8 @@ class Trial:
     def architecture_for(self, problem: Problem) -> Architecture:
         """The architecture with its sizes; the data decides some of them."""
         record = trainable(self.architecture)
+        if problem.reads_vectors and "coordinates" in self.sizes:
+            raise ByheartError("the data has vectors already; coordinates=... is for words.")
         decided = {size: getattr(problem, name) for size, name in record.from_data.items()}
         return architecture(self.architecture, {**decided, **record.always, **self.sizes})
 
@@ -121,8 +123,9 @@ class Trial:
 
         Of a parameter: its weight, gradient and two moments, three numbers for a step; SOAP turns
         them and keeps more (19 were observed), and for each side of a matrix that it turns another
-        matrix and its basis, and four to turn the largest. Of a context: activations with their
-        gradients, and the loss in doubles. Of a batch drawn before training: its indices as well.
+        matrix and its basis, and four to turn the largest. Of a fixed tensor: its rows twice. Of a
+        context: activations with their gradients, and the loss in doubles. Of a batch drawn before
+        training: its indices as well.
         """
         described, protocol = self.architecture_for(problem), self.protocol
         turned = [x.turned for x in protocol.attempts if x.optimiser == "soap"]
@@ -139,9 +142,11 @@ class Trial:
         if protocol.batch is not None and protocol.batches is not None:
             rows = protocol.batches * min(protocol.batch, len(problem.count))
             drawn = rows * DOUBLE * (3 * problem.length + 12)
+        fixed = sum(map(math.prod, described.fixed.values()))
         return (
             PROCESS
             + size_of(problem)
+            + SINGLE * 2 * fixed
             + SINGLE * (20 if turned else 7) * described.parameters
             + SINGLE * (2 * sum(side * side for side in sides) + 4 * max(sides, default=0) ** 2)
             + len(problem) * (SINGLE * activations + (2 * SINGLE + 3 * DOUBLE) * problem.outputs)

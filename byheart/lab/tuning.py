@@ -28,7 +28,7 @@ SEEDS = 2**32  # what a numpy sampler takes
 
 
 def searched(trial: Trial, problem: Problem, journal: str | None) -> list[Outcome]:
-    """The outcomes of the attempts up to the first that reaches the criterion.
+    """The outcomes of all attempts: the authors choose the best one of a fixed number.
 
     Those read from the journal have no learner, except the best one, which is trained again.
     """
@@ -39,7 +39,7 @@ def searched(trial: Trial, problem: Problem, journal: str | None) -> list[Outcom
         Outcome(replace(first, **one.params), learner=None, **one.user_attrs[KEPT])
         for one in study.get_trials(states=(TrialState.COMPLETE,))
     ]
-    while len(done) < search.trials and not any(one.reached for one in done):
+    while len(done) < search.trials:
         number = len(done)
         seed = trial.random_seed("optuna", number) % SEEDS
         study.sampler = optuna.samplers.TPESampler(seed=seed)

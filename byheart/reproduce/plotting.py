@@ -42,9 +42,11 @@ def published(
     axes.plot(x, y, "o", color=colour, label=label, zorder=2, **HOLLOW)
 
 
-def not_reached(axes: "Axes", x: ArrayLike, y: ArrayLike, label: str | None) -> None:
+def not_reached(
+    axes: "Axes", x: ArrayLike, y: ArrayLike, label: str | None, colour: str = INK
+) -> None:
     """Upward triangles: no model up to this size reached the criterion in its steps."""
-    axes.plot(x, y, "^", color=INK, label=label, zorder=4, **OPEN)
+    axes.plot(x, y, "^", color=colour, label=label, zorder=4, **OPEN)
 
 
 def bound(

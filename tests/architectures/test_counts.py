@@ -146,6 +146,15 @@ def test_kajitsuka2025_by_hand():
     assert found.sizes["layers"] == 10 and found.sizes["attention"] == "uniform"
 
 
+def test_words_as_fixed_vectors_by_hand():
+    """64 coordinates to m = 2 instead of 100 words to m = 2; the vectors are not counted."""
+    found = kajitsuka2025(vocabulary=100, length=8, layers=5, coordinates=64)
+    assert found.parameters == 128 + 10 * 42 + 8 + 2
+    assert found.fixed == {"vectors.weight": (100, 64)}
+    assert found.tensors["embedding.weight"] == (64, 2)
+    assert kajitsuka2025(vocabulary=100, length=8).fixed == {}
+
+
 @given(st.integers(2, 40), sizes, sizes, st.integers(0, 9), sizes)
 def test_a_decoder_without_neurons_is_dana2024(N, S, d, H, d_h):
     found = decoder(N, S, d, heads=H, head_dimension=d_h, width=0)
@@ -208,7 +217,8 @@ def test_every_trainable_architecture_can_be_described():
     for name, record in TRAINABLE.items():
         assert trainable(name) is record and name in ARCHITECTURES
         takes = inspect.signature(ARCHITECTURES[name]).parameters
-        for sizes in (record.sizes, record.equal, record.from_data, record.always):
+        own = (record.sizes, record.equal, record.from_data, record.always, record.optional)
+        for sizes in own:
             assert set(sizes) <= set(takes)
     with pytest.raises(ByheartError, match="'gpt2' cannot be trained here; there are: madden2024"):
         trainable("gpt2")

@@ -225,6 +225,23 @@ def test_vectors_and_the_squared_loss_in_words(capsys, engine, tmp_path):
     said = " ".join(said.split())
     assert code == 0 and "vectors of 2 coordinates" in said
     assert "loss ≤ 0.01 above the least" in said and "nats" not in said
+    code, _, said = run(
+        capsys, *given[:-4], "-o", tmp_path / "b", *given[-2:], "--set", "coordinates=4"
+    )
+    assert code == 2 and "the data has vectors already" in said
+
+
+def test_words_as_fixed_vectors(capsys, engine, labelled, tmp_path):
+    given = [labelled, "--input", "text", "--label", "label", "--architecture", "kajitsuka2025"]
+    code, out, err = run(
+        capsys, *given, "--axis", "layers=11", "--set", "coordinates=7", "--seeds", "1",
+        "-o", tmp_path / "rows", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    assert json.loads(out)["sizes"] == {"dimension": 2, "coordinates": 7}
+    assert [dict(one.sizes) for one in engine.ran] == [
+        {"dimension": 2, "coordinates": 7, "layers": 11}
+    ]
 
 
 def test_find_trains_few(ask, engine):

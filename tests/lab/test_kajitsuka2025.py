@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 from byheart.architectures import architecture  # noqa: E402
 from byheart.errors import ByheartError  # noqa: E402
 from byheart.lab.learners import learner  # noqa: E402
+from byheart.lab.learners.kajitsuka2025 import MANY  # noqa: E402
 from byheart.lab.learners.kernels.blocks import Stack, forward  # noqa: E402
 from byheart.lab.problem import Problem  # noqa: E402
 from byheart.lab.protocol import Attempt, Protocol  # noqa: E402
@@ -51,11 +52,10 @@ problems = st.builds(
 )
 
 
-def made(problem: Problem, blocks: int = 2, dimension: int = 2):
+def made(problem: Problem, blocks: int = 2, dimension: int = 2, coordinates: int = 0):
     sizes = {"vocabulary": problem.vocabulary, "length": problem.length, "layers": blocks}
-    return architecture(
-        "kajitsuka2025", {**sizes, "dimension": dimension, "labels": problem.outputs}
-    )
+    sizes |= {"dimension": dimension, "labels": problem.outputs, "coordinates": coordinates}
+    return architecture("kajitsuka2025", sizes)
 
 
 def plain(tensors: dict, problem: Problem, blocks: int):
@@ -74,6 +74,8 @@ def plain(tensors: dict, problem: Problem, blocks: int):
 
     read = torch.from_numpy(problem.tokens)
     table = tensors["embedding.weight"]
+    if "vectors.weight" in tensors:
+        table = tensors["vectors.weight"] @ table
     state = stack(read.double() @ table if problem.reads_vectors else table[read.long()], "first")
     counts = torch.from_numpy(np.arange(problem.length) < problem.lengths[:, None])
     means = (state * counts[..., None]).sum(1) / counts.sum(1)[:, None]
@@ -92,11 +94,19 @@ def plain_loss(logits, problem: Problem):
 
 
 @settings(max_examples=60, deadline=None)
-@given(problems, st.integers(1, 4), st.integers(1, 3), st.integers(0, 1 << 30))
-def test_the_gradient_is_that_of_a_plain_model(problem, blocks, dimension, seed):
-    model = learner(made(problem, blocks, dimension), problem, seed)
+@given(
+    problems,
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.sampled_from([0, 3, MANY - 1, MANY]),
+    st.integers(0, 1 << 30),
+)
+def test_the_gradient_is_that_of_a_plain_model(problem, blocks, dimension, coordinates, seed):
+    wanted = made(problem, blocks, dimension, 0 if problem.reads_vectors else coordinates)
+    model = learner(wanted, problem, seed)
     tensors = {x: y.double().requires_grad_() for x, y in model.named().items()}
-    logits, nearest = plain(tensors, problem, blocks)
+    fixed = {x: y.double() for x, y in model.fixed.items()}
+    logits, nearest = plain(tensors | fixed, problem, blocks)
     assume(nearest > KINK)
     expected = plain_loss(logits, problem)
     expected.backward()
@@ -138,11 +148,12 @@ def test_a_block_by_hand():
 
 
 @settings(max_examples=20, deadline=None)
-@given(problems, st.integers(1, 4), st.integers(1, 3))
-def test_the_tensors_are_those_of_the_preset(problem, blocks, dimension):
-    wanted = made(problem, blocks, dimension)
+@given(problems, st.integers(1, 4), st.integers(1, 3), st.integers(0, 3))
+def test_the_tensors_are_those_of_the_preset(problem, blocks, dimension, coordinates):
+    wanted = made(problem, blocks, dimension, 0 if problem.reads_vectors else coordinates)
     model = learner(wanted, problem, 0)
     assert {x: tuple(y.shape) for x, y in model.named().items()} == wanted.tensors
+    assert {x: tuple(y.shape) for x, y in model.fixed.items()} == wanted.fixed
     assert sum(x.numel() for x in model.tensors.values()) == wanted.parameters
 
 
@@ -175,6 +186,40 @@ def test_tensors_start_as_pytorch_starts_them(vectors):
     assert max(reach.values()) < 1 if vectors else 2.5 < reach["embedding.weight"] < 5
     if vectors:
         assert reach["embedding.weight"] == pytest.approx(400**-0.5, rel=0.03)
+
+
+def test_fixed_vectors_are_normal_and_are_mapped_as_vectors_of_data_are():
+    problem = drawn(0, 5, 400, 3, 2)
+    model = learner(made(problem, 30, coordinates=100), problem, 0)
+    vectors, embedding = model.fixed["vectors.weight"], model.tensors["embedding.weight"]
+    assert float(vectors.mean()) == pytest.approx(0, abs=0.02)
+    assert float(vectors.std()) == pytest.approx(1, abs=0.02)
+    assert float(embedding.abs().max()) == pytest.approx(0.1, rel=0.03)
+    other = learner(made(problem, 30, coordinates=100), problem, 1)
+    assert not torch.equal(other.fixed["vectors.weight"], vectors)
+
+
+def test_fixed_vectors_stay_and_the_map_of_them_learns():
+    problem = drawn(2, 60, 20, 4, 3)
+    one = replace(trial(steps=20), sizes={"layers": 2, "dimension": 2, "coordinates": 5})
+    start = learner(one.architecture_for(problem), problem, one.random_seed("start", 0))
+    row, model = train(one, problem)
+    assert torch.equal(model.fixed["vectors.weight"], start.fixed["vectors.weight"])
+    for name, tensor in model.tensors.items():
+        assert not torch.equal(tensor, start.tensors[name]), name
+    assert row["parameters"] == 5 * 2 + 4 * 42 + 8 + 3 * 2
+
+
+def test_vectors_of_the_data_are_not_replaced():
+    one = replace(trial(), sizes={"layers": 1, "coordinates": 5})
+    with pytest.raises(ByheartError, match="the data has vectors already; coordinates="):
+        one.memory(drawn(2, 6, 20, 4, 3, vectors=True))
+
+
+def test_fixed_vectors_take_memory():
+    problem = drawn(2, 6, 20, 4, 3)
+    few, many = (replace(trial(), sizes={"layers": 1, "coordinates": d}) for d in (10, 1010))
+    assert many.memory(problem) - few.memory(problem) == 4 * 1000 * (2 * 20 + 7 * 2)
 
 
 def test_words_that_a_batch_lacks_have_no_gradient():

@@ -302,6 +302,8 @@ def test_fixed_sizes():
 def test_sizes_that_are_missing():
     axes.check_complete("madden2024", {}, ["neurons"])
     axes.check_complete("dana2024", {}, ["heads"])
+    axes.check_complete("kajitsuka2025", {}, ["layers"])  # coordinates may be left out
+    axes.check_complete("kajitsuka2025", {}, ["layers", "coordinates"])
     with pytest.raises(ByheartError, match="dana2024 needs heads as well"):
         axes.check_complete("dana2024", {}, ["head_dimension"])
     with pytest.raises(ByheartError, match="madden2024 needs neurons as well"):

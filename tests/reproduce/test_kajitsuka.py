@@ -16,7 +16,8 @@ from byheart.lab.problem import labelled
 from byheart.lab.sweeps.results import Smallest
 from byheart.reproduce.figure import Settings, picture
 from byheart.reproduce.kajitsuka import KAJITSUKA, curves, findings, growth, length, sweeps
-from byheart.reproduce.kajitsuka.blocks import fewest, smallest, tried
+from byheart.reproduce.kajitsuka.blocks import fewest, grows, repeated, smallest, tried
+from byheart.reproduce.kajitsuka.setups import SETUPS
 from byheart.theory.kajitsuka2025.sign_patterns import uniform_attention
 
 HERE = Path(__file__).parent
@@ -69,6 +70,21 @@ def test_sequences_are_eight_words_and_end_with_the_first_one():
     assert [dataset.label(i) for i in (0, 1)] == ["x", "y"]
 
 
+def test_the_token_that_is_read_out_comes_last():
+    texts = [("One, two three four five six seven eight", "x")]
+    words = ["One", ",", "two", "three", "four", "five", "six", "seven"]
+    assert sweeps.cut(texts, "last").sequence(0) == words
+    assert sweeps.cut(texts, "special").sequence(0) == [*words[6::-1], "[CLS]"]
+    assert "[CLS]" not in sweeps.cut([("x [CLS] y", "x")]).sequence(0), "no text has this token"
+
+
+def test_pieces_of_words():
+    assert sweeps.pieces("Unhappily, so", 3) == ["unh", "##app", "##ily", ",", "so"]
+    assert sweeps.pieces("Unhappily, so", 0) == ["Unhappily", ",", "so"]
+    pieces = sweeps.cut([("abcdefghijklmnopqr", "x")], "special", 2).sequence(0)
+    assert pieces == [f"##{x}" for x in ("mn", "kl", "ij", "gh", "ef", "cd")] + ["ab", "[CLS]"]
+
+
 def test_multinli_joins_premise_and_hypothesis(tmp_path):
     path = tmp_path / "mnli.tsv"
     path.write_text("label\tpremise\thypothesis\nneutral\tp q\tr\nentailment\tp q\tr\n")
@@ -112,11 +128,24 @@ def test_what_is_trained(texts):
         *range(10, 51, 10),
     )
     assert {len(part.dataset) for part in second} == {3000}
+    for parts in (first, second):
+        assert {part.label: part.sweep.seeds for part in parts} == curves.SEEDS
     assert all(part.sweep.protocol.curve == 50 for part in (*first, *second))
-    assert [part.label for part in third] == list(sweeps.KINDS)
-    assert third[0].sweep.axes[0] == ("sequences", tuple(range(600, 1701, 100)))
+    assert [part.label for part in third] == list(SETUPS)
+    searched = {part.label: part.sweep for part in third}
+    sizes = tuple(range(600, 1701, 100))
+    assert searched["trained"].axes[0] == ("sequences", sizes)
+    assert {label for label, one in searched.items() if one.seeds != 3} == {"frozen"}
     assert all(part.sweep.criterion.value == 0.01 for part in (*third, *last))
-    assert [part.sweep.find for part in third] == [True, False, True]
+    assert {label for label, one in searched.items() if one.find} == {
+        "trained", "trained-special", "trained-last", "paper"
+    }  # fmt: skip
+    assert searched["vectors-512"].sizes == {"dimension": 2, "coordinates": 512}
+    assert [one.steps for one in searched["vectors-512"].protocol.attempts] == [4000]
+    assert searched["paper"].protocol.search.trials == 10
+    datasets = {part.label: part.dataset for part in third}
+    assert datasets["trained"].sequence(0)[-1] == datasets["trained-last"].sequence(0)[0]
+    assert {datasets[x].sequence(5)[-1] for x in ("trained-special", "pieces-3")} == {"[CLS]"}
     assert [part.label for part in last] == ["n10", "n100", "narrow"]
     assert [part.sweep.find for part in last] == [True, True, False]
     assert [part.sweep.sizes["dimension"] for part in last] == [6, 6, 2]
@@ -135,6 +164,45 @@ def test_the_smallest_of_each_seed():
     assert [(N, fewest(one)) for N, one in many.items()] == [(600, [3]), (900, [2])]
 
 
+def test_seeds_that_some_depths_lack_are_told():
+    rows = [row(k, True, seed) for k in (1, 10, 20) for seed in range(3)]
+    assert repeated(rows) == "3 seeds" and repeated(rows[:1]) == "one seed"
+    assert (
+        repeated([*rows[:5], rows[6]]) == "3 seeds; one seed with 20 blocks; 2 seeds with 10 blocks"
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "wanted"),
+    [
+        ([row(4, True), row(3, True, 1)], True),
+        ([row(4, True), row(2, True, 1)], False),  # one seed needs no more
+        ([row(8, False), row(8, False, 1)], True),
+        ([row(8, False), row(3, True, 1)], True),
+        ([row(8, False), row(2, True, 1)], False),
+    ],
+)
+def test_growth_is_that_of_every_seed(last, wanted):
+    first = {600: Smallest((row(1, True), row(2, True, 1)))}
+    assert grows({**first, 1700: Smallest(tuple(last))}) == wanted
+    assert not grows(first)
+    assert not grows({600: Smallest((row(1, False),)), 700: Smallest((row(1, False),))})
+
+
+def test_set_ups_in_words():
+    assert str(SETUPS["trained"]) == "words, their embedding learnt, read at the first one"
+    assert str(SETUPS["vectors-64-last"]) == (
+        "words, as fixed vectors of 64 coordinates under a learnt E_in, read at the last one, "
+        "4,000 steps"
+    )
+    assert str(SETUPS["pieces-3"]) == (
+        "pieces of up to 3 letters, their embedding learnt, read at a special token before them, "
+        "4,000 steps"
+    )
+    assert str(SETUPS["paper"]) == f"{SETUPS['trained']}, by the authors' protocol"
+    assert "embedding frozen" in str(SETUPS["frozen"])
+
+
 def test_the_square_root_is_recovered_and_censored_sizes_are_left_out():
     rows = [row(k, True, sequences=k * k) for k in (10, 20, 30)]
     rows += [row(70, True, sequences=1600), row(90, True, sequences=400, seed=0)]
@@ -145,7 +213,9 @@ def test_the_square_root_is_recovered_and_censored_sizes_are_left_out():
     )
     assert root.points == 3 and line.points == 4
     assert root.coefficients == pytest.approx((0, 1), abs=1e-9)
-    assert growth.fits({"frozen": [row(1, True, sequences=N) for N in (1, 4, 9)]}) == []
+    for steps in ((1, 1, 1), (1, 1, 2), (1, 2)):  # a step is no law
+        some = [row(k, True, sequences=N) for k, N in zip(steps, (1, 4, 9), strict=False)]
+        assert growth.fits({"frozen": some}) == []
     rows.append(row(90, False, sequences=900, seed=1))
     names = [fit.name for fit in growth.fits({"trained": rows})]
     assert names == ["trained, N = 100 to 1600, linear"]
@@ -165,6 +235,12 @@ def test_a_frozen_embedding_does_not_count_as_learnt():
     frozen["trial"]["protocol"]["frozen"] = ["embedding.weight"]
     assert growth.learnt(trained, 3) - growth.learnt(frozen, 3) == 2 * 1700
     assert growth.BLOCK == 84, "2 (2 m q + q + m) with m = 2 and q = 8"
+
+
+def test_only_the_map_of_fixed_vectors_counts_as_learnt():
+    one = row(1, True)
+    one["trial"]["sizes"]["coordinates"] = 64
+    assert growth.learnt(row(1, True), 3) - growth.learnt(one, 3) == 2 * (1700 - 64)
 
 
 def test_curves_leave_out_what_blew_up_and_end_where_training_did():
@@ -218,20 +294,21 @@ def test_what_is_not_reached_is_a_triangle_and_is_said():
     axes = picture(KAJITSUKA[2], rows).axes[0]
     triangles = [line for line in axes.lines if line.get_marker() == "^"]
     assert [(list(x.get_xdata()), list(x.get_ydata())) for x in triangles] == [([600], [20])]
-    assert "Not reached by every seed: trained N = 600 (tried: 20 blocks)" in growth.caption(rows)
+    said = "not reached (tried: 20 blocks) at N = 600, 5 blocks at N = 700 (one seed)"
+    assert f"`trained` ({SETUPS['trained']}): {said}" in growth.caption(rows)
 
 
 def test_the_depths_that_were_tried_are_named():
     """Not those that the figure asks for: a sweep may be incomplete."""
     rows = {"frozen": [row(k, False, sequences=200) for k in (8, 1, 4)]}
-    assert "frozen N = 200 (tried: 1, 4, 8 blocks)" in growth.caption(rows)
+    assert "not reached (tried: 1, 4, 8 blocks) at N = 200" in growth.caption(rows)
     assert tried(Smallest((row(1, True),))) == [1]
 
 
 def test_deeper_networks_that_missed_it_are_counted():
     rows = [row(2, False), row(3, True), row(4, False), row(6, True), row(8, False, 1)]
     rows += [row(1, True, sequences=700), row(12, False, sequences=700)]
-    said = "With more blocks than the fewest of their N, 2 of 3 trainings of `frozen` did not reach"
+    said = "these trainings did not reach it: 2 of 3 of `frozen`."
     assert said in growth.caption({"frozen": rows})
     assert "With more blocks" not in growth.caption({"frozen": rows[:2]})
 
@@ -245,11 +322,10 @@ def test_a_law_is_drawn_and_named_where_it_was_fitted():
     assert all((min(x.get_xdata()), max(x.get_xdata())) == (9, 81) for x in lines)
 
 
-def test_captions_tell_when_the_search_for_rates_ends():
+def test_captions_tell_how_many_trials_the_search_for_rates_has():
     for figure in KAJITSUKA[:3]:
         said = figure.caption({})
-        assert "ends at the first of Optuna's trials that reaches the criterion" in said
-        assert "the best of two (Figures 1 and 2) or of ten (Figure 3)" in said
+        assert "the best of two trials (Figures 1 and 2) or of ten (Figure 3)" in said
     assert (curves.TRIALS, growth.TRIALS) == (2, 10)
 
 
@@ -270,20 +346,29 @@ def test_findings_are_the_numbers_of_the_rows():
         + [row(k, False, sequences=100) for k in (1, 2)],
     }
     (said,) = findings({"kajitsuka-3": rows})
-    assert "Embeddings learnt: 1 block at each of 2 N from 600 to 700 (2 seeds)." in said
-    frozen = "3 blocks at N = 75, not reached (tried: 1, 2 blocks) at N = 100 (one seed)."
-    assert f"Embeddings frozen: {frozen}" in said and "authors' protocol" not in said
-    assert "Trained here: `frozen` up to N = 100 only." in said
-    rows["frozen"] += [row(2, True, sequences=600), row(4, True, 1, 600), row(9, False, 2, 600)]
+    same = "`trained` 1 block at each of 2 N from 600 to 700 (2 seeds)."
+    assert f"Not more blocks by every seed: {same}" in said
+    frozen = "`frozen` 3 blocks at N = 75, not reached (tried: 1, 2 blocks) at N = 100 (one seed)."
+    assert f"Trained only below N = 600: {frozen}" in said
+    rows["trained"] += [row(1, True, 0, 1700), row(4, True, 1, 1700), row(9, False, 2, 1700)]
+    rows["pieces-3"] = [row(1, True), row(3, True, sequences=900), row(9, False, sequences=1700)]
+    rows["vectors-8"] = rows["vectors-16"] = [row(8, False)]
     (said,) = findings({"kajitsuka-3": rows})
-    assert "2 to 4 blocks (not reached by 1 of the seeds) at N = 600" in said
-    assert "Trained here" not in said
+    assert "1 to 4 blocks (not reached by 1 of the seeds) at N = 1,700" in said
+    grown = "1 block at N = 600, 3 blocks at N = 900, not reached (tried: 9 blocks) at N = 1,700"
+    assert f"or not reached, by every seed: `pieces-3` ({SETUPS['pieces-3']}) {grown} (" in said
+    missed = "`vectors-8`, `vectors-16` not reached (tried: 8 blocks) at N = 600 (one seed)."
+    assert f"Not reached at N = 600: {missed}" in said
 
 
 def test_findings_name_the_depth_of_the_lowest_loss():
     rows = {"trained": [row(1, True, loss=61.0), row(50, True), row(9, False, loss=None)]}
     (said,) = findings({"kajitsuka-1": rows})
     assert "kajitsuka-1: `trained` 2 of 3 (one seed), the lowest loss with 50 blocks." in said
+    rows["trained"].append(row(50, False, 1))
+    (said,) = findings({"kajitsuka-1": rows})
+    known = "2 of 3 by some seed, 1 by every one (2 seeds; one seed with 1, 9 blocks)"
+    assert f"kajitsuka-1: `trained` {known}" in said
     assert findings({}) == []
 
 
@@ -293,14 +378,15 @@ def test_the_published_four_blocks_are_drawn():
     assert any(set(line.get_ydata()) == {4} for line in axes.lines)
     assert any(list(line.get_ydata()) == [3] for line in axes.lines)
     error = rows["n10"][1]["loss"] / 600
-    assert f"n = 10: 3 (with 2 the least error was {error:.2g})." in length.caption(rows)
+    found = f"3 (with 2 the least error was {error:.2g})."
+    assert f"n = 10 (one seed): {found}" in length.caption(rows)
 
 
 @pytest.mark.parametrize(("reached", "said"), [(False, "none"), (True, "8")])
 def test_what_came_of_two_dimensions_is_said(reached, said):
-    narrow = [row(4, False, sequences=500), row(8, reached, sequences=500)]
+    narrow = [row(k, reached and k == 8, seed, 500) for seed in (0, 1) for k in (8, 4)]
     rows = {"n10": [row(3, True, sequences=500)], "narrow": narrow}
-    assert f"of 4, 8 blocks {said} reached it" in length.caption(rows)
+    assert f"of 4, 8 blocks {said} reached it (2 seeds)" in length.caption(rows)
     assert set(length.by_length(rows)) == {10}
 
 

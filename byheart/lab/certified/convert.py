@@ -6,8 +6,6 @@ network again.
 
 import time
 
-import numpy as np
-
 from ...architectures.trainable import trainable
 from ...constructions.base import Report
 from ...data.dataset import Dataset
@@ -48,11 +46,8 @@ def model(
     row, learner = train(trial, problem)
     seconds = time.perf_counter() - started
     trained = Trained(trial, architecture, row, material.part(count), seconds, report)
-    tensors = {name: tensor.detach().numpy().copy() for name, tensor in learner.named().items()}
+    every = {**learner.named(), **learner.fixed}
+    tensors = {name: tensor.detach().numpy().copy() for name, tensor in every.items()}
     if not trainable(trial.architecture).decoder:
         return labels(trained, tensors, problem, on_conflict), row
-    from ..learners.decoders.decoder import sinusoids
-
-    for name, shape in architecture.fixed.items():  # positions that are not learnt
-        tensors[name] = np.asarray(sinusoids(*shape))
     return distributions(trained, decoder(architecture, tensors), prove_limit), row

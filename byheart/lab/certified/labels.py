@@ -14,7 +14,7 @@ from ...models.claims import Labels, Words
 from ...models.model import Model
 from ...models.verification import verify
 from ..problem import Ints, Problem
-from .rounded import logits, network, rounded
+from .rounded import VECTORS, embedded, logits, network, rounded
 from .trained import Trained
 
 FEWEST_BITS, MOST_BITS = 2, 48  # weights are multiples of 2^-bits
@@ -24,6 +24,8 @@ def labels(
     trained: Trained, tensors: Mapping[str, NDArray], problem: Problem, on_conflict: str
 ) -> Model:
     """The network on the coarsest grid of weights on which all labels are correct, proved."""
+    multiplied = VECTORS in tensors
+    tensors = embedded(tensors)
     dataset = resolve(trained.dataset, contexts(trained.dataset, positions=False), on_conflict)
     answer = answers(problem, on_conflict)
     margin = margins(logits(tensors, problem), answer, problem.squared)
@@ -47,6 +49,8 @@ def labels(
         about["notes"].append(
             f"weights are rounded from float32 to multiples of 2^-{bits}, W_O to a grid as fine"
         )
+        if multiplied:
+            about["notes"].append("E_in and the fixed vectors of words are multiplied beforehand")
         # Words and labels are those of the training, also where sequences are dropped.
         words, names = trained.dataset.tokens, trained.dataset.label_names
         tokens = words if isinstance(words, tuple) else None

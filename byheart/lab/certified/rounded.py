@@ -25,7 +25,7 @@ from ..problem import Problem
 from .readout import constant, readout
 
 Exact = dict[str, NDArray]  # arrays of Fractions
-OUT, EMBEDDING = "attention.out.weight", "embedding.weight"
+OUT, EMBEDDING, VECTORS = "attention.out.weight", "embedding.weight", "vectors.weight"
 LEARNT = "learnt"  # the stage of trained blocks
 BLOCK = ("hidden.weight", "hidden.bias", "down.weight", "down.bias")
 
@@ -42,6 +42,17 @@ def rounded(tensors: Mapping[str, NDArray], bits: int, lengths: NDArray) -> Exac
         step = Fraction(multiple, 1 << finer) if name == OUT else Fraction(1, 1 << bits)
         values = [round(Fraction(x) / step) * step for x in tensor.ravel().tolist()]
         found[name] = np.array([*values, None], object)[:-1].reshape(tensor.shape)
+    return found
+
+
+def embedded(tensors: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """The tensors of the same function with a vector of m numbers for every word.
+
+    Where words are fixed vectors and E_in maps them, these are the products, in doubles.
+    """
+    found = {name: tensor for name, tensor in tensors.items() if name != VECTORS}
+    if VECTORS in tensors:
+        found[EMBEDDING] = tensors[VECTORS].astype(np.float64) @ tensors[EMBEDDING]
     return found
 
 

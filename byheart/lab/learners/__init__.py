@@ -22,10 +22,14 @@ class Learner(Protocol):
     """A model that is being trained.
 
     tensors  float32 parameters by name; each has its gradient in .grad, always the same array
+    fixed    the tensors that are not learnt, by the architecture's names
     """
 
     @property
     def tensors(self) -> Mapping[str, "torch.Tensor"]: ...
+
+    @property
+    def fixed(self) -> Mapping[str, "torch.Tensor"]: ...
 
     def named(self) -> Mapping[str, "torch.Tensor"]:
         """The parameters with the architecture's names and shapes; they may be parts of tensors."""

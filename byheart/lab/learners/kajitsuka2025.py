@@ -2,6 +2,7 @@
 
 A context is read out at its last token, so only that one goes through the second stack; the first
 stack sees every different token once, since without positions a token is the same wherever it is.
+Tokens are words with an embedding, words that are fixed vectors, or vectors of the data.
 """
 
 from collections.abc import Mapping
@@ -19,14 +20,16 @@ from .kernels.blocks import Stack, backward, forward
 
 PARTS = ("first", "second")
 BLOCK = ("hidden.weight", "hidden.bias", "down.weight", "down.bias")
+VECTORS = "vectors.weight"  # of words, fixed
+MANY = 32  # coordinates from which m products of a matrix and a vector are faster than one of two
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """The tokens of a problem, each computed once, and how its contexts are made of them.
 
-    words    [points] the different words, or None where tokens are vectors
-    vectors  [points, coordinates], or None
+    words    [points] the different words, or None where tokens are vectors or stand for them
+    vectors  [points, coordinates] which E_in maps, or None
     starts   [n + 1] where the tokens of each context begin in `uses`
     uses     points, context after context
     states   [3, m, points] memory: inputs of the first stack, its outputs, their slopes
@@ -44,21 +47,44 @@ class Layout:
         return self.uses[self.starts[1:] - 1]
 
 
-def layout(problem: Problem, dimension: int) -> Layout:
-    """Vectors are all taken as different, which they mostly are."""
+def layout(problem: Problem, dimension: int, table: NDArray | None = None) -> Layout:
+    """Vectors of the data are all taken as different, which they mostly are.
+
+    table  [vocabulary, coordinates] the fixed vectors of words
+    """
     starts = np.append(0, np.cumsum(problem.lengths))
     if (problem.lengths == problem.length).all():  # a view of all tokens, context after context
         held = problem.tokens.reshape(-1, *problem.tokens.shape[2:])
     else:
         held = problem.tokens[np.arange(problem.length) < problem.lengths[:, None]]
+    words: NDArray | None = None
+    vectors: NDArray | None = None
     if problem.reads_vectors:
-        words, vectors, uses = None, held, np.arange(len(held))
+        points, vectors, uses = len(held), held, np.arange(len(held))
     else:
-        words, uses = np.unique(held, return_inverse=True)
-        vectors = None
-    points = len(held if words is None else words)
+        different, uses = np.unique(held, return_inverse=True)
+        points = len(different)
+        words, vectors = (different, None) if table is None else (None, table[different])
     states = np.empty((3, dimension, points), np.float32)
     return Layout(words, vectors, starts, uses.astype(np.int32), states)
+
+
+def mapped(vectors: NDArray, embedding: NDArray, states: NDArray) -> None:
+    """Put E_in of the vectors [points, coordinates] into the states [m, points]."""
+    if len(embedding) < MANY:
+        np.matmul(embedding.T, vectors.T, out=states)
+        return
+    for row, state in zip(np.ascontiguousarray(embedding.T), states, strict=True):
+        np.dot(vectors, row, out=state)
+
+
+def unmapped(vectors: NDArray, slopes: NDArray, gradient: NDArray) -> None:
+    """Put the gradient [coordinates, m] of E_in, given the slopes [m, points] of its outputs."""
+    if len(gradient) < MANY:
+        np.matmul(vectors.T, slopes.T, out=gradient)
+        return
+    for i, row in enumerate(slopes):
+        gradient[:, i] = row @ vectors
 
 
 @njit(cache=True, fastmath=True)
@@ -135,10 +161,15 @@ class Kajitsuka2025:
     tensors  the weights of all blocks of a stack lie in one tensor, such as "first.hidden.weight"
              [blocks, q, m]: a hundred small tensors would cost an optimiser more than the gradient.
              `named` gives them as the architecture names them.
+    vectors  [vocabulary, coordinates] of words, fixed; None where words have an embedding
     """
 
-    def __init__(self, tensors: dict[str, torch.Tensor]) -> None:
+    def __init__(
+        self, tensors: dict[str, torch.Tensor], vectors: torch.Tensor | None = None
+    ) -> None:
         self.tensors: Mapping[str, torch.Tensor] = tensors
+        self.fixed = {} if vectors is None else {VECTORS: vectors}
+        self._table = None if vectors is None else vectors.numpy()
         self._layouts: WeakKeyDictionary[Problem, Layout] = WeakKeyDictionary()
         self._weights = {name: tensor.numpy() for name, tensor in tensors.items()}
         self._gradients = {name: np.zeros_like(array) for name, array in self._weights.items()}
@@ -175,7 +206,7 @@ class Kajitsuka2025:
             to_embedding[...] = 0  # words of other problems
             to_embedding[held.words] = held.states[2].T
         else:
-            np.matmul(held.vectors.T, held.states[2].T, out=to_embedding)
+            unmapped(held.vectors, held.states[2], to_embedding)
         return loss
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -187,12 +218,13 @@ class Kajitsuka2025:
         """The layout and, [m, n] each, the means and the second stack's inputs and outputs."""
         weights = self._weights
         if problem not in self._layouts:
-            self._layouts[problem] = layout(problem, weights["output.weight"].shape[1])
+            dimension = weights["output.weight"].shape[1]
+            self._layouts[problem] = layout(problem, dimension, self._table)
         held, embedding = self._layouts[problem], weights["embedding.weight"]
         if held.vectors is None:
             held.states[0] = embedding[held.words].T
         else:
-            np.matmul(embedding.T, held.vectors.T, out=held.states[0])
+            mapped(held.vectors, embedding, held.states[0])
         forward(self._stacks[0], held.states[0], held.states[1])
         means = _means(held.states[1], held.starts, held.uses)
         product = weights["attention.out.weight"] @ weights["attention.value.weight"]
@@ -208,7 +240,7 @@ def start(
     """A learner as PyTorch would initialise it; W2 and b2 are multiplied by `shrink`.
 
     torch.nn.Embedding draws from the normal distribution, torch.nn.Linear uniformly between
-    +-1/sqrt(inputs), biases as well.
+    +-1/sqrt(inputs), biases as well. Fixed vectors of words are from the normal distribution.
     """
     shapes: dict[str, tuple[int, ...]] = {}  # with all blocks of a stack in one tensor
     inputs: dict[str, int] = {}  # of linear maps; a bias is drawn as the weights beside it are
@@ -219,16 +251,18 @@ def start(
         shapes[whole] = (*blocks, *shape)
         inputs[whole] = architecture.tensors[name.replace("bias", "weight")][1]
     inputs["embedding.weight"] = shapes["embedding.weight"][0]  # applied from the right
+    fixed = architecture.fixed.get(VECTORS)
+    vectors = None if fixed is None else torch.randn(fixed, generator=generator)
     tensors = {}
     for name, shape in shapes.items():
-        if name == "embedding.weight" and not problem.reads_vectors:
+        if name == "embedding.weight" and not problem.reads_vectors and vectors is None:
             tensors[name] = torch.randn(shape, generator=generator)
             continue
         bound = inputs[name] ** -0.5
         tensors[name] = (2 * torch.rand(shape, generator=generator) - 1) * bound
         if ".down." in name:
             tensors[name] *= shrink
-    return Kajitsuka2025(tensors)
+    return Kajitsuka2025(tensors, vectors)
 
 
 def _stack(arrays: dict[str, NDArray], part: str) -> Stack:

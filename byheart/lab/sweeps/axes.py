@@ -77,7 +77,8 @@ def fixed(architecture: str, given: Mapping[str, int | str]) -> dict[str, int]:
 
 def check_complete(architecture: str, sizes: Mapping[str, int], varies: Iterable[str]) -> None:
     """ByheartError if some size of the architecture is neither fixed nor an axis."""
-    given = {*trainable(architecture).complete(sizes), *varies}
+    record = trainable(architecture)
+    given = {*record.complete(sizes), *record.optional, *varies}
     missing = [name for name in size_names(architecture) if name not in given]
     if missing:
         raise ByheartError(

@@ -1,6 +1,9 @@
 """The fewest blocks that memorise, as the rows of a search show them, and how they are drawn."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ...lab.sweeps import results
@@ -14,12 +17,33 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+MISSED = "not reached by every seed"
+
+
 def blocks(row: Row) -> int:
     return row["trial"]["sizes"]["layers"]
 
 
 def count(blocks: int) -> str:
     return f"{blocks} block{'' if blocks == 1 else 's'}"
+
+
+def repeated(rows: Iterable[Row]) -> str:
+    """The number of seeds, and that of depths which have fewer."""
+    trained = sorted({(blocks(row), row["trial"]["seed"]) for row in rows})
+    of = Counter(depth for depth, _ in trained)
+    most = max(of.values())
+    fewer = {seeds: [depth for depth in of if of[depth] == seeds] for seeds in range(1, most)}
+    exceptions = [
+        f"; {_seeds(seeds)} with {', '.join(map(str, depths))} blocks"
+        for seeds, depths in fewer.items()
+        if depths
+    ]
+    return _seeds(most) + "".join(exceptions)
+
+
+def _seeds(number: int) -> str:
+    return "one seed" if number == 1 else f"{number} seeds"
 
 
 def smallest(rows: Iterable[Row]) -> dict[int, Smallest]:
@@ -43,29 +67,70 @@ def listed(found: Smallest) -> str:
     return f"{', '.join(map(str, depths))} block{'' if depths == [1] else 's'}"
 
 
-def deeper(rows: Sequence[Row], kind: str) -> str:
-    """How many trainings with more blocks than the fewest did not reach it, as a sentence."""
+def answers(found: Mapping[int, Smallest]) -> str:
+    """The fewest blocks over N, once for all N in a row that have the same answer.
+
+    From the minimum to the maximum over seeds; seeds that missed the criterion are counted.
+    """
+    blocks_at = {}
+    for N, one in found.items():
+        if not one.reached:
+            blocks_at[N] = f"not reached (tried: {listed(one)})"
+            continue
+        low, high = min(fewest(one)), max(fewest(one))
+        blocks_at[N] = count(low) if low == high else f"{low} to {high} blocks"
+        if one.censored:
+            blocks_at[N] += f" (not reached by {one.censored} of the seeds)"
+    return ", ".join(
+        f"{words} at {_those(list(sizes))}"
+        for words, sizes in groupby(blocks_at, key=lambda N: blocks_at[N])
+    )
+
+
+def _those(sizes: Sequence[int]) -> str:
+    """One number of sequences, or all in a row that have the same answer."""
+    if len(sizes) == 1:
+        return f"N = {sizes[0]:,}"
+    return f"each of {len(sizes)} N from {sizes[0]:,} to {sizes[-1]:,}"
+
+
+def grows(found: Mapping[int, Smallest]) -> bool:
+    """Whether every seed takes more blocks at the largest N than any seed does at the smallest.
+
+    A seed that does not reach the criterion with the blocks that were tried counts as more.
+    """
+    first, last = found[min(found)], found[max(found)]
+    if first.censored:
+        return False
+    return min(fewest(last), default=math.inf) > max(fewest(first))
+
+
+def deeper(rows: Iterable[Row]) -> tuple[int, int]:
+    """Of the trainings with more blocks than the fewest of N and seed: how many missed, of all."""
     above = [
         row
         for one in smallest(rows).values()
         for row in one.rows
         if (least := one.by_seed[row["trial"]["seed"]]) and blocks(row) > blocks(least)
     ]
-    missed = sum(not row["reached"] for row in above)
-    if not missed:
-        return ""
-    return (
-        f"With more blocks than the fewest of their N, {missed} of {len(above)} trainings of "
-        f"`{kind}` did not reach it."
-    )
+    return sum(not row["reached"] for row in above), len(above)
 
 
 def draw_points(
-    axes: "Axes", answers: dict[int, Smallest], label: str, colour: str = plotting.OURS
+    axes: "Axes",
+    answers: Mapping[int, Smallest],
+    label: str,
+    colour: str = plotting.OURS,
+    shift: float = 0.0,
 ) -> None:
-    """Means over seeds; triangles at the most blocks tried where a seed missed the criterion."""
-    if reached := {N: spread(fewest(one)) for N, one in answers.items() if one.reached}:
+    """Means over seeds; triangles at the most blocks tried where a seed missed the criterion.
+
+    shift  to the right, so that several kinds of points can be told apart
+    """
+    if reached := {N + shift: spread(fewest(one)) for N, one in answers.items() if one.reached}:
         plotting.ours(axes, list(reached), list(reached.values()), label, colour)
-    if missed := {N: blocks(one.largest) for N, one in answers.items() if one.censored}:
-        name = f"{label}: not reached by every seed"
-        plotting.not_reached(axes, list(missed), list(missed.values()), name)
+    if missed := {N + shift: blocks(one.largest) for N, one in answers.items() if one.censored}:
+        name = MISSED if reached else f"{label}: not reached"
+        again = name in axes.get_legend_handles_labels()[1]
+        places, tops = list(missed), list(missed.values())
+        plotting.not_reached(axes, places, tops, None if again else name, colour)

@@ -12,7 +12,7 @@ from .. import plotting
 from ..data import Source
 from ..figure import Figure, Part, RowsByLabel, Settings
 from . import sweeps
-from .blocks import blocks, count
+from .blocks import blocks, count, repeated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH = 9.0
 POINTS = 50  # per curve
+SEEDS = {"trained": 3, "frozen": 1, "paper": 3}  # of each kind; a frozen one takes a minute
 TRIALS = 2  # of Optuna in the authors' protocol: "two trials of hyperparameter tuning"
 QUICK_SEQUENCES = 300
 TITLES = {
@@ -51,7 +52,13 @@ class Curves:
         kinds = {"trained": self.quick} if settings.quick else self.blocks
         dataset = self.load(settings.data, QUICK_SEQUENCES if settings.quick else self.sequences)
         return [
-            sweeps.part(kind, dataset, (("layers", depths),), how, settings.repeats(1))
+            sweeps.part(
+                kind,
+                dataset,
+                (("layers", depths),),
+                how,
+                settings.repeats(1 if settings.quick else SEEDS[kind]),
+            )
             for kind, depths in kinds.items()
             for how in [sweeps.protocol_of(kind, POINTS, trials=TRIALS)]
         ]
@@ -63,10 +70,11 @@ class Curves:
             return
         picture.set_size_inches(WIDTH, 1.2 + 2.3 * len(kinds))
         panels = picture.subplots(len(kinds), 2, squeeze=False)
+        depths = sorted({blocks(row) for kind in kinds for row in rows[kind]})
         for kind, (left, right) in zip(kinds, panels, strict=True):
             found = sorted(rows[kind], key=lambda row: (blocks(row), row["trial"]["seed"]))
-            _draw_panel(left, found, 1, TITLES[kind])
-            _draw_panel(right, found, 2, "")
+            _draw_panel(left, found, 1, TITLES[kind], depths)
+            _draw_panel(right, found, 2, "", depths)
         plotting.legend(panels[0, 1], loc="lower right", title="#blocks", title_fontsize=9, ncols=2)
 
     def caption(self, rows: RowsByLabel) -> str:
@@ -81,13 +89,14 @@ class Curves:
                 best = min(known, key=lambda row: row["loss"])
                 loss, depth = best["loss"] / best["predictions"], count(blocks(best))
                 bests.append(
-                    f"{kind}: loss {loss:.3f}, accuracy {best['accuracy']:.3f} with {depth}"
+                    f"{kind} ({repeated(rows[kind])}): loss {loss:.3f}, accuracy "
+                    f"{best['accuracy']:.3f} with {depth}"
                 )
         return (
-            f"{sweeps.costs(every)} Dashed: the least loss and the best accuracy that the labels "
-            f"allow. {sweeps.conflicts(every)} {missed} of the trainings did not come within "
-            f"{sweeps.THRESHOLD:g} of the least loss in their steps. Best of each kind: "
-            f"{'; '.join(bests)}. {sweeps.DIFFERENCES}"
+            f"{sweeps.costs(every)} One curve per training, of every seed. Dashed: the least loss "
+            f"and the best accuracy that the labels allow. {sweeps.conflicts(every)} {missed} of "
+            f"the trainings did not come within {sweeps.THRESHOLD:g} of the least loss in their "
+            f"steps. Best of each kind: {'; '.join(bests)}. {sweeps.DIFFERENCES}"
         )
 
     @property
@@ -107,9 +116,13 @@ def points(row: Row) -> list[tuple[int, float, float]]:
     ]
 
 
-def _draw_panel(axes: "Axes", rows: Sequence[Row], column: int, title: str) -> None:
-    """One curve per training, darker for more blocks; column 1 is the loss, 2 the accuracy."""
-    depths = sorted({blocks(row) for row in rows})
+def _draw_panel(
+    axes: "Axes", rows: Sequence[Row], column: int, title: str, depths: Sequence[int]
+) -> None:
+    """One curve per training; column 1 is the loss, 2 the accuracy.
+
+    depths  of all panels, which share their colours: darker for more blocks
+    """
     for row in rows:
         found = points(row)
         axes.plot(

@@ -2,42 +2,30 @@
 
 from collections.abc import Mapping
 
-from ...lab.sweeps.results import Smallest
 from ..figure import RowsByLabel, paragraph, seeds
-from . import growth, sweeps
-from .blocks import blocks, count, deeper, fewest, listed, smallest
+from . import sweeps
+from .blocks import answers, blocks, count, grows, repeated, smallest
+from .setups import SETUPS, SIZES
 
-NAMES = {
-    "trained": "Embeddings learnt",
-    "paper": "By the authors' protocol",
-    "frozen": "Embeddings frozen",
-}
+GROWS = "More blocks at the largest N than at the smallest, or not reached, by every seed"
 
 
 def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
     """Of figures by name; those without rows are left out."""
     found = []
-    searched = {kind: some for kind in NAMES if (some := rows.get("kajitsuka-3", {}).get(kind))}
-    sentences = []
-    for kind, some in searched.items():
-        sentences.append(f"{NAMES[kind]}: {answers(smallest(some))} ({seeds(some)}).")
-        sentences.append(deeper(some, kind))
-    if sentences:
-        most = {kind: max(smallest(some)) for kind, some in searched.items()}
-        few = [f"`{kind}` up to N = {N:,}" for kind, N in most.items() if N < min(growth.SIZES)]
+    if sentences := growth(rows.get("kajitsuka-3", {})):
         found.append(
             paragraph(
-                "**Fewest blocks (kajitsuka-3).**",
+                "**Fewest blocks (kajitsuka-3).** The paper reports growth from N = 600 to 1,700, "
+                "and does not say what its tokens are, whether embeddings are trained, and which "
+                "token is the 0-th.",
                 *sentences,
-                "The paper reports growth from N = 600 to 1,700, and does not say whether "
-                "embeddings are trained.",
-                f"Trained here: {' and '.join(few)} only." if few else "",
             )
         )
     trained = {name: rows[name] for name in ("kajitsuka-1", "kajitsuka-2") if rows.get(name)}
     if trained:
         sentences = [
-            f"{name}: {'; '.join(_depths(some, kind) for kind in NAMES if some.get(kind))}."
+            f"{name}: {'; '.join(_depths(some, kind) for kind in sweeps.KINDS if some.get(kind))}."
             for name, some in trained.items()
         ]
         found.append(
@@ -47,32 +35,39 @@ def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
     return found
 
 
-def answers(found: Mapping[int, Smallest]) -> str:
-    """The fewest blocks over N: one number if it is the same everywhere.
-
-    From the minimum to the maximum over seeds; seeds that missed the criterion are counted.
-    """
-    blocks_at = {}
-    for N, one in found.items():
-        if not one.reached:
-            blocks_at[N] = f"not reached (tried: {listed(one)})"
+def growth(rows: RowsByLabel) -> list[str]:
+    """Which set-ups take more blocks at their largest N, which do not, and which do not begin."""
+    told: dict[str, dict[str, list[str]]] = {GROWS: {}}  # first; set-ups by their answers
+    for label in SETUPS:
+        if not rows.get(label):
             continue
-        low, high = min(fewest(one)), max(fewest(one))
-        blocks_at[N] = count(low) if low == high else f"{low} to {high} blocks"
-        if one.censored:
-            blocks_at[N] += f" (not reached by {one.censored} of the seeds)"
-    if len(found) > 1 and len(set(blocks_at.values())) == 1:
-        sizes = sorted(blocks_at)
-        return f"{blocks_at[sizes[0]]} at each of {len(sizes)} N from {sizes[0]:,} to {sizes[-1]:,}"
-    return ", ".join(f"{one} at N = {N:,}" for N, one in blocks_at.items())
+        found, name = smallest(rows[label]), f"`{label}`"
+        if max(found) < min(SIZES):
+            kind = f"Trained only below N = {min(SIZES)}"
+        elif not found[min(found)].reached:
+            kind = f"Not reached at N = {min(found)}"
+        elif grows(found):
+            kind, name = GROWS, f"{name} ({SETUPS[label]})"
+        else:
+            kind = "Not more blocks by every seed"
+        answer = f"{answers(found)} ({seeds(rows[label])})"
+        told.setdefault(kind, {}).setdefault(answer, []).append(name)
+    sentences = []
+    for kind, some in told.items():
+        if some:
+            said = [f"{', '.join(names)} {answer}" for answer, names in some.items()]
+            sentences.append(f"{kind}: {'; '.join(said)}.")
+    return sentences
 
 
 def _depths(rows: RowsByLabel, kind: str) -> str:
     """How many depths came near the least loss, and which had the lowest."""
     some = rows[kind]
-    tried = {blocks(row) for row in some}
-    reached = {blocks(row) for row in some if row["reached"]}
+    depths = {depth: [row for row in some if blocks(row) == depth] for depth in map(blocks, some)}
+    reached = sum(any(row["reached"] for row in own) for own in depths.values())
+    always = sum(all(row["reached"] for row in own) for own in depths.values())
     known = [row for row in some if row["loss"] is not None]
     best = min(known, key=lambda row: row["loss"], default=None)
     least = "" if best is None else f", the lowest loss with {count(blocks(best))}"
-    return f"`{kind}` {len(reached)} of {len(tried)} ({seeds(some)}){least}"
+    every = "" if always == reached else f" by some seed, {always} by every one"
+    return f"`{kind}` {reached} of {len(depths)}{every} ({repeated(some)}){least}"

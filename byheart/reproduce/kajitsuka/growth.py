@@ -1,7 +1,7 @@
 """Figure 3 of kajitsuka2025: the fewest blocks that memorise N sequences of MultiNLI."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,51 +12,75 @@ from ...pictures import GREEN, INK
 from ...theory.kajitsuka2025.sign_patterns import uniform_attention
 from ...theory.kajitsuka2025.sizes import embedding_size
 from .. import plotting
-from ..figure import Figure, Part, RowsByLabel, Settings, paragraph, spread
+from ..figure import Figure, Part, RowsByLabel, Settings, paragraph, seeds, spread
 from ..fits import Fit, curve, least_squares, polynomial
 from . import sweeps
-from .blocks import deeper, draw_points, fewest, listed, smallest, tried
+from .blocks import answers, deeper, draw_points, fewest, smallest, tried
+from .setups import QUICK, SETUPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
-SIZES = tuple(range(600, 1701, 100))
+TOKENS = ("trained", "pieces-3")  # of which the caption tells how many there are
 ROOT = 1400  # the paper sees sqrt(N) up to here
-SEEDS = 2
 TRIALS = 10  # of Optuna in the authors' protocol
-SEARCHED = {  # N, blocks, seeds, and whether blocks are bisected, for each kind
-    "trained": (SIZES, (1, 2, 3, 4, 6, 8, 10, 15, 20), SEEDS, True),
-    "frozen": ((50, 75, 100, 125, 150, 200), (1, 2, 3, 4, 6, 8, 12), 1, False),
-    "paper": ((600, 1100, 1700), (1, 2, 3, 4, 6, 8, 10, 15, 20), 1, True),
-}  # deeper is not always easier to train if embeddings are frozen: no bisection, a grid of depths
-QUICK = {
-    "trained": ((100, 200, 300), (1, 2, 3, 4, 6, 8), 1, True),
-    "frozen": ((25, 50, 100), (1, 2, 4, 8), 1, False),
-}
 BLOCK = kajitsuka2025(1, 1, 2).parameters - kajitsuka2025(1, 1, 1).parameters  # its parameters
-LOOKS = {
-    "trained": ("ours (fast)", plotting.OURS),
-    "frozen": ("ours (fast)", GREEN),
-    "paper": ("the paper's protocol", INK),
-}
-CLOSE = 10  # with more blocks on the axis, the name of the bound fits only above its line
-PANELS = (("trained", "paper"), ("frozen",))
+SHIFT = 16  # sequences between points of several set-ups at the same N
+
+
+class Panel(NamedTuple):
+    """A title, and set-ups with their names and colours; the first one has the bound."""
+
+    title: str
+    looks: dict[str, tuple[str, str]]
+
+
+PANELS = (
+    Panel(
+        "words, embedding learnt",
+        {
+            "trained": ("read at the first word", plotting.OURS),
+            "trained-special": ("at a special token", GREEN),
+            "trained-last": ("at the last word", plotting.BOUND),
+            "paper": ("first word, the paper's protocol", INK),
+        },
+    ),
+    Panel("words, embedding frozen", {"frozen": ("read at the first word", plotting.OURS)}),
+    Panel(
+        "words, fixed vectors, E_in learnt",
+        {
+            "vectors-256": ("256 coordinates, 4,000 steps", plotting.OURS),
+            "vectors-512": ("512 coordinates, 4,000 steps", GREEN),
+            "vectors-768-short": ("768 coordinates, 1,000 steps", plotting.BOUND),
+            "vectors-64": ("64 coordinates, 4,000 steps", INK),
+        },
+    ),
+    Panel(
+        "pieces of 3 letters, embedding learnt",
+        {"pieces-3": ("read at a special token, 4,000 steps", plotting.OURS)},
+    ),
+)
 
 
 def parts(settings: Settings) -> list[Part]:
-    searched = QUICK if settings.quick else SEARCHED
-    dataset = sweeps.multinli(settings.data, max(max(sizes) for sizes, *_ in searched.values()))
+    searched = QUICK if settings.quick else SETUPS
+    most = max(max(setup.sizes) for setup in searched.values())
+    datasets = {
+        tokens: sweeps.multinli(settings.data, most, *tokens)
+        for tokens in dict.fromkeys((setup.read, setup.letters) for setup in searched.values())
+    }
     return [
         sweeps.part(
-            kind,
-            dataset,
-            ((SEQUENCES, sizes), ("layers", depths)),
-            sweeps.protocol_of(kind, stop=sweeps.ENOUGH, trials=TRIALS),
-            settings.repeats(seeds),
-            find,
+            label,
+            datasets[setup.read, setup.letters],
+            ((SEQUENCES, setup.sizes), ("layers", setup.depths)),
+            sweeps.protocol_of(setup.kind, 0, sweeps.ENOUGH, TRIALS, setup.steps),
+            settings.repeats(setup.seeds),
+            setup.find,
+            coordinates=setup.coordinates,
         )
-        for kind, (sizes, depths, seeds, find) in searched.items()
+        for label, setup in searched.items()
     ]
 
 
@@ -69,24 +93,23 @@ def _known(rows: RowsByLabel, kind: str) -> dict[int, float]:
 def fits(rows: RowsByLabel) -> list[Fit]:
     """a + b sqrt(N) up to 1400, as the paper has it, and a line through all N.
 
-    The name gives the range of N that was fitted, which may end earlier.
+    A law takes three different numbers of blocks. The name gives the range of N that was fitted,
+    which may end earlier.
     """
 
     def name(kind: str, sizes: Iterable[int]) -> str:
         return f"{kind}, N = {min(sizes)} to {max(sizes)}"
 
     found = []
-    for kind in ("trained", "frozen"):
+    for kind in SETUPS:
         blocks = _known(rows, kind)
-        if len(set(blocks.values())) < 2:
-            continue  # nothing grows
         some = {N: y for N, y in blocks.items() if N <= ROOT}
-        if len(some) > 2:
+        if len(set(some.values())) > 2:
             columns = {"1": np.ones(len(some)), "sqrt(N)": np.sqrt(list(some))}
             found.append(
                 least_squares(f"{name(kind, some)}, sqrt(N)", columns, list(some.values()))
             )
-        if len(blocks) > 2:
+        if len(set(blocks.values())) > 2:
             found.append(
                 polynomial(name(kind, blocks), list(blocks), list(blocks.values()), 1, "N")
             )
@@ -94,29 +117,42 @@ def fits(rows: RowsByLabel) -> list[Fit]:
 
 
 def draw(rows: RowsByLabel, picture: "Picture") -> None:
-    """A panel for trained embeddings, and one for frozen ones if there are rows of them."""
-    panels = [kinds for kinds in PANELS if any(rows.get(kind) for kind in kinds)] or [PANELS[0]]
-    for axes, kinds in zip(picture.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        for kind in kinds:
-            draw_points(axes, smallest(rows.get(kind, ())), *LOOKS[kind])
-        for fit in fits(rows):
-            if fit.name.split(", ")[0] in kinds:
-                _draw_law(axes, rows, fit)
-        answers = {N: one for kind in kinds for N, one in smallest(rows.get(kind, ())).items()}
-        top = max([2, *(max(fewest(one) or tried(one)) for one in answers.values())])
-        if answers:
-            places = sorted(answers)
-            needed = [needed_blocks(answers[N].rows[0]) for N in places]
-            above = top > CLOSE
-            plotting.bound(axes, places, needed, "Theorem 4.2: some labels need", above=above)
-        plotting.finish(axes, f"embeddings {kinds[0]}", "sequences N", "#blocks")
-        axes.set_ylim(0, 1.35 * top)
-        axes.locator_params(axis="y", integer=True)
-        if answers:
-            plotting.legend(axes, loc="upper left")
+    """A panel for each kind of tokens and numbers that there are rows of, two beside each other."""
+    panels = [one for one in PANELS if any(rows.get(label) for label in one.looks)] or [PANELS[0]]
+    height, width = -(-len(panels) // 2), min(2, len(panels))
+    picture.set_size_inches(9.0, 0.6 + 4.2 * height)
+    grid = picture.subplots(height, width, squeeze=False).ravel()
+    for axes in grid[len(panels) :]:
+        axes.remove()
+    for axes, panel in zip(grid, panels, strict=False):
+        _draw_panel(axes, rows, panel)
 
 
-def _draw_law(axes: "Axes", rows: RowsByLabel, fit: Fit) -> None:
+def _draw_panel(axes: "Axes", rows: RowsByLabel, panel: Panel) -> None:
+    answers = {label: smallest(rows[label]) for label in panel.looks if rows.get(label)}
+    for place, (label, found) in enumerate(answers.items()):
+        name, colour = panel.looks[label]
+        draw_points(axes, found, name, colour, SHIFT * place)
+        for fit in fits({label: rows[label]}):
+            _draw_law(axes, rows, fit, colour)
+    every = [one for found in answers.values() for one in found.values()]
+    top = max([2, *(max(tried(one) if one.censored else fewest(one)) for one in every)])
+    if answers:
+        found = next(iter(answers.values()))
+        needed = [needed_blocks(found[N].rows[0]) for N in sorted(found)]
+        name, colour = "Theorem 4.2: some labels need", plotting.BOUND
+        axes.plot(sorted(found), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1)
+    plotting.finish(axes, panel.title, "sequences N", "#blocks")
+    axes.locator_params(axis="y", integer=True)
+    named = [*zip(*axes.get_legend_handles_labels(), strict=True)]
+    axes.set_ylim(0, top * (1.25 + 0.1 * len(named)))
+    if answers:  # points first
+        names = {name for name, _ in panel.looks.values()}
+        handles, labels = zip(*sorted(named, key=lambda one: one[1] not in names), strict=True)
+        plotting.legend(axes, handles=handles, labels=labels, loc="upper left")
+
+
+def _draw_law(axes: "Axes", rows: RowsByLabel, fit: Fit, colour: str) -> None:
     """A fitted law over the N that it was fitted to."""
     kind, where, _ = fit.name.split(", ")
     root = fit.name.endswith("sqrt(N)")
@@ -124,7 +160,7 @@ def _draw_law(axes: "Axes", rows: RowsByLabel, fit: Fit) -> None:
     xs = np.linspace(min(fitted), max(fitted), 101)
     ys = fit.at(np.ones_like(xs), np.sqrt(xs)) if root else curve(fit, xs)
     law = "$\\sqrt{N}$" if root else "linear"
-    plotting.fitted(axes, xs, ys, f"{law}, {where}: residual {fit.residual:.2g}", LOOKS[kind][1])
+    plotting.fitted(axes, xs, ys, f"{law}, {where}: residual {fit.residual:.2g}", colour)
     axes.lines[-1].set_linestyle("-." if root else ":")
 
 
@@ -139,18 +175,31 @@ def learnt(row: Row, layers: int) -> int:
     """The parameters of a network with this many blocks, except an embedding that is frozen."""
     words, m = row["vocabulary"], 2
     frozen = words * m if row["trial"]["protocol"]["frozen"] else 0
-    return kajitsuka2025(words, sweeps.LENGTH, layers, m, row["outputs"]).parameters - frozen
+    coordinates = row["trial"]["sizes"].get("coordinates", 0)
+    network = kajitsuka2025(words, sweeps.LENGTH, layers, m, row["outputs"], coordinates)
+    return network.parameters - frozen
 
 
 def caption(rows: RowsByLabel) -> str:
-    every = [row for part in rows.values() for row in part]
+    tried = {label: rows[label] for label in SETUPS if rows.get(label)}
+    every = [row for part in tried.values() for row in part]
     if not every:
         return sweeps.DIFFERENCES
+    results = [
+        f"`{label}` ({SETUPS[label]}): {answers(smallest(some))} ({seeds(some)})"
+        for label, some in tried.items()
+    ]
     missed = [
-        f"{kind} N = {N} (tried: {listed(one)})"
-        for kind in LOOKS
-        for N, one in smallest(rows.get(kind, ())).items()
-        if one.censored
+        f"{less} of {of} of `{label}`"
+        for label, some in tried.items()
+        for less, of in [deeper(some)]
+        if less
+    ]
+    largest = {label: max(some, key=lambda row: row["contexts"]) for label, some in tried.items()}
+    sizes = [
+        f"`{label}` has {row['contexts']:,} contexts of {row['vocabulary']:,} different tokens"
+        for label, row in largest.items()
+        if label in TOKENS
     ]
     return paragraph(
         sweeps.costs(every),
@@ -158,10 +207,14 @@ def caption(rows: RowsByLabel) -> str:
         f"{sweeps.THRESHOLD:g} of the least possible one; bars go from the minimum to the "
         "maximum. Triangles: some seed did not reach it in the steps of the protocol, up to the "
         "most blocks tried; such N are left out of the fits.",
-        f"Not reached by every seed: {', '.join(missed)}." if missed else "",
-        *(deeper(rows.get(kind, ()), kind) for kind in LOOKS),
+        f"Set-ups that were tried: {'; '.join(results)}.",
+        "With more blocks than the fewest of their N and seed, these trainings did not reach it: "
+        f"{', '.join(missed)}."
+        if missed
+        else "",
         "Theorem 4.2 is about the worst labels of as many contexts; these may need fewer blocks.",
-        sweeps.conflicts(every),
+        sweeps.conflicts(tried.get("trained", every)),
+        f"With the most sequences, {' and '.join(sizes)}." if sizes else "",
         "The paper's threshold is on the loss itself. It reports #blocks growing as sqrt(N) for "
         "N = 600 to 1400 and faster beyond; its points are published only as a picture and not "
         "drawn.",
@@ -194,6 +247,6 @@ KAJITSUKA_3 = Figure(
     draw=draw,
     caption=caption,
     fits=fits,
-    size=(9.0, 4.8),
-    labels=tuple(SEARCHED),
+    size=(9.0, 9.0),
+    labels=tuple(SETUPS),
 )

@@ -11,9 +11,9 @@ from ...theory.kajitsuka2025.sign_patterns import uniform_attention
 from ...theory.kajitsuka2025.sizes import bit_extraction_size
 from .. import plotting
 from ..data import vectors
-from ..figure import Figure, Part, RowsByLabel, Settings
+from ..figure import Figure, Part, RowsByLabel, Settings, seeds
 from . import sweeps
-from .blocks import blocks, draw_points, fewest
+from .blocks import blocks, draw_points, fewest, repeated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -25,7 +25,7 @@ SEEDS = {10: 3, 100: 3, 1000: 1, 10_000: 1}  # of each length
 STEPS = {1000: 2000, 10_000: 1500}  # where the protocol's own would take hours
 FEW = {10_000: (1, 2, 3)}  # depths there
 NARROW = "narrow"  # the part in which m is the 2 that the paper says for all its experiments
-NARROW_LENGTH, NARROW_DEPTHS = 10, (4, 8, 16, 32)
+NARROW_LENGTH, NARROW_DEPTHS, NARROW_SEEDS = 10, (4, 8, 16, 32), 3
 QUICK_SEQUENCES, QUICK_LENGTHS = 50, (10, 100)
 
 
@@ -52,7 +52,7 @@ def parts(settings: Settings) -> list[Part]:
                 vectors(SEQUENCES, NARROW_LENGTH, COORDINATES),
                 (("layers", NARROW_DEPTHS),),
                 sweeps.protocol_of("trained", stop=sweeps.ENOUGH),
-                settings.repeats(1),
+                settings.repeats(NARROW_SEEDS),
                 loss="squared",
             )
         )
@@ -114,18 +114,22 @@ def caption(rows: RowsByLabel) -> str:
     if not every:
         return DIFFERENCES
     answers = by_length(rows)
-    results = ", ".join(f"n = {n:,}: {_described(one)}" for n, one in answers.items())
+    results = ", ".join(
+        f"n = {n:,} ({seeds(one.rows)}): {_described(one)}" for n, one in answers.items()
+    )
     few = "".join(f" ({min(x)} to {max(x)} at n = {n:,})" for n, x in FEW.items() if n in answers)
     usual = sum(attempt.steps for attempt in sweeps.protocol_of("trained").attempts)
     steps = "".join(f", {x:,} at n = {n:,}" for n, x in STEPS.items() if n in answers)
     left = ", ".join(f"{n:,}" for n in SEEDS if n not in answers)
     narrow = ""
     if some := rows.get(NARROW):
-        depths = ", ".join(str(blocks(row)) for row in some)
-        reached = ", ".join(str(blocks(row)) for row in some if row["reached"]) or "none"
+        depths = ", ".join(map(str, sorted({blocks(row) for row in some})))
+        memorised = sorted({blocks(row) for row in some if row["reached"]})
+        reached = ", ".join(map(str, memorised)) or "none"
         best = min((row for row in some if row["loss"] is not None), key=lambda row: row["loss"])
         narrow = (
-            f"With m = 2 at n = {NARROW_LENGTH}, of {depths} blocks {reached} reached it; the "
+            f"With m = 2 at n = {NARROW_LENGTH}, of {depths} blocks {reached} reached it "
+            f"({repeated(some)}); the "
             f"least error was {best['loss'] / best['predictions']:.2g}, with {blocks(best)} "
             "blocks. "
         )

@@ -1,7 +1,7 @@
 """The sweeps behind the figures of kajitsuka2025, their data, and sentences of their captions.
 
-The paper reads the output at token 0 and the architecture here at the last token, so sequences are
-reversed: the token that is read is the paper's, and uniform attention knows no order.
+The architecture here reads its output at the last token, so sequences are reversed where it is to
+be read at the first: uniform attention knows no other order.
 """
 
 import re
@@ -19,16 +19,19 @@ from ..figure import Part
 
 ARCHITECTURE = "kajitsuka2025"
 LENGTH = 8  # words per sequence
+SPECIAL = "[CLS]"  # no word: brackets are tokens of their own
+CONTINUED = "##"  # before a piece that does not begin a word
 THRESHOLD = 0.01  # the paper's epsilon, above the least loss that the labels allow
 ENOUGH = 0.9 * THRESHOLD  # a search may stop here: a smaller loss would change no answer
 EMBEDDING = "embedding.weight"
 KINDS = ("trained", "frozen", "paper")  # embeddings learnt, frozen, and the authors' protocol
 
 
-def multinli(source: data.Source, sequences: int) -> Dataset:
-    """The first pairs, premise and hypothesis joined, truncated to 8 words."""
+def multinli(source: data.Source, sequences: int, read: str = "first", letters: int = 0) -> Dataset:
+    """The first pairs, premise and hypothesis joined, truncated to 8 tokens."""
     pairs = data.pairs(source)[:sequences]
-    return cut((f"{premise} {hypothesis}", label) for label, premise, hypothesis in pairs)
+    texts = ((f"{premise} {hypothesis}", label) for label, premise, hypothesis in pairs)
+    return cut(texts, read, letters)
 
 
 def imdb(source: data.Source, sequences: int) -> Dataset:
@@ -36,9 +39,29 @@ def imdb(source: data.Source, sequences: int) -> Dataset:
     return cut((text, label) for label, text in data.reviews(source)[:sequences])
 
 
-def cut(texts: Iterable[tuple[str, str]]) -> Dataset:
-    """Texts with labels as sequences of at most 8 words, reversed."""
-    return from_rows((re.findall(WORD, text)[:LENGTH][::-1], label) for text, label in texts)
+def cut(texts: Iterable[tuple[str, str]], read: str = "first", letters: int = 0) -> Dataset:
+    """Texts with labels as sequences of at most 8 tokens, of which the last is read out.
+
+    read     the "first" token of the text, the "last" one, or a "special" one before the first 7
+    letters  of a token at most; 0: tokens are words
+    """
+
+    def tokens(text: str) -> list[str]:
+        found = [*([SPECIAL] if read == "special" else []), *pieces(text, letters)][:LENGTH]
+        return found if read == "last" else found[::-1]
+
+    return from_rows((tokens(text), label) for text, label in texts)
+
+
+def pieces(text: str, letters: int) -> list[str]:
+    """The words, or lower-case pieces of them, as many tokenizers cut rare words."""
+    if not letters:
+        return re.findall(WORD, text)
+    return [
+        (CONTINUED if begin else "") + word[begin : begin + letters]
+        for word in re.findall(WORD, text.lower())
+        for begin in range(0, len(word), letters)
+    ]
 
 
 def part(
@@ -49,12 +72,13 @@ def part(
     seeds: int = 1,
     find: bool = False,
     dimension: int = 2,
+    coordinates: int = 0,
     **options: str,
 ) -> Part:
     """A sweep over blocks: `layers` of them before attention, and as many after it."""
     sweep = Sweep(
         architecture=ARCHITECTURE,
-        sizes={"dimension": dimension},
+        sizes={"dimension": dimension} | ({"coordinates": coordinates} if coordinates else {}),
         axes=axes,
         data={"sha256": dataset.sha256(), **options},
         protocol=how,
@@ -102,10 +126,10 @@ def costs(rows: Sequence[Row]) -> str:
 
 
 DIFFERENCES = (
-    "Differs from the paper: words are tokens, because its tokenizer is not named; another sample "
-    "of the data; the head size is 2. The paper does not say whether embeddings are trained: "
-    "`trained` learns them, `frozen` keeps their random initial values. The protocol fast "
-    "restarts with more steps and decays the rate; `paper` is AdamW for 1,000 steps with rate and "
-    "warm-up by Optuna, and ends at the first of Optuna's trials that reaches the criterion, "
-    "where the authors take the best of two (Figures 1 and 2) or of ten (Figure 3)."
+    "Differs from the paper: words are tokens unless pieces of them are named, because its "
+    "tokenizer is not; another sample of the data; the head size is 2. The paper does not say "
+    "whether embeddings are trained: `trained` learns them, `frozen` keeps their random initial "
+    "values. The protocol fast restarts with more steps and decays the rate; `paper` is AdamW for "
+    "1,000 steps with rate and warm-up by Optuna, the best of two trials (Figures 1 and 2) or of "
+    "ten (Figure 3), like the authors'."
 )

@@ -79,6 +79,26 @@ def test_a_network_of_labels_is_proved(seed, names, lengths, layers):
 
 
 @FAST
+@given(st.integers(0, 2**32), st.integers(1, 9))
+def test_fixed_vectors_of_words_are_multiplied_by_their_map(seed, coordinates):
+    """The map that gives a word its numbers again: the last coordinates are made for it."""
+    tensors, dataset = learnt_data(seed, 3)
+    random, table = np.random.default_rng(seed), tensors["embedding.weight"]
+    mapping = np.concatenate([random.normal(size=(coordinates, 2)), np.eye(2)])
+    vectors = random.normal(size=(len(table), coordinates))
+    tensors["vectors.weight"] = np.hstack([vectors, table - vectors @ mapping[:coordinates]])
+    tensors["embedding.weight"] = mapping
+    made, problem = made_of("kajitsuka2025", {"layers": 1, "coordinates": coordinates + 2}, dataset)
+    assert made.architecture.fixed["vectors.weight"] == tensors["vectors.weight"].shape
+    model = labels(made, relabelled(tensors, dataset), problem, "refuse")
+    assert model.about["verification"].evidence == PROVED
+    assert any("multiplied" in note for note in model.about["notes"])
+    assert [model.recall(dataset.sequence(i)) for i in range(len(dataset))] == [
+        dataset.label(i) for i in range(len(dataset))
+    ]
+
+
+@FAST
 @given(st.integers(0, 2**32))
 def test_one_number_with_a_sign_is_proved(seed):
     tensors, dataset = learnt_data(seed, 2, count=30, squared=True)

@@ -52,6 +52,7 @@ SIZES = {
     "dana2024-program": {"dimension": 4, "heads": 8, "head_dimension": 6},
     "dana2024-mlp": {"dimension": 4, "width": 24},
     "kajitsuka2025": {"layers": 2},
+    "kajitsuka2025 of fixed vectors": {"layers": 2, "coordinates": 9},
 }
 
 
@@ -61,12 +62,12 @@ def trained(request, tmp_path_factory):
     pytest.importorskip("torch")
     from byheart.lab.certified import convert
 
-    name = request.param
+    name = request.param.split()[0]
     rows = [([a, b], b) for a in "abc" for b in "ad"] + [(["a"], "a"), (["d"], "a")]
     dataset = from_rows([*rows, (["b"], "a"), (["b"], "a")] if name != "madden2024" else rows * 2)
     data = {"sha256": dataset.sha256(), "sequences": 8}
     how, when = protocol(name, "fast", 400), Criterion("accuracy", 1.0)
-    trial = Trial(name, SIZES[name], data, how, when, 1)
+    trial = Trial(name, SIZES[request.param], data, how, when, 1)
     model, row = convert.model(trial, dataset)
     path = tmp_path_factory.mktemp(name)
     part = Material(dataset, name).part(8)

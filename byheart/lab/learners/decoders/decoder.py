@@ -70,6 +70,7 @@ class Decoder:
         self.hidden = Hidden(self.tensors) if "hidden.weight" in shapes else None
         self.room = Buffers()
         self.works: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
+        self.fixed = dict.fromkeys(architecture.fixed, self.positions)
 
     def named(self) -> dict[str, torch.Tensor]:
         return self.tensors
