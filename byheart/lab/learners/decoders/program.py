@@ -53,6 +53,7 @@ class Program:
         self.narrow = int(sizes["head_dimension"])
         self.output = Output(answers, self.width, biased=False)
         self.tensors = started(architecture, self.output, generator)
+        self.fixed: dict[str, torch.Tensor] = {}
         self.embedding = self.tensors["embedding.weight"]
         self.positions = self.tensors["positions.weight"]
         self.compress = self.tensors.get("compress.weight")
