@@ -453,7 +453,7 @@ def test_every_part_has_its_place():
 
 
 TRAINS = {"torch", "optuna", "pytorch_optimizer", "ray"}
-HEAVY = {*TRAINS, "matplotlib", "onnx", "tensorflow", "jax", "pandas", "datasets"}
+HEAVY = {*TRAINS, "matplotlib", "onnx", "tensorflow", "jax", "pandas", "datasets", "pyarrow"}
 
 
 def test_heavy_libraries_have_their_place():
@@ -464,6 +464,7 @@ def test_heavy_libraries_have_their_place():
     for path in PACKAGE.rglob("*.py"):
         part = path.relative_to(PACKAGE).parts[0]
         own = {
+            "data": {"datasets", "pyarrow"},
             "lab": TRAINS,
             "pictures.py": {"matplotlib"},
             "figures": {"matplotlib"},

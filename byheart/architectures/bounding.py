@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ..data.dataset import Dataset
 from ..data.documents import Documents
-from ..data.load import is_corpus, load, load_documents
+from ..data.load import read
 from ..errors import ByheartError
 from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
@@ -113,7 +114,7 @@ class Bounds(Tabular):
 
 
 def bounds(
-    data: Dataset | Documents | str | Path | None = None,
+    data: Any = None,
     architecture: str | None = None,
     *,
     parameters: int | None = None,
@@ -127,7 +128,7 @@ def bounds(
     """Every theorem as a row: for a dataset, for an architecture, or for both with a verdict.
 
     Args:
-        data: A dataset, documents, or the path of a file.
+        data: A dataset, documents, or whatever `load` reads: a path, a data frame, rows.
         architecture: The name of a preset: "gpt2", "madden2024", ... None with sizes means a
             decoder of these sizes.
         parameters: Parameters of the architecture, if they are counted already.
@@ -156,9 +157,9 @@ def bounds(
     if data is None and architecture is None and parameters is None and not given and not table:
         raise ByheartError("give a dataset, an architecture or its sizes, or table=True.")
     facts, name = None, None
-    if isinstance(data, str | Path):
+    if data is not None and not isinstance(data, Dataset | Documents):
         watch.stage("loading")
-        name, read = Path(data).name, load_documents if is_corpus(data) else load
+        name = Path(data).name if isinstance(data, str | Path) else None
         data = read(data, **(loading or {}))
     if data is not None:
         watch.stage("counting")

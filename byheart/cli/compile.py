@@ -24,6 +24,8 @@ from .output import (
     kept,
     model_answer,
     number,
+    reading,
+    reading_notes,
     rows,
     size_rows,
     stores_distributions,
@@ -96,7 +98,7 @@ def compiled(
         verify = verify_command(model, str(output), str(data))
     elif write_data:
         verify = verify_command(model, str(output), str(output / "data.jsonl"), canonical=True)
-    return {**built_answer(model, loaded), "verify": verify}
+    return {**built_answer(model, loaded), "reading": reading(dataset), "verify": verify}
 
 
 def build(dataset: Dataset, watch: Watch, **options: Any) -> Model:
@@ -125,4 +127,5 @@ def view(answer: dict) -> Group:
     unlike = "the file itself has other labels, so verify refutes the model on it; "
     unlike += "--write-data writes what the model holds"
     other = [Text(unlike, style="dim")] if changed and not answer.get("verify") else []
-    return Group(sizes, *remarks, Text(), verdict(answer), *other, timed(answer))
+    said = reading_notes(answer)
+    return Group(sizes, *remarks, *said, Text(), verdict(answer), *other, timed(answer))

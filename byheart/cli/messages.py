@@ -10,12 +10,13 @@ from typing import Any
 
 OPTIONS = frozenset(
     """
-    accept activation address all architecture attention axis bits branching build checker criterion
-    data dataset dimension dimensions documents draw dtype effective encoder engine epsilon exponent
-    file find force form gap head_dimension heads input jobs json label labels layers length loss
-    method minimise neurons on_conflict output parameters plot positions protocol prove_limit quick
-    reject_unknown rows sample save seed seeds separation separator sequences set skew skip steps
-    sweep table tight tokenizer trace train unit version vocabulary width window with write_data
+    accept activation address all architecture attention axis between bits branching build checker
+    count criterion data dataset delimiter dimension dimensions documents draw dtype effective empty
+    encoder engine epsilon exponent file find force form format gap head_dimension heads input jobs
+    json label labels layers length loss method minimise neurons numbers on_conflict output
+    parameters plot positions protocol prove_limit quick records reject_unknown rows sample save
+    seed seeds separation separator sequences set show skew skip steps sweep table tight tokenizer
+    trace train unit version vocabulary width window with write_data
     """.split()
 )  # of all commands; a test compares them
 RENAMED = {"axes": "axis", "models": "with", "picture": "plot", "sizes": "set"}

@@ -12,12 +12,20 @@ import typer
 from ..constructions import ALL
 from ..constructions.base import Construction
 from ..data import load
+from ..data.readers.raw import COMPRESSED
 from ..errors import ByheartError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
-Data = Annotated[Path, typer.Argument(metavar="DATA", help=".jsonl .txt .csv .tsv .npz .bin")]
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help=f"{' '.join(load.FILES)}, also with {' '.join(COMPRESSED)}; a folder of texts or of "
+        "Hugging Face datasets; - for standard input.",
+    ),
+]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A model folder.")]
 Form = Annotated[
     str | None, typer.Option(help="Form of the method: small (ours) or faithful (the paper's).")

@@ -22,6 +22,8 @@ from .messages import STEERS, harmless, printable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..data.dataset import Dataset
+    from ..data.documents import Documents
     from ..models.model import Model
     from ..models.verification import Verification
 
@@ -81,6 +83,17 @@ def copied(words: str, screen: Console | None = None) -> None:
 def drawn(answer: dict, before: str = "\n") -> list[Text]:
     """Where the picture is, if there is one."""
     return [Text(f"{before}drawn in {answer['picture']}")] if answer["picture"] else []
+
+
+def reading(found: "Dataset | Documents") -> dict:
+    """How a file was read: the options, what was left out, and what else there is to say."""
+    notes = getattr(found, "notes", ())  # documents have none
+    return {"options": dict(found.loading), "skipped": found.skipped, "notes": list(notes)}
+
+
+def reading_notes(answer: dict) -> list[Text]:
+    """What there is to say about how the file was read."""
+    return [Text(f"note: {note}.", style="yellow") for note in answer["reading"]["notes"]]
 
 
 def counts(data: dict) -> str:

@@ -1,23 +1,55 @@
-"""stats: what a dataset asks of a model."""
+"""stats: how a file is understood, and what it asks of a model."""
 
+import json as encoder
+from pathlib import Path
+from typing import Annotated
+
+import typer
 from rich.console import Group
 from rich.text import Text
 
+from ..data.documents import Documents, first_documents
+from ..data.load import read
 from ..data.statistics import stats
+from ..machine.watch import SILENT, Watch
 from .options import Data, Json, Loading, reading
-from .output import finish, number, rows
+from .output import finish, number, reading_notes, rows, sentences
+from .output import reading as how_read
 from .progress import watching
+
+SHOWN = 16  # tokens of a row
 
 
 @reading
-def command(data: Data, loading: Loading, json: Json = False) -> None:
+def command(
+    data: Data,
+    loading: Loading,
+    show: Annotated[
+        int, typer.Option(metavar="N", min=0, help="First show N rows as they are understood.")
+    ] = 0,
+    json: Json = False,
+) -> None:
     """Count the contexts and conflicts of a dataset, its entropy and separation.
 
-    Documents (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine.
+    With --show 5, first see how five rows are understood, before anything is built. Documents
+    (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine.
     """
     with watching() as watch:
-        answer = stats(data, watch=watch, **loading).json()
+        answer = counted(data, loading, show, watch)
     finish(answer, json, view)
+
+
+def counted(data: Path, loading: Loading, show: int = 0, watch: Watch = SILENT) -> dict:
+    """The answer of the command: the counts, how the file was read, and its first rows."""
+    watch.stage("loading")
+    found = read(data, **loading)
+    if isinstance(found, Documents):
+        shown = [{"tokens": tokens} for tokens in first_documents(found, show)]
+    else:
+        first = [found[i] for i in range(min(show, len(found)))]
+        shown = [{"input": tokens, "label": label} for tokens, label in first]
+    answer = stats(found, watch=watch).json()
+    return {**answer, "reading": {**how_read(found), "shown": shown}}
 
 
 def view(answer: dict) -> Group:
@@ -38,6 +70,30 @@ def view(answer: dict) -> Group:
         lines.append(("radius", number(apart["radius"]), "largest norm of a token"))
         lines.append(("distance", number(apart["distance"]), "between the two nearest tokens"))
     if answer["skipped"]:
-        lines.append(("skipped", number(answer["skipped"]), "documents under two tokens"))
+        table = "numbers" in answer["reading"]["options"]
+        what = "rows with an empty cell" if table else "documents under two tokens"
+        lines.append(("skipped", number(answer["skipped"]), what))
     curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in answer["t_epsilon"])
-    return Group(rows(lines), Text(f"T_epsilon      {curve}"))
+    counts = (rows(lines), Text(f"T_epsilon      {curve}"))
+    return Group(*_first_rows(answer["reading"]), *reading_notes(answer), *counts)
+
+
+def _first_rows(reading: dict) -> list:
+    """The options, and rows as a person would write them: tokens -> label."""
+    if not reading["shown"]:
+        return []
+    options = ", ".join(f"{name} {_short(value)}" for name, value in reading["options"].items())
+    lines = [("read with", options or "no options")]
+    for place, row in enumerate(reading["shown"], 1):
+        arrow = f"  ->  {_short(row['label'])}" if "label" in row else ""
+        lines.append((f"row {place}", f"{_short(row.get('input', row.get('tokens')))}{arrow}"))
+    return [sentences(lines), Text()]
+
+
+def _short(value: object) -> str:
+    """The value as JSON, of a long list its beginning."""
+    more = 0
+    if isinstance(value, list):
+        value, more = value[:SHOWN], len(value) - SHOWN
+    text = encoder.dumps(value, ensure_ascii=False)
+    return f"{text[:-1]}, ... {more:,} more]" if more > 0 else text

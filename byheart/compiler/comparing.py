@@ -12,7 +12,8 @@ from pathlib import Path
 from ..constructions import ALL
 from ..constructions.base import Construction, Report
 from ..data.contexts import RESOLUTIONS, resolve
-from ..data.dataset import Dataset, check_dataset
+from ..data.dataset import Dataset
+from ..data.load import dataset_of
 from ..errors import ByheartError
 from ..machine.tables import Content, Tabular, number
 from ..machine.watch import SILENT, Noting, Watch
@@ -164,7 +165,7 @@ def compare(
         >>> next(row.parameters for row in found.rows if row.name == "one-layer")
         21
     """
-    check_dataset(data, "compare")
+    data = dataset_of(data)
     if on_conflict not in RESOLUTIONS:
         names = ", ".join(RESOLUTIONS)
         raise ByheartError(f"on_conflict must be one of {names}, not {on_conflict!r}.")

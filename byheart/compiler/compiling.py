@@ -12,7 +12,8 @@ from ..constructions import ALL, find
 from ..constructions.base import Construction
 from ..constructions.families import Labelled
 from ..data.contexts import Contexts, contexts, resolve, settled
-from ..data.dataset import Dataset, check_dataset
+from ..data.dataset import Dataset
+from ..data.load import dataset_of
 from ..errors import AssumptionError, ByheartError
 from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
@@ -68,7 +69,7 @@ def compile(
         >>> byheart.compile(data, "hash-fold-retrieve", reject_unknown=8).recall(["a", "b"])
         'x'
     """
-    check_dataset(dataset, "compile")
+    dataset = dataset_of(dataset)
     if sample is not None and sample < 1:
         raise ByheartError(f"sample must be an integer of at least 1, not {sample}.")
     default = "seq2seq" if dataset.every else "hash-fold-retrieve"
@@ -134,11 +135,12 @@ def configured(
 
 
 def with_positions(construction: Construction, dataset: Dataset) -> Construction:
-    """The construction with `positions` decided: as asked for, otherwise for text."""
+    """The construction with `positions` decided: as asked for, otherwise for text and columns."""
     if not isinstance(construction, Labelled) or construction.positions is not None:
         return construction
     text = bool({"documents", "separator"} & set(dataset.loading))
-    return replace(construction, positions=text)
+    columns = dataset.loading.get("numbers") == "tokens"  # a number is that of its column
+    return replace(construction, positions=text or columns)
 
 
 def prepare(

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
 from ..constructions import find
-from ..data.dataset import Dataset, check_dataset
+from ..data.dataset import Dataset
+from ..data.load import dataset_of
 from ..errors import AssumptionError, ByheartError
 from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
@@ -110,7 +111,7 @@ def tradeoff(
         >>> [row.evidence for row in found.rows]
         ['proved', 'proved']
     """
-    check_dataset(data, "tradeoff")
+    data = dataset_of(data)
     if form not in FORMS:
         raise ByheartError(f"form must be one of {', '.join(FORMS)}, not {form!r}.")
     forms = FORMS[form]

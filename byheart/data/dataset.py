@@ -6,7 +6,6 @@ numbering holds nothing of the data's content.
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 
 from ..errors import ByheartError
 from .arrays import Ints, beyond_float, number, offsets, take
-from .readers.text import WORD
 from .records import pack, plain_rows
 
 TokenKind = str  # "string", "number" or "vector"
@@ -35,7 +33,9 @@ class Dataset:
     labels    label number of each sequence or, with `every`, of each token (aligned with ids);
               label_names, sorted, are strings or integers. Whatever has a label is a prediction.
     counts    how often each sequence was seen.
-    skipped   documents that the loader left out because they hold no prediction.
+    skipped   documents that the loader left out because they hold no prediction, or rows of a
+              table that it left out because a cell is empty.
+    notes     what the loader has to say about the file: sentences without a full stop.
     loading   the options that turned a file into this dataset.
     left_out  what an option left out of the file or cut, by the option's name: predictions beyond
               the length, rows whose input was cut to it, separators.
@@ -60,6 +60,7 @@ class Dataset:
     label_names: tuple[str, ...] | tuple[int, ...]
     counts: Ints  # [N]
     skipped: int = 0
+    notes: tuple[str, ...] = ()
     loading: Mapping[str, object] = field(default_factory=dict)
     every: bool = False
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -82,99 +83,6 @@ class Dataset:
             <Dataset: 2 sequences of 2 tokens, 2 distinct numbers, 2 labels>
         """
         return cls(**pack(plain_rows(rows, "rows"), "rows", "row"))
-
-    @classmethod
-    def from_pandas(
-        cls, frame: Any, input: str | Sequence[str], label: str, count: str | None = None
-    ) -> "Dataset":
-        """The dataset of a pandas or polars data frame, or of another table with named columns.
-
-        Args:
-            frame: A table whose `columns` (or `column_names`) are names and whose `frame[name]`
-                is a column that can be iterated over.
-            input: The column of the inputs, or several: their tokens are joined in order. A string
-                is split into words, as in a table that `load` reads; a list holds tokens; a
-                number is a token.
-            label: The column of the labels.
-            count: The column that says how often each row was seen; None: once.
-
-        Raises:
-            ByheartError: There is no such column, or a row cannot be used.
-
-        Example:
-            >>> frame = pandas.read_csv("pets.csv")  # doctest: +SKIP
-            >>> Dataset.from_pandas(frame, input="text", label="next")  # doctest: +SKIP
-            <Dataset: 2 sequences of 2 tokens, 3 distinct strings, 2 labels>
-        """
-        names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
-        inputs = [input] if isinstance(input, str) else list(input)
-        for name in (*inputs, label, *([] if count is None else [count])):
-            if name not in names:
-                raise ByheartError(
-                    f"the frame has no column {name!r}; its columns are "
-                    f"{', '.join(map(repr, names))}."
-                )
-        cells = zip(*(_values(frame[name]) for name in inputs), strict=True)
-        others = [_values(frame[name]) for name in ([label] if count is None else [label, count])]
-        return cls._from_cells("frame", zip(cells, *others, strict=True))
-
-    @classmethod
-    def from_dataset(
-        cls, dataset: Iterable[Mapping], input: str | Sequence[str], label: str
-    ) -> "Dataset":
-        """The dataset of a Hugging Face `datasets.Dataset`, or of any iterable of mappings.
-
-        Args:
-            dataset: One split: iterating over it gives rows that are indexed by column names.
-            input: The column of the inputs, or several, as in `from_pandas`.
-            label: The column of the labels.
-
-        Raises:
-            ByheartError: There is no such column, or a row cannot be used.
-
-        Example:
-            >>> rows = [{"text": "the cat", "next": "sat"}, {"text": "the dog", "next": "ran"}]
-            >>> Dataset.from_dataset(rows, input="text", label="next")
-            <Dataset: 2 sequences of 2 tokens, 3 distinct strings, 2 labels>
-        """
-        if isinstance(dataset, Mapping):
-            raise ByheartError(
-                f"a dataset of several splits cannot be read; give one of {', '.join(dataset)}."
-            )
-        inputs = [input] if isinstance(input, str) else list(input)
-
-        def cells() -> Iterator[tuple]:
-            for place, row in enumerate(dataset, 1):
-                for name in (*inputs, label):
-                    if name not in row:
-                        raise ByheartError(
-                            f"dataset, row {place}: there is no column {name!r}; the columns are "
-                            f"{', '.join(map(repr, row))}."
-                        )
-                yield [row[name] for name in inputs], row[label]
-
-        return cls._from_cells("dataset", cells())
-
-    @classmethod
-    def _from_cells(cls, source: str, rows: Iterable[tuple]) -> "Dataset":
-        """The dataset of rows whose inputs are cells: text, lists of tokens or single tokens."""
-
-        def joined() -> Iterator[tuple]:
-            for place, (cells, *rest) in enumerate(rows, 1):
-                tokens: list = []
-                for cell in cells:
-                    if isinstance(cell, str):
-                        tokens += re.findall(WORD, cell)
-                    else:
-                        many = isinstance(cell, list | tuple | np.ndarray)
-                        tokens.extend(cell if many else [cell])
-                if not tokens and any(isinstance(cell, str) for cell in cells):
-                    raise ByheartError(
-                        f"{source}, row {place}: the input is empty; give some text."
-                    )
-                yield tokens, *rest
-
-        return cls(**pack(plain_rows(joined(), source), source, "row"))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -342,12 +250,6 @@ def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def _values(column: Any) -> Iterable:
-    """The cells of a column as Python values: pandas and polars have to_list, arrow to_pylist."""
-    listed = getattr(column, "to_list", None) or getattr(column, "to_pylist", None)
-    return listed() if listed else column
-
-
 def _json_lines(values: Iterable) -> bytes:
     return "".join(json.dumps(value) + "\n" for value in values).encode()
 
@@ -355,6 +257,8 @@ def _json_lines(values: Iterable) -> bytes:
 def check_dataset(data: object, name: str) -> None:
     """ByheartError unless the data is a dataset with a sequence, as the function `name` needs."""
     if not isinstance(data, Dataset):
-        raise ByheartError(f"{name} takes a Dataset; byheart.load(path) reads one from a file.")
+        raise ByheartError(
+            f"{name} takes a Dataset; byheart.load makes one of a file, a data frame or rows."
+        )
     if not len(data):
         raise ByheartError("the data has no sequences.")

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .arrays import occurs
 
+BLOCK = 1 << 20  # tokens of a document that are looked at
 Tokens = NDArray[np.uint16] | NDArray[np.uint32]
 
 
@@ -24,6 +25,24 @@ class Documents:
     skipped: int = 0  # documents without any token, which the ids do not show
     beyond: int = 0  # tokens beyond the length, which the ids do not show
     loading: Mapping[str, object] = field(default_factory=dict)  # options of the file
+
+
+def first_documents(documents: Documents, count: int) -> list[list]:
+    """The tokens of the first documents that have any, as the user wrote them."""
+    found: list[list] = []
+    start, size = 0, len(documents.ids)
+    while len(found) < count and start < size:
+        block = documents.ids[start : start + BLOCK]
+        ends = np.flatnonzero(block == documents.separator)
+        end = int(ends[0]) if len(ends) else len(block)  # a longer document is shown as its block
+        ids = block[: min(end, documents.length or end)].tolist()
+        words = documents.words
+        if ids:
+            found.append(ids if words is None else [words[i] for i in ids])
+        start += end + 1
+        if not len(ends):
+            break
+    return found
 
 
 def distinct_tokens(documents: Documents) -> int:

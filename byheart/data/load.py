@@ -1,25 +1,43 @@
-"""Files to datasets: which reader a file needs, and which options apply to it."""
+"""Files and Python objects to datasets: which reader they need, and which options apply.
 
+A new format is a file in readers/ and a line of READERS. Every reader gets the bytes of its file as
+they are after decompression, so that it need not know how they are stored.
+"""
+
+import io
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import ByheartError
 from .dataset import Dataset
 from .documents import Documents
-from .readers import corpus, jsonl, npz, table
+from .readers import arrow, corpus, huggingface, json_records, jsonl, npz, objects, table
+from .readers.raw import COMPRESSED, STANDARD_INPUT, Raw, ending, opened
 
+OBJECTS, TEXT_FOLDER, DATASETS = "objects", "a folder of text files", "a folder of datasets"
 READERS: dict[str, Callable[..., Dataset | Documents]] = {
     ".jsonl": jsonl.read,
+    ".json": json_records.read,
     ".txt": corpus.text_documents,
     ".csv": table.read,
     ".tsv": table.read,
+    ".parquet": arrow.read,
+    ".arrow": arrow.read,
     ".npz": npz.read,
     ".bin": corpus.id_documents,
+    TEXT_FOLDER: corpus.text_documents,
+    DATASETS: huggingface.read,
+    OBJECTS: objects.read,
 }
-CORPORA = {extension: READERS[extension] for extension in (".txt", ".bin")}  # of documents
-TABLES = (".csv", ".tsv")
+FILES = tuple(kind for kind in READERS if kind.startswith("."))
+TEXTS = (".txt", TEXT_FOLDER)
+CORPORA = {kind: READERS[kind] for kind in (*TEXTS, ".bin")}  # of documents
+TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
+# What version 0.1 did with a table, before there were options to say it.
+BEFORE = {"numbers": "words", "between": "", "empty": "keep"}
 
 
 @dataclass(frozen=True)
@@ -29,7 +47,7 @@ class LoadingOption:
     name: str  # its keyword
     type: Any  # of a value from a command line; None is left out where it is the default
     accepts: tuple[type, ...]  # the types of a value that was stored with a model
-    files: tuple[str, ...]  # the extensions of the files that it applies to
+    files: tuple[str, ...]  # the kinds of files that it applies to: keys of READERS
     help: str  # one sentence about it
     default: Any = None  # stands for not giving it
     choices: tuple[str, ...] = ()  # words that it can be; beside integers, if it has a least one
@@ -59,8 +77,12 @@ class LoadingOption:
 
 LOADING: tuple[LoadingOption, ...] = (
     LoadingOption(
+        "format", str, (str,), FILES, "What the file holds, if its name does not say so.",
+        choices=tuple(kind[1:] for kind in FILES),
+    ),
+    LoadingOption(
         "input", list[str], (list, tuple, str), TABLES,
-        "Tables: a column of input words; may be repeated.", default=(), metavar="COLUMN",
+        "Tables: a column of the input; may be repeated.", default=(), metavar="COLUMN",
         selects=True,
     ),
     LoadingOption(
@@ -68,19 +90,45 @@ LOADING: tuple[LoadingOption, ...] = (
         selects=True,
     ),
     LoadingOption(
-        "unit", str, (str,), (".txt",), "Text: tokens are words or characters.",
+        "count", str, (str,), TABLES, "Tables: the column that says how often a row was seen.",
+        metavar="COLUMN",
+    ),
+    LoadingOption(
+        "records", str, (str,), (".json", DATASETS, OBJECTS),
+        "JSON: where the records are, as data.rows; datasets: the split.", metavar="PATH",
+        selects=True,
+    ),
+    LoadingOption(
+        "delimiter", str, (str,), (".csv", ".tsv"),
+        "Tables: the character between fields, or tab [found out].", metavar="CHARACTER",
+    ),
+    LoadingOption(
+        "numbers", str, (str,), TABLES,
+        "Tables: columns of numbers are one vector, a token each, or words.",
+        default="vector", choices=("vector", "tokens", "words"),
+    ),
+    LoadingOption(
+        "between", str, (str,), TABLES,
+        "Tables: the token between columns of text [| or ||, ...].", metavar="TOKEN",
+    ),
+    LoadingOption(
+        "empty", str, (str,), TABLES, "Tables: rows with an empty cell.",
+        default="refuse", choices=("refuse", "skip", "keep"), selects=True,
+    ),
+    LoadingOption(
+        "unit", str, (str,), (*TEXTS, *TABLES), "Text: tokens are words or characters.",
         default="word", choices=("word", "char"),
     ),
     LoadingOption(
-        "tokenizer", Path, (str,), (".txt",),
-        "Text: a tokenizer.json that splits documents into tokens.", metavar="FILE", selects=True,
+        "tokenizer", Path, (str,), (*TEXTS, *TABLES),
+        "Text: a tokenizer.json that splits it into tokens.", metavar="FILE", selects=True,
     ),
     LoadingOption(
-        "documents", str, (str,), (".txt",), "Text: where documents end.",
+        "documents", str, (str,), TEXTS, "Text: where documents end.",
         default="auto", choices=("auto", "separator", "blank", "line", "whole"),
     ),
     LoadingOption(
-        "length", int, (int,), (*CORPORA, *TABLES), "Truncate documents to N tokens.",
+        "length", int, (int,), (*CORPORA, *TABLES), "Truncate documents or rows to N tokens.",
         least=1, metavar="N", selects=True,  # 2 for documents
     ),
     LoadingOption(
@@ -98,18 +146,24 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
 )  # fmt: skip
 OPTIONS: dict[str, tuple[str, ...]] = {
-    extension: tuple(option.name for option in LOADING if extension in option.files)
-    for extension in READERS
+    kind: tuple(option.name for option in LOADING if kind in option.files) for kind in READERS
 }
 
 from_rows, write_jsonl = Dataset.from_rows, jsonl.write
 
 
 def load(
-    path: str | Path,
+    data: Any,
     *,
+    format: str | None = None,
     input: Sequence[str] | str = (),
     label: str | None = None,
+    count: str | None = None,
+    records: str | None = None,
+    delimiter: str | None = None,
+    numbers: str = "vector",
+    between: str | None = None,
+    empty: str = "refuse",
     unit: str = "word",
     tokenizer: str | Path | None = None,
     documents: str = "auto",
@@ -118,17 +172,32 @@ def load(
     dtype: str = "uint16",
     separator: int | None = None,
 ) -> Dataset:
-    """The dataset of a file. `load(path, **dataset.loading)` gives it again.
+    """The dataset of a file or of Python objects. `load(data, **dataset.loading)` gives it again.
 
     Args:
-        path: A .jsonl, .txt, .csv, .tsv, .npz or .bin file.
-        input: The columns of a table whose words are the input, in order.
+        data: The path of a file (.jsonl .json .txt .csv .tsv .parquet .arrow .npz .bin, each of
+            them also compressed as .gz, .xz, .bz2 or .zst), "-" for standard input, a folder of
+            text files, or a folder that `save_to_disk` of Hugging Face datasets has written. Or
+            an object: a data frame, a datasets.Dataset, a list of records (dictionaries), or a
+            list of pairs (input, label).
+        format: What the file holds if its name does not say so: "tsv", "jsonl", ...
+        input: The columns of a table that are the input, in order. A cell of text is split into
+            tokens, a list holds tokens. By default the columns "input", "label" and "count".
         label: The column of a table that holds the labels.
+        count: The column of a table that says how often each row was seen.
+        records: Where the records are inside a .json file: keys with dots between them. The split
+            of a dataset that has several.
+        delimiter: The character between the fields of a .csv file; by default it is found out.
+        numbers: What input columns of numbers are: one "vector"; "tokens", a number each; "words".
+        between: The token that keeps columns of text apart; by default as many | as no cell
+            contains. "" joins them.
+        empty: What happens to rows with an empty cell: "refuse" names all of them, "skip" leaves
+            them out, "keep" reads empty text.
         unit: Tokens of a text: "word" or "char".
         tokenizer: A tokenizer.json that splits a text into tokens, instead of `unit`.
         documents: Where a document of a text ends: at a line "<|endoftext|>" ("separator"), at a
             blank line ("blank"), with every line ("line"), with the file ("whole"), or whichever
-            of the first three the text suggests ("auto").
+            of the first three the text suggests ("auto"; in a folder, every file is one).
         length: Truncate documents, or rows of a table, to this many tokens.
         window: Contexts are at most this many tokens; "auto": the fewest without conflicts.
         dtype: The type of a token id in a .bin file: "uint16" or "uint32".
@@ -138,7 +207,7 @@ def load(
         The sequences with their labels; of a text, every prefix with its next token.
 
     Raises:
-        ByheartError: The file cannot be read, or an option does not apply to it.
+        ByheartError: The data cannot be read, or an option does not apply to it.
 
     Example:
         >>> import pathlib, tempfile
@@ -150,15 +219,46 @@ def load(
         ['the', 'cat'] sat
         ['the'] dog
         ['the', 'dog'] ran
+        >>> load([("The capital of France is", "Paris")])[0]
+        (['The', 'capital', 'of', 'France', 'is'], 'Paris')
+        >>> load([{"sepal": 5.1, "petal": 1.4, "species": "setosa"}],
+        ...      input=["sepal", "petal"], label="species")[0]
+        ([[5.1, 1.4]], 'setosa')
     """
     given = {**locals(), "input": (input,) if isinstance(input, str) else tuple(input)}
-    data = _read(given.pop("path"), given, READERS)
-    return corpus.predictions(data) if isinstance(data, Documents) else data
+    found = _read(given.pop("data"), given, READERS)
+    return corpus.predictions(found) if isinstance(found, Documents) else found
 
 
-def is_corpus(path: str | Path) -> bool:
-    """Whether the file holds documents, whose tokens are predicted, rather than labels."""
-    return Path(path).suffix.lower() in CORPORA
+def dataset_of(data: Any) -> Dataset:
+    """The data if it is a Dataset, else what `load` makes of it; ByheartError if it is empty."""
+    found = data if isinstance(data, Dataset) else load(data)
+    if not len(found):
+        raise ByheartError("the data has no sequences.")
+    return found
+
+
+def kind_of(data: object, format: str | None = None) -> str:
+    """The key of the data's reader in READERS; "" or an unknown extension if there is none."""
+    if not isinstance(data, str | Path):
+        return OBJECTS
+    if format is not None:
+        return f".{format}"
+    path = Path(data)
+    if os.path.isdir(path):
+        return DATASETS if huggingface.is_folder(path) else TEXT_FOLDER
+    return ending(path)
+
+
+def is_corpus(data: object, format: str | None = None) -> bool:
+    """Whether this is documents, whose tokens are predicted, rather than labels."""
+    return kind_of(data, format) in CORPORA
+
+
+def read(data: Any, **options: Any) -> Dataset | Documents:
+    """What can be counted without writing contexts out: documents of a corpus, else a dataset."""
+    corpus = is_corpus(data, options.get("format"))
+    return load_documents(data, **options) if corpus else load(data, **options)
 
 
 def load_documents(path: str | Path, **options: object) -> Documents:
@@ -170,39 +270,86 @@ def load_documents(path: str | Path, **options: object) -> Documents:
 
 
 def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, object]:
-    """Those of the options that mean something for this kind of file."""
-    names = OPTIONS.get(Path(path).suffix.lower(), ())
-    return {name: value for name, value in options.items() if name in names}
+    """Those of some stored options that mean something for this file.
+
+    A file of tokens, such as the data.jsonl of a model folder, needs none of the options that made
+    tokens of another file. A name that says what is in the file is believed. To options that
+    version 0.1 has stored, which lack some, what it did is added.
+    """
+    kind = kind_of(path)
+    other = "numbers" not in options or "input" in options
+    if other and holds_tokens(path):
+        return {}
+    if kind not in READERS or kind == ".txt":
+        kind = kind_of(path, options.get("format"))  # type: ignore[arg-type]
+    kept = {
+        name: value
+        for name, value in options.items()
+        if name in OPTIONS.get(kind, ()) and (name != "format" or f".{value}" == kind)
+    }
+    if "input" in kept and "numbers" not in kept:
+        kept |= BEFORE | ({"delimiter": ","} if kind == ".csv" else {})
+    return kept
 
 
-def _read(path: str | Path, given: dict[str, Any], readers: Mapping[str, Callable]) -> Any:
-    """The file as its reader gives it; ByheartError if the file or an option cannot be used."""
-    path = Path(path)
-    extension = path.suffix.lower()
-    if extension not in readers:
-        raise ByheartError(f"{path}: the name must end in one of {' '.join(readers)}.")
+def holds_tokens(path: str | Path) -> bool:
+    """Whether a file holds tokens and labels, as the checker reads them and byheart writes them."""
+    kind = kind_of(path)
+    if kind != ".jsonl":
+        return kind == ".npz"
     try:
+        with opened(Path(path), kind) as raw:
+            return jsonl.holds_tokens(raw)
+    except (OSError, ByheartError):
+        return False
+
+
+def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> Any:
+    """What the reader makes of the data; ByheartError if it or an option cannot be used."""
+    if isinstance(data, Dataset | Documents):
+        raise ByheartError("this is loaded already; give a file, a data frame or rows.")
+    name = str(data) if isinstance(data, str | Path) else objects.NAME
+    form = next(option for option in LOADING if option.name == "format")
+    kind = kind_of(data, form.checked(given["format"], None))
+    if kind not in readers:
+        endings = (
+            f"{' '.join(x for x in FILES if x in readers)}, perhaps with {' '.join(COMPRESSED)}"
+        )
+        says = f"the name must end in one of {endings}, or format=... must say what it holds"
+        raise ByheartError(f"{name}: {says}.")
+    for option in LOADING:
+        if kind not in option.files and given[option.name] != option.default:
+            takes = ", ".join(f"{x}=..." for x in OPTIONS[kind]) or "no options"
+            raise ByheartError(
+                f"{name}: {option.name}=... does not apply here; such data takes {takes}."
+            )
+    # A single token of a document predicts nothing.
+    least = {"length": 2} if kind in CORPORA else {}
+    options = {
+        option.name: option.checked(given[option.name], least.get(option.name, option.least))
+        for option in LOADING
+    }
+    if options["tokenizer"] is not None and options["unit"] != "word":
+        raise ByheartError("tokenizer=... and unit=... exclude each other; give one of them.")
+    read, own = readers[kind], {x: options[x] for x in OPTIONS[kind] if x != "format"}
+    try:
+        found = read(data, **own) if kind == OBJECTS else _of_path(Path(data), kind, read, own)
+    except OSError as error:
+        raise ByheartError(f"{name} cannot be read: {error.strerror or error}.") from error
+    also = {x: options[x] for x in ("format", "records") if options[x] is not None}
+    return replace(found, loading={**found.loading, **also}) if also else found
+
+
+def _of_path(path: Path, kind: str, read: Callable, options: Mapping[str, Any]) -> Any:
+    """What the reader makes of a file, of standard input or of a folder."""
+    if kind in (TEXT_FOLDER, DATASETS):
+        return read(Raw(str(path), path, kind, io.BytesIO()), **options)
+    if str(path) != STANDARD_INPUT:
         if path.is_dir():
             raise ByheartError(f"{path} is a directory; give a file.")
         if not path.exists():
             raise ByheartError(f"{path} does not exist; check the path.")
-        if path.stat().st_size == 0:
-            raise ByheartError(f"{path} is empty; give at least one sequence.")
-        names = OPTIONS[extension]
-        for option in LOADING:
-            if option.name not in names and given[option.name] != option.default:
-                takes = ", ".join(f"{name}=..." for name in names) or "no options"
-                raise ByheartError(
-                    f"{path}: {option.name}=... does not apply here; such a file takes {takes}."
-                )
-        # A single token of a document predicts nothing.
-        least = {"length": 2} if extension in CORPORA else {}
-        options = {
-            option.name: option.checked(given[option.name], least.get(option.name, option.least))
-            for option in LOADING
-        }
-        if options["tokenizer"] is not None and options["unit"] != "word":
-            raise ByheartError("tokenizer=... and unit=... exclude each other; give one of them.")
-        return readers[extension](path, **{name: options[name] for name in names})
-    except OSError as error:
-        raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
+    with opened(path, kind) as raw:
+        if raw.size() == 0:
+            raise ByheartError(f"{raw.name} is empty; give at least one sequence.")
+        return read(raw, **options)

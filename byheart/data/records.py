@@ -51,13 +51,14 @@ class Names:
         return ByheartError(f"{self.source}, {self.unit} {place}: {what}.")
 
 
+def plain(value: Any) -> Any:
+    """A numpy value or a tuple as JSON would give it."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    return list(value) if isinstance(value, tuple) else value
+
+
 def plain_rows(rows: Iterable, source: str) -> Iterator[Placed]:
     """Rows from Python, counted from 1, with numpy values and tuples as JSON would give them."""
-
-    def plain(value):
-        value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-        return list(value) if isinstance(value, tuple) else value
-
     for place, row in enumerate(rows, 1):
         if not isinstance(row, (tuple, list)) or len(row) not in (2, 3):
             raise ByheartError(

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..data.contexts import contexts
-from ..data.dataset import Dataset, check_dataset
+from ..data.dataset import Dataset
+from ..data.load import dataset_of
 from ..data.targets import Targets
 from ..data.targets import targets as targets_of
 from ..errors import AssumptionError
@@ -124,7 +125,7 @@ def encoder(
         >>> [(point.dimension, point.encoder) for point in encoder(data, [2, 3]).points]
         [(2, 'circle'), (3, 'exact')]
     """
-    check_dataset(data, "encoder")
+    data = dataset_of(data)
     check_gap(gap)
     if data.every:
         raise AssumptionError(

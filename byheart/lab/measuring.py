@@ -100,7 +100,7 @@ class Measurement(Tabular):
 
 
 def measure(
-    data: str | Path | Dataset,
+    data: Any,
     folder: str | Path,
     *,
     architecture: str,
@@ -125,7 +125,7 @@ def measure(
     the rows do not have yet.
 
     Args:
-        data: A dataset, or a file that byheart.load reads.
+        data: A dataset, or whatever byheart.load reads: a path, a data frame, rows.
         folder: Where the rows are kept.
         architecture: "madden2024", "dana2024", "dana2024-mlp" or "kajitsuka2025".
         axes: The sizes to train by name, as numbers or as a text such as "4-64x2". The last one is
@@ -141,7 +141,7 @@ def measure(
         save: A folder for the smallest network that memorises, as a verified model.
         on_conflict: As in byheart.compile, for a saved network that stores labels.
         force: Replace an older model in `save`.
-        loading: Options of byheart.load, if `data` is a file.
+        loading: Options of byheart.load, if `data` is not a dataset.
         watch: Follows the progress.
 
     Returns:
@@ -242,7 +242,7 @@ def measure(
     return Measurement(
         sweep,
         {
-            "name": "data" if isinstance(data, Dataset) else Path(data).name,
+            "name": Path(data).name if isinstance(data, str | Path) else "data",
             **own,
             "vectors": problem.reads_vectors,
             "squared": problem.squared,

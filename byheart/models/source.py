@@ -68,6 +68,13 @@ def unaccepted(data: Path, dataset: Dataset, given: Mapping[str, Any]) -> list[s
         found.append(
             f"{missing} of {count['of']} {what}: the folder stops at {size} tokens (--length)"
         )
+    if "empty" in left_out and "empty" not in given:
+        found.append(
+            f"{left_out['empty']} rows of the file were not read: the folder leaves out those with "
+            "an empty cell (--empty)"
+        )
+    if "records" in used and "records" not in given:
+        found.append(f"the folder chose the records at {used['records']!r} (--records)")
     if "separator" in left_out and "separator" not in given:
         found.append(
             f"the token {used['separator']} was left out {left_out['separator']} times: the folder "

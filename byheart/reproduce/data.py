@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..data.arrays import number, number_rows
 from ..data.dataset import Dataset
+from ..data.readers.raw import opened
 from ..data.readers.text import document_rule, read_text, split
 from ..errors import ByheartError
 
@@ -36,7 +37,8 @@ def stories(source: Source) -> list[str]:
     training split with NumPy's seed 0, which shuffles an array of indices in the same way.
     """
     if source != HUGGING_FACE:
-        text = read_text(located(source, "tinystories"))
+        with opened(located(source, "tinystories"), ".txt") as raw:
+            text = read_text(raw)
         return split(text, document_rule(text))
     training = _downloaded("tinystories")
     order = np.arange(len(training))
@@ -79,7 +81,8 @@ def located(source: Source, name: str) -> Path:
 
 def _table(path: Path, names: tuple[str, ...]) -> list:
     """The named columns of a tab-separated table with a header."""
-    header, *lines = (line.split("\t") for line in read_text(path).split("\n") if line)
+    with opened(path, ".tsv") as raw:
+        header, *lines = (line.split("\t") for line in read_text(raw).split("\n") if line)
     columns = [COLUMNS.get(name, name) for name in header]
     missing = [name for name in names if name not in columns]
     if missing:

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..arrays import number, offsets, take
 from ..dataset import Dataset
 from ..documents import Documents
 from . import text
+from .raw import Raw, ending, opened
 from .window import Corpus, smallest_window
 
 LARGEST = 1 << 30  # token numbers of all contexts together
@@ -22,25 +24,28 @@ SHOWN = 8
 
 
 def text_documents(
-    path: Path,
+    raw: Raw,
     unit: str,
     tokenizer: str | Path | None,
     documents: str,
     length: int | None,
     window: int | str | None,
 ) -> Documents:
-    """The documents of a .txt file, in numbers of its sorted words.
+    """The documents of a .txt file or of a folder of them, in numbers of its sorted words.
 
     Each document is followed by the number of words, which is one more than the largest number.
     """
-    content = text.read_text(path)
-    rule = text.document_rule(content) if documents == "auto" else documents
-    if rule == "separator" and text.SEPARATOR not in content:
-        raise ByheartError(f"{path} has no {text.SEPARATOR} line; use documents='auto'.")
+    if raw.path.is_dir():
+        contents, rule = folder_texts(raw.path), "whole" if documents == "auto" else documents
+    else:
+        contents = [text.read_text(raw)]
+        rule = text.document_rule(contents[0]) if documents == "auto" else documents
+    if rule == "separator" and not any(text.SEPARATOR in content for content in contents):
+        raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use documents='auto'.")
     cut = text.tokenize(unit, tokenizer)
     numbers: dict[str, int] = {}  # in the order of first appearance, from 1; 0 ends a document
     provisional, empty, beyond = array("I"), 0, 0
-    for document in text.split(content, rule):
+    for document in chain.from_iterable(text.split(content, rule) for content in contents):
         whole = cut(document)
         tokens = whole[:length]
         empty += not tokens
@@ -54,27 +59,42 @@ def text_documents(
     ids = place[np.frombuffer(provisional, np.uint32)]
     unit_options = {"unit": unit} if tokenizer is None else {"tokenizer": str(tokenizer)}
     loading = {**unit_options, "documents": rule, "length": length, "window": window}
-    found = Documents(str(path), ids, len(words), words, length, None, empty, beyond, loading)
+    found = Documents(raw.name, ids, len(words), words, length, None, empty, beyond, loading)
     return _windowed(found, window)
 
 
+def folder_texts(folder: Path) -> list[str]:
+    """The text files of a folder and of the folders in it, in the order of their names."""
+    paths = [x for x in sorted(folder.rglob("*")) if ending(x) == ".txt" and x.is_file()]
+    if not paths:
+        raise ByheartError(
+            f"{folder} is a directory without .txt files; give a file, a folder of text files, "
+            "or one that save_to_disk of Hugging Face datasets has written."
+        )
+    contents = []
+    for path in paths:
+        with opened(path, ".txt") as raw:
+            contents.append(text.read_text(raw))
+    return contents
+
+
 def id_documents(
-    path: Path, dtype: str, separator: int | None, length: int | None, window: int | str | None
+    raw: Raw, dtype: str, separator: int | None, length: int | None, window: int | str | None
 ) -> Documents:
     """The documents of a .bin file; the separator ends a document and belongs to none."""
     size = np.dtype(dtype).itemsize
-    if path.stat().st_size % size:
+    if raw.size() % size:
         raise ByheartError(
-            f"{path} has {path.stat().st_size} bytes, which is not a multiple of the {size} bytes "
+            f"{raw.name} has {raw.size()} bytes, which is not a multiple of the {size} bytes "
             f"of a {dtype}; give the right dtype=... or the whole file."
         )
     if separator is not None and separator > np.iinfo(dtype).max:
         raise ByheartError(
-            f"{path}: separator={separator} is larger than every {dtype}; give one that fits."
+            f"{raw.name}: separator={separator} is larger than every {dtype}; give one that fits."
         )
-    ids = np.memmap(path, np.dtype(dtype).newbyteorder("<"), "r")
+    ids = np.memmap(raw.file, np.dtype(dtype).newbyteorder("<"), "r")  # stays when it is closed
     loading = {"dtype": dtype, "separator": separator, "length": length, "window": window}
-    return _windowed(Documents(str(path), ids, separator, length=length, loading=loading), window)
+    return _windowed(Documents(raw.name, ids, separator, length=length, loading=loading), window)
 
 
 def _windowed(documents: Documents, window: int | str | None) -> Documents:

@@ -1,56 +1,89 @@
-"""One sequence per line: {"input": [...], "label": ..., "count": ...}."""
+"""One sequence per line: {"input": [...], "label": ..., "count": ...}, or any other record."""
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from ...errors import ByheartError
 from ...machine.files import replacing
+from ..columns import fields
 from ..dataset import Dataset
 from ..records import Placed, pack
 from ..values import Fault
+from .objects import record_table
+from .raw import Raw
 
 EXAMPLE = '{"input": ["a", "b"], "label": "c"}'
 LINES = 1 << 14
 
 
-def read(path: Path) -> Dataset:
-    """The sequences of a .jsonl file; blank lines are skipped."""
-    return Dataset(**pack(_rows(path), str(path)))
+def read(raw: Raw, **how: Any) -> Dataset:
+    """The sequences of a .jsonl file; blank lines are skipped. The options are those of `load`.
+
+    Lists of tokens without options are read at once; anything else is a table.
+    """
+    records = _records(raw)
+    first = next(records, (0, {}))
+    placed = chain([first] if first[0] else [], records)
+    ours = {"input", "label"} & {*first[1]} and not isinstance(first[1].get("input"), str)
+    if ours and all(how[name] == default for name, default in fields.__kwdefaults__.items()):
+        return Dataset(**pack(_sequences(placed, raw.name), raw.name))
+    return Dataset(**fields(record_table(placed, raw.name, "line"), **how))
 
 
-def _rows(path: Path) -> Iterator[Placed]:
-    """The rows with their line numbers; ByheartError names the first line that is not a row."""
+def holds_tokens(raw: Raw) -> bool:
+    """Whether the first line is a sequence as `write` writes them, which needs no options."""
+    first = next(_records(raw), (0, {}))[1]
+    ours = {"input", "label"} <= {*first} <= {"input", "label", "count"}
+    return ours and isinstance(first["input"], list)
+
+
+def decoder() -> json.JSONDecoder:
+    """Reads JSON without the constants that are not numbers."""
 
     def refuse_constant(name: str) -> None:
         raise Fault(f"{name} is not a number that a token can be; leave such rows out")
 
-    decode = json.JSONDecoder(parse_constant=refuse_constant).decode
-    with open(path, "rb") as file:  # bytes: only \n ends a line, whatever Unicode says
-        for place, line in enumerate(file, 1):
-            try:
-                text = line.decode("utf-8-sig" if place == 1 else "utf-8")
-                if not text.strip():
-                    continue
-                value = decode(text)
-                if not isinstance(value, dict):
-                    raise Fault(f"the line is not a JSON object; write {EXAMPLE}")
-                for key in ("input", "label"):
-                    if key not in value:
-                        raise Fault(f'the key "{key}" is missing; write {EXAMPLE}')
-                yield place, (value["input"], value["label"], value.get("count", 1))
+    return json.JSONDecoder(parse_constant=refuse_constant)
+
+
+def _sequences(records: Iterator[tuple[int, dict]], name: str) -> Iterator[Placed]:
+    """The rows with their line numbers; ByheartError names the first line that lacks a key."""
+    for place, record in records:
+        for key in ("input", "label"):
+            if key not in record:
+                raise ByheartError(
+                    f'{name}, line {place}: the key "{key}" is missing; write {EXAMPLE}.'
+                )
+        yield place, (record["input"], record["label"], record.get("count", 1))
+
+
+def _records(raw: Raw) -> Iterator[tuple[int, dict]]:
+    """The records with their line numbers; ByheartError names the first line that is none."""
+    decode = decoder().decode
+    for place, line in enumerate(raw.file, 1):  # bytes: only \n ends a line, whatever Unicode says
+        try:
+            text = line.decode("utf-8-sig" if place == 1 else "utf-8")
+            if not text.strip():
                 continue
-            except Fault as fault:
-                reason = str(fault)
-            except UnicodeDecodeError as error:
-                reason = f"byte {error.start + 1} is not UTF-8; save the file as UTF-8"
-            except json.JSONDecodeError as error:
-                reason = f"not valid JSON ({error.msg}, column {error.colno}); write {EXAMPLE}"
-            except RecursionError:
-                reason = f"the JSON is nested too deeply; write {EXAMPLE}"
-            except ValueError:
-                reason = "a number has too many digits; use a string"
-            raise ByheartError(f"{path}, line {place}: {reason}.")
+            value = decode(text)
+            if not isinstance(value, dict):
+                raise Fault(f"the line is not a JSON object; write {EXAMPLE}")
+            yield place, value
+            continue
+        except Fault as fault:
+            reason = str(fault)
+        except UnicodeDecodeError as error:
+            reason = f"byte {error.start + 1} is not UTF-8; save the file as UTF-8"
+        except json.JSONDecodeError as error:
+            reason = f"not valid JSON ({error.msg}, column {error.colno}); write {EXAMPLE}"
+        except RecursionError:
+            reason = f"the JSON is nested too deeply; write {EXAMPLE}"
+        except ValueError:
+            reason = "a number has too many digits; use a string"
+        raise ByheartError(f"{raw.name}, line {place}: {reason}.")
 
 
 def write(dataset: Dataset, path: str | Path) -> None:

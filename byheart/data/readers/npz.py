@@ -13,6 +13,7 @@ from ...machine.files import replacing
 from ..arrays import number, number_rows
 from ..dataset import Dataset
 from ..values import Fault, finite
+from .raw import Raw
 
 DAMAGED = (
     ValueError,
@@ -31,9 +32,9 @@ DAMAGED = (
 )
 
 
-def read(path: Path) -> Dataset:
+def read(raw: Raw) -> Dataset:
     """The sequences of a .npz file; [N, n] holds numbers and [N, n, d] vectors."""
-    inputs, labels = _arrays(path)
+    inputs, labels = _arrays(raw)
     try:
         if inputs.ndim not in (2, 3):
             raise Fault(f'"inputs" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
@@ -58,7 +59,7 @@ def read(path: Path) -> Dataset:
             raise Fault(f'"labels" holds {labels.dtype}; give integers, or use .jsonl')
         _check_range(labels, "labels")
     except Fault as fault:
-        raise ByheartError(f"{path}: {fault}.") from None
+        raise ByheartError(f"{raw.name}: {fault}.") from None
     tokens, ids = number_rows(inputs.reshape(inputs.shape[0] * inputs.shape[1], -1))
     names, numbers = number(labels.ravel())
     return Dataset(
@@ -73,14 +74,16 @@ def read(path: Path) -> Dataset:
     )
 
 
-def _arrays(path: Path) -> tuple[NDArray, NDArray]:
+def _arrays(raw: Raw) -> tuple[NDArray, NDArray]:
     """Inputs and labels as they are stored; the file may be damaged in any way."""
-    if not zipfile.is_zipfile(path):
+    path, file = raw.name, raw.file
+    if not zipfile.is_zipfile(file):
         raise ByheartError(
             f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
         )
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as archive:
             for name in ("inputs", "labels"):
                 if name not in archive.files:
                     raise ByheartError(f'{path} has no array "{name}"; it has {archive.files}.')

@@ -1,69 +1,96 @@
-"""Tables with a header: comma-separated values with quotes, tab-separated values without."""
+"""Tables with a header: values with a delimiter between them, in quotes where they contain it.
+
+Tab-separated values (.tsv) have no quotes.
+"""
 
 import csv
-import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import replace
+from itertools import islice
+from typing import Any
 
 from ...errors import ByheartError
+from ..columns import Table, fields
 from ..dataset import Dataset
-from ..records import Placed, pack
-from .text import WORD, read_text
+from .raw import Raw
+from .text import read_text
 
 Fields = tuple[int, list[str]]  # a line number and the fields there
+DELIMITERS = (",", ";", "\t", "|")  # that are tried, in this order
+NAMES = {"tab": "\t", "\\t": "\t"}  # as a command line can write it
+SAMPLE = 200  # rows that a delimiter is tried on
 
 
-def read(path: Path, input: Sequence[str], label: str | None, length: int | None) -> Dataset:
-    """One sequence per row: the words of the input columns in order, and the label column."""
-    fields = _fields(path)
-    header = next(fields, (1, []))[1]
-    columns = f"the columns are {', '.join(header)}"
-    for name in (*input, *(() if label is None else (label,))):
-        if header.count(name) != 1:
-            wrong = "is not a column" if name not in header else "is the name of two columns"
-            raise ByheartError(f'{path}: "{name}" {wrong}; {columns}.')
-    if not input or label is None:
-        raise ByheartError(
-            f"{path}: choose the columns to read with input=... and label=...; {columns}."
-        )
-    inputs, target = [header.index(name) for name in input], header.index(label)
-    cut = 0  # rows whose input is longer than `length`
+def read(
+    raw: Raw, delimiter: str | None, input: Sequence[str], label: str | None, **how: Any
+) -> Dataset:
+    """One sequence per row; the options are those of `load`."""
+    lines = read_text(raw).split("\n")
+    plain = raw.kind == ".tsv" and NAMES.get(delimiter or "", delimiter) in (None, "\t")
+    if delimiter is not None:
+        delimiter = NAMES.get(delimiter, delimiter)
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            raise ByheartError(
+                f"delimiter must be one character such as ';' or 'tab', not {delimiter!r}."
+            )
+    elif not plain:
+        delimiter = sniffed(lines, [*input, *(() if label is None else (label,))])
+    rows = _split(lines) if plain else _quoted(lines, str(delimiter), raw.name)
+    header = next(rows, (1, []))[1]
 
-    def rows() -> Iterator[Placed]:
-        nonlocal cut
-        for place, row in fields:
+    def select(chosen: Sequence[str]) -> tuple[list[int], list[list]]:
+        places: list[int] = []
+        cells: list[list] = [[] for _ in chosen]
+        wanted = [(header.index(name), column) for name, column in zip(chosen, cells, strict=True)]
+        for place, row in rows:
             if len(row) != len(header):
                 raise ByheartError(
-                    f"{path}, line {place}: the row has {len(row)} fields and the header "
-                    f"{len(header)}; quote or repair it."
+                    f"{raw.name}, line {place}: the row has {len(row)} fields and the header "
+                    f"{len(header)}; quote or repair it, or give another delimiter=..."
                 )
-            if not row[target]:
-                raise ByheartError(f'{path}, line {place}: "{label}" is empty; give a label.')
-            words = [word for column in inputs for word in re.findall(WORD, row[column])]
-            if not words:
-                raise ByheartError(f"{path}, line {place}: the input is empty; give some text.")
-            cut += len(words[:length]) < len(words)
-            yield place, (words[:length], row[target], 1)
+            places.append(place)
+            for index, column in wanted:
+                column.append(row[index])
+        return places, cells
 
-    loading = {"input": list(input), "label": label, "length": length}
-    loading = {name: value for name, value in loading.items() if value is not None}
-    packed = pack(rows(), str(path))
-    unused = tuple(name for name in header if name not in (*input, label))
-    left_out = {"length": cut} if cut else {}
-    return Dataset(**packed, loading=loading, left_out=left_out, unused=unused)
+    data = Dataset(
+        **fields(Table(raw.name, "line", header, select), input=input, label=label, **how)
+    )
+    return data if plain else replace(data, loading={**data.loading, "delimiter": delimiter})
 
 
-def _fields(path: Path) -> Iterator[Fields]:
+def sniffed(lines: Sequence[str], names: Sequence[str]) -> str:
+    """The delimiter of a table: that under which it is one.
+
+    Its header has the named columns and at least two; the rows after it have as many fields. If
+    several delimiters do that, or none, the first of `DELIMITERS` that comes closest.
+    """
+
+    def fits(delimiter: str) -> tuple[bool, bool, bool]:
+        try:
+            sample = [row for _, row in islice(_quoted(lines, delimiter, ""), SAMPLE)]
+        except ByheartError:
+            sample = []
+        header = sample[0] if sample else []
+        several = len(header) > 1
+        alike = several and all(len(row) == len(header) for row in sample)
+        return several and set(names) <= set(header), alike, several
+
+    return max(DELIMITERS, key=fits)  # the first of those that are equal
+
+
+def _split(lines: Sequence[str]) -> Iterator[Fields]:
+    """The rows of a table without quotes."""
+    return ((place, line.split("\t")) for place, line in enumerate(lines, 1) if line)
+
+
+def _quoted(lines: Sequence[str], delimiter: str, name: str) -> Iterator[Fields]:
     """The rows that are not blank, each with the number of its last line."""
-    lines = read_text(path).split("\n")
-    if path.suffix.lower() == ".tsv":
-        yield from ((place, line.split("\t")) for place, line in enumerate(lines, 1) if line)
-        return
-    reader = csv.reader((line + "\n" for line in lines), strict=True)
+    reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
     try:
         yield from ((reader.line_num, row) for row in reader if row)
     except csv.Error as error:
         raise ByheartError(
-            f"{path}, line {reader.line_num}: not readable as a table ({error}); "
+            f"{name}, line {reader.line_num}: not readable as a table ({error}); "
             "quote the field or shorten it."
         ) from None

@@ -5,23 +5,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...errors import ByheartError
+from .raw import Raw
 
 WORD = r"\w+|[^\w\s]+"
 SEPARATOR = "<|endoftext|>"
 Tokenize = Callable[[str], list[str]]
 
 
-def read_text(path: Path) -> str:
+def read_text(raw: Raw) -> str:
     """The file as text; every line ends in \\n, on whichever system it was written."""
-    data = path.read_bytes()
+    data = raw.file.read()
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ByheartError(f"{path}, line {line}: not UTF-8; save the file as UTF-8.") from None
+        raise ByheartError(f"{raw.name}, line {line}: not UTF-8; save the file as UTF-8.") from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise ByheartError(f"{path}, line {line}: holds a NUL byte; give a text file in UTF-8.")
+        raise ByheartError(f"{raw.name}, line {line}: holds a NUL byte; give a text file in UTF-8.")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -5,14 +5,13 @@ The two agree to the last digit on data that both can read, since summary.py der
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from ...errors import ByheartError
 from ...machine.watch import SILENT, Watch
-from ..dataset import Dataset, check_dataset
+from ..dataset import Dataset
 from ..documents import Documents
-from ..load import is_corpus, load, load_documents
+from ..load import dataset_of, read
 from . import labelled
 from .summary import EPSILONS, Conflicts, Entropy, Separation, Statistics
 
@@ -20,7 +19,7 @@ __all__ = ["EPSILONS", "Conflicts", "Entropy", "Separation", "Statistics", "stat
 
 
 def stats(
-    data: Dataset | Documents | str | Path,
+    data: Any,
     *,
     epsilons: Sequence[float] = EPSILONS,
     watch: Watch = SILENT,
@@ -32,10 +31,10 @@ def stats(
     written out, so a corpus may have hundreds of millions of tokens.
 
     Args:
-        data: A dataset, documents, or the path of a file.
+        data: A dataset, documents, or whatever `load` reads: a path, a data frame, rows.
         epsilons: The numbers from 0 to 1 for which T_epsilon is counted.
         watch: Receives the stages "loading" and "counting".
-        **loading: For a path, the options of `load`.
+        **loading: The options of `load`.
 
     Returns:
         The counts; `.json()` is what `byheart stats --json` prints.
@@ -49,17 +48,16 @@ def stats(
         >>> found.contexts, found.conflicts.contexts, round(found.entropy.total, 4)
         (2, 1, 1.3863)
     """
-    if isinstance(data, str | Path):
+    if not isinstance(data, Dataset | Documents):
         watch.stage("loading")
-        data = load_documents(data, **loading) if is_corpus(data) else load(data, **loading)
+        data = read(data, **loading)
     elif loading:
         raise ByheartError(
             f"{', '.join(loading)} must go with the path of a file, not with a Dataset."
         )
     watch.stage("counting")
     if not isinstance(data, Documents):
-        check_dataset(data, "stats")
-        return labelled.statistics(data, epsilons)
+        return labelled.statistics(dataset_of(data), epsilons)
     from . import corpus  # compiled code is loaded only for this
 
     return corpus.statistics(data, epsilons)

@@ -1,0 +1,300 @@
+"""A table of named columns to the fields of a Dataset: what of each row is the input.
+
+A column of numbers is numbers: several of them are one vector. Any other column is text, which is
+split into tokens; several of them are kept apart by a token that no cell contains.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+from ..errors import ByheartError
+from .readers.text import Tokenize, tokenize
+from .records import pack, plain
+
+# 007 and the digits of a long identifier are names, not numbers
+NUMBER = re.compile(
+    r"[+-]?(?:(?:0|[1-9][0-9]{0,17})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?"
+)
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+MISSING = {"na", "n/a", "nan", "null", "none", "?", "-"}  # of a number
+LISTED, NAMED = 20, 100  # places, and columns, that a message lists
+UNIT, NUMBERS, EMPTY = "word", "vector", "refuse"  # what load does unless it is told otherwise
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where the cells of a table come from."""
+
+    name: str  # for messages
+    unit: str  # what the places of rows are: "line" or "row"
+    columns: Sequence[str]
+    # the place of every row, and of each of the chosen columns the cell of every row
+    select: Callable[[Sequence[str]], tuple[Sequence[int], list[list]]]
+
+    def where(self, places: Sequence[int]) -> str:
+        """The places in words: "lines 3, 8 and 12", and how many there are beyond the first."""
+        shown = [f"{place:,}" for place in places[:LISTED]]
+        if len(places) > LISTED:
+            shown.append(f"{len(places) - LISTED:,} more")
+        listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+        return f"{self.unit}{'' if len(places) == 1 else 's'} {listed}"
+
+    def named(self) -> str:
+        """The columns in words."""
+        shown = ", ".join(self.columns[:NAMED])
+        more = len(self.columns) - NAMED
+        return f"the columns are {shown}" + (f" and {more:,} more" if more > 0 else "")
+
+
+@dataclass(frozen=True)
+class Column:
+    """The cells of one column. An empty cell is None."""
+
+    name: str
+    cells: list
+    kind: str  # "numbers", "text" to be split, or "lists" of tokens
+    strings: bool  # whether its tokens are strings
+
+
+def fields(
+    table: Table,
+    *,
+    input: Sequence[str] = (),
+    label: str | None = None,
+    count: str | None = None,
+    unit: str = UNIT,
+    tokenizer: str | Path | None = None,
+    length: int | None = None,
+    numbers: str = NUMBERS,
+    between: str | None = None,
+    empty: str = EMPTY,
+) -> dict[str, Any]:
+    """The fields of the Dataset of a table; the options are those of `load`."""
+    if not table.columns:
+        raise ByheartError(f"{table.name} holds no sequences; give at least one.")
+    named = {"input": list(input), "label": label, "count": count}
+    if not input and label is None:  # a table in our own words needs no options
+        named = {}
+        input = [name for name in ("input",) if name in table.columns]
+        label = "label" if "label" in table.columns else None
+        count = "count" if count is None and "count" in table.columns else count
+    chosen = [*input, *(name for name in (label, count) if name is not None)]
+    for name in chosen:
+        if list(table.columns).count(name) != 1:
+            wrong = "the name of two columns" if name in table.columns else "not a column"
+            meant = difflib.get_close_matches(name, table.columns, 1) if wrong[:3] == "not" else []
+            guess = f'did you mean "{meant[0]}"? ' if meant else ""
+            raise ByheartError(f'{table.name}: "{name}" is {wrong}; {guess}{table.named()}.')
+    if not input or label is None:
+        free = [name for name in table.columns if name not in chosen] or ["COLUMN"]
+        example = f"input={[*input, free[0]][0]!r} label={label or free[-1]!r}"
+        raise ByheartError(
+            f"{table.name}: choose the columns to read with input=... and label=..., such as "
+            f"{example}; {table.named()}."
+        )
+    split = tokenize(unit, tokenizer)
+    # whoever asks for characters, or brings a tokenizer, says how every cell is split
+    whole = numbers != "words" and unit == UNIT and tokenizer is None
+    places, cells = table.select(chosen)
+    inputs = [_column(*given, whole) for given in zip(input, cells, strict=False)]
+    others = [
+        Column(name, list(map(_filled, x)), "text", True)
+        for name, x in zip(chosen[len(input) :], cells[len(input) :], strict=True)
+    ]
+    kept, notes = _rows_to_keep(table, places, [*inputs, *others], empty)
+    kinds, strings = {column.kind for column in inputs}, any(column.strings for column in inputs)
+    if kinds == {"numbers"} and numbers == "vector" and len(inputs) > 1:
+        rows = [[[column.cells[i] for column in inputs]] for i in kept]
+    else:
+        parts = [_tokens(column, kept, strings, split, whole) for column in inputs]
+        between = _between(table, inputs, parts, strings, between)
+        rows = [_joined(row, between) for row in zip(*parts, strict=True)]
+    if whole and strings:
+        notes += chain.from_iterable(_torn(table, places, column) for column in inputs)
+    labels = [_label(others[0].cells[i]) for i in kept]
+    counts = [_count(others[1].cells[i]) for i in kept] if others[1:] else [1] * len(kept)
+    cut = sum(len(row[:length]) < len(row) for row in rows)
+    left_out = {"length": cut, "empty": len(places) - len(kept)}
+    records = zip((row[:length] for row in rows), labels, counts, strict=True)
+    loading = {
+        **named,
+        "unit": unit if "text" in kinds and tokenizer is None else None,
+        "tokenizer": str(tokenizer) if "text" in kinds and tokenizer is not None else None,
+        "length": length,
+        "numbers": numbers,  # only options that version 0.1 stored lack it: see load.applicable
+        "between": between if strings and len(inputs) > 1 else None,
+        "empty": None if empty == EMPTY else empty,
+    }
+    return {
+        **pack(zip((places[i] for i in kept), records, strict=True), table.name, table.unit),
+        "skipped": len(places) - len(kept),
+        "notes": tuple(notes),
+        "loading": {name: value for name, value in loading.items() if value is not None},
+        "left_out": {name: rows for name, rows in left_out.items() if rows},
+        "unused": tuple(name for name in table.columns if named and name not in chosen),
+    }
+
+
+def cell_tokens(cell: object, split: Tokenize, whole: bool = True) -> list:
+    """The tokens of one cell of text; with `whole`, a number is one of them.
+
+    >>> cell_tokens(" 5.1", list), cell_tokens("5.1", list, whole=False)
+    (['5.1'], ['5', '.', '1'])
+    """
+    if cell is None:
+        return []
+    if isinstance(cell, list):
+        return list(map(plain, cell))
+    if isinstance(cell, bool):
+        return [str(cell).lower()]
+    if isinstance(cell, int | float):
+        cell = str(cell)
+    if not isinstance(cell, str):
+        return [cell]  # which `pack` refuses by its place
+    return [cell.strip()] if whole and NUMBER.fullmatch(cell.strip()) else split(cell)
+
+
+def _filled(cell: Any) -> Any:
+    """The cell; None if nothing is in it."""
+    if isinstance(cell, str):
+        return cell if cell.strip() else None
+    if isinstance(cell, float):
+        return None if cell != cell else cell
+    return None if type(cell).__name__ in ("NAType", "NaTType") else cell  # of pandas
+
+
+def _number(cell: Any) -> int | float | None:
+    """The number that a cell holds, None if it is empty; ValueError if it holds something else."""
+    if type(cell) in (int, float) or cell is None:
+        return cell
+    if not isinstance(cell, str):
+        raise ValueError
+    word = cell.strip()
+    if word.lower() in MISSING:
+        return None
+    if not NUMBER.fullmatch(word):
+        raise ValueError
+    return float(word) if set(word) & set(".eE") else int(word)
+
+
+def _column(name: str, cells: Iterable, whole: bool) -> Column:
+    """The column with its empty cells, and its numbers if it holds nothing else."""
+    cells = list(map(_filled, cells))
+    lists = next((cell for cell in cells if isinstance(cell, list) and cell), None)
+    if lists is not None:
+        return Column(name, cells, "lists", isinstance(lists[0], str))
+    try:
+        numbers = list(map(_number, cells)) if whole else []
+    except ValueError:
+        numbers = []
+    if any(number is not None for number in numbers):
+        return Column(name, numbers, "numbers", False)
+    return Column(name, cells, "text", True)
+
+
+def _rows_to_keep(
+    table: Table, places: Sequence[int], columns: Sequence[Column], empty: str
+) -> tuple[Sequence[int], list[str]]:
+    """The numbers of the rows that are read, and what there is to say about empty cells."""
+    gaps = {x.name: [i for i, cell in enumerate(x.cells) if cell is None] for x in columns}
+    gaps = {name: rows for name, rows in gaps.items() if rows}
+    if not gaps:
+        return range(len(places)), []
+    rows = set(chain.from_iterable(gaps.values()))
+    listed = "; ".join(
+        f'"{name}" in {table.where([places[i] for i in found])}' for name, found in gaps.items()
+    )
+    some = f"{len(rows):,} {'row has' if len(rows) == 1 else 'rows have'} an empty cell ({listed})"
+    if empty == "skip":
+        return [i for i in range(len(places)) if i not in rows], [f"{some}: left out"]
+    numeric = [x.name for x in columns if x.kind == "numbers" and x.name in gaps]
+    if empty == "keep" and not numeric:
+        return range(len(places)), [f"{some}: kept as empty text"]
+    keep = "or keep them as empty text with empty='keep'"
+    if empty == "keep":
+        keep = f"since no number can be empty; or read {numeric[0]!r} as text with numbers='words'"
+    raise ByheartError(f"{table.name}: {some}; leave such rows out with empty='skip', {keep}.")
+
+
+def _tokens(
+    column: Column, kept: Sequence[int], strings: bool, split: Tokenize, whole: bool
+) -> list[list]:
+    """The tokens of the cells of one column, row by row."""
+    if column.kind == "numbers" and not strings:
+        return [[column.cells[i]] for i in kept]
+    return [cell_tokens(column.cells[i], split, whole) for i in kept]
+
+
+def _between(
+    table: Table,
+    columns: Sequence[Column],
+    parts: list[list[list]],
+    strings: bool,
+    given: str | None,
+) -> str | None:
+    """The token between columns of text, which no cell contains; None if there is no need."""
+    if len(columns) == 1 or given == "":
+        return given
+    if not strings:
+        for column, part in zip(columns, parts, strict=True):
+            if len(set(map(len, part))) > 1:
+                raise ByheartError(
+                    f'{table.name}: the lists of "{column.name}" differ in length, so nothing '
+                    "keeps its numbers apart from those of other columns; give one input=..."
+                )
+        return None
+    seen = {token for part in parts for tokens in part for token in tokens if type(token) is str}
+    if given is None:
+        return next(mark for mark in ("|" * size for size in count(1)) if mark not in seen)
+    if given in seen:
+        raise ByheartError(
+            f"{table.name}: a cell contains the token {given!r}, which is to stand between "
+            "columns; leave out between=..., or choose another."
+        )
+    return given
+
+
+def _joined(cells: Iterable[list], between: str | None) -> list:
+    """The tokens of a row, with a mark between its cells."""
+    tokens: list = []
+    for number, cell in enumerate(cells):
+        tokens += [between, *cell] if between and number else cell
+    return tokens
+
+
+def _torn(table: Table, places: Sequence[int], column: Column) -> Iterator[str]:
+    """What there is to say about a column that is read as text, and looks like numbers."""
+    if column.kind == "numbers":
+        yield f'"{column.name}" holds numbers; beside text, each of them is one word'
+    words = [(i, cell.strip()) for i, cell in enumerate(column.cells) if isinstance(cell, str)]
+    numbers = sum(NUMBER.fullmatch(word) is not None for _, word in words)
+    commas = [i for i, word in words if DECIMAL_COMMA.fullmatch(word)]
+    if 2 * numbers > len(words):
+        place, other = next((i, word) for i, word in words if not NUMBER.fullmatch(word))
+        yield (
+            f'"{column.name}" is read as text, since {table.where([places[place]])} holds '
+            f"{other[:30]!r}; {numbers:,} other cells are numbers"
+        )
+    elif 2 * (numbers + len(commas)) > len(words):
+        yield (
+            f'"{column.name}" is read as text, since its numbers have a decimal comma '
+            f"({table.where([places[commas[0]]])}); write 1.5, not 1,5, if they are numbers"
+        )
+
+
+def _label(cell: Any) -> Any:
+    """A label as it is stored: "true" or "false", "" for an empty cell, 3 for 3.0."""
+    if cell is None or isinstance(cell, bool):
+        return "" if cell is None else str(cell).lower()
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def _count(cell: Any) -> Any:
+    """A count as a number, also where all cells are text."""
+    digits = isinstance(cell, str) and re.fullmatch("[0-9]{1,18}", cell.strip())
+    return int(cell) if digits else _label(cell)

@@ -1,0 +1,157 @@
+"""Python objects, and what JSON holds: data frames, records, pairs; one place for all of them.
+
+A record is a mapping from names to cells. A mapping inside it is columns of its own: the record
+{"a": {"b": 1}} has the column "a.b".
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...errors import ByheartError
+from ..columns import NAMED, Table, fields
+from ..dataset import Dataset
+from ..records import plain, plain_rows
+
+NAME = "the data"
+DEPTH = 4  # of mappings that are searched for records
+WANTED = "give a path, a data frame, a list of records, or a list of pairs (input, label)"
+
+
+def read(given: Any, records: str | None, **how: Any) -> Dataset:
+    """The dataset of a data frame, of records or of pairs; the options are those of `load`."""
+    return Dataset(**fields(table(given, NAME, records), **how))
+
+
+def table(value: Any, name: str, records: str | None = None) -> Table:
+    """The table that an object is, or that is found in it at the path `records`."""
+    value = _at(value, records, name)
+    if hasattr(value, "with_format"):  # a datasets.Dataset gives its cells as Python values
+        value = value.with_format(None)
+    columns = getattr(value, "column_names", getattr(value, "columns", None))
+    if columns is not None and not callable(columns) and not isinstance(columns, Mapping):
+        return _frame(value, columns, name)
+    if isinstance(value, Mapping):
+        return _mapping(value, name)
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise ByheartError(f"{name} is {type(value).__name__}, which holds no rows; {WANTED}.")
+    rows = list(value)
+    if not rows or isinstance(rows[0], Mapping):
+        return record_table(enumerate(rows, 1), name, "row")
+    placed = list(plain_rows(rows, name))
+    names = ["input", "label", "count"]
+    columns = [list(column) for column in zip(*(row for _, row in placed), strict=True)]
+    return Table(
+        name,
+        "row",
+        names,
+        lambda chosen: ([place for place, _ in placed], [columns[names.index(x)] for x in chosen]),
+    )
+
+
+def record_table(placed: Iterable[tuple[int, Any]], name: str, unit: str) -> Table:
+    """The table of records; a record that lacks a column has an empty cell there."""
+    found = list(placed)
+    columns: dict[str, None] = {}
+    for place, record in found:
+        if not isinstance(record, Mapping):
+            raise ByheartError(
+                f"{name}, {unit} {place}: not a record as the others are; give names and values."
+            )
+        columns.update(dict.fromkeys(_names(record)))
+
+    def select(chosen: Sequence[str]) -> tuple[list[int], list[list]]:
+        cells = [[plain(_cell(record, column)) for _, record in found] for column in chosen]
+        return [place for place, _ in found], cells
+
+    return Table(name, unit, list(columns), select)
+
+
+def _frame(frame: Any, columns: Iterable, name: str) -> Table:
+    """The table of an object whose columns have names: of pandas, polars, pyarrow or datasets."""
+    keys = {str(column): column for column in columns}  # pandas numbers columns without a name
+
+    def cells(column: str) -> list:
+        values = frame[keys[column]]
+        for method in ("to_list", "to_pylist"):  # numbers of numpy become those of Python
+            if hasattr(values, method):
+                return [plain(value) for value in getattr(values, method)()]
+        return [plain(value) for value in values]
+
+    def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
+        found = [cells(column) for column in chosen]
+        return range(1, len(found[0]) + 1), found
+
+    return Table(name, "row", list(keys), select)
+
+
+def _mapping(value: Mapping, name: str) -> Table:
+    """The table of a mapping: of records or single values by key, or of columns by name."""
+    entries = list(value.values())
+    if entries and all(hasattr(entry, "column_names") for entry in entries):
+        raise ByheartError(
+            f"{name} has several splits; choose one with records=...: {', '.join(value)}."
+        )
+    if entries and all(isinstance(entry, Mapping) for entry in entries):
+        rows = [{"key": key, **record} for key, record in value.items()]
+        return record_table(enumerate(rows, 1), name, "row")
+    if entries and all(entry is None or isinstance(entry, str | int | float) for entry in entries):
+        rows = [{"key": key, "value": entry} for key, entry in value.items()]
+        return record_table(enumerate(rows, 1), name, "row")
+    lists = [entry for entry in map(plain, entries) if isinstance(entry, list)]
+    same = len(lists) == len(entries) > 1 and len(set(map(len, lists))) == 1
+    if same and not any(isinstance(cell, Mapping) for entry in lists for cell in entry[:1]):
+        return _frame(value, list(value), name)
+    paths = list(_paths(value, DEPTH))[:NAMED]
+    where = f"choose them with records=...: {', '.join(paths)}" if paths else WANTED
+    raise ByheartError(f"{name} is not a list of records; {where}.")
+
+
+def _paths(value: Mapping, depth: int) -> Iterator[str]:
+    """Where there are records inside a mapping."""
+    for key, entry in value.items():
+        holds = list(entry.values())[:1] if isinstance(entry, Mapping) else entry
+        if isinstance(holds, list) and holds and isinstance(holds[0], Mapping):
+            yield str(key)
+        elif isinstance(entry, Mapping) and depth:
+            yield from (f"{key}.{path}" for path in _paths(entry, depth - 1))
+
+
+def _at(value: Any, path: str | None, name: str) -> Any:
+    """What is found at a path of keys and numbers with dots between them; a key may hold dots."""
+    rest = path.split(".") if path else []
+    while rest:
+        sizes = [x for x in range(len(rest), 0, -1) if _has(value, ".".join(rest[:x]))]
+        if not sizes:
+            there = [str(key) for key in value] if isinstance(value, Mapping) else []
+            has = f"there are {', '.join(there[:NAMED])}" if there else "nothing is there"
+            raise ByheartError(f"{name}: records={path!r} leads nowhere at {rest[0]!r}; {has}.")
+        key, rest = ".".join(rest[: sizes[0]]), rest[sizes[0] :]
+        value = value[key] if isinstance(value, Mapping) else value[int(key)]
+    return value
+
+
+def _has(value: Any, key: str) -> bool:
+    if isinstance(value, Mapping):
+        return key in value
+    return isinstance(value, list) and key.isascii() and key.isdigit() and int(key) < len(value)
+
+
+def _names(record: Mapping) -> Iterator[str]:
+    """The columns of a record, those of the mappings in it with a dot."""
+    for name, cell in record.items():
+        if isinstance(cell, Mapping) and cell:
+            yield from (f"{name}.{inner}" for inner in _names(cell))
+        else:
+            yield str(name)
+
+
+def _cell(record: Mapping, column: str) -> Any:
+    """The cell of a column; None if the record lacks it."""
+    if column in record:
+        return record[column]
+    parts = column.split(".")
+    for size in range(len(parts) - 1, 0, -1):
+        inner = record.get(".".join(parts[:size]))
+        if isinstance(inner, Mapping):
+            return _cell(inner, ".".join(parts[size:]))
+    return None

@@ -1,0 +1,101 @@
+"""The bytes beneath every format: of a file as it is, of a compressed one, of standard input.
+
+Compressed files and standard input are copied to a temporary file first, so that every reader has
+a file in which it can seek and which it can map into memory.
+"""
+
+import bz2
+import gzip
+import lzma
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ...errors import ByheartError
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What a reader reads."""
+
+    name: str  # for messages
+    path: Path  # of the file; of a folder, which has no bytes of its own
+    kind: str  # the key of its reader, such as ".csv"
+    file: BinaryIO
+
+    def size(self) -> int:
+        """The number of bytes, after decompression."""
+        place = self.file.tell()
+        size = self.file.seek(0, 2)
+        self.file.seek(place)
+        return size
+
+
+def arrow(path: str | Path) -> Any:
+    """The package pyarrow; ByheartError says how to install it for this file."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise ByheartError(
+            f"{path} needs the package pyarrow, which is not installed; "
+            "run: pip install 'byheart[parquet]'."
+        ) from None
+    return pyarrow
+
+
+def _zstandard(path: Path) -> Any:
+    return arrow(path).input_stream(str(path), compression="zstd")
+
+
+COMPRESSED: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+    ".zst": _zstandard,
+}
+
+
+def ending(path: Path) -> str:
+    """The extension that names the format, in lower case; that of a compression comes after it.
+
+    >>> ending(Path("Capitals.CSV")), ending(Path("capitals.csv.gz"))
+    ('.csv', '.csv')
+    """
+    last = path.suffix.lower()
+    return path.with_suffix("").suffix.lower() if last in COMPRESSED else last
+
+
+@contextmanager
+def opened(path: Path, kind: str) -> Iterator[Raw]:
+    """The bytes of a file, of a compressed file, or of standard input (-)."""
+    compression = path.suffix.lower()
+    if str(path) == STANDARD_INPUT:
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+            copy.seek(0)
+            yield Raw("standard input", path, kind, copy)
+    elif compression in COMPRESSED:
+        with tempfile.TemporaryFile() as copy:
+            try:
+                with COMPRESSED[compression](path) as stream:
+                    shutil.copyfileobj(stream, copy)
+            except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+                if getattr(error, "errno", None):  # of the system, not of the content
+                    raise
+                raise ByheartError(
+                    f"{path} cannot be decompressed ({error}); it is damaged, truncated or not "
+                    f"a {compression} file."
+                ) from None
+            copy.seek(0)
+            yield Raw(str(path), path, kind, copy)
+    else:
+        with open(path, "rb") as file:
+            yield Raw(str(path), path, kind, file)
