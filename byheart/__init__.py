@@ -12,8 +12,8 @@
     >>> byheart.open("capitals.model").parameters.nonzero == model.parameters.nonzero
     True
 
-Data       load a file, Dataset.from_rows / from_pandas / from_dataset; stats counts its
-           contexts and conflicts, encoder says how close a model of dimension d can come
+Data       load a file, a data frame, records or pairs; Dataset.from_rows takes tokens; stats
+           counts contexts and conflicts, encoder says how close a model of dimension d can come
 Models     compile builds and proves one, methods lists the constructions and their options,
            verify judges it on data, explain shows its stages, open reads its folder;
            model.recall, .answers, .distribution, .continue_, .trace, .save

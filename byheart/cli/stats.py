@@ -31,8 +31,9 @@ def command(
 ) -> None:
     """Count the contexts and conflicts of a dataset, its entropy and separation.
 
-    With --show 5, first see how five rows are understood, before anything is built. Documents
-    (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine.
+    With --show 5, first see how five rows are understood.
+
+    Documents (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine.
     """
     with watching() as watch:
         answer = counted(data, loading, show, watch)

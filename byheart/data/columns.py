@@ -77,9 +77,8 @@ def fields(
     """The fields of the Dataset of a table; the options are those of `load`."""
     if not table.columns:
         raise ByheartError(f"{table.name} holds no sequences; give at least one.")
-    named = {"input": list(input), "label": label, "count": count}
+    named = {"input": list(input) or None, "label": label, "count": count}
     if not input and label is None:  # a table in our own words needs no options
-        named = {}
         input = [name for name in ("input",) if name in table.columns]
         label = "label" if "label" in table.columns else None
         count = "count" if count is None and "count" in table.columns else count
@@ -108,19 +107,37 @@ def fields(
     ]
     kept, notes = _rows_to_keep(table, places, [*inputs, *others], empty)
     kinds, strings = {column.kind for column in inputs}, any(column.strings for column in inputs)
-    if kinds == {"numbers"} and numbers == "vector" and len(inputs) > 1:
-        rows = [[[column.cells[i] for column in inputs]] for i in kept]
-    else:
-        parts = [_tokens(column, kept, strings, split, whole) for column in inputs]
-        between = _between(table, inputs, parts, strings, between)
-        rows = [_joined(row, between) for row in zip(*parts, strict=True)]
+    vector = kinds == {"numbers"} and numbers == "vector" and len(inputs) > 1
+
+    def parts(row: int) -> list[list]:
+        """The tokens of each input column; they are made twice rather than kept."""
+        if vector:
+            return [[[column.cells[row] for column in inputs]]]
+        return [
+            [column.cells[row]]
+            if column.kind == "numbers" and not strings
+            else cell_tokens(column.cells[row], split, whole)
+            for column in inputs
+        ]
+
+    if len(inputs) > 1 and not vector:
+        between = _between(table, inputs, map(parts, kept), strings, between)
+    cut = 0  # rows whose input is longer than `length`
+
+    def rows() -> Iterator[list]:
+        nonlocal cut
+        for i in kept:
+            row = _joined(parts(i), between)
+            cut += len(row[:length]) < len(row)
+            yield row[:length]
+
     if whole and strings:
         notes += chain.from_iterable(_torn(table, places, column) for column in inputs)
-    labels = [_label(others[0].cells[i]) for i in kept]
+    labels = [_label(cells[len(input)][i]) for i in kept]
     counts = [_count(others[1].cells[i]) for i in kept] if others[1:] else [1] * len(kept)
-    cut = sum(len(row[:length]) < len(row) for row in rows)
+    records = zip(rows(), labels, counts, strict=True)
+    packed = pack(zip((places[i] for i in kept), records, strict=True), table.name, table.unit)
     left_out = {"length": cut, "empty": len(places) - len(kept)}
-    records = zip((row[:length] for row in rows), labels, counts, strict=True)
     loading = {
         **named,
         "unit": unit if "text" in kinds and tokenizer is None else None,
@@ -131,12 +148,12 @@ def fields(
         "empty": None if empty == EMPTY else empty,
     }
     return {
-        **pack(zip((places[i] for i in kept), records, strict=True), table.name, table.unit),
+        **packed,
         "skipped": len(places) - len(kept),
         "notes": tuple(notes),
         "loading": {name: value for name, value in loading.items() if value is not None},
         "left_out": {name: rows for name, rows in left_out.items() if rows},
-        "unused": tuple(name for name in table.columns if named and name not in chosen),
+        "unused": tuple(name for name in table.columns if named["input"] and name not in chosen),
     }
 
 
@@ -221,34 +238,26 @@ def _rows_to_keep(
     raise ByheartError(f"{table.name}: {some}; leave such rows out with empty='skip', {keep}.")
 
 
-def _tokens(
-    column: Column, kept: Sequence[int], strings: bool, split: Tokenize, whole: bool
-) -> list[list]:
-    """The tokens of the cells of one column, row by row."""
-    if column.kind == "numbers" and not strings:
-        return [[column.cells[i]] for i in kept]
-    return [cell_tokens(column.cells[i], split, whole) for i in kept]
-
-
 def _between(
     table: Table,
     columns: Sequence[Column],
-    parts: list[list[list]],
+    rows: Iterable[list[list]],
     strings: bool,
     given: str | None,
 ) -> str | None:
     """The token between columns of text, which no cell contains; None if there is no need."""
-    if len(columns) == 1 or given == "":
+    if given == "":
         return given
     if not strings:
-        for column, part in zip(columns, parts, strict=True):
-            if len(set(map(len, part))) > 1:
+        lengths = {tuple(map(len, row)) for row in rows}
+        for column, found in zip(columns, zip(*lengths, strict=True), strict=False):
+            if len(set(found)) > 1:
                 raise ByheartError(
                     f'{table.name}: the lists of "{column.name}" differ in length, so nothing '
-                    "keeps its numbers apart from those of other columns; give one input=..."
+                    "keeps its numbers apart from those of other columns; give a single input=...."
                 )
         return None
-    seen = {token for part in parts for tokens in part for token in tokens if type(token) is str}
+    seen = {token for row in rows for tokens in row for token in tokens if type(token) is str}
     if given is None:
         return next(mark for mark in ("|" * size for size in count(1)) if mark not in seen)
     if given in seen:
@@ -288,10 +297,12 @@ def _torn(table: Table, places: Sequence[int], column: Column) -> Iterator[str]:
 
 
 def _label(cell: Any) -> Any:
-    """A label as it is stored: "true" or "false", "" for an empty cell, 3 for 3.0."""
-    if cell is None or isinstance(cell, bool):
-        return "" if cell is None else str(cell).lower()
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+    """A label as it is stored: text as it is, "true" or "false", "" for no cell, 3 for 3.0."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    return cell if isinstance(cell, str) or _filled(cell) is not None else ""
 
 
 def _count(cell: Any) -> Any:

@@ -77,7 +77,8 @@ class LoadingOption:
 
 LOADING: tuple[LoadingOption, ...] = (
     LoadingOption(
-        "format", str, (str,), FILES, "What the file holds, if its name does not say so.",
+        "format", str, (str,), FILES,
+        "What the file holds if its name does not say so: csv, txt, ...",
         choices=tuple(kind[1:] for kind in FILES),
     ),
     LoadingOption(
@@ -100,19 +101,19 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "delimiter", str, (str,), (".csv", ".tsv"),
-        "Tables: the character between fields, or tab [found out].", metavar="CHARACTER",
+        "Tables: the character between fields, or tab (default: found out).", metavar="CHARACTER",
     ),
     LoadingOption(
         "numbers", str, (str,), TABLES,
-        "Tables: columns of numbers are one vector, a token each, or words.",
+        "Tables: columns of numbers are one vector, tokens each, or words.",
         default="vector", choices=("vector", "tokens", "words"),
     ),
     LoadingOption(
         "between", str, (str,), TABLES,
-        "Tables: the token between columns of text [| or ||, ...].", metavar="TOKEN",
+        "Tables: the token between columns of text (default: | or ||, ...).", metavar="TOKEN",
     ),
     LoadingOption(
-        "empty", str, (str,), TABLES, "Tables: rows with an empty cell.",
+        "empty", str, (str,), TABLES, "Tables: refuse, skip or keep rows with an empty cell.",
         default="refuse", choices=("refuse", "skip", "keep"), selects=True,
     ),
     LoadingOption(
@@ -124,7 +125,8 @@ LOADING: tuple[LoadingOption, ...] = (
         "Text: a tokenizer.json that splits it into tokens.", metavar="FILE", selects=True,
     ),
     LoadingOption(
-        "documents", str, (str,), TEXTS, "Text: where documents end.",
+        "documents", str, (str,), TEXTS,
+        "Text: where documents end: separator, blank, line or whole.",
         default="auto", choices=("auto", "separator", "blank", "line", "whole"),
     ),
     LoadingOption(

@@ -277,3 +277,24 @@ def test_options_that_version_0_1_stored_mean_the_same(tmp_path):
     new = load(path, **stored, empty="skip")
     assert load(path, **applicable(path, json.loads(json.dumps(new.loading)))).sha256() \
         == new.sha256()  # fmt: skip
+
+
+def test_a_label_is_the_cell_as_it_is(tmp_path):
+    path = table(tmp_path, "a,y\nx, 1 \nz,  \n")
+    assert load(path, input="a", label="y", empty="keep").label_names == ("  ", " 1 ")
+    frame = [{"a": "x", "y": float("nan")}, {"a": "z", "y": "b"}]
+    assert load(frame, input="a", label="y", empty="keep").label_names == ("", "b")
+
+
+def test_a_column_may_be_input_and_label(tmp_path):
+    data = load(table(tmp_path, "a,b\nx y,1\n"), input="a", label="a")
+    assert data[0] == (["x", "y"], "x y")
+
+
+def test_counts_of_a_table(tmp_path):
+    path = table(tmp_path, "input,label,seen\nx,1,3\ny,2,1\n")
+    data = load(path, count="seen")
+    assert data.counts.tolist() == [3, 1] and data.loading["count"] == "seen"
+    assert load(path, **data.loading).sha256() == data.sha256()
+    with pytest.raises(ByheartError, match="line 3: the count is not an integer of 1 or more"):
+        load(table(tmp_path, "a,y,n\nx,1,3\ny,2,0\n"), input="a", label="y", count="n")

@@ -209,7 +209,7 @@ def test_keys_and_inner_columns(tmp_path):
 @pytest.mark.parametrize(
     ("content", "options", "reason"),
     [
-        ('{"n": 1, "a": {"samples": [{"x": 1}]}}', {}, r"choose them with records=\.\.\.: a.sampl"),
+        ('{"n": 1, "a": {"samples": [{"x": 1}]}}', {}, "choose them with records='a.samples'"),
         ('{"n": 1, "a": [1]}', {}, "is not a list of records; give a path"),
         ('[{"x": 1}]', {"records": "data"}, "records='data' leads nowhere at 'data'; nothing"),
         ('{"x": []}', {"records": "data"}, "leads nowhere at 'data'; there are x"),
@@ -292,7 +292,7 @@ def test_a_folder_of_datasets(tmp_path):
     data = load(tmp_path / "one", **CHOSEN)
     assert list(data) == ANSWERS and not is_corpus(tmp_path / "one")
     datasets.DatasetDict({"train": split, "test": split}).save_to_disk(tmp_path / "two")
-    with pytest.raises(ByheartError, match="several splits; choose one with records=...: train, t"):
+    with pytest.raises(ByheartError, match="several splits, train, test; .* records='train'"):
         load(tmp_path / "two", **CHOSEN)
     data = load(tmp_path / "two", records="test", **CHOSEN)
     assert list(data) == ANSWERS

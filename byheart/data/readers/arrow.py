@@ -18,7 +18,7 @@ def read(raw: Raw, **how: Any) -> Dataset:
             from pyarrow import parquet
 
             file = parquet.ParquetFile(raw.file)
-            schema, rows = file.schema_arrow, lambda chosen: file.read(columns=list(chosen))
+            schema, rows = file.schema_arrow, lambda chosen: file.read(columns=list({*chosen}))
         else:
             found = _table(package, raw)
             schema, rows = found.schema, lambda chosen: found

@@ -28,9 +28,11 @@ def read(raw: Raw, **how: Any) -> Dataset:
     first = next(records, (0, {}))
     placed = chain([first] if first[0] else [], records)
     ours = {"input", "label"} & {*first[1]} and not isinstance(first[1].get("input"), str)
-    if ours and all(how[name] == default for name, default in fields.__kwdefaults__.items()):
+    if ours and how == fields.__kwdefaults__:
         return Dataset(**pack(_sequences(placed, raw.name), raw.name))
-    return Dataset(**fields(record_table(placed, raw.name, "line"), **how))
+    wanted = [*how["input"], *(how[name] for name in ("label", "count") if how[name] is not None)]
+    wanted += () if how["input"] or how["label"] else ("input", "label", "count")
+    return Dataset(**fields(record_table(placed, raw.name, "line", wanted), **how))
 
 
 def holds_tokens(raw: Raw) -> bool:

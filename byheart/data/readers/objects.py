@@ -48,16 +48,29 @@ def table(value: Any, name: str, records: str | None = None) -> Table:
     )
 
 
-def record_table(placed: Iterable[tuple[int, Any]], name: str, unit: str) -> Table:
-    """The table of records; a record that lacks a column has an empty cell there."""
-    found = list(placed)
+def record_table(
+    placed: Iterable[tuple[int, Any]], name: str, unit: str, wanted: Sequence[str] = ()
+) -> Table:
+    """The table of records; a record that lacks a column has an empty cell there.
+
+    If only some columns are wanted, the others are forgotten as soon as they are read.
+    """
+    found: list[tuple[int, Mapping]] = []
     columns: dict[str, None] = {}
-    for place, record in found:
+    for place, record in placed:
         if not isinstance(record, Mapping):
             raise ByheartError(
                 f"{name}, {unit} {place}: not a record as the others are; give names and values."
             )
         columns.update(dict.fromkeys(_names(record)))
+        if wanted:
+            starts = tuple(f"{column}." for column in wanted)
+            record = {
+                key: cell
+                for key, cell in record.items()
+                if any(start.startswith(f"{key}.") for start in starts)
+            }
+        found.append((place, record))
 
     def select(chosen: Sequence[str]) -> tuple[list[int], list[list]]:
         cells = [[plain(_cell(record, column)) for _, record in found] for column in chosen]
@@ -89,7 +102,8 @@ def _mapping(value: Mapping, name: str) -> Table:
     entries = list(value.values())
     if entries and all(hasattr(entry, "column_names") for entry in entries):
         raise ByheartError(
-            f"{name} has several splits; choose one with records=...: {', '.join(value)}."
+            f"{name} has several splits, {', '.join(value)}; choose one, such as "
+            f"records={next(iter(value))!r}."
         )
     if entries and all(isinstance(entry, Mapping) for entry in entries):
         rows = [{"key": key, **record} for key, record in value.items()]
@@ -102,7 +116,8 @@ def _mapping(value: Mapping, name: str) -> Table:
     if same and not any(isinstance(cell, Mapping) for entry in lists for cell in entry[:1]):
         return _frame(value, list(value), name)
     paths = list(_paths(value, DEPTH))[:NAMED]
-    where = f"choose them with records=...: {', '.join(paths)}" if paths else WANTED
+    where = f"choose them with records={paths[0]!r}" if paths else WANTED
+    where += f"; there are also {', '.join(paths[1:])}" if paths[1:] else ""
     raise ByheartError(f"{name} is not a list of records; {where}.")
 
 

@@ -46,7 +46,7 @@ def read(
             if len(row) != len(header):
                 raise ByheartError(
                     f"{raw.name}, line {place}: the row has {len(row)} fields and the header "
-                    f"{len(header)}; quote or repair it, or give another delimiter=..."
+                    f"{len(header)}; quote or repair it, or give another delimiter=...."
                 )
             places.append(place)
             for index, column in wanted:

@@ -1,0 +1,134 @@
+"""A newcomer's own files, from the first command to the answer."""
+
+import io
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from byheart.cli import main
+
+IRIS = "length;width;species\n5.1;3.5;setosa\n4.9;3.0;setosa\n3.5;5.1;versicolor\n"
+PROMPTS = [
+    {"prompt": "The capital of France is", "completion": "Paris"},
+    {"prompt": "The capital of Peru is", "completion": "Lima"},
+]
+NAMED = ("--input", "prompt", "--label", "completion")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run a command in this process: its exit code, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments, stdin=b""):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))
+        code = main([str(argument) for argument in arguments])
+        return (code, *capsys.readouterr())
+
+    return command
+
+
+def file(name, content):
+    with open(name, "w", encoding="utf-8") as written:
+        written.write(content)
+    return name
+
+
+def test_a_numeric_table_is_not_digits(run):
+    """5.1 is a number, and swapped columns are another flower."""
+    path = file("iris.csv", IRIS)
+    how = ("--input", "length", "--input", "width", "--label", "species")
+    assert run("compile", path, "-o", "iris.folder", *how)[0] == 0
+    assert run("recall", "iris.folder", "[5.10, 3.5]")[:2] == (0, "setosa\n")
+    assert run("recall", "iris.folder", "[3.5, 5.1]")[:2] == (0, "versicolor\n")
+    assert run("verify", "iris.folder", path, "--checker")[0] == 0
+
+
+def test_lines_of_prompts_compile_verify_and_answer(run):
+    path = file("facts.jsonl", "\n".join(map(json.dumps, PROMPTS)))
+    code, _, errors = run("compile", path, "-o", "facts.folder")
+    assert code == 2 and "--input prompt --label completion" in errors
+    assert run("compile", path, "-o", "facts.folder", *NAMED, "--write-data")[0] == 0
+    assert run("recall", "facts.folder", "The capital of Peru is")[1] == "Lima\n"
+    for data in (path, "facts.folder/data.jsonl"):
+        assert run("verify", "facts.folder", data)[0] == 0
+        code, output, _ = run("verify", "facts.folder", data, "--checker")
+        assert code == 0 and "VERIFIED" in output
+
+
+def test_text_as_input_needs_no_option(run):
+    rows = [{"input": x["prompt"], "label": x["completion"]} for x in PROMPTS]
+    path = file("facts.jsonl", "\n".join(map(json.dumps, rows)))
+    assert run("compile", path, "-o", "facts.folder")[0] == 0
+    assert run("recall", "facts.folder", "The capital of France is")[1] == "Paris\n"
+    assert "VERIFIED" in run("verify", "facts.folder", path, "--checker")[1]
+
+
+def test_premise_and_hypothesis_of_a_text_file_stay_apart(run):
+    path = file("mnli.txt", "label\tpremise\thypothesis\n1\tx y\tz\n2\tx\ty z\n")
+    how = ("--input", "premise", "--input", "hypothesis", "--label", "label", "--positions")
+    assert run("compile", path, "-o", "pairs.folder", "--format", "tsv", *how)[0] == 0
+    assert run("recall", "pairs.folder", "x | y z")[1] == "2\n"
+    assert run("recall", "pairs.folder", "x y | z")[1] == "1\n"
+    assert run("verify", "pairs.folder", path)[0] == 0
+
+
+def test_rows_that_are_left_out_are_counted_in_the_answer(run):
+    path = file("capitals.json", json.dumps({"France": "Paris", "Nauru": None, "Peru": "Lima"}))
+    how = ("--input", "key", "--label", "value")
+    code, output, errors = run("stats", path, *how)
+    assert (code, output) == (2, "") and '("value" in row 2)' in errors and "--empty skip" in errors
+    answer = json.loads(run("stats", path, *how, "--empty", "skip", "--json")[1])
+    assert (answer["sequences"], answer["skipped"]) == (2, 1)
+    code, output, _ = run("stats", path, *how, "--empty", "skip")
+    assert "rows with an empty cell" in output and "left out." in output
+    code, output, _ = run("compile", path, "-o", "m", *how, "--empty", "skip", "--json")
+    reading = json.loads(output)["reading"]
+    assert (code, reading["skipped"], reading["options"]["empty"]) == (0, 1, "skip")
+    assert "1 row has an empty cell" in reading["notes"][0]
+    assert "left out." in run("compile", path, "-o", "n", *how, "--empty", "skip")[1]
+
+
+def test_standard_input(run):
+    lines = "\n".join(map(json.dumps, PROMPTS)).encode()
+    code, output, _ = run("stats", "-", "--format", "jsonl", *NAMED, "--json", stdin=lines)
+    assert code == 0 and json.loads(output)["contexts"] == 2
+    code, _, errors = run("stats", "-", *NAMED, stdin=lines)
+    assert code == 2 and "or --format must say what it holds" in errors
+    text = b"a b c"
+    assert (
+        json.loads(run("stats", "-", "--format", "txt", "--json", stdin=text)[1])["contexts"] == 2
+    )
+
+
+def test_the_first_rows_are_shown_as_they_are_understood(run):
+    path = file("iris.csv", IRIS)
+    how = ("--input", "length", "--input", "width", "--label", "species", "--show", 2)
+    code, output, _ = run("stats", path, *how)
+    assert code == 0 and '[[5.1, 3.5]]  ->  "setosa"' in output and 'delimiter ";"' in output
+    shown = json.loads(run("stats", path, *how, "--json")[1])["reading"]["shown"]
+    assert [row["input"] for row in shown] == [[[5.1, 3.5]], [[4.9, 3.0]]]
+    book = file("book.txt", "one two\n\n" + "word " * 40)
+    output = " ".join(run("stats", book, "--show", 3)[1].split())
+    assert '["one", "two"]' in output and "... 24 more]" in output
+    evil = file("evil.csv", 'a,b\n"\x1b[2J",x\n')
+    assert "\x1b" not in run("stats", evil, "--input", "a", "--label", "b", "--show", 1)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "says"),
+    [
+        ("d.csv", "a,b\n1,2\n", ("--input", "aa", "--label", "b"), 'did you mean "a"? the columns'),
+        ("d.json", '{"n": 1, "rows": [{"a": 1}]}', (), "choose them with --records rows."),
+        ("d.json", '{"a": 1}\n{"a": 2}', (), "say so with --format jsonl."),
+        ("d.csv", "a,b\n1,2\n", ("--delimiter", ";;"), "--delimiter must be one character"),
+        ("d.csv", "a,b\n1,2\n", ("--empty", "drop"), "--empty must be one of refuse, skip, keep"),
+        ("d.csv", "a,b\n1,2\n", ("--window", "2"), "--window does not apply here"),
+        ("d.xls", "x", (), "or --format must say what it holds."),
+    ],
+)
+def test_bad_input_says_what_to_type(run, name, content, options, says):
+    code, output, errors = run("stats", file(name, content), *options)
+    assert (code, output) == (2, "") and says in errors and errors.count("\n") == 1
