@@ -17,7 +17,7 @@ from ..errors import ByheartError
 from ..machine.tables import number
 from ..machine.watch import Watch
 from ..pictures import write
-from .messages import STEERS, harmless, printable
+from .messages import STEERS, flags, harmless, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,8 +87,8 @@ def drawn(answer: dict, before: str = "\n") -> list[Text]:
 
 def reading(found: "Dataset | Documents") -> dict:
     """How a file was read: the options, what was left out, and what else there is to say."""
-    notes = getattr(found, "notes", ())  # documents have none
-    return {"options": dict(found.loading), "skipped": found.skipped, "notes": list(notes)}
+    notes = list(map(flags, found.notes))
+    return {"options": dict(found.loading), "skipped": found.skipped, "notes": notes}
 
 
 def reading_notes(answer: dict) -> list[Text]:
@@ -143,7 +143,7 @@ def model_answer(
         "width": model.network.width,
         "seconds": {key: seconds.get(key) for key in ("load", "build", "verify")},
         "search": dict(about.get("search") or {"seed": None, "tries": None}),
-        "verified": verified.json() if verified else NOT_CHECKED,
+        "verified": NOT_CHECKED if verified is None else verified.json(),
         "conflicts": dict(about.get("conflicts") or {}),
         "notes": list(about.get("notes") or ()),
         "failures": list(failures),
@@ -262,10 +262,10 @@ def gap(before: str, after: str) -> str:
     return " "
 
 
-def spaced(tokens: Sequence[str]) -> str:
+def typeset(tokens: Sequence[str]) -> str:
     """The tokens as running text.
 
-    >>> spaced(["“", "A", "word", ",”", "she", "said", "."])
+    >>> typeset(["“", "A", "word", ",”", "she", "said", "."])
     '“A word,” she said.'
     """
     pairs = zip(["", *tokens], tokens, strict=False)

@@ -154,7 +154,7 @@ def verified(
             found = replace(found, evidence=evidence, failures=(*left_out, *found.failures))
         model = recounted(model, dataset)
         more |= {"reading": dict(dataset.loading), "covered": covered(dataset, is_corpus(data))}
-    failures = found.failures if found else ()
+    failures = found.failures if found is not None else ()
     return {
         **model_answer(model, found, seconds, failures),
         **more,

@@ -193,6 +193,7 @@ def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
     parameters, bits = network.counts()
     labels = len(dataset.label_names)
     information = contexts * math.log2(labels)
+    beginnings = dataset.beginnings
     return {
         "data": {
             "sha256": dataset.sha256(),
@@ -201,6 +202,7 @@ def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
             "labels": labels,
             "length": dataset.length,
             "vocabulary": len(dataset.tokens),
+            **({} if beginnings is None else {"beginnings": list(beginnings)}),
         },
         "parameters": parameters,
         "bits": {**bits, "encoded": network.code_bits(), "information": information},

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ByheartError
-from .readers.text import Tokenize, tokenize
+from .readers.text import UNITS, Tokenize, clauses, tokenize
 from .records import pack, plain
 
 # 007 and the digits of a long identifier are names, not numbers
@@ -96,9 +96,8 @@ def fields(
             f"{table.name}: choose the columns to read with input=... and label=..., such as "
             f"{example}; {table.named()}."
         )
-    split = tokenize(unit, tokenizer)
-    # whoever asks for characters, or brings a tokenizer, says how every cell is split
-    whole = numbers != "words" and unit == UNIT and tokenizer is None
+    split, rule = tokenize(unit, tokenizer), None if tokenizer else UNITS.get(unit, unit)
+    whole = keeps_numbers(numbers, unit, tokenizer)
     places, cells = table.select(chosen)
     inputs = [_column(*given, whole) for given in zip(input, cells, strict=False)]
     others = [
@@ -122,17 +121,21 @@ def fields(
 
     if len(inputs) > 1 and not vector:
         between = _between(table, inputs, map(parts, kept), strings, between)
+    space = " " if between == "" and rule == UNITS["word"] else ""
     cut = 0  # rows whose input is longer than `length`
 
     def rows() -> Iterator[list]:
         nonlocal cut
         for i in kept:
-            row = _joined(parts(i), between)
+            row = joined(parts(i), between, space)
             cut += len(row[:length]) < len(row)
             yield row[:length]
 
     if whole and strings:
         notes += chain.from_iterable(_torn(table, places, column) for column in inputs)
+    if unit != "char" and tokenizer is None:
+        text = (x.cells for x in inputs if x.kind == "text")
+        notes += clauses(x for x in chain.from_iterable(text) if isinstance(x, str))
     labels = [_label(cells[len(input)][i]) for i in kept]
     counts = [_count(others[1].cells[i]) for i in kept] if others[1:] else [1] * len(kept)
     records = zip(rows(), labels, counts, strict=True)
@@ -140,7 +143,7 @@ def fields(
     left_out = {"length": cut, "empty": len(places) - len(kept)}
     loading = {
         **named,
-        "unit": unit if "text" in kinds and tokenizer is None else None,
+        "unit": rule if "text" in kinds else None,
         "tokenizer": str(tokenizer) if "text" in kinds and tokenizer is not None else None,
         "length": length,
         "numbers": numbers,  # only options that version 0.1 stored lack it: see load.applicable
@@ -155,6 +158,14 @@ def fields(
         "left_out": {name: rows for name, rows in left_out.items() if rows},
         "unused": tuple(name for name in table.columns if named["input"] and name not in chosen),
     }
+
+
+def keeps_numbers(numbers: str, unit: str, tokenizer: str | Path | None) -> bool:
+    """Whether a number in a cell is one token, whatever the rule for text.
+
+    Whoever asks for characters, or brings a tokenizer, says how every cell is split.
+    """
+    return numbers != "words" and unit != "char" and tokenizer is None
 
 
 def cell_tokens(cell: object, split: Tokenize, whole: bool = True) -> list:
@@ -257,7 +268,8 @@ def _between(
                     "keeps its numbers apart from those of other columns; give a single input=...."
                 )
         return None
-    seen = {token for row in rows for tokens in row for token in tokens if type(token) is str}
+    tokens = chain.from_iterable(map(chain.from_iterable, rows))
+    seen = {token.lstrip() for token in tokens if type(token) is str}
     if given is None:
         return next(mark for mark in ("|" * size for size in count(1)) if mark not in seen)
     if given in seen:
@@ -268,11 +280,14 @@ def _between(
     return given
 
 
-def _joined(cells: Iterable[list], between: str | None) -> list:
-    """The tokens of a row, with a mark between its cells."""
+def joined(cells: Iterable[list], between: str | None, space: str = "") -> list:
+    """The tokens of a row, with a mark between its cells, or with the space of running text."""
     tokens: list = []
     for number, cell in enumerate(cells):
-        tokens += [between, *cell] if between and number else cell
+        if between and number:
+            tokens += [between, *cell]
+        else:
+            tokens += [space + cell[0], *cell[1:]] if space and tokens and cell else cell
     return tokens
 
 

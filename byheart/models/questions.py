@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..data.columns import cell_tokens, joined, keeps_numbers
 from ..data.readers import text
 from ..errors import ByheartError
 from .model import Model
@@ -37,9 +38,21 @@ def from_line(model: Model, line: str) -> list:
 def _cut(model: Model) -> text.Tokenize | None:
     """How the model's text was cut into tokens; None if it came from a file of tokens."""
     loading = stored(model)
-    if "unit" in loading or "tokenizer" in loading:
-        return text.tokenize(loading.get("unit", "word"), loading.get("tokenizer"))
-    return text.tokenize("word", None) if "input" in loading else None
+    unit, tokenizer = loading.get("unit", "word"), loading.get("tokenizer")
+    if not {"unit", "tokenizer"} & loading.keys():
+        return None
+    split = text.tokenize(unit, tokenizer)
+    if "numbers" not in loading:
+        return split
+    whole = keeps_numbers(loading["numbers"], unit, tokenizer)
+    mark = loading.get("between")
+
+    def cells(line: str) -> list[str]:
+        """The tokens of a row; the mark between its columns stands alone."""
+        found = re.split(rf"(?<!\S){re.escape(mark)}(?!\S)", line) if mark else [line]
+        return joined((cell_tokens(cell, split, whole) for cell in found), mark)
+
+    return cells
 
 
 def _json_tokens(line: str, kind: str) -> list | None:

@@ -27,7 +27,11 @@ def stored(model: Model) -> dict:
     for name, value in loading.items():
         if name in TYPES and (not isinstance(value, TYPES[name]) or isinstance(value, bool)):
             raise ByheartError(f"config.json holds the loading option {name!r} with a wrong value.")
-    return {name: value for name, value in loading.items() if name in TYPES}
+    found = {name: value for name, value in loading.items() if name in TYPES}
+    table = "input" in found and "numbers" not in found  # of version 0.1
+    if found.get("unit") == "word" or table:
+        found["unit"] = "wordpunct"  # which version 0.1 called word, and did to every table
+    return found
 
 
 def load_for(model: Model, data: str | Path, given: Mapping[str, Any] | None = None) -> Dataset:

@@ -13,8 +13,8 @@ PAIRS = [("The capital of France is", "Paris"), ("The capital of Peru is", "Lima
 RECORDS = [{"prompt": prompt, "completion": label} for prompt, label in PAIRS]
 CHOSEN = {"input": "prompt", "label": "completion"}
 ANSWERS = [
-    (["The", "capital", "of", "France", "is"], "Paris"),
-    (["The", "capital", "of", "Peru", "is"], "Lima"),
+    (["The", " capital", " of", " France", " is"], "Paris"),
+    (["The", " capital", " of", " Peru", " is"], "Lima"),
 ]
 
 
@@ -66,9 +66,9 @@ def test_frames():
         seen=Column([1, 2, np.int64(3)]),
     )
     one = load(frame, input="text", label="label")
-    assert list(one)[1:] == [(["a", "dog", "!"], "y"), (["the", ",", "the"], "x")]
+    assert list(one)[1:] == [(["a", " dog", "!"], "y"), (["the", ",", " the"], "x")]
     both = load(frame, input=["more", "text"], label="label", count="seen")
-    assert both[0] == (["sat", "down", "|", "the", "cat"], "x")
+    assert both[0] == (["sat", "down", "|", "the", " cat"], "x")
     assert both.counts.tolist() == [1, 2, 3]
 
 

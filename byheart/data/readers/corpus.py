@@ -21,6 +21,7 @@ from .window import Corpus, smallest_window
 LARGEST = 1 << 30  # token numbers of all contexts together
 AUTO_BYTES = 100  # of memory per token, to find the smallest window
 SHOWN = 8
+BEGINNINGS = 10_000  # first tokens of documents that a dataset lists
 
 
 def text_documents(
@@ -57,9 +58,13 @@ def text_documents(
     place[0] = len(words)
     place[[numbers[word] for word in words]] = np.arange(len(words))
     ids = place[np.frombuffer(provisional, np.uint32)]
-    unit_options = {"unit": unit} if tokenizer is None else {"tokenizer": str(tokenizer)}
-    loading = {**unit_options, "documents": rule, "length": length, "window": window}
-    found = Documents(raw.name, ids, len(words), words, length, None, empty, beyond, loading)
+    split = {"unit": text.UNITS.get(unit, unit)}
+    split = split if tokenizer is None else {"tokenizer": str(tokenizer)}
+    loading = {**split, "documents": rule, "length": length, "window": window}
+    notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else ()
+    found = Documents(
+        raw.name, ids, len(words), words, length, None, empty, beyond, loading, tuple(notes)
+    )
     return _windowed(found, window)
 
 
@@ -162,6 +167,7 @@ def predictions(documents: Documents) -> Dataset:
     used = np.zeros(len(names), bool)  # a document's last token may be in no context
     used[corpus.ids[places - 1]] = True
     label_numbers, labels = number(corpus.ids[places])
+    first = np.unique(corpus.ids[corpus.back == 0])
     ids = (np.cumsum(used, dtype=np.int32) - np.int32(1))[corpus.ids]
     kept = [names[i] for i in np.flatnonzero(used).tolist()]
     tokens: tuple[str, ...] | NDArray = tuple(kept)
@@ -176,6 +182,8 @@ def predictions(documents: Documents) -> Dataset:
         label_names=tuple(names[i] for i in label_numbers),
         counts=np.ones(len(places), np.int64),
         skipped=skipped,
+        notes=documents.notes,
         loading=dict(documents.loading),
         left_out=left_out,
+        beginnings=tuple(names[i] for i in first) if len(first) <= BEGINNINGS else None,
     )
