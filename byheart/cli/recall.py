@@ -13,7 +13,7 @@ from ..machine.watch import SILENT, Watch
 from ..models.claim import Answer
 from ..models.folder.read import open as open_folder
 from ..models.model import Model
-from ..models.questions import from_file, from_line, from_words
+from ..models.questions import from_file, from_line, from_words, written
 from ..models.recall import Choose, ask, drawing
 from ..models.source import stored
 from .messages import flags, harmless, printable
@@ -59,20 +59,22 @@ def command(
             raise ByheartError(f"recall has no option {word}; ask about such a token with --file.")
     if tokens or file is not None:
         with watching() as watch:
-            found = recalled(directory, tokens or [], asking, file, watch)
-        show(found, asking, json)
+            watch.stage("opening")
+            model = open_folder(directory)
+            found = answered(model, tokens or [], asking, file, watch)
+        show(model, found, asking, json)
         return
     model = open_folder(directory)
     choose = drawing(model, seed) if draw else None
     if json:  # a program gets all answers at once
         lines = sys.stdin.read().removesuffix("\n").split("\n")
-        show(answers(model, lines, asking, choose), asking, json)
+        show(model, answers(model, lines, asking, choose), asking, json)
     elif sys.stdin.isatty():
         converse(model, asking, choose)
     else:
         for line in sys.stdin:
             if line.strip():
-                show(answers(model, [line], asking, choose), asking, json)
+                show(model, answers(model, [line], asking, choose), asking, json)
             else:
                 print()  # answers stay beside their questions
             sys.stdout.flush()
@@ -85,9 +87,14 @@ def recalled(
     file: Path | None = None,
     watch: Watch = SILENT,
 ) -> list[dict]:
+    """The answers of a folder to one question, or to all of a file."""
+    return answered(open_folder(directory), tokens, asking, file, watch)
+
+
+def answered(
+    model: Model, tokens: Sequence[str], asking: Asking, file: Path | None, watch: Watch
+) -> list[dict]:
     """The answers to one question, or to all of a file."""
-    watch.stage("opening")
-    model = open_folder(directory)
     if file is not None and tokens:
         raise ByheartError("give either tokens or --file, not both.")
     choose = drawing(model, asking.seed) if asking.draw else None
@@ -127,12 +134,12 @@ def converse(model: Model, asking: Asking, choose: Choose | None) -> None:
             print()
             return
         try:
-            show(answers(model, [line], asking, choose), asking, json=False)
+            show(model, answers(model, [line], asking, choose), asking, json=False)
         except ByheartError as error:
             print(printable(flags(str(error))))
 
 
-def show(answers: list[dict], asking: Asking, json: bool) -> None:
+def show(model: Model, answers: list[dict], asking: Asking, json: bool) -> None:
     """The answers for a program, or for a person: one per line, or one running text."""
     if json:
         kept = [{key: x for key, x in one.items() if key != "lines"} for one in answers]
@@ -148,7 +155,7 @@ def show(answers: list[dict], asking: Asking, json: bool) -> None:
         for answer in answers:
             print(label(answer) if asking.draw else likely(answer))
     elif answers:
-        print(continuation(answers))
+        print(continuation(model, answers))
 
 
 def label(answer: dict) -> str:
@@ -180,14 +187,12 @@ def likely(answer: dict) -> str:
     return "  ".join(f"{word(token)} {share:.1%}" for token, share in shown) + more
 
 
-def continuation(answers: list[dict]) -> str:
+def continuation(model: Model, answers: list[dict]) -> str:
     """The labels as running text: as it was written, where tokens keep the white space."""
     tokens = [answer["label"] for answer in answers if answer["label"] is not None]
     if not tokens:
         return label(answers[0])
     if not all(isinstance(token, str) for token in tokens):
         return " ".join(map(str, tokens))
-    question = [token for token in answers[0]["input"] if isinstance(token, str)]
-    letters = all(len(token) == 1 for token in [*question, *tokens])
-    written = letters or any(token[:1].isspace() for token in [*question, *tokens])
-    return printable("".join(tokens) if written else typeset(tokens))
+    text = written(model, tokens)
+    return printable(typeset(tokens) if text is None else text)

@@ -55,6 +55,13 @@ def _cut(model: Model) -> text.Tokenize | None:
     return cells
 
 
+def written(model: Model, tokens: Sequence[str]) -> str | None:
+    """The text that these tokens make up; None if they do not say what stands between them."""
+    loading = stored(model)
+    whole = loading.get("unit") in (text.SPACED_RULE, "char")
+    return "".join(tokens) if whole else None
+
+
 def _json_tokens(line: str, kind: str) -> list | None:
     """JSON values one after another, or the items of one list; None if it is not JSON."""
     decode, values, place = json.JSONDecoder().raw_decode, [], 0
