@@ -90,6 +90,8 @@ def compile(
         **sizes_of(prepared, built.network, len(grouped)),
         "search": {"seed": construction.seed, "tries": built.tries},
         "notes": list(built.notes),
+        **({} if prepared.tokenizer is None else {"tokenizer": prepared.tokenizer}),
+        "unordered": order_note(construction, prepared, grouped),
         "conflicts": settled(dataset, prepared),
     }
     words, claim = CLAIMS[construction.stores].of(prepared, built)
@@ -135,12 +137,29 @@ def configured(
 
 
 def with_positions(construction: Construction, dataset: Dataset) -> Construction:
-    """The construction with `positions` decided: as asked for, otherwise for text and columns."""
+    """The construction with `positions` decided: as asked for, otherwise order counts for words.
+
+    So it does for the ids of a corpus and for columns of numbers. Other numbers, and vectors, are a
+    multiset, as in the papers.
+    """
     if not isinstance(construction, Labelled) or construction.positions is not None:
         return construction
-    text = bool({"documents", "separator"} & set(dataset.loading))
+    text = bool({"documents", "separator", "dtype"} & set(dataset.loading))
     columns = dataset.loading.get("numbers") == "tokens"  # a number is that of its column
-    return replace(construction, positions=text or columns)
+    return replace(construction, positions=dataset.kind == "string" or text or columns)
+
+
+def order_note(construction: Construction, dataset: Dataset, grouped: Contexts) -> str | None:
+    """What is lost where order does not count and contexts of words differ by nothing else."""
+    if dataset.kind != "string" or not isinstance(construction, Labelled) or construction.positions:
+        return None
+    alike = len(contexts(dataset, positions=True)) - len(grouped)
+    other = "positions=True tells them apart"
+    if "positions" not in construction.options():
+        form = f" ({construction.form})" if construction.form else ""
+        other = f"{construction.name}{form} cannot tell them apart"
+    noun = "context differs" if alike == 1 else "contexts differ"
+    return f"{alike:,} {noun} from others only in the order of words; {other}" if alike else None
 
 
 def prepare(

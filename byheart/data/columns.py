@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import ByheartError
 from .readers.text import UNITS, Tokenize, clauses, tokenize
+from .readers.tokenizers import tokenizer_of
 from .records import pack, plain
 
 # 007 and the digits of a long identifier are names, not numbers
@@ -96,7 +97,7 @@ def fields(
             f"{table.name}: choose the columns to read with input=... and label=..., such as "
             f"{example}; {table.named()}."
         )
-    split, rule = tokenize(unit, tokenizer), None if tokenizer else UNITS.get(unit, unit)
+    rule = None if tokenizer else UNITS.get(unit, unit)
     whole = keeps_numbers(numbers, unit, tokenizer)
     places, cells = table.select(chosen)
     inputs = [_column(*given, whole) for given in zip(input, cells, strict=False)]
@@ -104,7 +105,14 @@ def fields(
         Column(name, list(map(_filled, x)), "text", True)
         for name, x in zip(chosen[len(input) :], cells[len(input) :], strict=True)
     ]
+    text = [x for x in inputs if x.kind == "text"]
     kept, notes = _rows_to_keep(table, places, [*inputs, *others], empty)
+
+    def texts() -> Iterator[str]:
+        return (cell for x in text for cell in x.cells if isinstance(cell, str))
+
+    made = tokenizer_of(tokenizer, texts) if tokenizer and text else None
+    split = tokenize(unit) if made is None else made.split
     kinds, strings = {column.kind for column in inputs}, any(column.strings for column in inputs)
     vector = kinds == {"numbers"} and numbers == "vector" and len(inputs) > 1
 
@@ -134,8 +142,7 @@ def fields(
     if whole and strings:
         notes += chain.from_iterable(_torn(table, places, column) for column in inputs)
     if unit != "char" and tokenizer is None:
-        text = (x.cells for x in inputs if x.kind == "text")
-        notes += clauses(x for x in chain.from_iterable(text) if isinstance(x, str))
+        notes += clauses(texts())
     labels = [_label(cells[len(input)][i]) for i in kept]
     counts = [_count(others[1].cells[i]) for i in kept] if others[1:] else [1] * len(kept)
     records = zip(rows(), labels, counts, strict=True)
@@ -144,7 +151,7 @@ def fields(
     loading = {
         **named,
         "unit": rule if "text" in kinds else None,
-        "tokenizer": str(tokenizer) if "text" in kinds and tokenizer is not None else None,
+        "tokenizer": None if made is None else str(tokenizer),
         "length": length,
         "numbers": numbers,  # only options that version 0.1 stored lack it: see load.applicable
         "between": between if strings and len(inputs) > 1 else None,
@@ -154,6 +161,7 @@ def fields(
         **packed,
         "skipped": len(places) - len(kept),
         "notes": tuple(notes),
+        "tokenizer": None if made is None else made.content,
         "loading": {name: value for name, value in loading.items() if value is not None},
         "left_out": {name: rows for name, rows in left_out.items() if rows},
         "unused": tuple(name for name in table.columns if named["input"] and name not in chosen),

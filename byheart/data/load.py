@@ -126,7 +126,8 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "tokenizer", Path, (str,), (*TEXTS, *TABLES),
-        "Text: a tokenizer.json that splits it into tokens.", metavar="FILE", selects=True,
+        "Text: a tokenizer.json, a folder with one, or bpe:N to train one of N tokens.",
+        metavar="FILE", selects=True,
     ),
     LoadingOption(
         "documents", str, (str,), TEXTS,
@@ -202,7 +203,8 @@ def load(
         unit: Tokens of a text: "word", with the white space before it, so that the tokens of a
             document are the document; "wordpunct", words and punctuation without white space;
             "char".
-        tokenizer: A tokenizer.json that splits a text into tokens, instead of `unit`.
+        tokenizer: What splits a text into tokens, instead of `unit`: a tokenizer.json, a folder
+            that holds one, or "bpe:8000" to train GPT-2's byte-level BPE on this very text.
         documents: Where a document of a text ends: at a line "<|endoftext|>" ("separator"), at a
             blank line ("blank"), with every line ("line"), with the file ("whole"), or whichever
             of the first three the text suggests ("auto"; in a folder, every file is one).

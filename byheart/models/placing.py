@@ -17,6 +17,8 @@ from .model import Model
 from .questions import from_line
 from .source import stored
 
+MARKS = ("\u0120", "\u2581")  # tokenizers write the space before a word as one of these
+
 
 @dataclass(frozen=True)
 class Placed:
@@ -67,6 +69,9 @@ def placed(model: Model, question: Sequence) -> Placed:
         own = first.lstrip()
         readings = sorted((x for x in model.places if str(x).lstrip() == own), key=len)  # type: ignore[arg-type]
         readings = sorted(readings, key=lambda x: x != first)  # as it is written, before others
+    if "tokenizer" in loading and isinstance(first, str):
+        readings = [first, *(mark + first for mark in MARKS)]
+        readings = [x for x in readings if x in model.places]
     if not readings or model.numbers([readings[0], *tokens[1:]]) is None:
         return Placed(tokens)  # a word outside the vocabulary
     starts = (model.about.get("data") or {}).get("beginnings")

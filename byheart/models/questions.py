@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..data.columns import cell_tokens, joined, keeps_numbers
 from ..data.readers import text
+from ..data.readers.tokenizers import Tokenizer, opened
 from ..errors import ByheartError
 from .model import Model
 from .source import stored
@@ -41,7 +42,7 @@ def _cut(model: Model) -> text.Tokenize | None:
     unit, tokenizer = loading.get("unit", "word"), loading.get("tokenizer")
     if not {"unit", "tokenizer"} & loading.keys():
         return None
-    split = text.tokenize(unit, tokenizer)
+    split = text.tokenize(unit) if tokenizer is None else tokenizer_of(model).split
     if "numbers" not in loading:
         return split
     whole = keeps_numbers(loading["numbers"], unit, tokenizer)
@@ -55,9 +56,23 @@ def _cut(model: Model) -> text.Tokenize | None:
     return cells
 
 
+def tokenizer_of(model: Model) -> Tokenizer:
+    """The tokenizer that split the model's text. Its folder holds it; no other path is opened."""
+    content = model.about.get("tokenizer")
+    if not isinstance(content, str):
+        raise ByheartError(
+            "the model's text was split by a tokenizer, which its folder does not hold; "
+            "copy that tokenizer.json into the folder."
+        )
+    return opened(content, "the model's tokenizer.json")
+
+
 def written(model: Model, tokens: Sequence[str]) -> str | None:
     """The text that these tokens make up; None if they do not say what stands between them."""
     loading = stored(model)
+    if "tokenizer" in loading:
+        decode = tokenizer_of(model).text
+        return None if decode is None else decode(list(tokens))
     whole = loading.get("unit") in (text.SPACED_RULE, "char")
     return "".join(tokens) if whole else None
 

@@ -537,14 +537,15 @@ def test_window_auto_is_the_smallest(tmp_path_factory, documents):
 def test_tokenizer(tmp_path, monkeypatch):
     path, pieces = written(tmp_path, "d.txt", "a-b-c"), written(tmp_path, "t.json", "{}")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ByheartError, match="needs the package tokenizers"):
+    with pytest.raises(ByheartError, match=r"needs the package tokenizers.*byheart\[huggingface\]"):
         load(path, tokenizer=pieces)
     fake = SimpleNamespace(
         no_truncation=lambda: None,
         no_padding=lambda: None,
+        decoder=None,
         encode=lambda text, add_special_tokens: SimpleNamespace(tokens=text.split("-")),
     )
-    module = SimpleNamespace(Tokenizer=SimpleNamespace(from_file=lambda path: fake))
+    module = SimpleNamespace(Tokenizer=SimpleNamespace(from_str=lambda content: fake))
     monkeypatch.setitem(sys.modules, "tokenizers", module)
     data = load(path, tokenizer=pieces)
     assert contexts_of(data) == [(["a"], "b"), (["a", "b"], "c")]

@@ -158,3 +158,59 @@ def test_folders_of_version_0_1_keep_their_rule(tmp_path):
     opened = byheart.open(tmp_path / "dtxt")
     assert from_line(opened, "It's") == ["It", "'", "s"]
     assert byheart.open(tmp_path / "dcsv").recall("3.14 is") == "pi"
+
+
+# Tokenizers
+
+
+def test_a_tokenizer_is_trained_stored_and_used(tmp_path, capfdbinary):
+    """bpe:N: the folder holds the tokenizer, recall and verify need no other file."""
+    pytest.importorskip("tokenizers")
+    path, folder = tmp_path / "d.txt", tmp_path / "m"
+    text = f"{TEXTS['verse']} {TEXTS['Hindi']} {TEXTS['emoji']}"
+    path.write_bytes(text.encode())
+    data = load(path, tokenizer="bpe:300", documents="whole", window="auto")
+    assert data.loading["tokenizer"] == "bpe:300" and len(data.tokens) <= 300
+    assert load(path, **data.loading).sha256() == data.sha256()  # training is deterministic
+    how = ["--tokenizer", "bpe:300", "--documents", "whole", "--window", "auto"]
+    assert main(["compile", str(path), "-o", str(folder), *how]) == 0
+    held = json.loads((folder / "tokenizer.json").read_text())
+    assert held["model"]["type"] == "BPE"
+    claimed = json.loads((folder / "certificate.json").read_text())["files"]
+    assert sorted(claimed) == ["config.json", "vocabulary.json", "weights.safetensors"]
+    capfdbinary.readouterr()
+    assert main(["recall", str(folder), "Tyger", "--steps", "10000"]) == 0
+    said = capfdbinary.readouterr().out.decode()
+    assert f"Tyger{said}"[: len(text)] == text
+    assert main(["verify", str(folder), str(path)]) == 0
+    own = ["--tokenizer", str(folder), "--documents", "whole", "--window", "auto"]
+    assert main(["compile", str(path), "-o", str(tmp_path / "again"), *own]) == 0
+    assert (tmp_path / "again" / "tokenizer.json").read_bytes() == (
+        folder / "tokenizer.json"
+    ).read_bytes()
+    (folder / "tokenizer.json").unlink()
+    assert main(["recall", str(folder), "Tyger"]) == 2
+    assert b"copy that tokenizer.json into the folder" in capfdbinary.readouterr().err
+
+
+def test_a_table_is_split_by_a_trained_tokenizer():
+    pytest.importorskip("tokenizers")
+    rows = [("The capital of France is", "Paris"), ("The capital of Peru is", "Lima")]
+    data = load(rows, tokenizer="bpe:280")
+    assert [len(tokens) < 24 for tokens, _ in data] == [True, True]
+    model = byheart.compile(data)
+    assert model.recall("The capital of Peru is") == "Lima"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("bpe:10", "bpe:10 has fewer tokens than there are bytes; give bpe:256 or more"),
+        ("nowhere", "nowhere is not a file; give a tokenizer.json, a folder that holds one"),
+        (".", "tokenizer.json is not a file"),
+    ],
+)
+def test_bad_tokenizers(tmp_path, name, says, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(byheart.ByheartError, match=says):
+        load([("a b", 1)], tokenizer=name)

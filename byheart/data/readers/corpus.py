@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..dataset import Dataset
 from ..documents import Documents
 from . import text
 from .raw import Raw, ending, opened
+from .tokenizers import tokenizer_of
 from .window import Corpus, smallest_window
 
 LARGEST = 1 << 30  # token numbers of all contexts together
@@ -43,10 +43,12 @@ def text_documents(
         rule = text.document_rule(contents[0]) if documents == "auto" else documents
     if rule == "separator" and not any(text.SEPARATOR in content for content in contents):
         raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use documents='auto'.")
-    cut = text.tokenize(unit, tokenizer)
+    parts = [document for content in contents for document in text.split(content, rule)]
+    made = None if tokenizer is None else tokenizer_of(tokenizer, lambda: parts)
+    cut = text.tokenize(unit) if made is None else made.split
     numbers: dict[str, int] = {}  # in the order of first appearance, from 1; 0 ends a document
     provisional, empty, beyond = array("I"), 0, 0
-    for document in chain.from_iterable(text.split(content, rule) for content in contents):
+    for document in parts:
         whole = cut(document)
         tokens = whole[:length]
         empty += not tokens
@@ -63,7 +65,16 @@ def text_documents(
     loading = {**split, "documents": rule, "length": length, "window": window}
     notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else ()
     found = Documents(
-        raw.name, ids, len(words), words, length, None, empty, beyond, loading, tuple(notes)
+        raw.name,
+        ids,
+        len(words),
+        words,
+        length,
+        skipped=empty,
+        beyond=beyond,
+        loading=loading,
+        notes=tuple(notes),
+        tokenizer=None if made is None else made.content,
     )
     return _windowed(found, window)
 
@@ -183,6 +194,7 @@ def predictions(documents: Documents) -> Dataset:
         counts=np.ones(len(places), np.int64),
         skipped=skipped,
         notes=documents.notes,
+        tokenizer=documents.tokenizer,
         loading=dict(documents.loading),
         left_out=left_out,
         beginnings=tuple(names[i] for i in first) if len(first) <= BEGINNINGS else None,

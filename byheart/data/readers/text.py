@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable
 from itertools import islice
-from pathlib import Path
 
 import regex
 
@@ -95,24 +94,7 @@ def clauses(texts: Iterable[str]) -> list[str]:
     return [CLAUSES] if torn else []
 
 
-def tokenize(unit: str, tokenizer: str | Path | None) -> Tokenize:
+def tokenize(unit: str) -> Tokenize:
     """The function that splits a document into tokens; the unit may be given as its rule."""
-    if tokenizer is None:
-        rules: dict[str, Tokenize] = {"spaced": spaced, "wordpunct": WORD.findall, "char": list}
-        return rules[UNITS.get(unit, unit)]
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise ByheartError(
-            f"{tokenizer} needs the package tokenizers, which is not installed; "
-            "run: pip install tokenizers."
-        ) from None
-    if not Path(tokenizer).is_file():
-        raise ByheartError(f"{tokenizer} is not a file; give the path of a tokenizer.json.")
-    try:
-        loaded = Tokenizer.from_file(str(tokenizer))
-    except Exception as error:  # the package raises bare Exceptions
-        raise ByheartError(f"{tokenizer} is not a tokenizer.json: {error}.") from None
-    loaded.no_truncation()
-    loaded.no_padding()
-    return lambda document: loaded.encode(document, add_special_tokens=False).tokens
+    rules: dict[str, Tokenize] = {"spaced": spaced, "wordpunct": WORD.findall, "char": list}
+    return rules[UNITS.get(unit, unit)]
