@@ -99,7 +99,7 @@ def compiled(
         verify = verify_command(model, str(output), str(data))
     elif write_data:
         verify = verify_command(model, str(output), str(output / "data.jsonl"), canonical=True)
-    read, unordered = reading(dataset), model.about["unordered"]
+    read, unordered = reading(dataset), model.about.get("unordered")
     read["notes"] += [flags(unordered)] if unordered else []
     return {**built_answer(model, loaded), "reading": read, "verify": verify}
 

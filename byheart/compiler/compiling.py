@@ -90,10 +90,13 @@ def compile(
         **sizes_of(prepared, built.network, len(grouped)),
         "search": {"seed": construction.seed, "tries": built.tries},
         "notes": list(built.notes),
-        **({} if prepared.tokenizer is None else {"tokenizer": prepared.tokenizer}),
-        "unordered": order_note(construction, prepared, grouped),
         "conflicts": settled(dataset, prepared),
     }
+    more = {
+        "tokenizer": prepared.tokenizer,
+        "unordered": order_note(construction, prepared, grouped),
+    }
+    about |= {name: value for name, value in more.items() if value is not None}
     words, claim = CLAIMS[construction.stores].of(prepared, built)
     model = Model(built.network, words, claim, about)
     if sample is None and len(grouped) > (construction.provable or math.inf):

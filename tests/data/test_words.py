@@ -179,7 +179,7 @@ def test_a_tokenizer_is_trained_stored_and_used(tmp_path, capfdbinary):
     claimed = json.loads((folder / "certificate.json").read_text())["files"]
     assert sorted(claimed) == ["config.json", "vocabulary.json", "weights.safetensors"]
     capfdbinary.readouterr()
-    assert main(["recall", str(folder), "Tyger", "--steps", "10000"]) == 0
+    assert main(["recall", str(folder), "Tyger", "--steps", str(len(data))]) == 0
     said = capfdbinary.readouterr().out.decode()
     assert f"Tyger{said}"[: len(text)] == text
     assert main(["verify", str(folder), str(path)]) == 0
