@@ -142,10 +142,11 @@ def test_label_lists_and_empty_sequences(tmp_path):
     tags = [(["a", "b"], ["x", "y"]), (["b", "a"], ["y", "z"]), (["b", "a"], ["y", "z"])]
     path = write(tmp_path / "tags.jsonl", tags)
     with pytest.raises(AssumptionError, match="A1 fails.*token 'a'.*positions=True"):
-        compiled(path, tmp_path / "m")
+        compiled(path, tmp_path / "m", positions=False)
     with pytest.raises(AssumptionError, match="cannot leave out single tokens"):
-        compiled(path, tmp_path / "m", on_conflict="drop")
-    answer = compiled(path, tmp_path / "m", on_conflict="majority", write_data=True)
+        compiled(path, tmp_path / "m", on_conflict="drop", positions=False)
+    how = {"on_conflict": "majority", "write_data": True, "positions": False}
+    answer = compiled(path, tmp_path / "m", **how)
     assert answer["verified"] == {"checked": 6, "correct": 6, "evidence": "proved"}
     assert (answer["method"], answer["dataset"]["contexts"]) == ("seq2seq", 2)
     for file, evidence in ((path, "refuted"), (tmp_path / "m" / "data.jsonl", "proved")):
