@@ -19,6 +19,7 @@ Models     compile builds and proves one, methods lists the constructions and th
            model.recall, .answers, .distribution, .continue_, .trace, .save
 Sizes      bounds says what theorems allow, compare lists every construction and bound,
            tradeoff trades parameters against bits per parameter
+Theorems   check decides a statement of the papers on given numbers, data or a model
 Training   measure trains an architecture and finds the smallest that memorises (needs PyTorch)
 
 Errors are ByheartError: one sentence that says what to do. AssumptionError names the hypothesis of
@@ -31,6 +32,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .architectures.bounding import Bounds as Bounds
     from .architectures.bounding import bounds as bounds
+    from .compiler.checks import check as check
     from .compiler.comparing import compare as compare
     from .compiler.compiling import compile as compile
     from .compiler.explaining import explain as explain
@@ -68,6 +70,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "Statistics": "data.statistics",
     "Verification": "models.verification",
     "bounds": "architectures.bounding",
+    "check": "compiler.checks",
     "compare": "compiler.comparing",
     "compile": "compiler.compiling",
     "context_ids": "models.context_ids",

@@ -31,15 +31,18 @@ import zipfile
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, compress, pairwise
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
+TEXTS = ("config.json", "vocabulary.json")
 FILES = ("config.json", "weights.safetensors", "vocabulary.json")
 SIZE_LIMIT = 2**20  # length, dimension, every side of a tensor, number of layers
 CONNECTION_LIMIT = 2**24  # of all sparse layers together
 DYADIC_LIMIT = 2**22  # exponents, and bits of a mantissa
+DIGITS_OF_A_NUMBER = 1_262_612  # decimal ones, of DYADIC_LIMIT bits
 VALUE_LIMIT = 2**23  # bits of a value met while evaluating
 JSON_LIMIT = 2**30  # bytes
 ARRAY_LIMIT = 2**32  # bytes of an array in .npz once unpacked: a small file can swell
@@ -75,27 +78,34 @@ def show(value: Any) -> str:
 # ---------------------------------------------------------------- files and JSON
 
 
-def read_bytes(path: str, limit: float = math.inf, follow: bool = False) -> bytes:
-    """The content of a regular file. A link in a model folder could point anywhere: refused."""
+@contextmanager
+def open_regular(path: str, follow: bool = False) -> Iterator[BinaryIO]:
+    """A regular file. A link in a model folder could point anywhere: refused."""
     try:
         status = os.stat(path) if follow else os.lstat(path)
         if not stat.S_ISREG(status.st_mode):
             refuse(f"{show(path)} is not a regular file")
-        if status.st_size > limit:
-            refuse(f"{show(path)} is larger than {limit} bytes")
         with open(path, "rb") as file:
-            return file.read()
+            yield file
     except OSError as error:
         refuse(f"{show(path)} cannot be read: {error.strerror or error}")
+
+
+def read_bytes(path: str, limit: float = math.inf, follow: bool = False) -> bytes:
+    """The content of a regular file that is not too large."""
+    with open_regular(path, follow) as file:
+        if os.fstat(file.fileno()).st_size > limit:
+            refuse(f"{show(path)} is larger than {limit} bytes")
+        return file.read()
 
 
 def decimal(text: str) -> int:
     """The integer that the digits spell, by halves: int() itself stops at 4300 digits."""
     if len(text) <= 4000:
         return int(text)
-    if len(text) > DYADIC_LIMIT * 0.30103 + 3:
-        refuse(f"a number has {len(text)} digits")
     sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text)
+    if len(digits) > DIGITS_OF_A_NUMBER:
+        refuse(f"a number has {len(digits)} digits")
     half = len(digits) // 2
     return sign * (decimal(digits[:-half]) * 10**half + decimal(digits[-half:]))
 
@@ -400,6 +410,8 @@ def check_float64(config: Config) -> None:
     for number, layer in enumerate(config.layers):
         if layer.kind not in FLOAT64_KINDS:
             refuse(f"config.json, layer {number}: float64 has no layers of kind {layer.kind}")
+    if config.every:
+        refuse("config.json: a float64 network has one answer, and every is true")
     if config.mixing and halvings(config.input.columns)[0] != 1:
         refuse(f"config.json: {config.input.columns} columns, not a power of two as float64 needs")
 
@@ -420,29 +432,50 @@ CONNECTION_ARRAYS = {"target": "I32", "source": "I32"}
 Arrays = dict[str, array]
 
 
-def read_safetensors(content: bytes, dtypes: dict[str, str], shapes: dict[str, list]) -> Arrays:
-    """The arrays with these names and types; together they fill the file without holes. An array
-    that is not in `shapes` has one side, of any length."""
-    name = "weights.safetensors"
-    length = int.from_bytes(content[:8], "little")
-    if len(content) < 8 or length > len(content) - 8:
-        refuse(f"{name} is truncated: its header does not fit into {len(content)} bytes")
-    header, data = parse_object(content[8 : 8 + length], f"{name}, header"), content[8 + length :]
-    header.pop("__metadata__", None)
-    if header.keys() != dtypes.keys():
-        refuse(f"{name} names the tensors {show(sorted(header))}, not {show(sorted(dtypes))}")
-    places = {key: read_place(header[key], key, dtypes[key], shapes.get(key)) for key in dtypes}
-    end = 0
-    for key, (begin, stop) in sorted(places.items(), key=lambda item: item[1]):
-        if begin != end:
-            refuse(f"{name}: there is a hole or an overlap before {key}")
-        end = stop
-    if end != len(data):
-        refuse(f"{name} holds {len(data)} bytes of data, its header says {show(end)}")
-    return {
-        key: little_endian(DTYPES[dtypes[key]][0], data[begin:stop])
-        for key, (begin, stop) in places.items()
-    }
+class Weights:
+    """weights.safetensors: what its header says is checked before its data is read."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.sha256 = ""  # known after `arrays`
+
+    def arrays(self, dtypes: dict[str, str], shapes: dict[str, list], entries: int = 0) -> Arrays:
+        """The arrays with these names and types; together they fill the file without holes. An
+        array that is not in `shapes` has one side, for at most so many entries."""
+        name = "weights.safetensors"
+        with open_regular(self.path) as file:
+            size, start = os.fstat(file.fileno()).st_size, file.read(8)
+            length = int.from_bytes(start, "little")
+            if size < 8 or length > min(size - 8, JSON_LIMIT):
+                refuse(f"{name} is truncated: its header does not fit into {size} bytes")
+            text = file.read(length)
+            header = parse_object(text, f"{name}, header")
+            header.pop("__metadata__", None)
+            if header.keys() != dtypes.keys():
+                told = f"{show(sorted(header))}, not {show(sorted(dtypes))}"
+                refuse(f"{name} names the tensors {told}")
+            places = {
+                key: read_place(header[key], key, dtypes[key], shapes.get(key)) for key in dtypes
+            }
+            end = 0
+            for key, (begin, stop) in sorted(places.items(), key=lambda item: item[1]):
+                if begin != end:
+                    refuse(f"{name}: there is a hole or an overlap before {key}")
+                end = stop
+            if end != size - 8 - length:
+                refuse(
+                    f"{name} holds {size - 8 - length} bytes of data, its header says {show(end)}"
+                )
+            if "tensor" in header and header["tensor"]["shape"][0] > entries:
+                refuse(f"{name} has more entries than the {entries} of all tensors")
+            data = file.read()
+        digest = hashlib.sha256(start + text)
+        digest.update(data)
+        self.sha256 = digest.hexdigest()
+        return {
+            key: little_endian(DTYPES[dtypes[key]][0], data[begin:stop])
+            for key, (begin, stop) in places.items()
+        }
 
 
 def read_place(given: Any, key: str, dtype: str, wanted: list[int] | None) -> tuple[int, int]:
@@ -477,14 +510,15 @@ class Parameters:
     counts: dict[str, dict[str, int]]
 
 
-def read_parameters(content: bytes, config: Config) -> Parameters:
+def read_parameters(file: Weights, config: Config) -> Parameters:
     if config.number == "float64":
-        tensors, connections = read_doubles(content, config), []
+        tensors, connections = read_doubles(file, config), []
     else:
         sparse = "sparse_attention" in config.mixing
         dtypes = {**DYADIC_ARRAYS, **CONNECTION_ARRAYS} if sparse else DYADIC_ARRAYS
-        arrays = read_safetensors(content, dtypes, {})
-        tensors = read_dyadics(arrays, [shape for layer in config.layers for shape in layer.shapes])
+        shapes = [shape for layer in config.layers for shape in layer.shapes]
+        arrays = file.arrays(dtypes, {}, sum(rows * columns for rows, columns in shapes))
+        tensors = read_dyadics(arrays, shapes)
         connections = read_connections(arrays, config) if sparse else []
     return Parameters(tensors, connections, count(tensors, config))
 
@@ -559,14 +593,14 @@ def read_connections(arrays: Arrays, config: Config) -> list[tuple[array, array]
     return found
 
 
-def read_doubles(content: bytes, config: Config) -> list[list[Parameter]]:
+def read_doubles(file: Weights, config: Config) -> list[list[Parameter]]:
     """One array of doubles a tensor, row after row."""
     shapes = {
         f"layers.{number}.{name}": [rows] if name in VECTORS else [rows, columns]
         for number, layer in enumerate(config.layers)
         for name, (rows, columns) in zip(TENSORS[layer.kind], layer.shapes, strict=True)
     }
-    arrays = read_safetensors(content, dict.fromkeys(shapes, "F64"), shapes)
+    arrays = file.arrays(dict.fromkeys(shapes, "F64"), shapes)
     for name, values in arrays.items():
         check_doubles(values, name)
     return [
@@ -635,6 +669,8 @@ def read_vocabulary(content: bytes, config: Config) -> tuple[list[str], list[str
     elif "tokens" not in raw or raw["tokens"] is not None:
         refuse(f"{name}: tokens must be null for kind {config.input.kind}")
     labels = get(raw, "labels", list, name)
+    for text in (x for x in (*tokens, *labels) if isinstance(x, str)):
+        check_text(text, name)
     if not one_type(labels):
         refuse(f"{name}: the labels are not all strings or all integers")
     if len(labels) != config.labels or len(set(labels)) != len(labels):
@@ -702,15 +738,17 @@ Rows = tuple[str, int, bool, list[Row]]  # kind, dimension, whether each token h
 
 def read_data(path: str) -> Data:
     readers = {".jsonl": read_jsonl, ".npz": read_npz}
-    reader = readers.get(os.path.splitext(path)[1])
+    reader = readers.get(os.path.splitext(path)[1].lower())
     if reader is None:
         refuse(f"{show(path)}: the checker reads .jsonl and .npz")
     kind, dimension, every, rows = reader(path)
     if not one_type(chain.from_iterable(row[1] for row in rows)):
         refuse(f"{show(path)}: the labels are not all strings or all integers")
     labels = set(chain.from_iterable(row[1] for row in rows))
-    if any(isinstance(label, int) and label.bit_length() > 2**13 for label in labels):
-        refuse(f"{show(path)}: a label has more than 2^13 bits")
+    if any(isinstance(label, int) and label not in INT64 for label in labels):
+        refuse(f"{show(path)}: a label is an integer beyond signed 64 bits")
+    if sum(row[2] for row in rows) >= 2**63:
+        refuse(f"{show(path)}: the counts add up to 2^63 or more")
     tokens, names = sorted(set(chain.from_iterable(row[0] for row in rows))), sorted(labels)
     place = {token: index for index, token in enumerate(tokens)}
     answer = {label: index for index, label in enumerate(names)}
@@ -733,7 +771,7 @@ def read_jsonl(path: str) -> Rows:
     kinds: set[tuple[str, int]] = set()
     manners: set[bool] = set()
     for number, line in enumerate(read_bytes(path, follow=True).split(b"\n"), 1):
-        if not line.strip():
+        if not line.strip(b" \t\r"):
             continue
         where = f"{os.path.basename(path)!a}, line {number}"
         raw = parse_object(line, where)
@@ -792,6 +830,10 @@ def read_npz(path: str) -> Rows:
         with zipfile.ZipFile(io.BytesIO(read_bytes(path, follow=True))) as archive:
             if any(member.file_size > ARRAY_LIMIT for member in archive.infolist()):
                 refuse("an array is larger than 2^32 bytes")
+            names = archive.namelist()
+            for name in ("inputs", "labels"):
+                if names.count(f"{name}.npy") > 1 or name in names:
+                    refuse(f"there are two members {name}")
             shape, values = read_npy(archive.read("inputs.npy"), "inputs")
             labels_shape, labels = read_npy(archive.read("labels.npy"), "labels")
     except KeyError:
@@ -836,15 +878,18 @@ def read_npy(content: bytes, name: str) -> tuple[tuple[int, ...], list[int | flo
         "f4": "f",
         "f8": "d",
     }
-    code = codes.get(kind[1:]) if isinstance(kind, str) and kind[:1] in ("<", "|") else None
+    order, code = kind[:1], codes.get(kind[1:]) if isinstance(kind, str) else None
+    if order not in ("<", ">") and not (order == "|" and kind[1:] in ("i1", "u1")):
+        code = None
     if code is None or (name == "labels" and code in "efd"):
         refuse(f"{name} has the type {show(kind)}, which the checker does not read")
     if not all(type(side) is int and side >= 0 for side in shape):
         refuse(f"{name} has the shape {show(shape)}")
     size, body = math.prod(shape), content[begin + length :]
-    if len(body) != size * struct.calcsize("<" + code):
+    order = "<" if order == "|" else order
+    if len(body) != size * struct.calcsize(order + code):
         refuse(f"{name} holds {len(body)} bytes, its shape {show(shape)} asks for another number")
-    values = list(struct.unpack(f"<{size}{code}", body))
+    values = list(struct.unpack(f"{order}{size}{code}", body))
     return shape, c_order(values, shape) if fortran else values
 
 
@@ -1575,16 +1620,17 @@ class Decoder:
         return self.matrices[name if name in self.matrices else f"{name}.weight"]
 
 
-def read_decoder(content: bytes, shape: Shape) -> Decoder:
+def read_decoder(file: Weights, shape: Shape) -> Decoder:
     sides = {name: (side[0], math.prod(side[1:])) for name, side in shape.tensors.items()}
     if shape.number == "float64":
-        arrays = read_safetensors(content, dict.fromkeys(sides, "F64"), shape.tensors)
+        arrays = file.arrays(dict.fromkeys(sides, "F64"), shape.tensors)
         for name, values in arrays.items():
             check_doubles(values, name)
         bits = count_bits(chain(*(double_sizes(values) for values in arrays.values())))
         matrices = {name: double_matrix(arrays[name], name, side) for name, side in sides.items()}
     else:
-        tensors = read_dyadics(read_safetensors(content, DYADIC_ARRAYS, {}), list(sides.values()))
+        entries = sum(rows * columns for rows, columns in sides.values())
+        tensors = read_dyadics(file.arrays(DYADIC_ARRAYS, {}, entries), list(sides.values()))
         bits = count_bits((m.bit_length(), e) for entries in tensors for _, _, m, e in entries)
         named = zip(sides.items(), tensors, strict=True)
         matrices = {name: dyadic_matrix(entries, name, side) for (name, side), entries in named}
@@ -1641,6 +1687,8 @@ def read_words(content: bytes, shape: Shape) -> list[str | int]:
     words = get(raw, "tokens", list, name)
     if not all(type(word) in (str, int) for word in words):
         refuse(f"{name}: a token is neither a string nor an integer")
+    for text in (word for word in words if isinstance(word, str)):
+        check_text(text, name)
     if len(words) != shape.vocabulary or len(set(words)) != len(words):
         refuse(f"{name} has {len(set(words))} distinct tokens, not {shape.vocabulary}")
     if "labels" not in raw or raw["labels"] is not None:
@@ -1738,7 +1786,8 @@ class Exponential:
         """(mantissa, k): e^x is mantissa * 2^k ulp, the mantissa within ERROR."""
         i = (shifted(x, 32 - self.bits) * self.rate + 2**63) >> 64
         r = x - (i * self.step >> 64)
-        assert abs(r) << 9 < self.one and abs(i) < 2**50
+        if abs(r) << 9 >= self.one or abs(i) >= 2**50:  # ERROR holds for smaller ones only
+            refuse("a logit or a score is too large: its exponential has no proved error")
         total = 0
         for coefficient in self.coefficients:
             total = coefficient + (r * total >> self.bits)
@@ -1855,7 +1904,8 @@ class Activation:
             term = (term * y >> self.bits) // place
             total += term
             place += 2
-        assert place < 2**21
+        if place >= 2**21:  # the error above is for fewer terms
+            refuse("the series of erf needs more than 2^20 terms")
         mantissa, k = self.exponential.parts(-(y >> 1))
         return (total * mantissa >> (self.bits - k)) * self.factor >> self.bits
 
@@ -2713,37 +2763,41 @@ def read_model(directory: str) -> Model | LanguageModel:
     if not os.path.isdir(directory):
         refuse(f"{show(directory)} is not a folder")
     content = {
-        name: read_bytes(
-            os.path.join(directory, name), JSON_LIMIT if name.endswith(".json") else math.inf
-        )
-        for name in (*FILES, "certificate.json")
+        name: read_bytes(os.path.join(directory, name), JSON_LIMIT)
+        for name in (*TEXTS, "certificate.json")
     }
     raw = read_raw_config(content["config.json"])
-    hashes = {name: hashlib.sha256(content[name]).hexdigest() for name in FILES}
+    file = Weights(os.path.join(directory, "weights.safetensors"))
     if "decoder" in raw:
-        return read_language_model(raw, content, hashes)
+        return read_language_model(raw, content, file)
     certificate = read_certificate(content["certificate.json"], "labels")
     config = read_config(raw)
-    parameters = read_parameters(content["weights.safetensors"], config)
+    parameters = read_parameters(file, config)
     return Model(
         config,
         parameters,
         Network(config, parameters),
         *read_vocabulary(content["vocabulary.json"], config),
         certificate,
-        hashes,
+        hashes_of(content, file),
     )
 
 
+def hashes_of(content: dict[str, bytes], file: Weights) -> dict[str, str]:
+    found = {name: hashlib.sha256(content[name]).hexdigest() for name in TEXTS}
+    return {**found, "weights.safetensors": file.sha256}
+
+
 def read_language_model(
-    raw: dict[str, Any], content: dict[str, bytes], hashes: dict[str, str]
+    raw: dict[str, Any], content: dict[str, bytes], file: Weights
 ) -> LanguageModel:
     certificate = read_certificate(content["certificate.json"], "distributions")
     gap, shape = read_gap(certificate), read_shape(raw)
     data = get(raw, "data", dict, "config.json")
     contexts = get(data, "contexts", int, "config.json, data")
     words = read_words(content["vocabulary.json"], shape)
-    decoder = read_decoder(content["weights.safetensors"], shape)
+    decoder = read_decoder(file, shape)
+    hashes = hashes_of(content, file)
     return LanguageModel(raw, decoder, words, gap, contexts, certificate, hashes)
 
 

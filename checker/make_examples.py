@@ -27,14 +27,11 @@ Bad = dict[str, tuple[Files, int, str]]  # name: files, exit code, part of the m
 
 def dyadic(value: float | Fraction) -> tuple[int, int]:
     """The canonical (mantissa, exponent) of a number whose denominator is a power of two."""
-    value, exponent = Fraction(value), 0
-    if not value:
+    mantissa, denominator = Fraction(value).as_integer_ratio()
+    if not mantissa:
         return 0, 0
-    while value.denominator > 1:
-        value, exponent = value * 2, exponent - 1
-    while value.numerator % 2 == 0:
-        value, exponent = value / 2, exponent + 1
-    return value.numerator, exponent
+    twos = (mantissa & -mantissa).bit_length() - 1
+    return mantissa >> twos, twos + 1 - denominator.bit_length()
 
 
 def entries(tensors: list[list[list]]) -> list[list[int]]:
@@ -592,7 +589,8 @@ def tags() -> dict:
             label = "level" if x[place] == before else "fall" if x[place] < before else "rise"
             labels.append("peak" if label == "rise" and total > 4 else label)
             number = names.index(labels[-1])
-            assert keys.setdefault(int(64 * x[place] + mean), number) == number
+            known = keys.setdefault(int(64 * x[place] + mean), number)
+            assert known == number
         rows.append({"input": tokens, "label": labels})
     tensors = [
         [[1], [0], [64], [0]],
@@ -1123,7 +1121,17 @@ def unreadable(message: str, files: Files) -> tuple[Files, int, str]:
 
 
 # refused because of what the data holds: without data they can be read
-ONLY_WITH_DATA = ("mean-not-dyadic", "label-list", "mixed-label-lists")
+ONLY_WITH_DATA = (
+    "mean-not-dyadic",
+    "label-list",
+    "mixed-label-lists",
+    "key-twice-in-data",
+    "mark-in-data",
+    "label-beyond-64-bits",
+    "counts-beyond-64-bits",
+    "tiny-value",
+    "digits-huge",
+)
 
 
 def bad_answers() -> Bad:
@@ -1629,6 +1637,58 @@ def bad_attention() -> Bad:
     }
 
 
+def bad_edges() -> Bad:
+    """What two programs would easily judge differently."""
+    files, row = build(words()), words()["rows"][0]
+
+    def line(text: str) -> Files:
+        return {**files, "data.jsonl": text.encode() + files["data.jsonl"]}
+
+    rounded = attend()
+    rounded["tensors"] |= {"embedding.weight": [[2.0**60, 5.0, -(2.0**60), 0.0]] * 4}
+    rounded["tensors"]["output.weight"] = [[1.0, 1.0, 1.0, 0.0], *[[0.0] * 4] * 3]
+    for name in ("out", "value", "key", "query"):
+        tensor = rounded["tensors"][f"attention.{name}.weight"]
+        rounded["tensors"][f"attention.{name}.weight"] = [[0.0] * len(x) for x in tensor]
+    rounded["tensors"]["positions.weight"] = [[0.0] * 4] * 2
+    rounded["rows"] = [{"input": [x], "label": y} for x in "xyz" for y in "xyz"]
+    small = words()
+    small["layers"][1:1] = [
+        relu(small["layers"][0]["rows"], small["layers"][0]["rows"], "tiny")
+    ] * 3
+    side = small["layers"][0]["rows"]
+    tiny = [[Fraction(1, 2 ** (2**22))] * side] * side
+    small["tensors"][2:2] = [tiny, zeros(side)] * 3
+    return {
+        "key-twice-in-data": unreadable(
+            'the key "label" occurs twice', line('{"input": ["no"], "label": 1, "label": 2}\n')
+        ),
+        "mark-in-data": unreadable("is not JSON", line("\ufeff")),
+        "label-beyond-64-bits": unreadable(
+            "an integer beyond signed 64 bits",
+            {**build(spread()), "data.jsonl": lines([{"input": [1], "label": 2**63}])},
+        ),
+        "counts-beyond-64-bits": unreadable(
+            "the counts add up to 2^63 or more",
+            {**files, "data.jsonl": lines([{**row, "count": 2**62}] * 2)},
+        ),
+        "long-output": wrong("is no label", with_number(words, 8, 0, 2, 2**20000 + 1)),
+        "tiny-value": unreadable("needs more than 2^23 bits", build(small)),
+        "half-a-surrogate": unreadable(
+            "holds half a surrogate pair", with_vocabulary(labels=["same", "\udc00"])
+        ),
+        "float64-every": unreadable("every is true", with_config(floats, "output", "every", True)),
+        "float64-unread": wrong(
+            "a coordinate is no double from 2^-1000 to 2^1000",
+            with_rows(floats, [*floats()["rows"], {"input": [5e-324, 1.5], "label": 1}]),
+        ),
+        "attend-rounded": wrong("the divergence is", build_decoder(rounded)),
+        "digits-huge": unreadable(
+            "would take about", changed(digits, "output.weight", 0, 1, 2 ** (2**22))
+        ),
+    }
+
+
 BAD = (
     bad_answers,
     bad_files,
@@ -1643,6 +1703,7 @@ BAD = (
     bad_decoders,
     bad_variants,
     bad_attention,
+    bad_edges,
 )
 
 

@@ -171,7 +171,7 @@ REFUSALS = (
     "compile mixed.jsonl -o n", "compile tags.jsonl -o n --method float64",
     "compile words.jsonl -o n --method nonsense", "compile words.jsonl -o n --form faithful",
     "compile words.jsonl -o written", "compile nothing.jsonl -o n", "compile words.jsonl",
-    "compile words.jsonl -o n --length 3", "verify words.jsonl", "verify written nothing.jsonl",
+    "compile words.jsonl -o n --window 3", "verify words.jsonl", "verify written nothing.jsonl",
     "recall one-layer_mixed nonsense --steps 0", "explain nonsense words.jsonl",
     "bounds", "stats words.jsonl --window 3", "generate nonsense -o x.jsonl",
     "tradeoff words.jsonl --bits 2", "measure ids.jsonl -o r --architecture x --axis width=4",

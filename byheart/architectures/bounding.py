@@ -1,5 +1,6 @@
 """bounds: how small a model can be, how much it can hold, and whether a dataset fits."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ FITS = {
     "likely": "likely to fit",
     "between": "on the edge",
     "unlikely": "unlikely to fit",
+    "not_guaranteed": "not guaranteed",
     "no": "does not fit",
 }
 
@@ -42,15 +44,17 @@ class Verdict:
     """Whether a dataset fits an architecture.
 
     needed  bits of the worst labelling of the contexts
+    code    bits of the labels that the data has, by their frequencies
     held    bits that the parameters hold: by theorem, and by the rules of thumb
     ratio   needed over held; None where nothing is held
-    fits    "yes" or "no" by a theorem; otherwise "likely", "between" or "unlikely" by the rules of
-            thumb. "no" is about the worst case: some labels or distributions of these contexts do
-            not fit.
-    reason  one sentence
+    fits    "yes" by a theorem, "no" by a proof about this very data; "not_guaranteed" if a theorem
+            shows that some other labels or distributions of these contexts do not fit; otherwise
+            "likely", "between" or "unlikely" by the rules of thumb
+    reason  why, in a sentence or two
     """
 
     needed: float
+    code: float
     held: Mapping[str, float]
     ratio: Mapping[str, float | None]
     fits: str
@@ -231,33 +235,58 @@ def verdict(data: DataFacts, model: ArchitectureFacts, rows: Iterable[Bound]) ->
     Others ask for more of the data than was counted: Theorem 1 of dana2024 is false where fewer
     than d last tokens differ (docs/errata.md) and needs features of full rank, mahdavi2024
     independent ones.
+
+    Lemma 1 of madden2024 and the number of states limit what a model does for *all* labels or
+    distributions. Of the data at hand, which may have a pattern, they prove nothing.
     """
     contexts, k = data.contexts or 1, model.parameters or 0
     needed = bits_needed(contexts, data.labels or 1)
+    code = needed if data.code_length is None else data.code_length
     held: dict[str, float] = {"theorem": k * (model.bits or 0)}
     held |= {"allenzhu2024": bits_held(k, ALLENZHU_2024), "morris2025": bits_held(k, MORRIS_2025)}
     ratio = {name: needed / value if value else None for name, value in held.items()}
 
     def found(fits: str, reason: str) -> Verdict:
-        return Verdict(needed, held, ratio, fits, reason)
+        return Verdict(needed, code, held, ratio, fits, reason)
 
-    for name in ("length", "vocabulary"):
-        own, most = getattr(data, name), getattr(model, name)
-        if own is not None and most is not None and own > most:
-            return found("no", f"the {name} of the data is {own:,}, that of the model {most:,}.")
-    distributions = lemma_1_parameters(contexts, max(2, data.labels or 2))
-    if data.conflicts and distributions > k:
-        lemma = f"by Lemma 1 it takes {distributions:,} parameters"
-        return found("no", f"{lemma} to give these contexts any distributions.")
-    if needed > held["theorem"]:
-        return found("no", "the model has fewer states than these contexts have labellings.")
+    if (proof := impossible(data, model)) is not None:
+        return found("no", proof)
     for row in rows:
         holds = (row.kind, row.quantity, row.direction) == ("theorem", "contexts", "at_least")
         if row.paper in PROVES and holds and row.value is not None:
             if row.value >= (data.contexts or 0):
                 return found("yes", f"by {row.paper}, {row.item}, some weights do it.")
+    distributions = lemma_1_parameters(contexts, max(2, data.labels or 2))
+    own = f"This data: {math.ceil(code):,} bits by the frequencies of its labels, beside "
+    own += f"{held['theorem']:,} that the model stores."
+    if data.conflicts and distributions > k:
+        lemma = f"by Lemma 1 all distributions of these contexts take {distributions:,} parameters"
+        return found("not_guaranteed", f"some data of this shape does not fit; {lemma}. {own}")
+    if needed > held["theorem"]:
+        states = "the model has fewer states than these contexts have labellings"
+        return found("not_guaranteed", f"some data of this shape does not fit; {states}. {own}")
     undecided = "by rules of thumb for trained models; no theorem decides."
     for fits, rule in (("likely", "allenzhu2024"), ("between", "morris2025")):
-        if needed <= held[rule]:
+        if code <= held[rule]:
             return found(fits, undecided)
     return found("unlikely", undecided)
+
+
+def impossible(data: DataFacts, model: ArchitectureFacts) -> str | None:
+    """Why no parameters of the model give this very data, as a sentence; None if nothing proves it.
+
+    One dimension: the logits are a number times the column W_U, so that the largest one belongs to
+    the largest or to the smallest entry. (A single output is a number that is rounded.) No
+    positions: the output depends on the last token and on the multiset of all tokens.
+    """
+    for name in ("length", "vocabulary"):
+        own, most = getattr(data, name), getattr(model, name)
+        if own is not None and most is not None and own > most:
+            return f"the {name} of the data is {own:,}, that of the model {most:,}."
+    if data.conflicts == 0:  # one label per context
+        labels = data.labels or 0
+        if (model.dimension, model.biased) == (1, False) and model.outputs != 1 and labels > 2:
+            return f"in one dimension at most two labels are ever the likeliest, not {labels:,}."
+        if model.positions is False and data.mixed:
+            return f"the model reads no positions, and {data.mixed:,} multisets have two labels."
+    return None

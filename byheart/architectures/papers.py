@@ -74,7 +74,7 @@ def madden2024(
             "output.bias": (vocabulary,),
         },
         {"positions.weight": (length, d)},
-        sizes_of("madden2024", vocabulary, length, d, m),
+        sizes_of("madden2024", vocabulary, length, d, m, biased=True),
     )
 
 
@@ -93,6 +93,7 @@ def kajitsuka2025(
         "attention": "uniform",
         "activation": "relu",
         "outputs": labels,
+        "positions": False,
     }
     return Architecture(
         "kajitsuka2025",

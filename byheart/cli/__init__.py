@@ -1,4 +1,8 @@
-"""The command line: one file per command. Importing it imports nothing heavy."""
+"""The command line: one file per command.
+
+Importing it imports nothing but the standard library: what takes longer is imported by `main`,
+where Ctrl-C is an exit code and not a traceback.
+"""
 
 import os
 import signal
@@ -6,8 +10,6 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-
-import typer
 
 from ..errors import ByheartError, DisagreementError
 from .messages import flags, printable
@@ -63,6 +65,8 @@ def _interrupts() -> Iterator[list[int]]:
 
 def _run(arguments: Sequence[str] | None) -> int:
     """The exit code of a command; an error is one sentence on standard error."""
+    import typer
+
     from .app import app
 
     command = typer.main.get_command(app)

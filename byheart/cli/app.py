@@ -22,6 +22,9 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "encoder": "Estimate how close to a dataset a model of dimension D can come.",
     "bounds": "How small a model can be, how much it can hold, whether a dataset fits.",
     "compare": "Every construction and every bound for a dataset, side by side, smallest first.",
+    "check": "Check a statement of a paper on your own numbers, data or model. Without NAME, list "
+    "them.",
+    "statements": "Every numbered statement of the papers, and the command that shows it.",
     "measure": "Train sizes of an architecture, and report the smallest that memorises a dataset.",
     "reproduce": "Redraw figures of the papers from trained rows, beside published numbers "
     "and bounds.",

@@ -1,5 +1,6 @@
 """byheart bounds: the command, its terminal view and its picture."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +29,14 @@ PARTS = (
     ("Rules of thumb: measured, not proved", ("rule_of_thumb",)),
     ("Rates, without a number, and open problems", ("rate", "open")),
 )
-STYLES = {"yes": "green", "likely": "green", "between": "yellow", "unlikely": "yellow", "no": "red"}
+STYLES = {
+    "yes": "green",
+    "likely": "green",
+    "between": "yellow",
+    "unlikely": "yellow",
+    "not_guaranteed": "yellow",
+    "no": "red",
+}
 HELD = (("by theorem", "theorem"), ("2 bits each", "allenzhu2024"), ("3.6 bits each", "morris2025"))
 CAPACITY = "that can have any distributions: the rank over omega - 1"
 UNCLEAR = "the singular values have no gap, so the capacity is not known"
@@ -166,11 +174,15 @@ def _effective(found: dict | None) -> list[RenderableType]:
 def _verdict(found: dict) -> list[RenderableType]:
     line = Text(FITS[found["fits"]], style=f"bold {STYLES[found['fits']]}")
     line.append(f": {found['reason']}", "not bold default")
-    shown = [("bits needed", number(round(found["needed"])), "by the worst labels")]
+    code = found["code"]
+    shown = [
+        ("bits needed", number(round(found["needed"])), "by the worst labels, one per context"),
+        ("of this data", number(math.ceil(code)), "by the frequencies of its labels"),
+    ]
     for name, key in HELD:
-        ratio = found["ratio"][key]
-        about = "" if ratio is None else f"needed / held = {ratio:.3g}"
-        shown.append((f"held, {name}", number(round(found["held"][key])), about))
+        ratio, held = found["ratio"][key], found["held"][key]
+        about = "" if ratio is None else f"needed / held = {ratio:.3g}, this data {code / held:.3g}"
+        shown.append((f"held, {name}", number(round(held)), about))
     return [rows(shown), line]
 
 

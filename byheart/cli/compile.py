@@ -22,10 +22,10 @@ from .messages import flags
 from .output import (
     check_prove_limit,
     finish,
+    how_read,
     kept,
     model_answer,
     number,
-    reading,
     reading_notes,
     rows,
     size_rows,
@@ -99,9 +99,9 @@ def compiled(
         verify = verify_command(model, str(output), str(data))
     elif write_data:
         verify = verify_command(model, str(output), str(output / "data.jsonl"), canonical=True)
-    read, unordered = reading(dataset), model.about.get("unordered")
-    read["notes"] += [flags(unordered)] if unordered else []
-    return {**built_answer(model, loaded), "reading": read, "verify": verify}
+    read, unordered = how_read(dataset), model.about.get("unordered")
+    read["reading_notes"] += [flags(unordered)] if unordered else []
+    return {**built_answer(model, loaded), "verify": verify, **read}
 
 
 def build(dataset: Dataset, watch: Watch, **options: Any) -> Model:

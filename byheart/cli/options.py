@@ -37,6 +37,10 @@ Positions = Annotated[
 OnConflict = Annotated[
     str, typer.Option(help="Two labels for one context: refuse, majority or drop.")
 ]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(metavar="WORD", help="Evidence that is enough: sampled or observed."),
+]
 ProveLimit = Annotated[
     float,
     typer.Option(metavar="SECONDS", help="Distributions: skip the proof if it would take longer."),

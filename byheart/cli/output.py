@@ -85,15 +85,18 @@ def drawn(answer: dict, before: str = "\n") -> list[Text]:
     return [Text(f"{before}drawn in {answer['picture']}")] if answer["picture"] else []
 
 
-def reading(found: "Dataset | Documents") -> dict:
-    """How a file was read: the options, what was left out, and what else there is to say."""
-    notes = list(map(flags, found.notes))
-    return {"options": dict(found.loading), "skipped": found.skipped, "notes": notes}
+def how_read(found: "Dataset | Documents") -> dict:
+    """How a file was read: the options, how much was skipped, and what else there is to say."""
+    return {
+        "reading": dict(found.loading),
+        "reading_notes": list(map(flags, found.notes)),
+        "skipped": found.skipped,
+    }
 
 
 def reading_notes(answer: dict) -> list[Text]:
     """What there is to say about how the file was read."""
-    return [Text(f"note: {note}.", style="yellow") for note in answer["reading"]["notes"]]
+    return [Text(f"note: {note}.", style="yellow") for note in answer["reading_notes"]]
 
 
 def counts(data: dict) -> str:
@@ -198,12 +201,17 @@ def fit_rows(answer: dict) -> list[Row]:
     if not divergence or not loss or divergence["max"] is None:
         return []
     evidence = answer["verified"]["evidence"]
-    known = "at most" if evidence in ("proved", "sampled") else "in a float run"
+    known = {"observed": " in a float run", "proved": " at most", "sampled": " at most"}
+    known["refuted"] = " by rigorous bounds or a float run"
     mean, above = divergence["mean"], loss["total"] - loss["entropy"]
     bound = f"nats; {above:.3g} above the entropy bound of {loss['entropy']:,.6g}"
     found = [
         ("gap", f"{answer['gap']:g}", "nats: largest divergence allowed per context"),
-        ("divergence", f"{divergence['max']:.4g}", f"nats {known}; mean {mean:.4g}"),
+        (
+            "divergence",
+            f"{divergence['max']:.4g}",
+            f"nats{known.get(evidence, '')}; mean {mean:.4g}",
+        ),
         ("loss", f"{loss['total']:,.6g}", bound),
     ]
     count = answer.get("predictions")

@@ -10,11 +10,10 @@ from rich.text import Text
 
 from ..data.documents import Documents, first_documents
 from ..data.load import read
-from ..data.statistics import stats
+from ..data.statistics import stats, written_out
 from ..machine.watch import SILENT, Watch
 from .options import Data, Json, Loading, reading
-from .output import finish, number, reading_notes, rows, sentences
-from .output import reading as how_read
+from .output import finish, how_read, number, reading_notes, rows, sentences
 from .progress import watching
 
 SHOWN = 16  # tokens of a row
@@ -49,8 +48,8 @@ def counted(data: Path, loading: Loading, show: int = 0, watch: Watch = SILENT) 
     else:
         first = [found[i] for i in range(min(show, len(found)))]
         shown = [{"input": tokens, "label": label} for tokens, label in first]
-    answer = stats(found, watch=watch).json()
-    return {**answer, "reading": {**how_read(found), "shown": shown}}
+    counts = stats(written_out(found), watch=watch).json()
+    return {**how_read(found), **counts, "shown": shown}  # the counts know what else is skipped
 
 
 def view(answer: dict) -> Group:
@@ -71,21 +70,21 @@ def view(answer: dict) -> Group:
         lines.append(("radius", number(apart["radius"]), "largest norm of a token"))
         lines.append(("distance", number(apart["distance"]), "between the two nearest tokens"))
     if answer["skipped"]:
-        table = "numbers" in answer["reading"]["options"]
+        table = "numeric" in answer["reading"]
         what = "rows with an empty cell" if table else "documents under two tokens"
         lines.append(("skipped", number(answer["skipped"]), what))
     curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in answer["t_epsilon"])
     counts = (rows(lines), Text(f"T_epsilon      {curve}"))
-    return Group(*_first_rows(answer["reading"]), *reading_notes(answer), *counts)
+    return Group(*_first_rows(answer), *reading_notes(answer), *counts)
 
 
-def _first_rows(reading: dict) -> list:
+def _first_rows(answer: dict) -> list:
     """The options, and rows as a person would write them: tokens -> label."""
-    if not reading["shown"]:
+    if not answer["shown"]:
         return []
-    options = ", ".join(f"{name} {_short(value)}" for name, value in reading["options"].items())
+    options = ", ".join(f"{name} {_short(value)}" for name, value in answer["reading"].items())
     lines = [("read with", options or "no options")]
-    for place, row in enumerate(reading["shown"], 1):
+    for place, row in enumerate(answer["shown"], 1):
         arrow = f"  ->  {_short(row['label'])}" if "label" in row else ""
         lines.append((f"row {place}", f"{_short(row.get('input', row.get('tokens')))}{arrow}"))
     return [sentences(lines), Text()]

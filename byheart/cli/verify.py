@@ -61,10 +61,7 @@ def command(
     data: Annotated[
         Path | None, typer.Argument(metavar="DATA", help="The file that it is judged on.")
     ] = None,
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WORD", help="Evidence that is enough: sampled or observed."),
-    ] = None,
+    accept: options.Accept = None,
     checker: Annotated[
         bool, typer.Option("--checker", help="Run the independent checker instead.")
     ] = False,
@@ -153,7 +150,8 @@ def verified(
             evidence = REFUTED if found.refuted else None
             found = replace(found, evidence=evidence, failures=(*left_out, *found.failures))
         model = recounted(model, dataset)
-        more |= {"reading": dict(dataset.loading), "covered": covered(dataset, is_corpus(data))}
+        corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
+        more |= {"reading": dict(dataset.loading), "covered": covered(dataset, corpus)}
     failures = found.failures if found is not None else ()
     return {
         **model_answer(model, found, seconds, failures),

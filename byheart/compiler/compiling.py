@@ -148,7 +148,7 @@ def with_positions(construction: Construction, dataset: Dataset) -> Construction
     if not isinstance(construction, Labelled) or construction.positions is not None:
         return construction
     text = bool({"documents", "separator", "dtype"} & set(dataset.loading))
-    columns = dataset.loading.get("numbers") == "tokens"  # a number is that of its column
+    columns = dataset.loading.get("numeric") == "tokens"  # a number is that of its column
     return replace(construction, positions=dataset.kind == "string" or text or columns)
 
 

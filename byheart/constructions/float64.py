@@ -9,8 +9,9 @@ Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of
                  token (with positions: the sequence).
              A2  Sequences are no longer than the network's length; shorter ones are padded at the
                  front.
-             A3  Coordinates are doubles that differ by at most about 2**50 units of their smallest
-                 digit: then the projected tokens are doubles too.
+             A3  Coordinates are doubles, 0 or from 2**-1000 to 2**1000 in absolute value, that
+                 differ by at most about 2**50 units of their smallest digit: then the projected
+                 tokens are doubles too.
 Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence
                  (checked, not only argued).
              G2  Every weight is an IEEE double, and for every sequence every weighted sum has terms
@@ -32,12 +33,14 @@ Notation     N sequences, n length, C labels, I information, H the context's num
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset, beyond_float
 from ..errors import AssumptionError, ByheartError
 from ..exact.batch import Batch
 from ..exact.float64.engine import prove
-from ..exact.float64.spans import DIGITS
+from ..exact.float64.spans import DIGITS, UNSIZED, sized
 from .base import Built, Report, fixed, input_of
 from .families import Retrieval
 
@@ -61,6 +64,11 @@ class Float64(Retrieval):
         vectors = dataset.vectors
         if vectors.dtype.kind == "i" and beyond_float(vectors):
             raise AssumptionError(f"A3 fails: a coordinate of a token is not a double; {INSTEAD}.")
+        if not sized(vectors.astype(np.float64)).all():
+            raise AssumptionError(
+                f"A3 fails: a coordinate of a token is {UNSIZED}; use hash-fold-retrieve, or "
+                "multiply the coordinates by a power of two."
+            )
         spec = input_of(dataset, bool(self.positions))
         spec = replace(spec, length=1 << (spec.length - 1).bit_length())  # D3
         prepared = case(dataset, contexts, spec)

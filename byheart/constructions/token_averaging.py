@@ -14,8 +14,7 @@ Guarantee    G1  For every context, the divergence of the decoder's distribution
              G3  omega m + m (d + 1) + omega d + T parameters.
 Departures   D1  Slopes and biases are free, as in one-layer: the proof's own choice has numerical
                  rank below 20.
-             D2  The theorem does not say that contexts must be different; equal ones have one
-                 distribution. Its sum is not divided by anything: it is not an average.
+             D2  What the paper calls an average is a weighted sum: nothing divides it.
              D3  Empirical distributions have zeros: the gap says how near they are (logits.py).
 Notation     n contexts, omega vocabulary, T length, d dimension, m neurons.
 """

@@ -24,7 +24,7 @@ NUMBER = re.compile(
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 MISSING = {"na", "n/a", "nan", "null", "none", "?", "-"}  # of a number
 LISTED, NAMED = 20, 100  # places, and columns, that a message lists
-UNIT, NUMBERS, EMPTY = "word", "vector", "refuse"  # what load does unless it is told otherwise
+UNIT, NUMERIC, EMPTY = "word", "vector", "refuse"  # what load does unless it is told otherwise
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def fields(
     unit: str = UNIT,
     tokenizer: str | Path | None = None,
     length: int | None = None,
-    numbers: str = NUMBERS,
+    numeric: str = NUMERIC,
     between: str | None = None,
     empty: str = EMPTY,
 ) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def fields(
             f"{example}; {table.named()}."
         )
     rule = None if tokenizer else UNITS.get(unit, unit)
-    whole = keeps_numbers(numbers, unit, tokenizer)
+    whole = keeps_numbers(numeric, unit, tokenizer)
     places, cells = table.select(chosen)
     inputs = [_column(*given, whole) for given in zip(input, cells, strict=False)]
     others = [
@@ -114,7 +114,12 @@ def fields(
     made = tokenizer_of(tokenizer, texts) if tokenizer and text else None
     split = tokenize(unit) if made is None else made.split
     kinds, strings = {column.kind for column in inputs}, any(column.strings for column in inputs)
-    vector = kinds == {"numbers"} and numbers == "vector" and len(inputs) > 1
+    if kinds == {"lists"} and (UNITS.get(unit, unit) != UNITS[UNIT] or tokenizer is not None):
+        given = "unit" if tokenizer is None else "tokenizer"
+        raise ByheartError(
+            f"{table.name}: {given}=... does not apply here, since the input is lists of tokens."
+        )
+    vector = kinds == {"numbers"} and numeric == "vector" and len(inputs) > 1
 
     def parts(row: int) -> list[list]:
         """The tokens of each input column; they are made twice rather than kept."""
@@ -153,27 +158,27 @@ def fields(
         "unit": rule if "text" in kinds else None,
         "tokenizer": None if made is None else str(tokenizer),
         "length": length,
-        "numbers": numbers,  # only options that version 0.1 stored lack it: see load.applicable
+        "numeric": numeric,  # stored always: options without it are older, see load.applicable
         "between": between if strings and len(inputs) > 1 else None,
         "empty": None if empty == EMPTY else empty,
     }
     return {
         **packed,
         "skipped": len(places) - len(kept),
+        "left_out": {name: number for name, number in left_out.items() if number},
+        "unused": tuple(x for x in table.columns if x not in chosen) if named["input"] else (),
         "notes": tuple(notes),
         "tokenizer": None if made is None else made.content,
         "loading": {name: value for name, value in loading.items() if value is not None},
-        "left_out": {name: rows for name, rows in left_out.items() if rows},
-        "unused": tuple(name for name in table.columns if named["input"] and name not in chosen),
     }
 
 
-def keeps_numbers(numbers: str, unit: str, tokenizer: str | Path | None) -> bool:
+def keeps_numbers(numeric: str, unit: str, tokenizer: str | Path | None) -> bool:
     """Whether a number in a cell is one token, whatever the rule for text.
 
     Whoever asks for characters, or brings a tokenizer, says how every cell is split.
     """
-    return numbers != "words" and unit != "char" and tokenizer is None
+    return numeric != "words" and unit != "char" and tokenizer is None
 
 
 def cell_tokens(cell: object, split: Tokenize, whole: bool = True) -> list:
@@ -253,7 +258,7 @@ def _rows_to_keep(
         return range(len(places)), [f"{some}: kept as empty text"]
     keep = "or keep them as empty text with empty='keep'"
     if empty == "keep":
-        keep = f"since no number can be empty; or read {numeric[0]!r} as text with numbers='words'"
+        keep = f"since no number can be empty; or read {numeric[0]!r} as text with numeric='words'"
     raise ByheartError(f"{table.name}: {some}; leave such rows out with empty='skip', {keep}.")
 
 

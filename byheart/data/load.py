@@ -37,8 +37,8 @@ FILES = tuple(kind for kind in READERS if kind.startswith("."))
 TEXTS = (".txt", TEXT_FOLDER)
 CORPORA = {kind: READERS[kind] for kind in (*TEXTS, ".bin")}  # of documents
 TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
-# What version 0.1 did with a table, before there were options to say it.
-BEFORE = {"unit": "wordpunct", "numbers": "words", "between": "", "empty": "keep"}
+# How tables were read before there were options to say it.
+BEFORE = {"unit": "wordpunct", "numeric": "words", "between": "", "empty": "keep"}
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "count", str, (str,), TABLES, "Tables: the column that says how often a row was seen.",
-        metavar="COLUMN",
+        metavar="COLUMN", selects=True,
     ),
     LoadingOption(
         "records", str, (str,), (".json", DATASETS, OBJECTS),
@@ -107,7 +107,7 @@ LOADING: tuple[LoadingOption, ...] = (
         "Tables: the character between fields, or tab (default: found out).", metavar="CHARACTER",
     ),
     LoadingOption(
-        "numbers", str, (str,), TABLES,
+        "numeric", str, (str,), TABLES,
         "Tables: columns of numbers are one vector, tokens each, or words.",
         default="vector", choices=("vector", "tokens", "words"),
     ),
@@ -168,7 +168,7 @@ def load(
     count: str | None = None,
     records: str | None = None,
     delimiter: str | None = None,
-    numbers: str = "vector",
+    numeric: str = "vector",
     between: str | None = None,
     empty: str = "refuse",
     unit: str = "word",
@@ -195,7 +195,7 @@ def load(
         records: Where the records are inside a .json file: keys with dots between them. The split
             of a dataset that has several.
         delimiter: The character between the fields of a .csv file; by default it is found out.
-        numbers: What input columns of numbers are: one "vector"; "tokens", a number each; "words".
+        numeric: What input columns of numbers are: one "vector"; "tokens", a number each; "words".
         between: The token that keeps columns of text apart; by default as many | as no cell
             contains. "" joins them.
         empty: What happens to rows with an empty cell: "refuse" names all of them, "skip" leaves
@@ -235,7 +235,7 @@ def load(
         ...      input=["sepal", "petal"], label="species")[0]
         ([[5.1, 1.4]], 'setosa')
     """
-    given = {**locals(), "input": (input,) if isinstance(input, str) else tuple(input)}
+    given = {**locals(), "input": (input,) if isinstance(input, str) else tuple(map(str, input))}
     found = _read(given.pop("data"), given, READERS)
     return corpus.predictions(found) if isinstance(found, Documents) else found
 
@@ -283,13 +283,14 @@ def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, obj
     """Those of some stored options that mean something for this file.
 
     A file of tokens, such as the data.jsonl of a model folder, needs none of the options that made
-    tokens of another file. A name that says what is in the file is believed. To options that
-    version 0.1 has stored, which lack some, what it did is added.
+    tokens of another file. A name that says what is in the file is believed. Options that were
+    stored before there were `numeric`, `between` and `empty` get those that say what was done then.
     """
     kind = kind_of(path)
-    other = "numbers" not in options or "input" in options
-    if other and holds_tokens(path):
-        return {}
+    if holds_tokens(path):
+        if "numeric" not in options or "input" in options:
+            return {}
+        options = {x: y for x, y in options.items() if x not in ("unit", "tokenizer")}
     if kind not in READERS or kind == ".txt":
         kind = kind_of(path, options.get("format"))  # type: ignore[arg-type]
     kept = {
@@ -297,13 +298,16 @@ def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, obj
         for name, value in options.items()
         if name in OPTIONS.get(kind, ()) and (name != "format" or f".{value}" == kind)
     }
-    if "input" in kept and "numbers" not in kept:
+    if "input" in kept and "numeric" not in kept:
         kept |= BEFORE | ({"delimiter": ","} if kind == ".csv" else {})
     return kept
 
 
 def holds_tokens(path: str | Path) -> bool:
-    """Whether a file holds tokens and labels, as the checker reads them and byheart writes them."""
+    """Whether a file holds tokens and labels, as the checker reads them and byheart writes them.
+
+    So does one that cannot be read: whoever reads it says why.
+    """
     kind = kind_of(path)
     if kind != ".jsonl":
         return kind == ".npz"
@@ -311,7 +315,7 @@ def holds_tokens(path: str | Path) -> bool:
         with opened(Path(path), kind) as raw:
             return jsonl.holds_tokens(raw)
     except (OSError, ByheartError):
-        return False
+        return True
 
 
 def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> Any:

@@ -108,6 +108,7 @@ class Divergences:
     """How far a decoder's distribution is from the target of each context."""
 
     values: Floats  # Kullback-Leibler, in nats: upper bounds if `rigorous`, else of a float run
+    below: Floats  # rigorous lower bounds; 0 where nothing more is known
     likeliest: NDArray[np.int64]  # the token to which the decoder gives the largest probability
     rigorous: bool
     engine: str  # how they were computed

@@ -112,13 +112,27 @@ def _word(value: object) -> str:
 def numbers(flat: list) -> NDArray:
     """The numbers as int64 or float64, whichever holds all of them exactly."""
     kinds = set(map(type, flat))
+    try:
+        whole = integers([value for value in flat if type(value) is int])
+    except Fault:  # beyond int64, but perhaps doubles
+        if not all(map(_fits, flat)):
+            raise
+        return numbers([float(x) if abs(x) >= 2**63 else x for x in flat])
     if kinds == {int}:
-        return integers(flat)
+        return whole
     fractions = finite(np.array([value for value in flat if type(value) is float], np.float64))
     if kinds == {float}:
         return fractions
-    dtype = common_type(integers([value for value in flat if type(value) is int]), fractions)
+    dtype = common_type(whole, fractions)
     return finite(np.array(flat, dtype)) if dtype == np.float64 else integers(list(map(int, flat)))
+
+
+def _fits(value: float) -> bool:
+    """Whether int64 or float64 holds the number."""
+    if type(value) is float or -(2**63) <= value < 2**63:
+        return True
+    size, lowest = abs(int(value)), int(value) & -int(value)
+    return size.bit_length() <= 1024 and (size // lowest).bit_length() <= 53
 
 
 def integers(values: list) -> Ints:

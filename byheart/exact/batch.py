@@ -104,7 +104,8 @@ def padded_ids(batch: Batch, part: slice, spec: Input) -> Ints:
     starts = batch.starts[part.start : part.stop + 1]
     lengths = np.diff(starts)
     ids = batch.ids[starts[0] : starts[-1]]
-    assert lengths.max(initial=0) <= spec.length, "a sequence is longer than the network reads"
+    if lengths.max(initial=0) > spec.length:
+        raise AssertionError("a sequence is longer than the network reads")
     if lengths.min(initial=spec.length) == spec.columns:
         return ids.astype(np.int64).reshape(len(lengths), spec.length)
     padded = np.full((len(lengths), spec.columns), len(batch.vectors), dtype=np.int64)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .stages import Stage
 
 Number = int | float | Fraction
+LONGEST_SHOWN = 256  # bits of a number that is spelled out in a message
 
 
 class Dyadic(NamedTuple):
@@ -56,11 +57,22 @@ def dyadic(value: Number) -> Dyadic:
     else:
         mantissa, denominator = value.as_integer_ratio()
         exponent = 1 - denominator.bit_length()
-        assert denominator == 1 << -exponent, f"{value} is not dyadic"
+        if denominator != 1 << -exponent:
+            raise AssertionError(f"{value} is not dyadic")
     if mantissa == 0:
         return Dyadic(0, 0)
     zeros = (mantissa & -mantissa).bit_length() - 1
     return Dyadic(mantissa >> zeros, exponent + zeros)
+
+
+def short(value: Number) -> str:
+    """A number for messages: a long one, whose digits nobody would read, by its length.
+
+    >>> short(Fraction(-1, 2)), short(7**1000)
+    ('-1/2', 'a number of 2808 bits')
+    """
+    bits = max(int(part).bit_length() for part in Fraction(value).as_integer_ratio())
+    return str(value) if bits <= LONGEST_SHOWN else f"a number of {bits} bits"
 
 
 class Entry(NamedTuple):
@@ -223,7 +235,8 @@ def divides(count: int, weights: Matrix) -> bool:
 
 def divided(weights: Matrix, count: int) -> Matrix:
     """weights / count, exactly."""
-    assert divides(count, weights), "W_O / n is not dyadic"
+    if not divides(count, weights):
+        raise AssertionError("W_O / n is not dyadic")
     odd = count >> (twos := (count & -count).bit_length() - 1)
     return matrix(
         weights.rows,

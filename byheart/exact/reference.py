@@ -117,20 +117,18 @@ def evaluate(network: Network, batch: Batch, observe: Observer | None = None) ->
     seen = columns(network.input, batch)
     guarded = _bits_bound(network, seen.vectors, seen.exponent) > LONGEST
 
-    def look(layer: int, stream: Stream) -> None:
+    def look(layer: int, stream: Stream) -> Stream:
         """Refuses values longer than LONGEST: a stranger's folder must not fill the memory."""
-        for values, scale in stream.values() if guarded else ():
-            longest = max((abs(x).bit_length() for x in values.tolist()), default=0)
-            if max(longest, scale) > LONGEST:
-                raise ByheartError(f"A value after layer {layer} needs more than 2^23 bits.")
+        if guarded:
+            stream = {row: _short(lane, layer) for row, lane in stream.items()}
         if observe:
             observe(layer, stream)
+        return stream
 
     stream = {i: Lane(objects(x), -seen.exponent) for i, x in enumerate(seen.inputs.T)}
     first = network.attentions[0] if network.attentions else len(network.layers)
     for index in range(first):
-        stream = apply(network.layers[index], stream, len(seen.vectors))
-        look(index, stream)
+        stream = look(index, apply(network.layers[index], stream, len(seen.vectors)))
     if seen.absent is not None:
         for values, _ in stream.values():
             values[seen.absent] = 0
@@ -144,12 +142,25 @@ def evaluate(network: Network, batch: Batch, observe: Observer | None = None) ->
     return answers
 
 
+def _short(lane: Lane, layer: int) -> Lane:
+    """The lane on the coarsest scale that holds it; ByheartError if a value is too long."""
+    spare = max(lane.scale, 0)
+    for x in lane.values.tolist():
+        if x:
+            zeros = (x & -x).bit_length() - 1
+            spare, exponent = min(spare, zeros), zeros - lane.scale
+            digits = abs(x).bit_length() - zeros
+            if max(digits, digits + exponent, -exponent) > LONGEST:
+                raise ByheartError(f"A value after layer {layer} needs more than 2^23 bits.")
+    return Lane(lane.values >> spare, lane.scale - spare) if spare else lane
+
+
 def _bits_bound(network: Network, vectors: NDArray, exponent: int) -> int:
     """Bits that no value can exceed, from the lengths of inputs and weights alone.
 
     A layer's values are sums of products; the scores of hard attention are products of values.
     """
-    bits = max((int(abs(x)).bit_length() for x in (vectors.min(), vectors.max())), default=0)
+    bits = max(abs(int(x)).bit_length() for x in (vectors.min(), vectors.max()))
     bits += abs(exponent) + network.input.columns.bit_length()
     for layer in network.layers:
         for tensor in layer.tensors.values():
@@ -162,7 +173,11 @@ def _bits_bound(network: Network, vectors: NDArray, exponent: int) -> int:
 
 
 def _sequences(
-    network: Network, stream: Stream, index: NDArray, first: int, observe: Observer
+    network: Network,
+    stream: Stream,
+    index: NDArray,
+    first: int,
+    look: Callable[[int, Stream], Stream],
 ) -> NDArray:
     """The rest of the network for the sequences whose columns are the rows of `index`."""
     last = network.attentions[-1] if network.attentions else -1
@@ -172,11 +187,10 @@ def _sequences(
     for number, layer in list(enumerate(network.layers))[first:]:
         if isinstance(layer, Mixing):
             keep = index if number < last or network.every else index[:, -1:]
-            stream = mix(layer, stream, index, keep)
+            stream = look(number, mix(layer, stream, index, keep))
             index = np.arange(keep.size).reshape(keep.shape)
         else:
-            stream = apply(layer, stream, index.size)
-        observe(number, stream)
+            stream = look(number, apply(layer, stream, index.size))
     output = stream.get(0, Lane(objects([0] * index.size), 0))
     unit = Fraction(2) ** output.scale
     return objects([Fraction(value) / unit for value in output.values.tolist()])

@@ -91,9 +91,44 @@ def contextual_mapping(
         >>> contextual_mapping(byheart.compile(data), data).separation > 0
         True
     """
+    found = extreme_ids(model, dataset, every)
+    if not found.separation:
+        one, other = found.nearest
+        raise DisagreementError(
+            f"refuted: {one} and {other} are different contexts with one id, so this network "
+            "makes no contextual mapping of the data (Definition 4.1)."
+        )
+    return ContextualMapping(found.radius, found.separation)
+
+
+class Place(NamedTuple):
+    """A sequence and, where every token counts, a token in it; both from 0."""
+
+    sequence: int
+    token: int | None
+
+    def __str__(self) -> str:
+        token = "" if self.token is None else f"token {self.token + 1} of "
+        return f"{token}sequence {self.sequence + 1}"
+
+
+class ExtremeIds(NamedTuple):
+    """The largest absolute id, the smallest distance between two ids, and whose they are."""
+
+    radius: Fraction
+    largest: Place
+    separation: Fraction  # 0: two contexts have one id
+    nearest: tuple[Place, Place]
+
+
+def extreme_ids(model: Model, dataset: Dataset, every: bool | None = None) -> ExtremeIds:
+    """What decides Definition 4.1, as `contextual_mapping` takes its arguments."""
     network = up_to_id(model.network)
     every = network.every and (model.network.every if every is None else every)
     assert isinstance(model.claim, Labels)  # up_to_id refuses others
+    unfit = model.claim.unfitting(model, dataset)
+    if unfit:
+        raise ByheartError(f"{unfit}.")
     batch, outputs = model.claim.batch(model, dataset)
     if (outputs < 0).any():
         raise ByheartError("the data has a token or a label that the model does not know.")
@@ -105,21 +140,20 @@ def contextual_mapping(
     ids = ids[tokens.own] if network.every else ids
     if (ids != ids[grouped.first[grouped.group]]).any():
         raise DisagreementError("refuted: one context has two ids.")
+
+    def place(prediction: int) -> Place:
+        sequence = int(tokens.owner[prediction])
+        return Place(sequence, prediction - int(tokens.starts[sequence]) if every else None)
+
     order = sorted(grouped.first.tolist(), key=lambda i: ids[i])
     gaps = [(ids[b] - ids[a], a, b) for a, b in pairwise(order)]
-    separation, one, other = min(gaps, default=(Fraction(1), 0, 0))
-    if not separation:
-        names = []
-        for prediction in sorted((one, other)):
-            sequence = int(tokens.owner[prediction])
-            place = prediction - int(tokens.starts[sequence]) + 1
-            token = f"token {place} of " if tokens.every else ""
-            names.append(f"{token}sequence {sequence + 1}")
-        raise DisagreementError(
-            f"refuted: {' and '.join(names)} are different contexts with one id, so this network "
-            "makes no contextual mapping of the data (Definition 4.1)."
-        )
-    return ContextualMapping(max(map(abs, ids)), separation)
+    long = dataset.lengths[tokens.owner]  # of equal gaps, that of the shortest sequences
+    separation, *nearest = min(
+        gaps, key=lambda x: (x[0], long[x[1]] + long[x[2]]), default=(Fraction(1), 0, 0)
+    )
+    largest = max(order, key=lambda i: abs(ids[i]))
+    one, other = map(place, sorted(nearest))
+    return ExtremeIds(abs(ids[largest]), place(largest), separation, (one, other))
 
 
 def up_to_id(network: Network) -> Network:

@@ -43,9 +43,9 @@ def _cut(model: Model) -> text.Tokenize | None:
     if not {"unit", "tokenizer"} & loading.keys():
         return None
     split = text.tokenize(unit) if tokenizer is None else tokenizer_of(model).split
-    if "numbers" not in loading:
+    if "numeric" not in loading:
         return split
-    whole = keeps_numbers(loading["numbers"], unit, tokenizer)
+    whole = keeps_numbers(loading["numeric"], unit, tokenizer)
     mark = loading.get("between")
 
     def cells(line: str) -> list[str]:

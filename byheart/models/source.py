@@ -23,13 +23,14 @@ REFUSE = RESOLUTIONS[0]
 
 
 def stored(model: Model) -> dict:
-    """How the model's data was loaded; ByheartError if an option has an impossible value."""
-    loading: Mapping = model.about.get("loading") or {}
-    for name, value in loading.items():
-        if name in TYPES and (not isinstance(value, TYPES[name]) or isinstance(value, bool)):
-            raise ByheartError(f"config.json holds the loading option {name!r} with a wrong value.")
-    found = {name: value for name, value in loading.items() if name in TYPES}
-    table = "input" in found and "numbers" not in found  # of version 0.1
+    """How the model's data was loaded, as far as the folder says it in options that there are."""
+    loading = model.about.get("loading")
+    found = {
+        name: value
+        for name, value in (loading.items() if isinstance(loading, Mapping) else ())
+        if isinstance(value, TYPES.get(name, ())) and not isinstance(value, bool)
+    }
+    table = "input" in found and "numeric" not in found  # of version 0.1
     if found.get("unit") == "word" or table:
         found["unit"] = "wordpunct"  # which version 0.1 called word, and did to every table
     return found
@@ -58,34 +59,38 @@ def covered(dataset: Dataset, corpus: bool) -> dict[str, int]:
 
     A file has as many as rows, or a text as many as it has tokens without each document's first.
     """
-    cut = dataset.left_out.get("length", 0)
-    whole = len(dataset) + (cut if corpus else 0)
-    return {"predictions": whole - cut, "of": whole}
+    cut, empty = (dataset.left_out.get(name, 0) for name in ("length", "empty"))
+    whole = len(dataset) + empty + (cut if corpus else 0)
+    return {"predictions": whole - cut - empty, "of": whole}
 
 
 def unaccepted(data: Path, dataset: Dataset, given: Mapping[str, Any]) -> list[str]:
     """What of the file the folder left out without having been asked to, as sentences."""
     found, left_out, used = [], dataset.left_out, dataset.loading
+    corpus = is_corpus(data, used.get("format"))  # type: ignore[arg-type]
     if "length" in left_out and "length" not in given:
-        count = covered(dataset, is_corpus(data))
-        missing, size = count["of"] - count["predictions"], used["length"]
+        count = covered(dataset, corpus)
+        missing, size = left_out["length"], used["length"]
         what = "predictions of the file were not read"
-        what = what if is_corpus(data) else "rows of the file were not read in full"
+        what = what if corpus else "rows of the file were not read in full"
         found.append(
-            f"{missing} of {count['of']} {what}: the folder stops at {size} tokens (--length)"
+            f"{missing:,} of {count['of']:,} {what}: the folder stops at {size} tokens (--length)"
         )
-    if "empty" in left_out and "empty" not in given:
-        found.append(
-            f"{left_out['empty']} rows of the file were not read: the folder leaves out those with "
-            "an empty cell (--empty)"
-        )
-    if "records" in used and "records" not in given:
-        found.append(f"the folder chose the records at {used['records']!r} (--records)")
     if "separator" in left_out and "separator" not in given:
         found.append(
-            f"the token {used['separator']} was left out {left_out['separator']} times: the folder "
-            "takes it for the end of a document (--separator)"
+            f"the token {used['separator']} was left out {left_out['separator']:,} times: the "
+            "folder takes it for the end of a document (--separator)"
         )
+    if "empty" in left_out and "empty" not in given:
+        rows = covered(dataset, corpus)["of"]
+        found.append(
+            f"{left_out['empty']:,} of {rows:,} rows of the file were not read: the folder leaves "
+            "out those with an empty cell (--empty)"
+        )
+    if "records" in used and "records" not in given:
+        found.append(f"the folder reads only what stands at {used['records']!r} (--records)")
+    if "count" in used and "count" not in given:
+        found.append(f"the folder weighs rows by the column {used['count']!r} (--count)")
     if dataset.unused and not given.keys() >= {"input", "label"}:
         chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
         others = ", ".join(map(repr, dataset.unused))
@@ -119,7 +124,8 @@ def settlement(model: Model, dataset: Dataset) -> tuple[str, Dataset, dict[str, 
 
     labels changed and sequences left out, 0 where nothing was in conflict.
     """
-    rule = str((model.about.get("options") or {}).get("on_conflict", REFUSE))
+    options = model.about.get("options")
+    rule = str(options.get("on_conflict", REFUSE)) if isinstance(options, Mapping) else REFUSE
     left = dataset
     if rule != REFUSE and rule in RESOLUTIONS and model.claim.conflicts:
         try:

@@ -6,6 +6,7 @@ is known, and round to doubles: they run decoders whose weights no double holds,
 are sums of terms that are many orders of magnitude larger.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeVar
@@ -15,6 +16,7 @@ from flint import arb, arb_mat, arb_series, ctx
 from numpy.typing import NDArray
 
 from ..data.targets import Targets
+from ..errors import ByheartError
 from .decoder import ATTENTION, Decoder, Tensor
 
 Row = list[arb]
@@ -151,15 +153,29 @@ def distributions(decoder: Decoder, tokens: NDArray, starts: NDArray) -> NDArray
 
 
 def _known(decoder: Decoder, tokens: NDArray, starts: NDArray) -> list[Row]:
-    """The logits of each context within ACCURACY."""
+    """The logits of each context within ACCURACY; ByheartError if that takes too many bits."""
     contexts, bits = _parts(tokens, starts), BITS
-    while bits < MOST:
+    while bits < MOST and magnitude(decoder) < MOST:
         with ctx.workprec(bits):
             result = Reader(decoder)(contexts)
         if all(logit.rad() < ACCURACY for row in result for logit in row):
             return result
         bits *= 2
-    raise ArithmeticError(f"{MOST} bits are not enough to determine the logits.")
+    raise ByheartError(
+        f"the weights are so large that {MOST:,} bits do not determine what the decoder answers."
+    )
+
+
+def magnitude(decoder: Decoder) -> int:
+    """Binary digits before the point, of each tensor's largest entry, added up."""
+    total = 0
+    for tensor in decoder.tensors.values():
+        if tensor.dtype == object:
+            sizes = (abs(x.mantissa).bit_length() + x.exponent for x in tensor.ravel().tolist())
+            total += max(0, *sizes)
+        else:
+            total += max(0, math.frexp(float(np.abs(tensor).max()))[1])
+    return total
 
 
 def divergence(support: Row, counts: Sequence[int], others: Row) -> arb:

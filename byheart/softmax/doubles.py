@@ -108,7 +108,8 @@ def divergences(
             likeliest[first:end] = rows.argmax(axis=1)
             if progress is not None and share == SIZES[-1]:
                 progress(end - first)
-    return Divergences(values, likeliest, rigorous=False, engine="float64")
+    below = np.zeros(len(targets))  # a float run proves nothing
+    return Divergences(values, below, likeliest, rigorous=False, engine="float64")
 
 
 def divergence(logits: Matrix, targets: Targets) -> Floats:

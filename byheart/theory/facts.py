@@ -5,6 +5,7 @@ import numpy as np
 from ..data.dataset import Dataset
 from ..data.documents import Documents, distinct_tokens
 from ..data.statistics import stats
+from .information import code_length
 from .question import DataFacts
 
 
@@ -39,6 +40,13 @@ def data_facts(data: Dataset | Documents, name: str | None = None) -> DataFacts:
         radius=counted.separation.radius,
         distance=counted.separation.distance,
         entropy=counted.entropy.total,
+        code_length=code_length(
+            counted.entropy.total,
+            counted.entropy.labels,
+            counted.contexts,
+            counted.labels,
+            counted.conflicts.contexts,
+        ),
         conflicts=counted.conflicts.contexts,
         mixed=counted.conflicts.multisets,
         every=every,

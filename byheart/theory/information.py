@@ -8,6 +8,8 @@ Assumptions  A1  Sizes are at least 1.
 Guarantee    G1  The limits hold for every way of storing and for every architecture, for the worst
                  labels: data that has a pattern may take less.
              G2  Rules of thumb were measured on trained models. They prove nothing.
+             G3  A code length is about given labels. It is an upper bound of what a code for them
+                 takes, not of what a network takes; labels with a pattern have shorter codes.
 Departures   D1  The remarks have two labels and N or nN of them; here there are C, for n contexts.
 Notation     n contexts, C labels, k parameters, b bits per parameter.
 """
@@ -28,6 +30,20 @@ def bits_needed(contexts: int, labels: int) -> float:
     """
     check(contexts=(contexts, 1), labels=(labels, 1))
     return contexts * math.log2(labels)
+
+
+def code_length(known: float, unknown: float, contexts: int, labels: int, conflicts: int) -> float:
+    """Bits of the labels that some data has, where the worst ones take `bits_needed`.
+
+    A code that knows only how often each label occurs spends `unknown` nats on all predictions.
+    Even one that knows the distribution after each context spends `known` nats, the entropy: the
+    difference is what the contexts tell. If each has one label, a list of all of them is a code.
+
+    >>> round(code_length(0, 3 * math.log(3) + 3 * math.log(1.5), 4, 2, conflicts=0), 3)
+    4.0
+    """
+    told = (unknown - known) / math.log(2)
+    return told if conflicts else min(told, bits_needed(contexts, labels))
 
 
 def bits_held(parameters: int, bits: float) -> float:

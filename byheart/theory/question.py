@@ -27,6 +27,7 @@ class DataFacts:
     radius: float | None = None  # of a ball around 0 that contains all tokens
     distance: float | None = None  # between the two nearest tokens
     entropy: float | None = None  # of the next token, in nats, summed over all predictions
+    code_length: float | None = None  # bits of these labels, where `labels` is about all of them
     conflicts: int | None = None  # contexts with two labels
     mixed: int | None = None  # multisets with two labels
     every: bool | None = None  # whether every token has a label
@@ -61,6 +62,8 @@ class ArchitectureFacts:
     activation: str | None = None  # one of ACTIVATIONS
     bits: int | None = None  # per parameter
     outputs: int | None = None  # over which it gives a distribution; None: the vocabulary
+    biased: bool | None = None  # whether the logits have a bias: W_U x + b, and not W_U x
+    positions: bool | None = None  # whether it reads the order of the tokens before the last
 
     @property
     def facts(self) -> Facts:

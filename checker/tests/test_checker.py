@@ -45,6 +45,51 @@ def test_bad_folders_fail_with_their_own_sentence(folder, capsys):
         assert run(folder) == (0 if expected["data"] else 2)
 
 
+ALL_UNDER_O = """
+import contextlib, io, json, pathlib, sys
+import check
+
+for folder in map(pathlib.Path, sys.argv[1:]):
+    wanted = 0
+    if (folder / "EXPECT.json").exists():
+        wanted = json.loads((folder / "EXPECT.json").read_text())["exit"]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        code = check.main([str(folder), str(folder / "data.jsonl")])
+    if code != wanted:
+        sys.exit(f"{folder}: {code}, not {wanted}")
+"""
+
+
+def test_the_verdicts_do_not_rest_on_assertions():
+    """python -O leaves out every assert."""
+    command = [sys.executable, "-O", "-c", ALL_UNDER_O, *map(str, [*GOOD, *BAD])]
+    environment = {**os.environ, "PYTHONPATH": str(CHECKER)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_logits_that_the_exponential_s_error_does_not_cover_are_refused():
+    for bits in (128, 256):
+        with pytest.raises(check.Refusal, match="has no proved error"):
+            check.exponential(bits).parts(2**42 << bits)
+        check.exponential(bits).parts(-(2**30) << bits)
+
+
+def test_sizes_are_refused_before_anything_is_read(copy, capsys):
+    """A sparse file of 60 GB, whose header agrees with its size or does not."""
+    for header in (
+        b"{}",
+        b'{"tensor": {"dtype": "I32", "shape": [16106127360], "data_offsets": [0, 64424509440]}}',
+    ):
+        folder = copy("words")
+        with open(folder / "weights.safetensors", "r+b") as file:
+            file.write(len(header).to_bytes(8, "little") + header)
+            file.truncate(8 + len(header) + 60 * 2**30)
+        assert run(folder) == 2 and "weights.safetensors" in capsys.readouterr().err
+        (folder / "weights.safetensors").unlink()
+        folder.rename(folder.with_name(f"after {len(header)}"))
+
+
 def test_the_examples_are_what_their_script_writes(tmp_path, monkeypatch):
     monkeypatch.setattr(make_examples, "HERE", tmp_path)
     make_examples.main()

@@ -23,12 +23,14 @@ def run(*arguments: object) -> int:
 
 
 CODES = {"<f8": "d", "<f4": "f", "<f2": "e", "<i8": "q", "|i1": "b", "<u2": "H", "<u8": "Q"}
+CODES |= {">i8": "q", ">f4": "f"}
 
 
 def npy(kind: str, shape: tuple, values: list, version: int = 1, fortran: bool = False) -> bytes:
     header = repr({"descr": kind, "fortran_order": fortran, "shape": shape}).encode() + b"\n"
     size = struct.pack("<H" if version == 1 else "<I", len(header))
-    body = struct.pack(f"<{len(values)}{CODES.get(kind, 'q')}", *values)
+    order = ">" if kind.startswith(">") else "<"
+    body = struct.pack(f"{order}{len(values)}{CODES.get(kind, 'q')}", *values)
     return b"\x93NUMPY" + bytes([version, 0]) + size + header + body
 
 
@@ -149,7 +151,7 @@ def test_the_hash_of_integers_that_are_no_doubles(tmp_path):
             sha256_of(path, {"input": [big, other], "label": 0})
 
 
-@pytest.mark.parametrize("kind", ["<f8", "<f4", "<f2", "<i8", "|i1"])
+@pytest.mark.parametrize("kind", ["<f8", "<f4", "<f2", "<i8", "|i1", ">i8", ">f4"])
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("fortran", [False, True])
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 2)])
@@ -202,7 +204,7 @@ def test_the_weights_are_what_the_safetensors_library_reads():
         (npy("<f8", (1, 2), [0.5, 1]), npy("<i8", (1, 2, 1), [0, 0])),
         (npy("<f8", (2**40, 2**40), []), npy("<i8", (1,), [0])),
         (npy("|O", (1, 1), [0]), npy("<i8", (1,), [0])),
-        (npy(">i8", (1, 1), [0]), npy("<i8", (1,), [0])),
+        (npy("<c8", (1, 1), [0]), npy("<i8", (1,), [0])),
         (npy("<f8", (0, 2), []), npy("<i8", (0,), [])),
         (b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 65535, npy("<i8", (1,), [0])),
         (b"", b""),

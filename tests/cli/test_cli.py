@@ -81,9 +81,11 @@ def test_help_is_light():
     assert "recall" in done.stdout
 
 
-def test_methods_and_version_do_not_import_numba():
+def test_methods_version_and_the_statistics_of_a_small_text_do_not_import_numba():
+    book = str(ROOT / "byheart" / "data" / "book.txt")
     code = (
         "import sys; from byheart.cli import main; main(['methods']); main(['--version']);"
+        f"main(['stats', {book!r}]);"
         "sys.exit(' '.join(m for m in ('numba', 'scipy', 'torch') if m in sys.modules) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)})
@@ -225,6 +227,33 @@ def test_an_interrupt_is_quiet(tmp_path):
     _, errors = running.communicate()
     assert running.returncode in (130, -signal.SIGINT) and "Traceback" not in errors
     assert not (tmp_path / "m").exists()
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(name, *_):
+        if name == "{name}":
+            os.kill(os.getpid(), signal.SIGINT)
+
+import byheart.cli
+assert not {{"typer", "rich", "numpy"}} & set(sys.modules)
+sys.meta_path.insert(0, Finder)
+sys.exit(byheart.cli.main(["{command}"]))
+"""
+
+
+@pytest.mark.parametrize("name", ["typer", "rich", "byheart.cli.app", "byheart.cli.stats", "numpy"])
+def test_an_interrupt_while_libraries_load_is_quiet(name):
+    """Whatever is being imported when Ctrl-C comes; before `main` nothing slow is imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(name=name, command="stats")],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 # ---------------------------------------------------------------- every method

@@ -20,6 +20,7 @@ from byheart.errors import AssumptionError, ByheartError, DisagreementError
 from byheart.models import checker
 from byheart.models.questions import from_file, from_line, from_words
 from byheart.models.recall import ask
+from byheart.models.source import stored
 from byheart.theory.kajitsuka2025.sizes import bit_extraction_parameters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,7 +87,8 @@ def points(home):
 
 def test_compile_answers_with_the_agreed_keys(capitals):
     answer = capitals[2]
-    assert set(answer) == KEYS | {"reading", "verify"}
+    assert set(answer) == KEYS | {"verify", "reading", "reading_notes", "skipped"}
+    assert (answer["reading"], answer["reading_notes"], answer["skipped"]) == ({}, [], 0)
     assert answer["dataset"] == {
         "sequences": 5, "contexts": 5, "labels": 5, "length": 3, "vocabulary": 7,
     }  # fmt: skip
@@ -261,15 +263,15 @@ def test_the_checker_refuses_what_it_cannot_read(capitals, tmp_path):
         verified(capitals[0], tmp_path / "bad.jsonl", checker=True)
 
 
-def test_stored_options_are_not_trusted(story, tmp_path):
-    for file in story[0].iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    config = json.loads((tmp_path / "config.json").read_text())
-    config["loading"]["tokenizer"] = 3
+def test_stored_options_are_not_trusted(story):
+    """They are notes: what no option can be is left out, whatever else it is."""
     model = byheart.open(story[0])
-    model.about["loading"].update(config["loading"])
-    with pytest.raises(ByheartError, match="tokenizer"):
-        ask(model, [["The"]])
+    before, (answer,) = stored(model), ask(model, [["The"]])
+    model.about["loading"].update({"tokenizer": 3, "dtype": ["uint16"], "separator": True, "x": 1})
+    assert stored(model) == before and ask(model, [["The"]]) == [answer]
+    for loading in (3, [], None, "window"):
+        model.about["loading"] = loading
+        assert stored(model) == {}
 
 
 @pytest.mark.slow

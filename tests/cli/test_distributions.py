@@ -130,7 +130,10 @@ def test_a_sample_of_contexts_is_an_audit(run, fox):
         (TEXT.replace("owl kept a", "owl ran a"), "hash differs"),
         (TEXT + "A fox\n", "sequences"),
         (TEXT.replace("home.\n", "home."), "the data has 12 sequences, the model was made from 16"),
-        (TEXT.replace("The owl", "A owl"), "context ['The']: the divergence is 0.405 nats"),
+        (
+            TEXT.replace("The owl", "A owl"),
+            "context ['The']: the divergence is at least 0.405 nats",
+        ),
     ],
 )
 def test_other_data_is_refuted(run, fox, tmp_path, text, says):

@@ -139,6 +139,9 @@ def evil(tmp_path):
         ("recall", "DIR", "--file", "DATA", "--trace"), ("recall", "DIR", "b", "--json"),
         ("compare", "DATA", "--with", "DIR"), ("stats", "DATA"), ("explain", EVIL, "DATA"),
         ("compile", "DATA", "-o", "DIR", "--method", EVIL), ("bounds", "--dataset", "DATA"),
+        ("check", "separation", "DATA", "--radius", "1"), ("check", "dana-assumption-2", "DATA"),
+        ("check", "contextual-mapping", "DIR", "DATA", "--distance", "1e99"), ("check", EVIL),
+        ("check", "contextual-mapping", "DIR", "DATA", "--distance", "1e99", "--json"),
     ],
 )  # fmt: skip
 def test_nothing_from_a_file_steers_the_terminal(evil, arguments, capsys):

@@ -73,6 +73,9 @@ def test_premise_and_hypothesis_of_a_text_file_stay_apart(run):
     assert run("recall", "pairs.folder", "x | y z")[1] == "2\n"
     assert run("recall", "pairs.folder", "x y | z")[1] == "1\n"
     assert run("verify", "pairs.folder", path)[0] == 0
+    assert run("compile", path, "-o", "cut.folder", "--format", "tsv", *how, "--length", 3)[0] == 0
+    code, output, _ = run("verify", "cut.folder", path)
+    assert code == 1 and "2 of 2 rows of the file were not read in full" in " ".join(output.split())
 
 
 def test_rows_that_are_left_out_are_counted_in_the_answer(run):
@@ -85,10 +88,29 @@ def test_rows_that_are_left_out_are_counted_in_the_answer(run):
     code, output, _ = run("stats", path, *how, "--empty", "skip")
     assert "rows with an empty cell" in output and "left out." in output
     code, output, _ = run("compile", path, "-o", "m", *how, "--empty", "skip", "--json")
-    reading = json.loads(output)["reading"]
-    assert (code, reading["skipped"], reading["options"]["empty"]) == (0, 1, "skip")
-    assert "1 row has an empty cell" in reading["notes"][0]
+    answer = json.loads(output)
+    assert (code, answer["skipped"], answer["reading"]["empty"]) == (0, 1, "skip")
+    assert "1 row has an empty cell" in answer["reading_notes"][0]
     assert "left out." in run("compile", path, "-o", "n", *how, "--empty", "skip")[1]
+
+
+def test_verify_accepts_what_was_left_out_only_if_it_is_repeated(run):
+    rows = [{"of": "France", "is": "Paris", "n": 1, "x": 0}, {"of": "Nauru", "is": "", "n": 2}]
+    path = file("capitals.json", json.dumps({"name": "capitals", "rows": rows}))
+    how = ("--records", "rows", "--input", "of", "--label", "is", "--empty", "skip")
+    how += ("--count", "n")
+    assert run("compile", path, "-o", "m", *how)[0] == 0
+    code, output, _ = run("verify", "m", path)
+    said = " ".join(output.split())
+    assert code == 1 and "1 of 2 rows of the file were not read" in said and "(--empty)" in said
+    assert "only what stands at 'rows' (--records)" in said and "the file has others: 'x'" in said
+    assert "the folder weighs rows by the column 'n' (--count)" in said
+    command = said.partition("run: ")[2]
+    assert set(command.split()) >= set(how)
+    for apart in ((), ("--checker",)):
+        answer = json.loads(run("verify", "m", path, *how, "--json", *apart)[1])
+        assert answer["holds"] and answer["covered"] == {"predictions": 1, "of": 2}
+    assert run("verify", "m", path, *how)[0] == 0
 
 
 def test_standard_input(run):
@@ -108,7 +130,7 @@ def test_the_first_rows_are_shown_as_they_are_understood(run):
     how = ("--input", "length", "--input", "width", "--label", "species", "--show", 2)
     code, output, _ = run("stats", path, *how)
     assert code == 0 and '[[5.1, 3.5]]  ->  "setosa"' in output and 'delimiter ";"' in output
-    shown = json.loads(run("stats", path, *how, "--json")[1])["reading"]["shown"]
+    shown = json.loads(run("stats", path, *how, "--json")[1])["shown"]
     assert [row["input"] for row in shown] == [[[5.1, 3.5]], [[4.9, 3.0]]]
     book = file("book.txt", "one two\n\n" + "word " * 40)
     output = " ".join(run("stats", book, "--show", 3)[1].split())

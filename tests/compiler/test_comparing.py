@@ -289,13 +289,13 @@ def test_names_have_room():
 
 
 def test_what_section_6_of_dana2024_compares_with():
-    """Mahdavi et al.: (T_0 - 1) / (d_h - 1) heads; a linear memory reads single tokens."""
+    """Mahdavi et al.: (T_0 - 1) / (S - 1) heads; a linear memory reads single tokens."""
     rows = [(["a", "b"], "x"), (["b", "a"], "y"), (["a", "a"], "x"), (["b", "b"], "y")]
     dataset = from_rows(rows)
     found = {row.name: row for row in all_rows(dataset, Question(data=data_facts(dataset)))}
     named = {name.partition(":")[0]: row for name, row in found.items()}
-    mahdavi = named["mahdavi2024, Theorem 1 (dana2024, section 6)"]
-    d, heads = 10, 1  # ceil(3 / 9)
+    mahdavi = named["mahdavi2024, Theorem 1 (dana2024, section 6, corrected)"]
+    d, heads = 10, 3  # three more contexts than one, pairs of tokens
     assert mahdavi.parameters == d * (2 + 2 * 4 + 4 * d * heads) and mahdavi.applies
     assert named["huben2023 (dana2024, section 6)"].parameters is None
     memory = named["cabannes2024 (dana2024, section 6)"]

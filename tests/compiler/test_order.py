@@ -30,7 +30,7 @@ def test_words_are_sequences():
         (from_rows([([1, 2], "x")]), False),
         (from_rows([([[1.5, 2.0]], "x")]), False),
         (load([{"a": 1.5, "b": 2.5, "y": 0}], input=["a", "b"], label="y"), False),
-        (load([{"a": 1, "b": 2, "y": 0}], input=["a", "b"], label="y", numbers="tokens"), True),
+        (load([{"a": 1, "b": 2, "y": 0}], input=["a", "b"], label="y", numeric="tokens"), True),
     ],
 )
 def test_which_data_has_an_order(data, counts):
@@ -56,7 +56,7 @@ def test_what_does_not_see_order_says_so_where_it_matters(tmp_path, capsys, opti
     tokens = [["a", "b", "c"], ["b", "a", "c"], ["c", "c"]]
     path.write_text("".join(json.dumps({"input": x, "label": "y"}) + "\n" for x in tokens))
     assert main(["compile", str(path), "-o", str(tmp_path / "m"), *options, "--json"]) == 0
-    (note,) = json.loads(capsys.readouterr().out)["reading"]["notes"]
+    (note,) = json.loads(capsys.readouterr().out)["reading_notes"]
     assert note == f"1 context differs from others only in the order of words; {says}"
     assert main(["compile", str(path), "-o", str(tmp_path / "n"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["reading"]["notes"] == []
+    assert json.loads(capsys.readouterr().out)["reading_notes"] == []

@@ -158,3 +158,11 @@ def test_no_larger_than_the_plain_network_of_a_few_words():
     rows = [(["a", "b", "c"], "x"), (["b", "c"], "y"), (["c", "a", "a"], "z")]
     model = compile(from_rows(rows), method="float64")
     assert model.about["parameters"]["nonzero"] <= 80
+
+
+@pytest.mark.parametrize("value", [5e-324, 1.5 * 2.0**-1001, 1.7e308])
+def test_a_coordinate_beyond_the_range_of_the_claim(value):
+    """Doubles all the same, but not such that the format's claim covers: A3, in one sentence."""
+    rows = [([2.0**40 + 0.5, value], "L0"), ([3.0], "L0")]
+    with pytest.raises(AssumptionError, match="A3 fails: a coordinate of a token is neither 0 nor"):
+        build(from_rows(rows))

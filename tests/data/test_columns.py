@@ -41,7 +41,7 @@ def test_columns_of_numbers_are_one_vector(tmp_path):
 
 def test_one_token_each_by_option_and_then_order_counts(tmp_path):
     path = table(tmp_path, IRIS)
-    data = load(path, input=["length", "width"], label="species", numbers="tokens")
+    data = load(path, input=["length", "width"], label="species", numeric="tokens")
     assert (data.kind, data[0]) == ("number", ([5.1, 3.5], "setosa"))
     model = compile(data)
     assert model.network.input.positions
@@ -80,7 +80,7 @@ def test_a_decimal_comma_is_named(tmp_path):
 def test_who_asks_for_characters_or_words_gets_them(tmp_path):
     path = table(tmp_path, IRIS)
     assert load(path, input="length", label="species", unit="char")[0][0] == ["5", ".", "1"]
-    assert load(path, input="length", label="species", numbers="words", unit="wordpunct")[0][0] \
+    assert load(path, input="length", label="species", numeric="words", unit="wordpunct")[0][0] \
         == ["5", ".", "1"]  # fmt: skip
 
 
@@ -263,10 +263,10 @@ def test_a_table_in_our_own_words_needs_no_options(tmp_path):
     assert data[0] == (["capital", " of", " France"], "Paris") and data.counts.tolist() == [2]
 
 
-# Folders of version 0.1
+# Folders that were written before there were these options
 
 
-def test_options_that_version_0_1_stored_mean_the_same(tmp_path):
+def test_options_that_were_stored_before_mean_the_same(tmp_path):
     path = table(tmp_path, 'a,b,y\n5.1,"x; y",0\n7,,1\n')
     stored = {"input": ["a", "b"], "label": "y"}  # all that config.json held
     old = load(path, **applicable(path, stored))

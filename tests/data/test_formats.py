@@ -146,6 +146,13 @@ def test_stored_options_meet_other_files(tmp_path):
     cut = load(tokens, length=2)
     assert cut[0] == (["The", " capital"], "Paris")
     assert load(tokens, **loading.applicable(tokens, cut.loading)).sha256() == cut.sha256()
+    letters = load([("ab", 1), ("cd", 2)], unit="char")
+    loading.write_jsonl(letters, tokens)
+    assert load(tokens, **loading.applicable(tokens, letters.loading)).sha256() == letters.sha256()
+    with pytest.raises(
+        ByheartError, match=r"unit=\.\.\. does not apply here, since the input is l"
+    ):
+        load(tokens, unit="char")
 
 
 @pytest.mark.parametrize("compression", PACKED)
@@ -220,6 +227,7 @@ def test_keys_and_inner_columns(tmp_path):
         ('{"a": 1}\n{"a": 2}\n', {}, "if every line is a record, say so with format='jsonl'"),
         ('[{"input": NaN, "label": 1}]', {}, "NaN is not a number"),
         ("[" * 100_000, {}, "nested too deeply"),
+        ("[" + '{"a": ' * 800 + "1" + "}" * 800 + "]", {}, "row 1: the record is nested too deep"),
         ('[{"input": %s, "label": 1}]' % ("1" * 5000), {}, "too many digits"),
     ],
 )  # fmt: skip
@@ -240,7 +248,7 @@ def test_strings_in_lines_just_work(tmp_path):
     path.write_text("\n".join(map(json.dumps, lines)))
     data = load(path)
     assert list(data) == ANSWERS and data.counts.tolist() == [2, 2]
-    assert data.loading == {"unit": "spaced", "numbers": "vector"}
+    assert data.loading == {"unit": "spaced", "numeric": "vector"}
     assert load(path, unit="char")[0][0][:3] == ["T", "h", "e"]
 
 
@@ -252,6 +260,21 @@ def test_lines_with_other_keys_name_them(tmp_path):
     path.write_text('{"text": "a", "y": 1}\n\n{"text": "b"}\n')
     with pytest.raises(ByheartError, match='"y" in line 3'):
         load(path, input="text", label="y")
+
+
+def test_records_of_different_shapes(tmp_path):
+    path = tmp_path / "d.jsonl"
+    rows = [
+        {"y": 1, "a": None, "b": 5},
+        {"a": {"t": "x"}, "y": 2},
+        {"a.t": "z", "y": 3},
+        {"b": 1, "a": {"u": 1, "t": "w"}, "y": 4},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    data = load(path, input="a.t", label="y", empty="skip")
+    assert list(data) == [(["x"], 2), (["z"], 3), (["w"], 4)] and data.skipped == 1
+    with pytest.raises(ByheartError, match="the columns are y, a, b, a.t, a.u"):
+        load(path)
 
 
 # Arrow
@@ -280,6 +303,12 @@ def test_damaged_arrow(tmp_path, kind):
         with pytest.raises(ByheartError, match=f"cannot be read .* not a .{kind} file") as caught:
             load(path, **CHOSEN)
         assert "\n" not in str(caught.value)
+    for place in range(0, len(whole), 5):  # whatever the damage, never a traceback or a crash
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            load(path, **CHOSEN)
+        except ByheartError as error:
+            assert "\n" not in str(error)
 
 
 # Folders

@@ -1,11 +1,16 @@
-"""Every erratum has a title and the four parts, in order: a page of the docs is made of them."""
+"""Every erratum has a title, a kind and the parts of that kind: a page of the docs shows them."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
-PARTS = ["Statement", "Counterexample", "Repair", "Still holds"]
+ERRATUM = ["Statement", "Counterexample", "Repair", "Still holds"]
+PARTS = {
+    "false as stated": ERRATUM,
+    "proof needs repair": ERRATUM,
+    "remark": ["Statement", "Remark", "Here"],
+}
 FILES = sorted(Path(__file__).parent.glob("test_*2*.py"))
 
 
@@ -21,9 +26,18 @@ def test_form(path):
     found = errata(path)
     assert len(found) >= 7
     for text in found:
-        title, blank, *lines = text.splitlines()
+        title, blank, first, *lines = text.splitlines()
         assert title and not title.endswith(".") and not blank
+        parts = PARTS[first.removeprefix("Kind: ")]
         named = [line.partition(":")[0] for line in lines if ":" in line]
-        assert [name for name in named if name in PARTS] == PARTS, title
-        assert named[0] == lines[0].partition(":")[0] == PARTS[0]
+        known = {name for names in PARTS.values() for name in names}
+        assert [name for name in named if name in known] == parts, title
+        assert named[0] == lines[0].partition(":")[0] == parts[0]
     assert len({text.splitlines()[0] for text in found}) == len(found)
+
+
+def test_every_kind_occurs():
+    """A page with three parts, none of them empty."""
+    texts = [text for path in FILES for text in errata(path)]
+    kinds = {text.splitlines()[2].removeprefix("Kind: ") for text in texts}
+    assert kinds == PARTS.keys()

@@ -1,7 +1,7 @@
 """kajitsuka2025: where its statements fail, with counterexamples that are computed and not quoted.
 
 Numbers are integers, fractions or balls. Most of these are slips in proofs; what is built here
-repairs them. Each docstring has a title and four parts.
+repairs them. Each docstring has a title, its kind, and the parts of that kind.
 """
 
 import math
@@ -42,6 +42,7 @@ def dot(a, b):
 def test_lemma_b2_for_multisets_of_different_sizes():
     """The proof of Lemma B.2 for multisets of different sizes
 
+    Kind: proof needs repair
     Statement: with h from a direction v that fulfils (20), f = h + floor(2 N^2 |S| sqrt(pi)) gives
     multisets sums that are sqrt(|S|) apart.
     Counterexample: N = 3, the multisets {a}, {b, b}, {c} and v along (0.6277, -0.6887, 0.3630),
@@ -74,12 +75,14 @@ def test_lemma_b2_for_multisets_of_different_sizes():
 @some
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_sums_over_supports(a, b):
-    """Eq. (47) and (118): sums over supports
+    """Eq. (47): sums over supports
 
+    Kind: proof needs repair
     Statement: the sums of phi over the supports of two different multisets differ, and are the sums
     over all n tokens.
     Counterexample: {a, a, b} and {a, b, b} have one support, and so one sum for every phi.
-    Repair: count each element as often as it occurs, as Lemma B.2 does.
+    Repair: count each element as often as it occurs, as Lemma B.3, from which (47) follows, and
+    (118) do.
     Still holds: the right-hand side of (47), which is what the attention layer computes.
     """
     phi = {"a": a, "b": b}
@@ -92,14 +95,14 @@ def test_sums_over_supports(a, b):
 def test_the_mean_over_three_tokens():
     """Eq. (53): the mean, and its binary digits
 
+    Kind: remark
     Statement: the outputs of the attention layer are (phi, F, mean of phi), and what follows has
     parameters of finitely many bits.
-    Counterexample: none over the real numbers. But 1/n has no finite binary expansion unless n is a
-    power of two: with n = 3 the mean of (1, 0, 0) is 1/3, so that no machine with binary numbers
-    computes the network of the theorem exactly, whatever its parameters are.
-    Repair: W_O W_V = n, so that the third lane is the sum; R_2 stays as it is, as (55) is then 1
-    and not 1/n.
-    Still holds: the theorem, and the paper's own layer for n = 2^a.
+    Remark: this is true over the real numbers. But 1/n has no finite binary expansion unless n is a
+    power of two: with n = 3 the mean of (1, 0, 0) is 1/3, so that a machine with binary numbers
+    does not compute the network exactly, whatever its parameters are.
+    Here: W_O W_V = n, so that the third lane is the sum; R_2 stays as it is, as (55) is then 1 and
+    not 1/n.
     """
 
     def dyadic(x):
@@ -117,6 +120,7 @@ def test_the_mean_over_three_tokens():
 def test_lemma_b4_without_its_hypothesis():
     """Eq. (79), (84) and (89): Lemma B.4 where W > M
 
+    Kind: proof needs repair
     Statement: Lemma B.4 needs W <= M, and is applied to the M = n^3 H N, n q N and n N polynomials
     of Theorem B.3 with the W parameters so far, without checking that.
     Counterexample: W = 30, M = 1, D = 1, the polynomial a_1: it has three signs, and
@@ -138,6 +142,7 @@ def test_lemma_b4_without_its_hypothesis():
 def test_the_number_of_parameters_in_eq_92(m, q, s, H, d, L):
     """Eq. (92): the number of parameters
 
+    Kind: proof needs repair
     Statement: a block has 4 m s H + 2 (m + 1) q parameters, and W = W_L + m d with E_out.
     Counterexample: m = 2, q = 1: the biases of the feed-forward layer are q and m numbers and not
     2 q, so that it has 2 m q + q + m = 7 parameters and not 6. E_out maps m numbers to one: m
@@ -159,6 +164,7 @@ def test_the_number_of_parameters_in_eq_92(m, q, s, H, d, L):
 def test_labels_of_log_c_bits():
     """Lemma C.1: labels 1, ..., C in log C bits
 
+    Kind: proof needs repair
     Statement: (99) stores each label in log C bits of a long number.
     Counterexample: C = 2: one bit does not distinguish the labels 1 and 2 from 1 and 0, and 0
     means "not stored".
@@ -176,6 +182,7 @@ def test_labels_of_log_c_bits():
 def test_groups_without_a_member():
     """Lemmas C.1 and G.3: groups without a member, and N = 1
 
+    Kind: proof needs repair
     Statement: N items fall into m = sqrt(N log N) groups of k = ceil(N / m); where j k is above N,
     N takes its place.
     Counterexample: N = 5, m = 3 rounded, k = 2: fine. N = 6, m = 4, k = 2: the fourth group would
@@ -196,6 +203,7 @@ def test_groups_without_a_member():
 def test_lemma_g6_mixes_keys_and_labels_up():
     """Eq. (153): rho in the place of c
 
+    Kind: false as stated
     Statement: if floor(x) is key j of u, F gives bits rho j + 1 to rho (j + 1) of w. Lemma C.1
     takes rho = log C and c = log R.
     Counterexample: keys 2, 9, 30 of rho = 5 bits and labels 3, 1, 2 of c = 2 bits: w has six bits,
@@ -234,6 +242,7 @@ def read(u, length, first, last):
 def test_the_answer_needs_a_sixth_lane():
     """Eq. (161): five lanes
 
+    Kind: proof needs repair
     Statement: the state of Lemma G.6 is x and two fractions of u and of w, five lanes, and G gives
     the fifth one.
     Counterexample: u = 2, 9 and w = 1, 2 at n = 2: x enters no other lane, so the fifth one is the
@@ -263,6 +272,7 @@ def test_the_answer_needs_a_sixth_lane():
 def test_the_depth_of_lemma_g6(n, rho, c):
     """Lemma G.6: its depth
 
+    Kind: proof needs repair
     Statement: the network of the proof has depth 3 n max(rho, c) + 2 n + 2.
     Counterexample: n = 1, rho = c = 1: H, three layers of Lemma G.4, two of Lemma G.5, one of
     (158), which needs what Lemma G.5 gives, and G: 8 and not 7.
@@ -281,6 +291,7 @@ def test_the_depth_of_lemma_g6(n, rho, c):
 def test_lemma_g4_for_one_bit(data, n):
     """Lemma G.4 for i = j
 
+    Kind: proof needs repair
     Statement: for i < j <= n a network with parameters of n + 2 bits reads the bits i to j.
     Counterexample: Lemma G.6 needs i = j where keys or labels have one bit (C = 1), which is left
     out. And if bits are added as 2^(j - t) bit_t, with bit_t = 2^(n + 2 - t) relu(...), a weight is
@@ -297,30 +308,13 @@ def test_lemma_g4_for_one_bit(data, n):
     assert max((2 ** (n + 2 - t)).bit_length() for t in range(1, n + 1)) <= n + 2
 
 
-def test_points_below_2():
-    """Eq. (108): x >= 2
-
-    Statement: F_1 guarantees x_1, ..., x_V >= 2.
-    Counterexample: Lemma C.2 guarantees 0 <= F only. With x = 1 and u = 0, |x - 1/2 - 0| = 1/2 is
-    not above 1: a free place, with the key 0, mistakes x for its own key. And a layer that carries
-    x as relu(x) needs x >= 0 in any case.
-    Repair: a bias that makes all keys 2 or more; R doubles at most.
-    Still holds: the outputs, as free places have the label 0.
-    """
-
-    def inside(x, key):
-        return key <= x <= key + 1
-
-    assert not abs(Fraction(1) - Fraction(1, 2) - 0) > 1 and inside(1, 0)
-    assert all(abs(x - Fraction(1, 2)) > 1 and not inside(x, 0) for x in (2, 3, 100))
-
-
 # --- Theorems D.1 and F.1
 
 
 def test_labels_of_sums_are_not_injective():
     """Theorem D.1: "the correspondence of sums to labels is injective"
 
+    Kind: proof needs repair
     Statement: before (119), sums of phi correspond to labels injectively.
     Counterexample: N = 3 multisets and C = 2 labels: no map of three sums to two labels is
     injective.
@@ -336,12 +330,14 @@ def test_labels_of_sums_are_not_injective():
 def test_lemma_f1_and_its_last_network():
     """Lemma F.1: the last sub-network
 
-    Statement: F_2, ..., F_{N / B^2} of (140) hand x on and add what they find; every x_i has its
-    index j in {2, ..., N / B^2}.
+    Kind: proof needs repair
+    Statement: (140) defines F_2, ..., F_{N / B^2}, and every x_i has its index j in
+    {2, ..., N / B^2}. The network itself is composed up to F_{N / B^2 + 1}.
     Counterexample: N = 8, B = 2: two subsets of four points need F_2 and F_3, and N / B^2 = 2
-    leaves F_3 out: the points 5 to 8 give 0. N = 9, B = 2: 9 / 4 is not an integer.
+    leaves F_3 undefined: without it the points 5 to 8 give 0. N = 9, B = 2: 9 / 4 is not an
+    integer.
     Repair: i = 2, ..., ceil(N / B^2) + 1, the last subset smaller.
-    Still holds: the lemma, up to constants.
+    Still holds: the lemma, up to constants; the composition has the right last index.
     """
 
     def answers(N, B, last):

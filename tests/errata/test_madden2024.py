@@ -1,7 +1,7 @@
 """madden2024: where its statements fail, with counterexamples that are computed and not quoted.
 
-Ranks and injections are those of byheart.checks, exact or in balls. Each docstring has a title and
-four parts.
+Ranks are those of byheart.theory.madden2024.checks, exact or in balls. Each docstring has a title,
+its kind, and the parts of that kind: tools/make_errata.py makes the page of errata of them.
 """
 
 import math
@@ -13,10 +13,9 @@ from flint import arb, arb_mat, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.errors import AssumptionError
 from byheart.softmax.decoder import ATTENTION, Shape
 from byheart.theory.madden2024.balls import FUNCTIONS, ball
-from byheart.theory.madden2024.checks import theorem_2, theorem_3, theorem_6
+from byheart.theory.madden2024.checks import theorem_2, theorem_3
 
 some = settings(max_examples=40, deadline=None)
 generic = [Fraction(2, 3), Fraction(-7, 5), Fraction(11, 4)]
@@ -27,6 +26,7 @@ generic = [Fraction(2, 3), Fraction(-7, 5), Fraction(11, 4)]
 def test_theorem_2_for_both_signs(a):
     """Theorem 2 for b of both signs
 
+    Kind: false as stated
     Statement: for a polynomial psi with |K| terms and distinct b other than 0, psi(a b^T) has the
     rank min(m, n, |K|) for generic a.
     Counterexample: psi = 1 + x^2, b = (1, -1): rank 1 and not 2, for every a. psi = 1 + x + x^3,
@@ -46,6 +46,7 @@ def test_theorem_2_for_both_signs(a):
 def test_theorem_3_for_both_signs(psi):
     """Theorem 3 for b of both signs
 
+    Kind: false as stated
     Statement: for psi analytic at 0 and no polynomial, psi(a b^T) has the rank min(m, n) for
     generic a, if the entries of b are distinct and not 0.
     Counterexample: tanh, arctan, erf or cos with b = (1, -1): rank 1. Logistic or GELU with
@@ -64,6 +65,7 @@ def test_theorem_3_for_both_signs(psi):
 def test_the_algorithm_after_theorem_5():
     """The algorithm after Theorem 5
 
+    Kind: false as stated
     Statement: (1) sample all weights, (2) choose epsilon such that epsilon W^T h + b is where psi
     converges, (3) solve Y = V^T psi(W^T h + b).
     Counterexample: psi(x) = e^x for |x| < 1 and 0 elsewhere, h = (1, 2), W = (10, 20). With b = 0
@@ -89,11 +91,12 @@ def test_the_algorithm_after_theorem_5():
 def test_the_reduction_to_one_dimension():
     """The reduction of Theorems 5 and 7 to d = 1 and b = eta 1
 
+    Kind: remark
     Statement: with d = 1 and all biases the same, V can be solved for.
-    Counterexample: none, it is true; but twelve contexts with labels take weights above 10^15 for
-    logistic neurons: no double has the digits to make labels of their sums.
-    Repair: biases and slopes of their own: steps between sorted contexts, in closed form.
-    Still holds: as a theorem, and in numbers of many digits.
+    Remark: this is true, and needs numbers of many digits: twelve contexts with labels take weights
+    above 10^15 for logistic neurons, and no double has the digits to make labels of their sums.
+    Here: one-layer-literal solves for V in as many digits as it takes. The other methods have
+    biases and slopes of their own: steps between sorted contexts, in closed form.
     """
     draw = random.Random(4)
     w, x = ([Fraction(n, 1000) for n in draw.sample(range(200, 2000), 12)] for _ in range(2))
@@ -101,21 +104,6 @@ def test_the_reduction_to_one_dimension():
         phi = arb_mat([[FUNCTIONS["logistic"](ball(a) * ball(b)) for a in w] for b in x])
         V = phi.solve(arb_mat([[arb(i % 2)] for i in range(12)]))
         assert max(abs(v).lower() for v in V.entries()) > 1e15
-
-
-def test_theorem_7_and_contexts_that_are_equal():
-    """Theorem 7 for contexts that are not distinct, and its averages
-
-    Statement: m neurons interpolate any m contexts after "token averaging".
-    Counterexample: a context that occurs twice with two targets. And the mechanism is not an
-    average: with u = (1, 1) and z = 3 the context (a, a) has 6.
-    Repair: distinct contexts, as in Theorem 5; a weighted sum that nothing normalises.
-    Still holds: for distinct contexts.
-    """
-    with pytest.raises(AssumptionError, match="A2"):
-        theorem_6([3], [1, 1], [(0, 0), (0, 0)])
-    assert theorem_6([3, 6], [1, 1], [(0, 0), (1,)]).pair == ((0, 0), (1,))  # 3 + 3 = 6
-    assert theorem_6([1, 2, 3], [1, 4, 16]).evidence == "proved"
 
 
 def least_length(k, omega):
@@ -126,17 +114,63 @@ def least_length(k, omega):
     return length
 
 
+def entropy(documents, T):
+    """H of Lemma 2: the least loss of any model on documents of T + 1 tokens."""
+    following = {}
+    for document in documents:
+        for t in range(1, T + 1):
+            following.setdefault(document[:t], []).append(document[t])
+    return math.fsum(
+        -math.log(after.count(token) / len(after))
+        for after in following.values()
+        for token in after
+    )
+
+
+def loss(documents, T, probabilities):
+    """L of a model that gives every context the same distribution."""
+    return math.fsum(-math.log(probabilities[x]) for d in documents for x in d[1 : T + 1])
+
+
+@some
+@given(st.floats(-20, 20), st.lists(st.integers(0, 2), min_size=1, max_size=9))
+def test_theorem_1_for_few_parameters(theta, tokens):
+    """Theorem 1 for k < omega - 1
+
+    Kind: false as stated
+    Statement: with n' = floor(k / (omega - 1)) + 1 and T = ceil(log n' / log omega), documents of
+    T + 1 tokens exist whose loss stays above the entropy for all k parameters.
+    Counterexample: k = 1, omega = 3: n' = 1 and T = 0. Documents are single tokens and have no
+    contexts, so that loss and entropy are empty sums: both are 0, for every model and all
+    documents.
+    Repair: T = 1 at least.
+    Still holds: for k >= omega - 1, and for all k with that T. Here the documents (0, 0) and (0, 1)
+    show it for the logits (theta, 0, 0): the loss is 3 log 2 at least, the entropy 2 log 2.
+    """
+    assert least_length(k=1, omega=3) == 0 and 1 // 2 + 1 == 1
+    total = math.exp(theta) + 2
+    probabilities = [math.exp(theta) / total, 1 / total, 1 / total]
+    documents = [(token,) for token in tokens]
+    assert loss(documents, 0, probabilities) == entropy(documents, 0) == 0
+    documents = [(0, 0), (0, 1)]
+    assert entropy(documents, 1) == pytest.approx(2 * math.log(2))
+    assert (
+        loss(documents, 1, probabilities) >= 3 * math.log(2) - 1e-12
+    )  # least at p = (2, 1, 1) / 4
+    assert loss(documents, 1, [1 / 2, 1 / 4, 1 / 4]) == pytest.approx(3 * math.log(2))
+
+
 def test_theorem_1_and_its_number_of_contexts():
     """Theorem 1: the number of contexts, and T
 
-    Statement: n = n' + the sum of omega^t for t < T is the number of contexts, with T from n', and
-    n' from the number k of parameters.
-    Counterexample: omega = 3, k = 6: n' = 4, T = 2, and n = 7; but the documents (0, 0), (0, 1),
-    (0, 2), (1, 0) have six contexts. And k has T d parameters of positions: with omega = 2, d = 1
-    and m = 1, the k of T = 1 wants T = 4.
-    Repair: at most n; take T as a fixed point, the smallest T whose k needs at most T.
-    Still holds: the upper bound (2 + 1 / (omega - 1)) k / (omega - 1) + 1. The targets must be
-    outside the closure of what the model reaches; empirical ones come near them, for large N.
+    Kind: remark
+    Statement: the number of contexts is bounded by n = n' + the sum of omega^t for t < T, with T
+    from n', and n' from the number k of parameters.
+    Remark: the bound is not reached. omega = 3, k = 6: n' = 4, T = 2, and n = 7, but the documents
+    (0, 0), (0, 1), (0, 2), (1, 0) have six contexts. And a model with learnt positions has k
+    depending on T: with omega = 2, d = 1 and m = 1, the k of T = 1 asks for T = 4.
+    Here: contexts are counted exactly, and T is a fixed point, the smallest T whose k needs at most
+    T.
     """
     contexts = [(0, 0), (0, 1), (0, 2), (1, 0)]
     prefixes = {c[:t] for c in contexts for t in (1, 2)}
@@ -156,12 +190,13 @@ def test_theorem_1_and_its_number_of_contexts():
 def test_lemma_2_and_distributions_with_zeros(logits):
     """Definition 1 and Lemma 2 for targets with zeros
 
-    Statement: a model that interpolates reaches the entropy bound, where memory capacity is about
-    distributions of full support.
-    Counterexample: a certain token: every softmax of finite logits has a positive divergence.
-    Repair: a gap: logits L + log p for tokens that follow and 0 for the others leave exactly
+    Kind: remark
+    Statement: memory capacity is about distributions of full support, and a model that gives all of
+    them has the entropy as the infimum of its loss.
+    Remark: for data it is an infimum and no minimum. Where a token never follows, every softmax of
+    finite logits has a positive divergence.
+    Here: a gap: logits L + log p for tokens that follow and 0 for the others leave exactly
     log(1 + (omega - s) e^-L), with s tokens that follow.
-    Still holds: Lemma 2 as it stands, with an infimum.
     """
     with ctx.workprec(2000):
         values = [ball(x) for x in logits]
@@ -176,6 +211,7 @@ def test_lemma_2_and_distributions_with_zeros(logits):
 def test_the_ratio_after_theorem_5():
     """The ratio of eq. (3)
 
+    Kind: false as stated
     Statement: the ratio of the bounds reduces to O(m_0 d^2 / (omega m)).
     Counterexample: the ratio is above 1 always, and m_0 d^2 / (omega m) tends to 0 as m grows.
     Repair: O(1 + m_0 d^2 / (omega m)).

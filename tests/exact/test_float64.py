@@ -117,13 +117,14 @@ def constants(tensor):
 def naive(network, sequence):
     """The output, or Inexact if some weighted sum may be rounded.
 
-    After the last attention only the last column counts.
+    After the last attention, or if there is none, only the last column counts.
     """
     padding = [x.fraction for x in network.input.padding]
     stream = [padding] * (network.input.length - len(sequence)) + sequence
     last = max(
         (i for i, x in enumerate(network.layers) if x.kind == "uniform_attention"), default=-1
     )
+    stream = stream[-1:] if last == -1 else stream
     for number, layer in enumerate(network.layers):
         if isinstance(layer, UniformAttention):
             sums = [added(lane) for lane in zip(*stream, strict=True)]
@@ -201,6 +202,15 @@ def one_sum(weights, values):
         ([Fraction(1, 2**900)], [2.0**-110], False),  # near the end of the range
         ([2**900], [2.0**110], False),
         ([1, 1], [0.0, 0.0], True),
+        ([1], [2.0**1000], True),  # the ends of the range belong to it
+        ([1, 1], [2.0**999, 2.0**999], True),
+        ([1, 1], [2.0**999, -(2.0**999 + 2.0**947)], False),  # the terms add up to more than 2^1000
+        ([2**500, 1], [2.0**500, 2.0**948], False),
+        ([1], [2.0**-1000], True),
+        ([1], [1.5 * 2.0**-1000], False),  # from 2^-1000 on, but its last digit is below
+        ([2**1001], [0.0], True),  # terms that are 0 are left out, whatever the weight
+        ([Fraction(1, 2**1074)], [0.0], True),
+        ([2**1001], [1.0], False),
     ],
 )
 def test_by_hand(weights, values, exact_sum):
@@ -209,6 +219,18 @@ def test_by_hand(weights, values, exact_sum):
     assert (found is not None) == exact_sum
     if exact_sum:
         assert Fraction(found[0]) == exact.evaluate(network, batch)[0]
+
+
+@pytest.mark.parametrize("weight", [0, 1])
+@pytest.mark.parametrize("value", [2.0**-1001, 1.5 * 2.0**-1001, 5e-324, -(2.0**1001), 1.7e308])
+def test_coordinates_have_a_size(weight, value):
+    """Rule 1 of the format, section 4: also for a coordinate that no weight reads."""
+    network, batch = one_sum([1, weight], [3.0, value])
+    with pytest.raises(ByheartError, match="neither 0 nor from 2.-1000 to 2.1000"):
+        float64.prove(network, batch)
+    assert float64.differences(network, batch, np.array([3]))
+    if weight == 0:
+        assert float64.evaluate(network, batch).tolist() == [3.0]
 
 
 def test_items_are_looked_at_one_by_one():
@@ -225,12 +247,16 @@ def test_items_are_looked_at_one_by_one():
 def test_the_padding_counts_only_where_it_is_met():
     network, _ = one_sum([1, 1], [0.0, 0.0])
     spec = Input(2, 2, False, (dyadic(2**60), dyadic(1)))
-    network = Network(spec, network.layers)
+    attention = UniformAttention(matrix(1, 1, {}), matrix(1, 1, {}))
+    alone = Network(spec, network.layers)
+    network = Network(spec, (network.layers[0], attention, network.layers[1]))
     vectors = np.array([[1.0, 2.0]])
     full = Batch(vectors, np.array([0, 0]), np.array([0, 2]))
     assert float64.prove(network, full).tolist() == [3.0]
     with pytest.raises(ByheartError):
         float64.prove(network, Batch(vectors, np.array([0]), np.array([0, 1])))
+    # without attention the answer depends on the last column alone
+    assert float64.prove(alone, Batch(vectors, np.array([0]), np.array([0, 1]))).tolist() == [3.0]
 
 
 def test_what_has_no_float64_form_is_refused():

@@ -6,6 +6,7 @@ import pytest
 
 from byheart import ByheartError, compile, from_rows, verify
 from byheart.exact.network import Linear, matrix, vector
+from byheart.models.claims.labels import batch_of
 
 ROWS = [(["a", "b"], "x"), (["b", "a"], "y"), (["b"], "x"), (["a", "a"], "y")]
 
@@ -117,3 +118,48 @@ def test_longer_and_other_data_are_refused(model):
         verify(model, from_rows([(["a", "b", "a"], "x")]))
     with pytest.raises(ByheartError, match="number tokens"):
         verify(model, from_rows([([1, 2], "x")]))
+
+
+# --- numbers at the ends of their range
+
+
+@pytest.fixture(scope="module")
+def large():
+    rows = [([2**70], "x"), ([0.5, -(2.0**70)], "y"), ([7], "x")]
+    return compile(from_rows(rows)), from_rows(rows)
+
+
+def test_integers_beyond_64_bits_that_are_doubles_are_asked_about(large):
+    model, data = large
+    assert verify(model, data).evidence == "proved"
+    assert model.recall([2**70]) == model.recall([2.0**70]) == "x"
+    assert model.recall([0.5, -(2**70)]) == "y"
+
+
+def test_what_no_type_holds_exactly_is_refused_and_not_rounded(large):
+    model, _ = large
+    for tokens in ([2**70 + 1], [2**53 + 1, 0.5], [2**2000], [-(10**400)]):
+        with pytest.raises(ByheartError, match="a token cannot be read: .*integer"):
+            model.recall(tokens)
+    for tokens in ([float("inf")], [float("nan")], [None], ["7"]):
+        with pytest.raises(ByheartError, match="made of finite numbers"):
+            model.recall(tokens)
+    batch = batch_of(model.network, [[[2**53 + 1], [2.0]]])
+    assert batch.vectors.tolist() == [[2**53 + 1], [2]]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("engine", ["exact", "limbs"])
+def test_the_least_integer_is_a_token(engine):
+    rows = [([-(2**63)], "x"), ([2**63 - 1, -(2**63)], "y")]
+    model = compile(from_rows(rows))
+    assert verify(model, from_rows(rows), engine).evidence == "proved"
+    assert model.recall([-(2**63)]) == "x"
+
+
+def test_an_answer_of_thousands_of_digits_is_told_by_its_length(model):
+    last = Linear(matrix(1, model.network.width, {}), vector({0: 10**5000}, 1), "output")
+    always = replace(model.network, layers=(*model.network.layers[:-1], last))
+    found = verify(replace(model, network=always), from_rows(ROWS))
+    assert (found.evidence, found.correct) == ("refuted", 0)
+    assert found.failures[0].endswith("says None (output a number of 16610 bits)")

@@ -6,6 +6,7 @@ from flint import arb, ctx
 
 import byheart
 from byheart.data.load import from_rows
+from byheart.errors import ByheartError
 from byheart.exact.network import Dyadic, dyadic
 from byheart.softmax import arb as balls_of
 from byheart.softmax import doubles
@@ -95,5 +96,12 @@ def test_the_logistic_function_does_not_overflow():
 def test_logits_that_no_precision_determines_are_refused(monkeypatch):
     monkeypatch.setattr(balls_of, "MOST", 2 * balls_of.BITS)
     monkeypatch.setattr(balls_of, "ACCURACY", arb((1, -100_000)))
-    with pytest.raises(ArithmeticError, match="512 bits are not enough to determine the logits"):
+    with pytest.raises(ByheartError, match="so large that 512 bits do not determine"):
+        balls_of.logits(drawn(0), np.array([1, 2]), np.array([0, 2]))
+
+
+def test_weights_that_are_too_large_are_refused_at_once(monkeypatch):
+    monkeypatch.setattr(balls_of, "MOST", 2)
+    monkeypatch.setattr(balls_of, "Reader", None)  # nothing is computed
+    with pytest.raises(ByheartError, match="so large that 2 bits do not determine"):
         balls_of.logits(drawn(0), np.array([1, 2]), np.array([0, 2]))

@@ -289,25 +289,36 @@ def test_rows(T, N, S, d_h, more):
     assert all(row.reference and row.formula and row.assumptions for row in found)
     own, patterns = found[:2]
     assert own.parameters == parameters(N, S, task.dimension, d_h, own.heads)
-    if d_h >= 2:  # "a strict improvement"
+    if min(S, d_h) >= 2:  # "a strict improvement"
         assert own.parameters <= patterns.parameters and own.heads <= patterns.heads
-        assert mahdavi_memory(patterns.heads, d_h) >= T
-        assert patterns.heads == 0 or mahdavi_memory(patterns.heads - 1, d_h) < T
+        assert mahdavi_memory(patterns.heads, d_h, S, task.dimension) >= T
+        fewer = patterns.heads - 1
+        assert fewer < 0 or mahdavi_memory(fewer, d_h, S, task.dimension) < T
     else:
-        assert patterns.parameters is None and "d_h >= 2" in patterns.fails
+        assert patterns.parameters is None
+        assert ("d_h >= 2" in patterns.fails, "S >= 2" in patterns.fails) == (d_h < 2, S < 2)
 
 
-@given(sizes, sizes)
-def test_our_memory_is_larger_than_the_previous_one(H, d):
-    assert theorem_1(H, d, d) > mahdavi_memory(H, d)
+@given(sizes, sizes, sizes)
+def test_our_memory_is_larger_than_the_previous_one(H, d, S):
+    assert theorem_1(H, d, d) > mahdavi_memory(H, d, S, d)
+
+
+def test_the_previous_memory_depends_on_the_length():
+    """H + 1 for bigrams, where dana2024 cites H (d_h - 1) + 1 = 181 (docs/errata.md)."""
+    assert mahdavi_memory(20, 10, length=2, dimension=10) == 21
+    assert mahdavi_memory(20, 10, length=10, dimension=10) == 181
+    assert mahdavi_memory(20, 10, length=50, dimension=50) == 181
+    assert mahdavi_memory(0, 10, length=2, dimension=10) == 1
 
 
 def test_rows_as_the_paper_has_them():
     task = Task(contexts=1000, vocabulary=50, length=8, dimension=10, head_dimension=10)
-    assert attention_only(task).heads == 99 and mahdavi_heads(1000, 10) == 111
+    assert attention_only(task).heads == 99 and mahdavi_heads(1000, 10, length=10) == 111
+    assert mahdavi_heads(1000, 10, length=8) == attention_patterns(task).heads == 143
+    assert attention_patterns(task._replace(length=2)).heads == 999
     assert attention_patterns(task).fails == ()
     assert attention_patterns(task._replace(length=11)).fails == ("S <= d",)
-    assert mahdavi_memory(7, 10, queries=3) == 7 * 2 + 1
     assert linear_memory(task).parameters == 10**6 and linear_memory(task).fails == ("S = 1",)
     own, _, deep, neurons, _ = rows(task)
     assert deep.parameters == 8 + 50 + math.ceil(math.sqrt(1000 * math.log(1000)))
@@ -328,6 +339,7 @@ def test_rows_as_the_paper_has_them():
         lambda: corollary_1(20, 5),
         lambda: tokens_limit(Tokens(4, 2, 2, 2), 1, 3, 2),
         lambda: rows(Task(10, 5, 2, 2, 3)),
+        lambda: mahdavi_memory(20, 5, 2, 2),
     ],
 )
 def test_heads_that_are_larger_than_the_embedding(call):
@@ -352,7 +364,9 @@ def test_heads_that_are_larger_than_the_embedding(call):
         lambda: theorem_2(10, 0, []),
         lambda: coherence(1, 1),
         lambda: look_up_bound(5, 0, []),
-        lambda: mahdavi_heads(10, 1),
+        lambda: mahdavi_heads(10, 1, 5),
+        lambda: mahdavi_heads(10, 5, 1),
+        lambda: mahdavi_memory(1, 1, 0, 1),
         lambda: tokens([]),
         lambda: tokens([(1,), (1, 2)]),
         lambda: tokens([()]),

@@ -66,7 +66,7 @@ def test_words(item):
     assert item.kind in KINDS and item.direction in SIGNS
     assert item.about in ("data", "architecture", "both") and item.formula and item.quantity
     assert item.kind != "rule_of_thumb" or item in rules_of_thumb.ITEMS
-    assert item.remark.endswith(".") or item is dana2024.THEOREM_3
+    assert item.remark.endswith(".")
     assert item.value is not None or item.kind in ("rate", "open") or item.item == "Proposition 1"
 
 
@@ -257,6 +257,7 @@ def test_limited_bits(epsilon):
         (kajitsuka2025.THEOREM_4_3_MODEL, {"attention": "softmax"}, "open problem"),
         (kajitsuka2025.THEOREM_4_3_MODEL, {"layers": 0}, "A1 fails: the layers"),
         (related.MAHDAVI_MODEL, {"length": 30}, "needs S <= d, and the length is 30"),
+        (related.MAHDAVI_MODEL, {"head_dimension": 99}, "A2 fails: heads have dimension 99"),
     ],
 )
 def test_a_bad_architecture_names_which_assumption_fails(item, changed, said):
@@ -315,7 +316,12 @@ def test_open_and_rates_have_no_number():
     assert {row.kind for row in rows if row.value is None and row.applies} <= {
         *("rate", "open", "theorem"),
     }
-    assert [row.item for row in rows if row.kind == "open"] == ["Open problem"]
+    questions = [(row.paper, row.item) for row in rows if row.kind == "open"]
+    assert questions == [
+        ("dana2024", "Remarks 1"),
+        ("dana2024", "Appendix A.4"),
+        ("kajitsuka2025", "Open problem"),
+    ]
     rates = [row for row in rows if row.kind == "rate"]
     assert len(rates) > 8 and all(row.value is None for row in rates)
     assert all("Only a rate: " in row.reason for row in rates if row.applies)

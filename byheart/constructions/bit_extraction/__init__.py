@@ -29,10 +29,12 @@ Departures   D1  Lemma B.2 as proved is wrong: f = h + shift adds the shift once
              D6  Lemma G.4 says i < j; i = j (labels of one bit) is needed. Bits are gathered by
                  A <- 2 A + bit, else its "n + 2 bits" fails.
              D7  Lemma G.6 is 3 n max(rho, c) + 3 n + 2 layers deep, not + 2 n.
-             D8  Layers carry x as relu(x), so keys and sums must not be negative: keys start at 2.
+             D8  Layers carry x as relu(x), so keys and sums must not be negative: keys start at 2,
+                 as the bias of F_1 in Lemma C.1 has it.
              D9  1/n in the attention is dyadic for n = 2^a only: W_O W_V is n, the third lane the
                  sum instead of the mean; R_2 stays as it is.
-             D10 (47) lacks multiplicities; phi is 0 outside A; F_j of (152) is R^3 -> R^3.
+             D10 (47) lacks the multiplicities of Lemma B.3; phi is 0 outside A; F_j of (152) is
+                 R^3 -> R^3.
              D11 Selectors are neither 0 nor 1 on gaps of length 1/2: unknown tokens that fall there
                  give arbitrary output. Nothing is promised for unknown sequences.
              D12 Lemma C.2 rounds away from 0 and keeps the bias off 0, so that sizes do not depend

@@ -3,7 +3,6 @@
 Departures   D1  Lemma B.3 is used with random integers (see bit_extraction, D1).
              D2  The empty multiset has the sum 0. Lemma C.1 wants keys from 2 on, so Stage I of rho
                  shifts: its bias is not 0.
-             D3  Eq. (47) and (118) count an element as often as it occurs.
 """
 
 from fractions import Fraction

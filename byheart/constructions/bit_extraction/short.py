@@ -6,8 +6,8 @@ Departures   D1  B is the largest number of bits of any parameter in plain binar
                  directions of Lemma C.2 and the values of Lemma B.2 are the shortest ones that a
                  search finds, and R is the largest key.
              D3  Each F_i re-emits x, eq. (140), the last one too; there are ceil(N / points) of
-                 them. The paper's index runs to N / B^2 instead of N / B^2 + 1, and B^2 need not
-                 divide N.
+                 them. The index of (140) runs to N / B^2 instead of N / B^2 + 1, and B^2 need
+                 not divide N.
              D4  The lane F of eq. (50) is that x, so it needs no lane of its own: width 13, not 15.
              D5  A part has k^2 max(rho, c) keys, k per group: selecting then is as deep as reading.
                  The paper's k^2 log B is less, with more parts, and none for B = 1.

@@ -29,9 +29,8 @@ Departures   D1  Small form: not the paper's proof. Instead of N / B**2 networks
              D5  If hash-fold-retrieve happens to keep to B bits with fewer parameters, its network
                  is returned.
              D6  The faithful form is the paper's, its keys and directions as short as a search
-                 finds them. Lemma F.1 runs its index to N / B^2 instead of N / B^2 + 1, takes for
-                 granted that B^2 divides N, and forgets that each F_i must hand x on
-                 (bit_extraction/short.py).
+                 finds them. Eq. (140) of Lemma F.1 runs its index to N / B^2 instead of
+                 N / B^2 + 1, and B^2 need not divide N (bit_extraction/short.py).
 Notation     N sequences, n length, C labels, I information, B bits, H the context's number, K bit
              positions.
 """

@@ -1,1 +1,1 @@
-"""One file per file format: read(path, ...) gives a Dataset, write(dataset, path) a file."""
+"""One file per format: read(raw, ...) gives a Dataset, write(dataset, path) a file."""

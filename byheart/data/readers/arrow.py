@@ -26,13 +26,17 @@ def read(raw: Raw, **how: Any) -> Dataset:
 
         def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
             """Only these columns are read; a column inside another is named with a dot."""
-            table = _flat(rows(chosen))
+            found = rows(chosen)
+            found.validate(full=True)  # what a damaged file says of lengths is used unchecked else
+            table = _flat(found)
             cells = [list(map(plain, table[name].to_pylist())) for name in chosen]
             return range(1, table.num_rows + 1), cells
 
         return Dataset(**fields(Table(raw.name, "row", names, select), **how))
-    except (package.ArrowException, OSError) as error:
-        if getattr(error, "errno", None):
+    except ByheartError:
+        raise
+    except (package.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+        if getattr(error, "errno", None):  # of the system, not of the content
             raise
         reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
         raise ByheartError(

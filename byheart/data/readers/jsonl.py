@@ -43,12 +43,19 @@ def holds_tokens(raw: Raw) -> bool:
 
 
 def decoder() -> json.JSONDecoder:
-    """Reads JSON without the constants that are not numbers."""
+    """Reads JSON without the constants that are not numbers, and without keys that stand twice."""
 
     def refuse_constant(name: str) -> None:
         raise Fault(f"{name} is not a number that a token can be; leave such rows out")
 
-    return json.JSONDecoder(parse_constant=refuse_constant)
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):  # it means two things to two readers
+            twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+            raise Fault(f"the key {twice!a} stands twice; leave one out")
+        return found
+
+    return json.JSONDecoder(object_pairs_hook=distinct, parse_constant=refuse_constant)
 
 
 def _sequences(records: Iterator[tuple[int, dict]], name: str) -> Iterator[Placed]:
@@ -67,9 +74,11 @@ def _records(raw: Raw) -> Iterator[tuple[int, dict]]:
     decode = decoder().decode
     for place, line in enumerate(raw.file, 1):  # bytes: only \n ends a line, whatever Unicode says
         try:
-            text = line.decode("utf-8-sig" if place == 1 else "utf-8")
-            if not text.strip():
+            if not line.strip(b" \t\r\n"):
                 continue
+            text = line.decode("utf-8")
+            if text[0] == "\ufeff":
+                raise Fault("a byte order mark stands before the JSON; save the file without")
             value = decode(text)
             if not isinstance(value, dict):
                 raise Fault(f"the line is not a JSON object; write {EXAMPLE}")

@@ -41,8 +41,7 @@ def read(raw: Raw) -> Dataset:
         if 0 in inputs.shape:
             raise Fault(f'"inputs" has the shape {inputs.shape}, which holds no token; give some')
         if inputs.dtype.kind in "iu":
-            _check_range(inputs, "inputs")
-            inputs = inputs.astype(np.int64, copy=False)
+            inputs = _signed(inputs)
         elif inputs.dtype.kind == "f" and inputs.dtype.itemsize <= 8:
             bad = np.argwhere(~np.isfinite(inputs))
             if len(bad):
@@ -57,7 +56,10 @@ def read(raw: Raw) -> Dataset:
             )
         if labels.dtype.kind not in "iu":
             raise Fault(f'"labels" holds {labels.dtype}; give integers, or use .jsonl')
-        _check_range(labels, "labels")
+        labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
+        if labels.dtype == np.uint64 and (labels >= 2**63).any():
+            row = np.argwhere(labels >= 2**63)[0][0]
+            raise Fault(f'"labels" row {row} holds an integer beyond signed 64 bits')
     except Fault as fault:
         raise ByheartError(f"{raw.name}: {fault}.") from None
     tokens, ids = number_rows(inputs.reshape(inputs.shape[0] * inputs.shape[1], -1))
@@ -82,12 +84,8 @@ def _arrays(raw: Raw) -> tuple[NDArray, NDArray]:
             f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
         )
     try:
-        file.seek(0)
-        with np.load(file, allow_pickle=False) as archive:
-            for name in ("inputs", "labels"):
-                if name not in archive.files:
-                    raise ByheartError(f'{path} has no array "{name}"; it has {archive.files}.')
-            return archive["inputs"], archive["labels"]
+        with zipfile.ZipFile(file) as archive:
+            return _array(archive, "inputs", path), _array(archive, "labels", path)
     except ByheartError:
         raise
     except DAMAGED as error:
@@ -98,10 +96,31 @@ def _arrays(raw: Raw) -> tuple[NDArray, NDArray]:
         ) from None
 
 
-def _check_range(integers: NDArray, name: str) -> None:
-    if integers.dtype == np.uint64 and (integers >= 2**63).any():
-        row = np.argwhere(integers >= 2**63)[0][0]
-        raise Fault(f'"{name}" row {row} holds an integer beyond signed 64 bits; use .jsonl')
+def _array(archive: zipfile.ZipFile, name: str, path: str) -> NDArray:
+    """One member of the archive; a name that stands twice means two things to two readers."""
+    names = archive.namelist()
+    if f"{name}.npy" not in names:
+        arrays = [other.removesuffix(".npy") for other in names]
+        raise ByheartError(f'{path} has no array "{name}"; it has {arrays}.')
+    if names.count(f"{name}.npy") > 1 or name in names:
+        raise ByheartError(f'{path} has two members "{name}"; write it with numpy.savez.')
+    with archive.open(f"{name}.npy") as file:
+        array = np.lib.format.read_array(file, allow_pickle=False)
+        if file.read(1):
+            raise ByheartError(f'{path}: bytes follow the array "{name}"; write it again.')
+    return array
+
+
+def _signed(integers: NDArray) -> NDArray:
+    """The integers as int64; as doubles if one is beyond that, and all are doubles."""
+    if integers.dtype.kind == "i" or not (large := integers >= 2**63).any():
+        return integers.astype(np.int64, copy=False)
+    rounded = integers.astype(np.float64)
+    whole = np.minimum(rounded, 2.0**64 - 2048).astype(np.uint64)
+    if (whole != integers).any():
+        row = np.argwhere(large)[0][0]
+        raise Fault(f'"inputs" row {row} holds an integer beyond signed 64 bits; use .jsonl')
+    return rounded
 
 
 def write(dataset: Dataset, path: str | Path) -> None:

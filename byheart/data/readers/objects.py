@@ -56,21 +56,25 @@ def record_table(
     If only some columns are wanted, the others are forgotten as soon as they are read.
     """
     found: list[tuple[int, Mapping]] = []
+    shapes: set[tuple] = set()  # records of one shape have the same columns
     columns: dict[str, None] = {}
+    kept: set[str] = set()
+    starts = tuple(f"{column}." for column in wanted)
     for place, record in placed:
         if not isinstance(record, Mapping):
             raise ByheartError(
                 f"{name}, {unit} {place}: not a record as the others are; give names and values."
             )
-        columns.update(dict.fromkeys(_names(record)))
-        if wanted:
-            starts = tuple(f"{column}." for column in wanted)
-            record = {
-                key: cell
-                for key, cell in record.items()
-                if any(start.startswith(f"{key}.") for start in starts)
-            }
-        found.append((place, record))
+        try:
+            if (shape := _shape(record)) not in shapes:
+                shapes.add(shape)
+                columns.update(dict.fromkeys(_names(record)))
+                kept.update(x for x in record if any(y.startswith(f"{x}.") for y in starts))
+        except RecursionError:
+            raise ByheartError(
+                f"{name}, {unit} {place}: the record is nested too deeply; flatten it."
+            ) from None
+        found.append((place, {x: record[x] for x in kept if x in record} if wanted else record))
 
     def select(chosen: Sequence[str]) -> tuple[list[int], list[list]]:
         cells = [[plain(_cell(record, column)) for _, record in found] for column in chosen]
@@ -151,10 +155,15 @@ def _has(value: Any, key: str) -> bool:
     return isinstance(value, list) and key.isascii() and key.isdigit() and int(key) < len(value)
 
 
+def _shape(record: Mapping) -> tuple:
+    """The keys of a record, and those of the mappings in it."""
+    return tuple([(x, _shape(y)) if isinstance(y, dict) else x for x, y in record.items()])
+
+
 def _names(record: Mapping) -> Iterator[str]:
     """The columns of a record, those of the mappings in it with a dot."""
     for name, cell in record.items():
-        if isinstance(cell, Mapping) and cell:
+        if isinstance(cell, dict) and cell:
             yield from (f"{name}.{inner}" for inner in _names(cell))
         else:
             yield str(name)
@@ -167,6 +176,6 @@ def _cell(record: Mapping, column: str) -> Any:
     parts = column.split(".")
     for size in range(len(parts) - 1, 0, -1):
         inner = record.get(".".join(parts[:size]))
-        if isinstance(inner, Mapping):
+        if isinstance(inner, dict):
             return _cell(inner, ".".join(parts[size:]))
     return None

@@ -10,11 +10,13 @@ from typing import Any
 from ...errors import ByheartError
 from ...machine.watch import SILENT, Watch
 from ..dataset import Dataset
-from ..documents import Documents
+from ..documents import Documents, distinct_tokens
 from ..load import dataset_of, read
+from ..readers.corpus import predictions
 from . import labelled
 from .summary import EPSILONS, Conflicts, Entropy, Separation, Statistics
 
+SMALL = 1 << 22  # token numbers
 __all__ = ["EPSILONS", "Conflicts", "Entropy", "Separation", "Statistics", "stats"]
 
 
@@ -50,7 +52,7 @@ def stats(
     """
     if not isinstance(data, Dataset | Documents):
         watch.stage("loading")
-        data = read(data, **loading)
+        data = written_out(read(data, **loading))
     elif loading:
         raise ByheartError(
             f"{', '.join(loading)} must go with the path of a file, not with a Dataset."
@@ -61,3 +63,13 @@ def stats(
     from . import corpus  # compiled code is loaded only for this
 
     return corpus.statistics(data, epsilons)
+
+
+def written_out(data: Dataset | Documents) -> Dataset | Documents:
+    """Documents with all contexts written out, if that takes less than to load compiled code."""
+    if isinstance(data, Dataset):
+        return data
+    size = len(data.ids)
+    longest = min(x for x in (data.length, data.window, size) if x is not None)
+    small = size * longest <= SMALL and distinct_tokens(data) > 1
+    return predictions(data) if small else data

@@ -42,7 +42,7 @@ class Corpus:
     window: int
     vocabulary: int
     in_context: NDArray[np.bool_]
-    as_label: NDArray[np.bool_]
+    as_label: NDArray[np.int64]  # how often each token is predicted
     found: Found
 
 
@@ -79,11 +79,12 @@ def statistics(documents: Documents, epsilons: Sequence[float]) -> Statistics:
         histogram,
         vectors,
         once + int(count.sums[RIGHT]),
+        corpus.as_label[corpus.as_label > 0],
         epsilons,
         sequences=corpus.found.predictions,
         tokens=corpus.found.tokens,
         multisets=int(count.multisets[0]),
-        labels=int(corpus.as_label.sum()),
+        labels=int(np.count_nonzero(corpus.as_label)),
         conflicts=Conflicts(
             contexts=int(count.sums[CONFLICTS]),
             sequences=int(count.sums[IN_CONFLICT]),
@@ -114,7 +115,7 @@ def _survey(documents: Documents) -> Corpus:
     ids = np.asarray(documents.ids).view()
     ids.flags.writeable = False  # as a memory map's: one compiled version serves both
     vocabulary = int(ids.max()) + 1 if len(ids) else 1
-    in_context, as_label = np.zeros(vocabulary, np.bool_), np.zeros(vocabulary, np.bool_)
+    in_context, as_label = np.zeros(vocabulary, np.bool_), np.zeros(vocabulary, np.int64)
     separator = -1 if documents.separator is None else documents.separator
     length, window = documents.length or ENDLESS, documents.window or ENDLESS
     found = Found(*survey(ids, separator, length, window, in_context, as_label))
@@ -123,7 +124,7 @@ def _survey(documents: Documents) -> Corpus:
             f"{documents.source} holds no document of two tokens or more, so there is nothing to "
             "predict; give longer documents."
         )
-    if np.count_nonzero(in_context | as_label) < 2:
+    if np.count_nonzero(in_context | (as_label > 0)) < 2:
         raise ByheartError(
             f"{documents.source} holds one token again and again, so there is nothing to "
             "distinguish; give a corpus of two different tokens or more."

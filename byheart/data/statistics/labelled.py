@@ -19,6 +19,8 @@ def statistics(dataset: Dataset, epsilons: Sequence[float]) -> Statistics:
     totals, most = np.zeros(len(ordered), np.int64), np.zeros(len(ordered), np.int64)
     np.add.at(totals, table.context, table.count)
     np.maximum.at(most, table.context, table.count)
+    seen_labels = np.zeros(len(dataset.label_names), np.int64)
+    np.add.at(seen_labels, table.label, table.count)
     seen, places = number(totals)
     whole = totals[table.context]
     split = whole > table.count
@@ -34,6 +36,7 @@ def statistics(dataset: Dataset, epsilons: Sequence[float]) -> Statistics:
         histogram,
         dataset.vectors,
         int(most.sum()),
+        seen_labels[seen_labels > 0],
         epsilons,
         sequences=len(dataset),
         tokens=len(dataset.ids),

@@ -35,7 +35,7 @@ def next_document(ids, separator, at):
 
 @compiled
 def survey(ids, separator, length, window, in_context, as_label):
-    """Count a corpus; in_context and as_label are set for the tokens that occur there."""
+    """Count a corpus: in_context is set for tokens of contexts, as_label counts predictions."""
     documents, skipped, longest, predictions, tokens = 0, 0, 0, 0, 0
     at, end = next_document(ids, separator, 0)
     while at < end:
@@ -50,7 +50,7 @@ def survey(ids, separator, length, window, in_context, as_label):
             tokens += short * (short + 1) // 2 + (size - 1 - short) * window
             for i in range(at + 1, at + size):
                 in_context[ids[i - 1]] = True
-                as_label[ids[i]] = True
+                as_label[ids[i]] += 1
         at, end = next_document(ids, separator, end)
     return Found(documents, skipped, longest, predictions, tokens)
 

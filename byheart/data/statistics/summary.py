@@ -36,10 +36,14 @@ class Conflicts:
 
 @dataclass(frozen=True)
 class Entropy:
-    """In nats: of all predictions together, and per prediction."""
+    """In nats: of all predictions together, and per prediction; `labels` if contexts are unknown.
+
+    labels  of all predictions together, for a model that knows only how often each label occurs
+    """
 
     total: float
     per_token: float
+    labels: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,11 +123,17 @@ class Histogram:
 
 
 def derived(
-    histogram: Histogram, vectors: NDArray, right: int, epsilons: Sequence[float], **counts: Any
+    histogram: Histogram,
+    vectors: NDArray,
+    right: int,
+    seen_labels: Ints,
+    epsilons: Sequence[float],
+    **counts: Any,
 ) -> Statistics:
     """The statistics that follow from these, with the `counts` that are among them already.
 
-    right  the most correct predictions with one label per context
+    right        the most correct predictions with one label per context
+    seen_labels  how often each label occurs
     """
     predictions = int((histogram.seen * histogram.contexts).sum())
     total = entropy(histogram.whole, histogram.part, histogram.occurrences)
@@ -132,7 +142,11 @@ def derived(
         contexts=int(histogram.contexts.sum()),
         vocabulary=len(vectors),
         best_accuracy=right / predictions,
-        entropy=Entropy(total, total / predictions),
+        entropy=Entropy(
+            total=total,
+            per_token=total / predictions,
+            labels=entropy(np.full_like(seen_labels, predictions), seen_labels),
+        ),
         separation=separation(vectors),
         t_epsilon=tuple((epsilon, _t_epsilon(histogram, epsilon)) for epsilon in epsilons),
     )

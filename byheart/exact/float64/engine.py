@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...errors import ByheartError
 from ..batch import Batch, columns
-from ..network import FeedForward, Linear, Matrix, Network, Relu, UniformAttention
+from ..network import FeedForward, Linear, Matrix, Network, Relu, UniformAttention, short
 from . import spans
 from .spans import Floats, Lane, Place, Stream, weighted
 
@@ -33,7 +33,7 @@ def differences(network: Network, batch: Batch, outputs: NDArray) -> tuple[str, 
         return (str(error),)
     unlike = np.flatnonzero(doubles != np.array(outputs.tolist(), dtype=np.float64))
     return tuple(
-        f"sequence {i + 1}: the output is {outputs[i]}, in float64 {doubles[i]}"
+        f"sequence {i + 1}: the output is {short(outputs[i])}, in float64 {doubles[i]}"
         for i in unlike[:10].tolist()
     )
 
@@ -64,10 +64,12 @@ def _run(network: Network, batch: Batch, proved: bool) -> Floats:
     seen = columns(network.input, batch)
     used = np.zeros(len(seen.vectors), dtype=bool)
     for _, index in seen.indices(CHUNK):
-        used[index.ravel()] = True
+        used[index.ravel() if meetings else index[:, -1]] = True
     vectors = seen.vectors.copy()
     vectors[~used] = vectors[np.argmax(used)]  # mostly the padding: a column that does not occur
     stream = {i: _input(vectors[:, i], seen.exponent) for i in range(vectors.shape[1])}
+    if proved and not all(spans.sized(lane.values).all() for lane in stream.values()):
+        raise ByheartError(f"A coordinate of a token is {spans.UNSIZED}.")
     first, last = (meetings[0], meetings[-1]) if meetings else (len(network.layers), -1)
     for number in range(first):
         stream = _apply(network, number, stream, len(vectors), None, proved)

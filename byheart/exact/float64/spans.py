@@ -25,6 +25,7 @@ from ..network import Dyadic
 Floats = NDArray[np.float64]
 DIGITS = 53
 RANGE = 1000  # exponents stay away from the ends of the range of doubles
+UNSIZED = f"neither 0 nor from 2^-{RANGE} to 2^{RANGE} in absolute value"
 NOWHERE = 1 << 20  # the grid of a lane that is 0
 
 
@@ -57,9 +58,9 @@ class Place:
 
 
 def double(value: Dyadic) -> float:
-    """The weight as a double; ByheartError if it is not one, or near the ends of their range."""
+    """The weight as a double; ByheartError if it is not one."""
     top = value.digits + value.exponent
-    if value.digits > DIGITS or (value.mantissa and not -RANGE <= value.exponent <= top <= RANGE):
+    if value.digits > DIGITS or (value.mantissa and not -1074 <= value.exponent <= top <= 1024):
         raise ByheartError(f"A weight of {value.digits} binary digits is not a double.")
     return math.ldexp(value.mantissa, value.exponent)
 
@@ -67,6 +68,13 @@ def double(value: Dyadic) -> float:
 def observed(values: Floats) -> Lane:
     """A lane with the coarsest grid that holds its values."""
     return Lane(values, int(_lowest(values).min(initial=NOWHERE)), largest(values))
+
+
+def sized(values: Floats) -> NDArray[np.bool_]:
+    """Which values are 0 or from 2^-1000 to 2^1000: the numbers that a network may read."""
+    size = np.abs(values)
+    low, high = math.ldexp(1, -RANGE), math.ldexp(1, RANGE)
+    return (size == 0) | ((low <= size) & (size <= high))
 
 
 def largest(values: Floats) -> float:
@@ -134,7 +142,7 @@ def _check_items(terms: list[Term], constant: float, lowest: int, size: int, pla
             reach += abs(weight) * np.abs(lane.values)
     limit = np.ldexp(1.0, np.minimum(grid + DIGITS, RANGE))
     nonzero = grid != NOWHERE
-    wrong = nonzero & ((reach > limit) | (grid < -RANGE) | (reach >= math.ldexp(1, RANGE)))
+    wrong = nonzero & ((reach > limit) | (grid < -RANGE))
     for item in np.flatnonzero(nonzero & ~wrong & (reach == limit)).tolist():
         exact = Fraction(abs(constant))
         for weight, _, lane in terms:

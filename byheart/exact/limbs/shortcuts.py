@@ -16,7 +16,8 @@ MIN_TABLE, MAX_TABLE = 3, 4096  # units of a block worth tabulating
 
 def scaled(value: Dyadic, point: int) -> int:
     """value * 2**point, which must be whole."""
-    assert value.exponent + point >= 0 or not value.mantissa
+    if value.exponent + point < 0 and value.mantissa:
+        raise AssertionError(f"{value} * 2**{point} is not whole")
     return value.mantissa << max(0, value.exponent + point)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +101,8 @@ class Distributions(Claim):
 
     def continues(self, model: Model, label: str | int) -> bool:
         """The vocabulary has the tokens of the data in front of its labels."""
-        return model.places[label] < model.about["data"]["vocabulary"]
+        read = model.about["data"].get("vocabulary", len(model.places))
+        return model.places[label] < read
 
     def trace(self, model: Model, tokens: Sequence[Token]) -> "DecoderTrace":
         from ..decoder_trace import trace
@@ -136,7 +137,7 @@ class Distributions(Claim):
             return [model.labels[i] for i in numbers.tolist()]
 
         failures = tuple(
-            f"context {words(i)!r}: the divergence is {found.values[i]:.3g} nats, "
+            f"context {words(i)!r}: the divergence is {_size(found, i, self.gap)}, "
             f"above the gap of {self.gap:g}"
             for i in wrong[:10].tolist()
         )
@@ -156,14 +157,21 @@ class Distributions(Claim):
         return Verification(len(wanted), correct, evidence, found.engine, failures, fit)
 
     def _divergences(self, network: Decoder, wanted: Targets, how: Judging) -> Divergences:
-        """Rigorous bounds if they are within the gap and the time, else those of a float run."""
+        """Rigorous bounds if they are within the gap and the time, else those of a float run.
+
+        Where that disagrees with rigorous bounds of some contexts, these are right.
+        """
         from ...softmax import doubles
         from ...softmax.enclose import enclose
 
         found = enclose(network, wanted, self.gap, how.prove_limit, how.progress)
         if found is not None and (found.values <= self.gap).all():
             return found
-        return doubles.divergences(network, wanted, how.progress)
+        observed = doubles.divergences(network, wanted, how.progress)
+        if found is None:
+            return observed
+        values = np.fmin(observed.values, found.values)  # where the run has nan, the bound alone
+        return replace(observed, values=np.maximum(values, found.below), below=found.below)
 
     def targets(self, model: Model, dataset: Dataset) -> Targets:
         """What follows the contexts of a dataset, numbered as the decoder has them."""
@@ -237,3 +245,10 @@ class Distributions(Claim):
 
     def card(self, model: Model, found: Verification, with_data: bool) -> str:
         return distribution_card(model, self.gap, found, with_data)
+
+
+def _size(found: Divergences, context: int, gap: float) -> str:
+    """A divergence above the gap, and how that is known."""
+    if found.below[context] > gap:
+        return f"at least {found.below[context]:.3g} nats"
+    return f"{found.values[context]:.3g} nats in a float run"

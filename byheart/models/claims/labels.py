@@ -1,7 +1,8 @@
 """Labels: the output for every sequence (or every token) is its label, in exact arithmetic."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -12,10 +13,11 @@ import numpy as np
 from ...constructions.base import Built
 from ...data.contexts import Contexts, contexts
 from ...data.dataset import Dataset
+from ...data.values import Fault, numbers
 from ...errors import ByheartError
 from ...exact.batch import Batch
 from ...exact.evaluate import choose, evaluate
-from ...exact.network import Embedding, Network
+from ...exact.network import Embedding, Network, dyadic, short
 from ..claim import Answer, Claim, Label, Token, Words
 from ..folder import config, weights
 from ..folder.card import label_card
@@ -96,10 +98,9 @@ class Labels(Claim):
         for row in rows:
             if len(row) != reads.dimension:
                 raise ByheartError(f"a token must have {reads.dimension} coordinates: {row}.")
-            if not all(isinstance(x, int | float) and np.isfinite(x) for x in row):
+            if not all(isinstance(x, int | float) and abs(x) < math.inf for x in row):
                 raise ByheartError(f"a token must be made of finite numbers: {row}.")
-        vectors = np.array(rows).reshape(len(rows), reads.dimension)
-        return None if _not_ids(model.network, vectors).any() else rows
+        return None if _not_ids(model.network, _vectors(rows, reads.dimension)).any() else rows
 
     def continues(self, model: Model, label: str | int) -> bool:
         return self.numbers(model, [label]) is not None
@@ -137,6 +138,7 @@ class Labels(Claim):
                 f"and the model reads at most {network.input.length}."
             )
         batch, wanted = self.batch(model, dataset)
+        network = _with_ids(network)[0]
         outputs = evaluate(network, batch, how.engine, how.progress)
         if not isinstance(outputs, np.ndarray):
             outputs = np.array([*outputs, None], dtype=object)[:-1]
@@ -147,9 +149,14 @@ class Labels(Claim):
             token = prediction - int(dataset.starts[sequence]) + 1
             return f"sequence {sequence + 1}" + (f", token {token}" if dataset.every else "")
 
+        def answered(prediction: int) -> str:
+            if wanted[prediction] < 0 and dataset.label(prediction) in self.labels:
+                return "the network has no answer, because it does not know a token"
+            output = outputs[prediction]
+            return f"the network says {self.label(output)!r} (output {short(output)})"
+
         failures = tuple(
-            f"{place(i)}: the label is {dataset.label(i)!r}, "
-            f"the network says {self.label(outputs[i])!r} (output {outputs[i]})"
+            f"{place(i)}: the label is {dataset.label(i)!r}, {answered(i)}"
             for i in wrong[:10].tolist()
         )
         if self.arithmetic == "float64":
@@ -175,15 +182,14 @@ class Labels(Claim):
         if model.kind == "string":
             places = model.places
             vectors = np.array([[places.get(w, -1) + 1] for w in dataset.tokens], dtype=np.int64)
-            strange = vectors[:, 0] == 0
-        else:
-            strange = _not_ids(model.network, vectors)
-            if strange.any():
-                vectors = np.where(strange[:, None], 0, vectors)
+        strange = _not_ids(model.network, vectors)
+        if model.kind == "string":
+            strange |= vectors[:, 0] == 0
+        vectors = np.where(strange[:, None], 0, vectors)
         outputs = {label: i for i, label in enumerate(self.labels)}
-        numbers = [outputs.get(name, -1) for name in dataset.label_names]
-        wanted = np.array(numbers, dtype=np.int64)[dataset.labels]
-        unread = np.zeros(len(dataset), bool)
+        named = [outputs.get(name, -1) for name in dataset.label_names]
+        wanted = np.array(named, dtype=np.int64)[dataset.labels]
+        unread = dataset.lengths < _with_ids(model.network)[1]
         unread[np.repeat(np.arange(len(dataset)), dataset.lengths)[strange[dataset.ids]]] = True
         wanted[unread[dataset.owner]] = -1
         return Batch(vectors, dataset.ids, dataset.starts), wanted
@@ -213,7 +219,7 @@ class Labels(Claim):
         given = Object.parse(text["vocabulary.json"], f"{path}/vocabulary.json")
         tokens: tuple[str, ...] | None = None
         if settings.kind == "string":
-            listed = given.get("tokens", list)
+            listed = given.words("tokens")
             if not all(type(token) is str for token in listed):
                 given.refuse("a token is not a string")
             if listed != sorted(set(listed)):
@@ -221,7 +227,7 @@ class Labels(Claim):
             tokens = tuple(listed)
         elif given.values.get("tokens", ()) is not None:
             given.refuse(f"tokens must be null for tokens of kind {settings.kind}")
-        labels: list[Any] = given.get("labels", list)
+        labels = given.words("labels")
         if {type(label) for label in labels} not in ({str}, {int}):
             given.refuse("the labels are not all strings or all integers")
         if not len(set(labels)) == len(labels) == settings.labels:
@@ -245,11 +251,19 @@ class Labels(Claim):
 def batch_of(network: Network, rows: Sequence[Sequence]) -> Batch:
     """Rows of vectors as a batch, token numbers not shared."""
     flat = [vector for row in rows for vector in row]
-    whole = all(isinstance(x, int) for vector in flat for x in vector)
     starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    vectors = np.array(flat, dtype=np.int64 if whole else np.float64)
-    vectors = vectors.reshape(len(flat), network.input.dimension)
-    return Batch(vectors, np.arange(len(flat)), starts)
+    return Batch(_vectors(flat, network.input.dimension), np.arange(len(flat)), starts)
+
+
+def _vectors(rows: Sequence[Sequence], dimension: int) -> np.ndarray:
+    """Vectors [V, d] of int64 or float64, whichever holds all numbers exactly."""
+    flat = [int(x) if isinstance(x, int) else float(x) for row in rows for x in row]
+    if not flat:
+        return np.zeros((0, dimension), np.int64)
+    try:
+        return numbers(flat).reshape(len(rows), dimension)
+    except Fault as fault:
+        raise ByheartError(f"a token cannot be read: {fault}.") from None
 
 
 def cannot_read(model: Model, dataset: Dataset, dimension: int, fewest: int) -> str | None:
@@ -284,3 +298,21 @@ def _not_ids(network: Network, vectors: np.ndarray) -> np.ndarray:
         return np.zeros(len(vectors), bool)
     x = vectors[:, 0]
     return (x != np.floor(x)) | (x < 0) | (x >= first.weight.columns)
+
+
+def _with_ids(network: Network) -> tuple[Network, int]:
+    """A network without columns that its embedding does not know, and for which lengths it answers.
+
+    A padding or an extra column that is no id is replaced by one. The network given has an answer
+    for sequences of this many tokens or more, which do not need that column; the other has the same
+    answer there.
+    """
+    first, reads, fewest = network.layers[0], network.input, 0
+    if not isinstance(first, Embedding):
+        return network, fewest
+    ids = range(first.weight.columns)
+    if reads.padding is not None and reads.padding[0].fraction not in ids:
+        reads, fewest = replace(reads, padding=(dyadic(0),)), reads.length
+    if reads.extra is not None and reads.extra[0].fraction not in ids:
+        reads, fewest = replace(reads, extra=(dyadic(0),)), reads.length + 1
+    return replace(network, input=reads), fewest

@@ -14,6 +14,7 @@ DYADIC_LIMIT = 1 << 22  # exponents, and bits of a mantissa
 CONNECTION_LIMIT = 1 << 24
 NUMBERS = ("dyadic", "float64")
 KINDS = ("string", "number", "vector")
+FLOAT64_KINDS = ("linear", "relu", "feed_forward", "uniform_attention")
 NAMES = ("method", "form", "paper", "item")  # strings or null
 RECORDS = ("options", "conflicts", "loading", "data", "parameters", "bits", "search")  # objects
 TRAINING = "training"  # an object, of networks that were trained
@@ -104,6 +105,14 @@ def read(content: bytes, where: str) -> Config:
         given.refuse("a network has a sum layer if and only if padding is null")
     if "sum" in mixing and (len(mixing) > 1 or reads.positions or reads.extra or every):
         given.refuse("a sum is the only layer where columns meet, without positions or extra")
+    if number == "float64":
+        for index, plan in enumerate(plans):
+            if plan.kind not in FLOAT64_KINDS:
+                given.refuse(f"layer {index} is of the kind {plan.kind}, which float64 has not")
+        if every:
+            given.refuse("a float64 network has one answer, and every is true")
+        if mixing and reads.columns & (reads.columns - 1):
+            given.refuse(f"{reads.columns} columns are not a power of two, as float64 needs")
     return Config(kind, reads, labels, unknown, plans, every, number, read_about(given))
 
 
@@ -115,11 +124,26 @@ def read_number(given: Object) -> str:
 
 
 def read_about(given: Object) -> dict[str, Any]:
-    """What config.json records of how the model was made."""
-    about: dict[str, Any] = {name: given.optional(name, str) for name in NAMES}
-    about |= {name: given.optional(name, dict, {}) for name in RECORDS}
-    training = given.optional(TRAINING, dict)
+    """What config.json records of how the model was made.
+
+    These are notes for people and no part of the claim (checker/FORMAT.md, section 2): what is not
+    of the expected type is left out.
+    """
+    about: dict[str, Any] = {name: given.note(name, str) for name in NAMES}
+    about |= {name: given.note(name, dict, {}) for name in RECORDS}
+    about["data"] = _counts(about["data"], ("contexts", "labels", "length", "vocabulary"))
+    about["bits"] = _counts(about["bits"], ("encoded", "information"))
+    training = given.note(TRAINING, dict)
     return about if training is None else about | {TRAINING: training}
+
+
+def _counts(record: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The record without those of the named entries that are no sizes."""
+
+    def keeps(name: str, value: Any) -> bool:
+        return name not in names or (type(value) in (int, float) and 0 <= value < 2**63)
+
+    return {name: value for name, value in record.items() if keeps(name, value)}
 
 
 def _input(given: Object) -> tuple[str, exact.Input]:
@@ -187,7 +211,7 @@ def _plans(config: Object, reads: exact.Input) -> tuple[Plan, ...]:
 
 
 def _first(layer: Object, reads: exact.Input) -> Plan:
-    kind, stage = layer.get("kind", str), layer.optional("stage", str, "") or ""
+    kind, stage = layer.get("kind", str), layer.note("stage", str, "")
     rows, columns = layer.size("rows"), layer.size("columns")
     if kind == "linear":
         layer.expect("columns", reads.coordinates)
@@ -198,7 +222,7 @@ def _first(layer: Object, reads: exact.Input) -> Plan:
 
 
 def _plan(layer: Object, width: int, last: bool) -> Plan:
-    kind, stage = layer.get("kind", str), layer.optional("stage", str, "") or ""
+    kind, stage = layer.get("kind", str), layer.note("stage", str, "")
     if (kind == "linear") != last:
         layer.refuse("the last layer is linear, and none before it but the first")
     match kind:

@@ -38,7 +38,7 @@ def read(path: Path, text: Mapping[str, bytes]) -> tuple[Decoder, Words, dict[st
     if number == "dyadic" and shape.parameters > ENTRY_LIMIT:
         described.refuse("a dyadic decoder has at most 2^24 parameters")
     vocabulary = Object.parse(text["vocabulary.json"], f"{path}/vocabulary.json")
-    words: list[Any] = vocabulary.get("tokens", list)
+    words = vocabulary.words("tokens")
     if vocabulary.values.get("labels", ()) is not None:
         vocabulary.refuse("labels must be null for a decoder")
     if not {type(word) for word in words} <= {str, int}:

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import ByheartError, DisagreementError
 from ..claims import CLAIMS
 from ..model import Model
-from ..verification import FIT, Fit, Verification
+from ..verification import Fit, Verification
 from .strict import Object, read_text_file, shown
 from .swap import FILES, TOKENIZER, is_unfinished
 
@@ -108,31 +108,20 @@ def _certificate(content: bytes, path: Path) -> Object:
 def _verification(certificate: Object) -> Verification:
     given = certificate.object("verified")
     checked, correct = given.get("checked", int), given.get("correct", int)
-    engine = given.optional("engine", str, "unknown") or "unknown"
+    engine = given.note("engine", str, "unknown")
     fit = _fit(certificate)
     return Verification(checked, correct, given.get("evidence", str), engine, fit=fit)
 
 
 def _fit(certificate: Object) -> Fit | None:
-    """How well the distributions are stored, where the certificate says so."""
-    if any(certificate.values.get(name) is None for name in FIT[:3]):
+    """How well the distributions are stored, where the certificate says so: a note for people."""
+    divergence, loss = (certificate.note(name, dict, {}) for name in ("divergence", "loss"))
+    amounts: list[Any] = [divergence.get("mean"), divergence.get("max"), loss.get("total")]
+    amounts += [loss.get("entropy"), certificate.values.get("accuracy")]
+    if not all(type(x) in (int, float) and abs(x) <= sys.float_info.max for x in amounts):
         return None
-    divergence, loss = certificate.object("divergence"), certificate.object("loss")
-    return Fit(
-        _amount(divergence, "mean"),
-        _amount(divergence, "max"),
-        _amount(loss, "total"),
-        _amount(loss, "entropy"),
-        _amount(certificate, "accuracy"),
-        certificate.optional("predictions", int),
-    )
-
-
-def _amount(given: Object, name: str) -> float:
-    value: Any = given.values.get(name)
-    if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
-        given.refuse(f"{name} is {shown(value)}, not a finite number")
-    return float(value)
+    mean, most, total, entropy, accuracy = map(float, amounts)
+    return Fit(mean, most, total, entropy, accuracy, certificate.note("predictions", int))
 
 
 def _data(given: Object) -> tuple[str, int]:

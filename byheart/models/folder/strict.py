@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 JSON_LIMIT = 1 << 30  # bytes
 SIZE_LIMIT = 1 << 20  # length, dimension, width, hidden, head_dimension, number of layers
-DIGITS_LIMIT = 1_262_616  # decimal digits of 2^22 bits, and a sign
+DIGITS_LIMIT = 1_262_612  # decimal digits of 2^22 bits
 CHUNK = 4096  # decimal digits; int() stops at 4300
 
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -63,10 +63,10 @@ def integer(digits: str) -> int:
     """The integer that decimal digits spell; two halves at a time, because int() is quadratic."""
     if len(digits) <= CHUNK:
         return int(digits)
-    if len(digits) > DIGITS_LIMIT:
-        raise ByheartError(f"a number has {len(digits)} digits")
     if digits[0] == "-":
         return -integer(digits[1:])
+    if len(digits) > DIGITS_LIMIT:
+        raise ByheartError(f"a number has {len(digits)} digits")
     low = len(digits) // 2
     return integer(digits[:-low]) * 10**low + integer(digits[-low:])
 
@@ -128,8 +128,21 @@ class Object(NamedTuple):
         """The value, or the default if the key is missing or null."""
         return default if self.values.get(key) is None else self.get(key, kind)
 
+    def note(self, key: str, kind: type[T], default: Any = None) -> Any:
+        """The value if it is of that type, else the default: nothing depends on it."""
+        value = self.values.get(key)
+        return value if type(value) is kind else default
+
     def object(self, key: str) -> "Object":
         return Object(self.get(key, dict), f"{self.where}, {key}")
+
+    def words(self, key: str) -> list[Any]:
+        """A list, whose strings can be written as UTF-8."""
+        found = self.get(key, list)
+        for word in found:
+            if isinstance(word, str) and any("\ud800" <= letter <= "\udfff" for letter in word):
+                self.refuse(f"{shown(word)} holds half a surrogate pair")
+        return found
 
     def size(self, key: str) -> int:
         size = self.get(key, int)

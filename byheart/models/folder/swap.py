@@ -2,7 +2,9 @@
 
 import ctypes
 import errno
+import hashlib
 import os
+import platform
 import secrets
 import stat
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from .strict import Object, read_text_file
 FILES = ("config.json", "weights.safetensors", "vocabulary.json")  # what a certificate speaks of
 TOKENIZER = "tokenizer.json"  # splits questions as the data was split; nothing is claimed of it
 KNOWN = (*FILES, "certificate.json", "README.md", "data.jsonl", TOKENIZER)
+HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # locks are those of one machine
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
@@ -27,8 +30,9 @@ def is_unfinished(path: Path) -> bool:
 def appearing(path: Path, force: bool) -> Iterator[Path]:
     """A new folder to fill, which becomes `path` at the end or vanishes on an error."""
     check_place(path, force)
-    part = path.with_name(f".byheart-{secrets.token_hex(8)}.part")
-    os.mkdir(part)
+    for other in path.parent.glob(f".byheart-*-{HOST}.part"):
+        _remove_abandoned(other)
+    part, lock = _new_part(path)
     try:
         yield part
         sync(part)
@@ -48,6 +52,59 @@ def appearing(path: Path, force: bool) -> Iterator[Path]:
         sync(path.parent)
     finally:
         _remove(part)  # after an exchange this is the old model
+        if lock is not None:
+            os.close(lock)
+
+
+def _new_part(path: Path) -> tuple[Path, int | None]:
+    """A new folder beside `path`, and its lock, which the system releases when this process ends.
+
+    Between making and locking it, another process may take it for abandoned: then another is made.
+    """
+    while True:
+        part = path.with_name(f".byheart-{secrets.token_hex(8)}-{HOST}.part")
+        os.mkdir(part)
+        lock = _locked(part, wait=True)
+        if os.path.isdir(part):
+            return part, lock
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(folder: Path, wait: bool = False) -> int | None:
+    """The folder, open and locked; None if another process has it, or the system has no locks."""
+    if os.name != "posix":
+        return None
+    import fcntl
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _remove_abandoned(part: Path) -> None:
+    """Remove a folder that a save on this machine has left, if the process that made it is gone.
+
+    It is ours by its name and its owner, and the process is gone if its lock is.
+    """
+    lock = _locked(part)
+    if lock is None:
+        return
+    try:
+        names = {entry.name for entry in os.scandir(part)}
+        if os.fstat(lock).st_uid == os.geteuid() and names <= set(KNOWN):
+            _remove(part)
+    except OSError:
+        pass  # another process has removed it
+    finally:
+        os.close(lock)
 
 
 def sync(path: Path) -> None:

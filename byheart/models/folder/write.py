@@ -112,5 +112,7 @@ def _read_back(folder: Path, place: Path, model: Model) -> None:
             raise
         reason = str(error).replace(str(folder), "the folder")
         raise ByheartError(f"{place} cannot be written: {reason}") from error
-    assert found.network == model.network, "the folder holds another network"
-    assert (found.tokens, found.labels) == (model.tokens, tuple(model.labels))
+    if found.network != model.network:
+        raise AssertionError("the folder holds another network")
+    if (found.tokens, found.labels) != (model.tokens, tuple(model.labels)):
+        raise AssertionError("the folder holds other words")

@@ -32,9 +32,11 @@ GUARANTEES: tuple[tuple[str, int, Callable[[dict[str, int]], int]], ...] = (
         lambda s: accuracies.guaranteed(s["heads"], s["head_dimension"], s["dimension"]),
     ),
     (
-        "earlier bound: $H (d_h - 1) + 1$",
+        "earlier bound: $H (\\min(S, d_h) - 1) + 1$, $S = 2$",
         0,
-        lambda s: mahdavi_memory(s["heads"], min(s["head_dimension"], s["dimension"])),
+        lambda s: mahdavi_memory(
+            s["heads"], min(s["head_dimension"], s["dimension"]), 2, s["dimension"]
+        ),
     ),
 )  # name, the end of the line that it labels, associations for given sizes
 

@@ -10,11 +10,16 @@ dense        any decoder: balls in doubles, then balls of more digits where thos
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 
+import numpy as np
+
+from ...data.arrays import Ints
 from ...data.targets import Divergences, Targets
 from ..decoder import Decoder
 
+DOUBT = 15.0  # seconds for contexts that no engine has decided in time
 ENGINES = ("thermometer", "ramps", "heads", "dense")
 
 
@@ -25,9 +30,11 @@ def enclose(
     limit: float,
     progress: Callable[[int], None] | None = None,
 ) -> Divergences | None:
-    """Bounds from above of every context's divergence; None if that takes over `limit` seconds.
+    """Bounds of every context's divergence; None if `limit` seconds are too few for any.
 
-    The first engine whose bounds are all within the gap, else the last that applies.
+    The first engine whose bounds are all within the gap, else the last that applies. Where none has
+    decided a context, and the dense engine is too slow for all, some are enclosed by it
+    nevertheless: one that is beyond the gap refutes, whatever the others are.
     """
     best = None
     for name in ENGINES:
@@ -38,4 +45,26 @@ def enclose(
         progress = None  # the contexts are counted once
         if best is not None and (best.values <= gap).all():
             return best
-    return best
+    if best is not None and best.engine == "dense":
+        return best
+    chosen = np.arange(len(targets))
+    if best is not None:
+        chosen = np.flatnonzero(~(best.values <= gap) & ~(best.below > gap))
+    dense, limit = import_module(".dense", __name__), min(limit, DOUBT)
+    if not len(chosen) or dense.seconds(decoder, targets.subset(chosen[:1])) > limit:
+        return best
+    while dense.seconds(decoder, part := targets.subset(chosen)) > limit:
+        chosen = chosen[::2]
+    return _with(best, dense.enclose(decoder, part, gap), chosen, len(targets))
+
+
+def _with(best: Divergences | None, some: Divergences, chosen: Ints, count: int) -> Divergences:
+    """The bounds, with those of some contexts from another engine."""
+    if best is None:
+        nothing, zeros = np.full(count, np.inf), np.zeros(count)
+        best = Divergences(nothing, zeros, np.zeros(count, np.int64), True, some.engine)
+    values, below, likeliest = best.values.copy(), best.below.copy(), best.likeliest.copy()
+    values[chosen] = np.minimum(values[chosen], some.values)
+    below[chosen] = np.maximum(below[chosen], some.below)
+    likeliest[chosen] = some.likeliest
+    return replace(best, values=values, below=below, likeliest=likeliest)

@@ -13,7 +13,8 @@ KL(p || softmax L) = KL(p || softmax of L on T) + log(1 + R), with R the ratio o
 off T and on T.
 Let the logits of T be within e of L. The first term is then at most (sqrt(K) + e / sqrt(2))^2, with
 K its value at L. For f(s) the term at L + s h, |h| <= e: f' = <q - p, h> <= e |q - p|_1, at most
-e sqrt(2 f) by Pinsker's inequality, so sqrt(f) grows by at most e / sqrt(2).
+e sqrt(2 f) by Pinsker's inequality, so sqrt(f) grows by at most e / sqrt(2). The same holds for the
+whole divergence, if all logits are within e, and so sqrt(f) falls by at most e / sqrt(2), too.
 """
 
 import math
@@ -28,7 +29,7 @@ from ...data.targets import Targets
 from ..arb import Mixer, contexts_of, divergence, followers
 from ..decoder import Decoder
 from . import taylor
-from .exponential import above
+from .exponential import LIMIT, above
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -50,8 +51,8 @@ class Balls(NamedTuple):
 class Bounds(NamedTuple):
     """Bounds of the divergences of contexts, and the likeliest tokens.
 
-    above  rigorous
-    about  the divergence of the middles; with `below`, it only tells where a better bound helps
+    above, below  rigorous
+    about         the divergence of the middles; it only tells where a better bound helps
     """
 
     above: Vector
@@ -134,16 +135,19 @@ def bounds(logits: Balls, targets: Targets) -> Bounds:
     top = np.maximum.reduceat(inside, targets.ends[:-1])
     spread = np.maximum.reduceat(logits.radius[places], targets.ends[:-1])
     divergences, mass = np.zeros(len(targets)), np.ones(len(targets))
+    least = np.zeros(len(targets))  # what the divergences are from below
     with ctx.workprec(BITS):
         for i, (_, counts) in enumerate(followers(targets)):
             if len(counts) > 1:
                 support = [arb(x) for x in inside[targets.ends[i] : targets.ends[i + 1]].tolist()]
-                divergences[i] = float(divergence(support, counts, []).upper())
+                enclosed = divergence(support, counts, [])
+                least[i], divergences[i] = float(enclosed.lower()), float(enclosed.upper())
                 mass[i] = float(sum(((x - arb(top[i])).exp() for x in support), arb(0)).lower())
     divergences, mass = np.maximum(divergences * (1 + 2.0**-50), 0), mass * (1 - 2.0**-50)
     powers = logits.middle - top[:, None]
     powers[places] = -math.inf
-    about = divergences + np.log1p(_sums(powers) / mass)
+    outside = np.log1p(_sums(powers) / mass)
+    about = divergences + outside
     powers += logits.radius
     powers += np.abs(logits.middle - top[:, None]) * 4 * U + spread[:, None]
     slack = np.where(targets.support > 1, spread / math.sqrt(2), 0)
@@ -151,11 +155,15 @@ def bounds(logits: Balls, targets: Targets) -> Bounds:
     with ctx.workprec(BITS):  # log(1 + R) from above
         rest = np.array([float(arb(x).log1p().upper()) for x in ratios]) * (1 + 2.0**-50)
     above = (np.sqrt(divergences) + slack) ** 2 + rest
-    known = np.isfinite(above) & (np.abs(logits.middle) + logits.radius < HUGE).all(axis=1)
-    root = np.sqrt(about) - logits.radius.max(axis=1) / math.sqrt(2)
+    known = (np.abs(logits.middle) + logits.radius < HUGE).all(axis=1)
+    # the sums exceed the true ones by a factor 1 + 2^-31 at most, and by what is below TINY; more
+    # than LIMIT is infinite in them
+    middles = np.minimum(np.maximum(least, 0) + outside, LIMIT) * (1 - 2.0**-30) - TINY
+    falls = logits.radius.max(axis=1) / math.sqrt(2)
+    root = np.sqrt(np.maximum(middles, 0)) * (1 - 2.0**-40) - falls * (1 + 2.0**-40)
     return Bounds(
-        np.where(known, above * (1 + 2.0**-45), math.inf),
+        np.where(known & np.isfinite(above), above * (1 + 2.0**-45), math.inf),
         about,
-        np.maximum(root, 0) ** 2,
+        np.where(known, np.maximum(root, 0) ** 2 * (1 - 2.0**-45), 0),
         logits.middle.argmax(axis=1),
     )

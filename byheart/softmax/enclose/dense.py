@@ -48,21 +48,23 @@ def seconds(decoder: Decoder, targets: Targets) -> float:
 def enclose(
     decoder: Decoder, targets: Targets, gap: float, progress: Progress | None = None
 ) -> Divergences:
-    """Bounds of every context's divergence from above.
+    """Bounds of every context's divergence from above and below.
 
     A context that is above the gap anyway stays as doubles bound it, however roughly.
     """
     count, shape, done = len(targets), decoder.shape, progress or (lambda contexts: None)
-    above, likeliest = np.full(count, math.inf), np.zeros(count, np.int64)
+    above, below = np.full(count, math.inf), np.zeros(count)
+    likeliest = np.zeros(count, np.int64)
     pending = np.arange(count)
     if balls.applies(decoder):
         reader, needed, loose = balls.Reader(decoder), [], []  # loose: within the gap, but roughly
         size = max(1, BLOCK // max(shape.neurons, shape.vocabulary, shape.length * shape.dimension))
         for part in _parts(pending, size):
             bounds = reader(targets.subset(part))
-            above[part], likeliest[part] = np.minimum(above[part], bounds.above), bounds.likeliest
+            above[part], below[part] = bounds.above, bounds.below
+            likeliest[part] = bounds.likeliest
             within = bounds.above <= gap
-            needs = ~within & ~(bounds.below > gap * (1 + NARROW))
+            needs = ~within & ~(bounds.below > gap)
             rough = within & (bounds.above > (1 + NEAR) * bounds.about + NEGLIGIBLE * gap)
             needed.append(part[needs])
             loose.append(part[rough])
@@ -82,7 +84,7 @@ def enclose(
                 logits = exact(arb.contexts_of(chosen))
                 for i, row, follows in zip(part, logits, arb.followers(chosen), strict=True):
                     low, high = _enclosed(row, *follows)
-                    above[i] = min(above[i], high)
+                    above[i], below[i] = min(above[i], high), max(below[i], low)
                     points = [float(logit) for logit in row]
                     likeliest[i] = np.nan_to_num(points, nan=-math.inf).argmax()
                     narrow = high - low <= NARROW * high or high <= NEGLIGIBLE * gap or low > gap
@@ -91,7 +93,7 @@ def enclose(
                         wide.append(i)
         pending = np.array(wide, np.int64)
     done(len(pending))
-    return Divergences(above, likeliest, rigorous=True, engine="dense")
+    return Divergences(above, below, likeliest, rigorous=True, engine="dense")
 
 
 def _enclosed(row: arb.Row, following: list[int], counts: list[int]) -> tuple[float, float]:
@@ -114,14 +116,7 @@ def _parts(contexts: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]
 
 def _bits(decoder: Decoder) -> int:
     """Digits to begin with: the more, the larger the weights that a logit adds up."""
-    total = 0  # of the binary digits before the point, of each tensor's largest entry
-    for tensor in decoder.tensors.values():
-        if tensor.dtype == object:
-            sizes = (abs(x.mantissa).bit_length() + x.exponent for x in tensor.ravel().tolist())
-            total += max(0, *sizes)
-        else:
-            total += max(0, math.frexp(float(np.abs(tensor).max()))[1])
-    return max(BITS, BITS // 2 + total)
+    return max(BITS, BITS // 2 + arb.magnitude(decoder))
 
 
 def _rough(decoder: Decoder) -> bool:

@@ -39,19 +39,21 @@ def seconds(decoder: Decoder, targets: Targets) -> float:
 def enclose(
     decoder: Decoder, targets: Targets, gap: float, progress: Callable[[int], None] | None = None
 ) -> Divergences | None:
-    """Bounds of every context's divergence from above; infinite where there is none.
+    """Bounds of every context's divergence; from above infinite where there is none.
 
     A context that is above the gap anyway stays as doubles bound it, however roughly.
     """
     if not applies(decoder):
         return None
-    above, likeliest = np.full(len(targets), np.inf), np.zeros(len(targets), np.int64)
+    above, below = np.full(len(targets), np.inf), np.zeros(len(targets))
+    likeliest = np.zeros(len(targets), np.int64)
     unsure = np.zeros(len(targets), bool)
     shape = decoder.shape
     size = max(1, BLOCK // max(shape.vocabulary, 4 * shape.dimension, shape.length))
     for first, end in pairwise([*range(0, len(targets), size), len(targets)]):
         part = bounds(decoder, targets.subset(np.arange(first, end)))
-        above[first:end], likeliest[first:end] = part.above, part.likeliest
+        above[first:end], below[first:end] = part.above, part.below
+        likeliest[first:end] = part.likeliest
         unsure[first:end] = ~(part.above <= gap) & ~(part.below > gap)
         if progress is not None:
             progress(end - first - int(unsure[first:end].sum()))
@@ -59,7 +61,8 @@ def enclose(
     if len(more):
         better = dense.enclose(decoder, targets.subset(more), gap, progress)
         above[more], likeliest[more] = np.minimum(above[more], better.values), better.likeliest
-    return Divergences(above, likeliest, rigorous=True, engine="heads")
+        below[more] = np.maximum(below[more], better.below)
+    return Divergences(above, below, likeliest, rigorous=True, engine="heads")
 
 
 def logits(decoder: Decoder, targets: Targets) -> balls.Balls:

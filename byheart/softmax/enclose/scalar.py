@@ -239,5 +239,7 @@ def enclosures(scalars: Scalars, targets: Targets, bits: int) -> list[arb]:
 def _check(scalars: Scalars, targets: Targets) -> None:
     """Compiled loops do not check their indices."""
     lengths = np.diff(targets.starts)
-    assert 1 <= lengths.min() and lengths.max() <= len(scalars.positions), "a context's length"
-    assert 0 <= targets.tokens.min() and targets.tokens.max() < len(scalars.tokens), "a token"
+    if not (1 <= lengths.min() and lengths.max() <= len(scalars.positions)):
+        raise AssertionError("a context's length")
+    if not (0 <= targets.tokens.min() and targets.tokens.max() < len(scalars.tokens)):
+        raise AssertionError("a token")

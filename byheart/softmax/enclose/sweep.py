@@ -33,7 +33,8 @@ def sweep(
 ) -> Divergences:
     """Bounds of every context's divergence, from the logits that `advance` writes."""
     count, vocabulary = len(targets), decoder.shape.vocabulary
-    assert 0 <= targets.following.min() and targets.following.max() < vocabulary, "a token"
+    if not (0 <= targets.following.min() and targets.following.max() < vocabulary):
+        raise AssertionError("a token")  # compiled loops do not check their indices
     size = min(count, max(BLOCK, TILE // vocabulary))
     logits, radii = np.empty((size, vocabulary)), np.empty(size)
     values, likeliest = np.empty(count), np.empty(count, np.int64)
@@ -45,7 +46,7 @@ def sweep(
         divergences(logits, radii, contexts, *follows, values, likeliest)
         if progress is not None:
             progress(end - start)
-    return Divergences(values, likeliest, rigorous=True, engine=engine)
+    return Divergences(values, np.zeros(count), likeliest, rigorous=True, engine=engine)
 
 
 @njit(cache=True, nogil=True)

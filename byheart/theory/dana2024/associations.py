@@ -12,6 +12,11 @@ Departures   D1  The heads of mahdavi2024 are counted in the model of eq. (2), a
                  dana2024.
              D2  The row of huben2023 is that of exact memorisation, one head per neuron and one
                  neuron per association.
+             D3  dana2024 cites H (d_h - 1) + 1 associations from mahdavi2024, without the length S.
+                 That is too many (docs/errata.md): here they are H (min(S, d_h) - 1) + 1. The
+                 abstract of mahdavi2024 has Omega(H S) for S < d, and by its public reviews d_h
+                 helps up to S and no further. The constants are from memory: the full text was not
+                 read for this row.
 Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T_0 contexts.
 """
 
@@ -72,33 +77,42 @@ def attention_only(task: Task) -> Row:
 
 
 def attention_patterns(task: Task) -> Row:
-    """H (d_h - 1) + 1 associations, by heads that have any attention pattern (if S <= d).
+    """H (min(S, d_h) - 1) + 1 associations, by heads that have any attention pattern (if S <= d).
 
-    With d_h = 1 no number of heads memorises two associations: there is no count.
+    With S = 1 or d_h = 1 no number of heads memorises two associations: there is no count.
     """
     T, N, S, d, d_h = task
-    heads = mahdavi_heads(T, d_h) if d_h >= 2 else None
+    heads = mahdavi_heads(T, d_h, S) if min(S, d_h) >= 2 else None
     return Row(
         "attention patterns",
-        "mahdavi2024, Theorem 1 (dana2024, section 6)",
-        {"S <= d": S <= d, "d_h >= 2": d_h >= 2, "queries of rank d_h": True},
-        "d (S + 2 N + 4 d_h H), H = ceil((T_0 - 1) / (d_h - 1))",
+        "mahdavi2024, Theorem 1 (dana2024, section 6, corrected)",
+        {
+            "S <= d": S <= d,
+            "S >= 2": S >= 2,
+            "d_h >= 2": d_h >= 2,
+            "any S queries independent": True,
+        },
+        "d (S + 2 N + 4 d_h H), H = ceil((T_0 - 1) / (min(S, d_h) - 1)); constants from memory",
         None if heads is None else parameters(N, S, d, d_h, heads),
         heads=heads,
     )
 
 
-def mahdavi_memory(heads: int, head_dimension: int, queries: int | None = None) -> int:
-    """H (min(Q, d_h) - 1) + 1: the associations that mahdavi2024 proves, Q the rank of queries."""
-    check(heads=(heads, 0), head_dimension=(head_dimension, 1))
-    rank = head_dimension if queries is None else min(queries, head_dimension)
-    return heads * (rank - 1) + 1
+def mahdavi_memory(heads: int, head_dimension: int, length: int, dimension: int) -> int:
+    """H (min(S, d_h) - 1) + 1: the associations of mahdavi2024, Theorem 1, as remembered (D3).
+
+    >>> mahdavi_memory(heads=20, head_dimension=10, length=2, dimension=10)
+    21
+    """
+    check(length=(length, 1))
+    check_heads(heads, head_dimension, dimension)
+    return heads * (min(length, head_dimension) - 1) + 1
 
 
-def mahdavi_heads(contexts: int, head_dimension: int) -> int:
-    """The least H with H (d_h - 1) + 1 >= T_0."""
-    check(contexts=(contexts, 1), head_dimension=(head_dimension, 2))
-    return -(-(contexts - 1) // (head_dimension - 1))
+def mahdavi_heads(contexts: int, head_dimension: int, length: int) -> int:
+    """The least H with H (min(S, d_h) - 1) + 1 >= T_0."""
+    check(contexts=(contexts, 1), head_dimension=(head_dimension, 2), length=(length, 2))
+    return -(-(contexts - 1) // (min(length, head_dimension) - 1))
 
 
 def deep_narrow(task: Task) -> Row:

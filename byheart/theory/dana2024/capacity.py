@@ -28,6 +28,8 @@ Departures   D1  A head has the rank min(d_h, d). Appendix B has d = 2, d_h = 5 
                  see theorem_2. Its "simpler bound" does not follow and is left out.
              D7  The constant of Theorem 1 lacks the norm of I - 1 Pi^T of eq. (14). That is below
                  sqrt(2), and sqrt(1 + ||V11^-1||^2) can be ||V11^-1||: see theorem_1_approximate.
+             D8  Theorem 3 is a rate, and rests on Lemma 4, which is false: (16) does not limit the
+                 logits of tokens that never follow. Definition 2 must limit their range.
 Notation     N vocabulary, S length, d dimension, d_h head dimension, H heads, T contexts, W
              unembedding, E sequence embeddings, g look-up table, q = 1 - pi(g | t), h entropy.
 """

@@ -114,6 +114,17 @@ THEOREM_2 = Item(
 THEOREM_3 = Item(
     PAPER, "Theorem 3", "data", "rate", "at_most", "nats of divergence",
     "d_KL(π, M(N, S, d)) + O(ε log(1 / ε))",
+    remark="Its proof rests on Lemma 4, which is false; it holds if Definition 2 limits the range "
+    "of the encoders as well (docs/errata.md).",
+)  # fmt: skip
+REMARKS_1 = Item(
+    PAPER, "Remarks 1", "data", "open", "at_most", "nats of divergence", "C?", None, (),
+    "Nobody knows a bound of the constant C of Theorem 1 by the properties of attention.",
+)  # fmt: skip
+APPENDIX_A_4 = Item(
+    PAPER, "Appendix A.4", "data", "open", "at_most", "nats of divergence",
+    "d_KL(π, M(N, S, d)) = d_KL(π, L(N, S, d))?", None, (),
+    "Nobody knows whether the limit of any encoders is a limit of those of Definition 2.",
 )  # fmt: skip
 
 ITEMS = listed(globals())

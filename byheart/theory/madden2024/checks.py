@@ -21,8 +21,7 @@ Departures   D1  Theorem 2 is false for b of both signs: psi = 1 + x^2, b = (1, 
                  (tanh, arctan, erf, cos) at b and -b are dependent, and so are the four of
                  logistic or GELU at b, -b, c and -c. With b > 0 it holds. All of these are analytic
                  on the whole line, so that a need not stay within the radius of convergence.
-             D3  Theorem 7 omits that contexts are distinct; where they are not, no network can have
-                 two values. Token averaging is a weighted sum that nothing normalises.
+             D3  Token averaging is a weighted sum that nothing normalises.
 Notation     psi activation, a in R^m, b in R^n, K support of psi; z token values, u positions.
 """
 

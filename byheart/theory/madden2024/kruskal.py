@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
+from typing import NamedTuple
 
 from flint import arb, arb_mat, ctx, fmpq, fmpq_mat, nmod, nmod_mat
 
@@ -87,6 +88,65 @@ def kruskal(
         if all(independent(chosen) for chosen in sets):
             return size, complete
     return 0, True
+
+
+class Relation(NamedTuple):
+    """Columns of a matrix, and what each is multiplied by so that they add up to zero."""
+
+    columns: tuple[int, ...]
+    factors: tuple[Fraction, ...]
+
+
+def smallest_relation(matrix: fmpq_mat, most: int) -> Relation | None:
+    """A smallest set of at most so many columns that are dependent; None if there is none.
+
+    All sets are tried, the smallest first, while there are at most SUBSETS of a size. Beyond that
+    it is the first column that those before it span, with as few of them as elimination leaves:
+    then no smaller set is a part of it, though another one may be smaller.
+    """
+    table = matrix.tolist()
+
+    def relation(columns: Sequence[int]) -> Relation | None:
+        reduced, rank = fmpq_mat([[row[j] for j in columns] for row in table]).rref()
+        if rank == len(columns):
+            return None
+        entries, pivots = reduced.tolist(), list[int]()
+        for j in range(len(columns)):  # the first column that is not a pivot is a sum of those
+            if len(pivots) == rank or entries[len(pivots)][j] == 0:
+                shares = [(i, entries[k][j]) for k, i in enumerate(pivots) if entries[k][j] != 0]
+                chosen = tuple(columns[i] for i, _ in shares)
+                factors = (Fraction(int(x.p), int(x.q)) for _, x in shares)
+                return Relation((*chosen, columns[j]), (*factors, Fraction(-1)))
+            pivots.append(j)
+        return None
+
+    for size in range(1, most + 1):
+        if math.comb(matrix.ncols(), size) > SUBSETS:
+            found = relation(range(matrix.ncols()))
+            return found if found is not None and len(found.columns) <= most else None
+        for columns in combinations(range(matrix.ncols()), size):
+            found = relation(columns)
+            if found is not None:
+                return found
+    return None
+
+
+def mirrored_relation(activation: str, b: Sequence[Fraction]) -> Relation | None:
+    """Columns of psi(a b^T) that are dependent for every a, because of a symmetry of psi.
+
+    psi(-x) = -psi(x) for tanh, arctan and erf, psi(-x) = psi(x) for cos; psi(x) + psi(-x) = 1 for
+    logistic and psi(x) - psi(-x) = x for GELU, where two pairs are needed.
+    """
+    if always_dependent(activation, b) is None:
+        return None
+    pairs = [(b.index(-y), j) for j, y in enumerate(b) if -y in b[:j]]
+    (i, j), one = pairs[0], Fraction(1)
+    if not SYMMETRY[activation]:
+        return Relation((i, j), (one, -one if activation == "cos" else one))
+    k, m = pairs[1]
+    if activation == "logistic":
+        return Relation((i, j, k, m), (one, one, -one, -one))
+    return Relation((i, j, k, m), (b[k], -b[k], -b[i], b[i]))
 
 
 def spanning(activation: str, b: Sequence[Fraction]) -> list[int]:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.cli import main
+from byheart.data import statistics
 from byheart.data.corpora import prefix_tree, zipf
 from byheart.data.documents import Documents
 from byheart.data.readers.corpus import predictions
@@ -170,6 +171,7 @@ def test_text_without_two_tokens_is_refused(tmp_path, capsys):
 @pytest.mark.parametrize("options", [[], ["--window", "2"], ["--window", "auto"]])
 def test_too_little_memory_is_said_with_the_bytes(tmp_path, capsys, monkeypatch, options):
     monkeypatch.setattr(memory, "available", lambda: 50)
+    monkeypatch.setattr(statistics, "SMALL", 0)  # nothing is small enough to be written out
     path = written(tmp_path, [1, 2, 3, 0, 1, 2, 4])
     errors = refused(["stats", path, "--separator", "0", *options], capsys)
     assert "bytes of memory and 50 are available" in errors

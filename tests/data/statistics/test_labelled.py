@@ -45,6 +45,8 @@ def test_by_hand():
         "entropy": {
             "total": pytest.approx(3 * math.log(4 / 3) + math.log(4)),
             "per_token": pytest.approx((3 * math.log(4 / 3) + math.log(4)) / 10),
+            # x 7 times, y once, z twice, of 10
+            "labels": pytest.approx(7 * math.log(10 / 7) + math.log(10) + 2 * math.log(5)),
         },
         "separation": {"radius": 3.0, "distance": 1.0},
         # counts 4, 4, 2 of 10: 10, 8, 7.5, 4 and 0 must be reached
@@ -158,7 +160,7 @@ ANSWER = """Statistics
   labels         3
   conflicts      contexts 1, sequences 2, multisets 1
   best_accuracy  0.9
-  entropy        total 2.24934, per_token 0.224934
+  entropy        total 2.24934, per_token 0.224934, labels 8.01819
   separation     radius 3, distance 1
   t_epsilon      0: 3, 0.5: 2
   skipped        0"""

@@ -750,13 +750,13 @@ def test_what_is_said_for_people(saved, changed):
         (("loss", "total"), None), (("loss", "entropy"), True), (("accuracy",), []),
         (("accuracy",), 10**400), (("predictions",), 1.5),
     ):  # fmt: skip
-        assert changed(saved, "certificate.json", *keys, value=value, stricter=True) == 2, keys
+        assert changed(saved, "certificate.json", *keys, value=value) == 0, keys
     text = (saved / "certificate.json").read_text()
-    for number in ("1e999", "NaN", "Infinity"):
+    for number, code in (("1e999", 0), ("NaN", 2), ("Infinity", 2)):
         (saved / "certificate.json").write_text(
             text.replace('"accuracy": 0.75', f'"accuracy": {number}')
         )
-        assert outcome(saved) == 2
+        assert outcome(saved) == code
     (saved / "certificate.json").write_text(text.replace('"accuracy": 0.75', '"accuracy": 1'))
     assert byheart.open(saved).about["verification"].fit.accuracy == 1.0
 

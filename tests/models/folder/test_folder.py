@@ -580,6 +580,15 @@ def test_bad_folders_are_refused(path, checker_outcome):
         assert outcome(path) == 1
 
 
+def test_links_are_refused_where_the_system_would_follow_them(saved, tmp_path, monkeypatch):
+    """Not every system can be told to open no link."""
+    monkeypatch.setattr("byheart.models.folder.strict._FLAGS", 0)
+    (saved / "config.json").rename(tmp_path / "elsewhere")
+    (saved / "config.json").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ByheartError, match="not a regular file; a model folder holds no links"):
+        byheart.open(saved)
+
+
 def test_links_pipes_and_folders_are_no_files(saved, tmp_path, checker_outcome):
     for name in FOUR:
         content = (saved / name).read_bytes()

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.softmax.decoder import Shape
+from byheart.softmax.enclose import scalar
 from byheart.softmax.enclose.scalar import enclosures, intervals, reduce
 
 
@@ -87,3 +88,26 @@ def test_infinite_radius_where_doubles_do_not_reach(balls, size):
     _, radius = intervals(scalars, targets)
     long = np.diff(targets.starts) > 1
     assert (radius[long] == np.inf).all()
+
+
+def test_the_error_of_a_mean_covers_that_of_its_weights():
+    """Scores of 10^9 that are close to each other: rounding them moves a weight by 10^-7.
+
+    `_mean` gets a spread that is larger than that of the numbers, so that no other part of its
+    error can cover for the part that comes from the weights.
+    """
+    random, spread, moved = np.random.default_rng(0), 1e6, 0.0
+    for _ in range(50):
+        kappa = 1e9 * random.uniform(1, 2)
+        x = 1 + random.uniform(0, 1e-9, 4)
+        scores = [kappa * value * x[-1] for value in x]
+        exact = [Fraction(kappa) * Fraction(value) * Fraction(x[-1]) for value in x.tolist()]
+        top, best = max(scores), max(exact)
+        off = max(
+            abs(Fraction(score - top) - (true - best))
+            for score, true in zip(scores, exact, strict=True)
+        )
+        _, error = scalar._mean(x, kappa, float(x.max()), spread)
+        assert error >= off * spread
+        moved = max(moved, float(off))
+    assert moved > 1e-8
