@@ -88,9 +88,9 @@ DATA = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
         (lambda m: byheart.encoder(DATA[:0]), "the data has no sequences"),
         (lambda m: byheart.tradeoff("data.jsonl"), "data.jsonl does not exist"),
         (lambda m: byheart.explain("one-layer"), "explain takes a Model"),
-        (lambda m: m.recall("a b"), "an input is a list of tokens"),
-        (lambda m: m.answers("a b"), "an input is a list of tokens"),
-        (lambda m: m.recall(5), "an input is a list of tokens"),
+        (lambda m: m.answers("a b"), "answers takes a list of questions, such as"),
+        (lambda m: m.recall(5), "a question is text or a list of tokens"),
+        (lambda m: m.trace(5), "a question is text or a list of tokens"),
     ],
 )
 def test_wrong_arguments_are_one_sentence(call, says):

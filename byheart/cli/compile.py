@@ -18,6 +18,7 @@ from ..models.model import Model
 from ..models.source import settlement, verify_command
 from ..models.verification import PROVE_LIMIT
 from . import options
+from .messages import flags
 from .output import (
     check_prove_limit,
     finish,
@@ -98,7 +99,9 @@ def compiled(
         verify = verify_command(model, str(output), str(data))
     elif write_data:
         verify = verify_command(model, str(output), str(output / "data.jsonl"), canonical=True)
-    return {**built_answer(model, loaded), "verify": verify, **how_read(dataset)}
+    read, unordered = how_read(dataset), model.about.get("unordered")
+    read["reading_notes"] += [flags(unordered)] if unordered else []
+    return {**built_answer(model, loaded), "verify": verify, **read}
 
 
 def build(dataset: Dataset, watch: Watch, **options: Any) -> Model:

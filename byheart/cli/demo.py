@@ -79,7 +79,7 @@ def prepare(output: Path | None = None, force: bool = False, watch: Watch = SILE
         check_place(output, force)
     started = time.perf_counter()
     watch.stage("loading")
-    book = load(BOOK, documents="whole", window="auto")
+    book = load(BOOK, unit="wordpunct", documents="whole", window="auto")
     loaded = time.perf_counter() - started
     model = build(book, watch, positions=True, seed=SEED)
     if output is not None:

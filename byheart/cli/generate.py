@@ -36,6 +36,7 @@ OPTIONS = tuple(
         (int, "neurons", "adversarial: neurons of the decoder [4]."),
     )
 )
+TEXT = {"unit": "wordpunct", "documents": "line"}  # how a corpus in a .txt file is read
 
 
 @functools.partial(spread, place="chosen", options=OPTIONS)
@@ -124,7 +125,7 @@ def written(
         "length": tokens.shape[1] - 1,
         "vocabulary": corpora.distinct(tokens[:, :-2]),
         "labels": corpora.distinct(tokens[:, 1:-1]),
-        "loading": stored if output.suffix.lower() == ".bin" else {"documents": "line"},
+        "loading": stored if output.suffix.lower() == ".bin" else TEXT,
         "sha256": corpora.sha256(made),
     }
 

@@ -32,7 +32,7 @@ Form = Annotated[
 ]
 Positions = Annotated[
     bool | None,
-    typer.Option("--positions/--no-positions", help="Order counts (default: for text)."),
+    typer.Option("--positions/--no-positions", help="Order counts (default: for words)."),
 ]
 OnConflict = Annotated[
     str, typer.Option(help="Two labels for one context: refuse, majority or drop.")

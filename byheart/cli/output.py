@@ -17,7 +17,7 @@ from ..errors import ByheartError
 from ..machine.tables import number
 from ..machine.watch import Watch
 from ..pictures import write
-from .messages import STEERS, harmless, printable
+from .messages import STEERS, flags, harmless, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,10 +87,9 @@ def drawn(answer: dict, before: str = "\n") -> list[Text]:
 
 def how_read(found: "Dataset | Documents") -> dict:
     """How a file was read: the options, how much was skipped, and what else there is to say."""
-    notes = getattr(found, "notes", ())  # documents have none
     return {
         "reading": dict(found.loading),
-        "reading_notes": list(notes),
+        "reading_notes": list(map(flags, found.notes)),
         "skipped": found.skipped,
     }
 
@@ -147,7 +146,7 @@ def model_answer(
         "width": model.network.width,
         "seconds": {key: seconds.get(key) for key in ("load", "build", "verify")},
         "search": dict(about.get("search") or {"seed": None, "tries": None}),
-        "verified": verified.json() if verified else NOT_CHECKED,
+        "verified": NOT_CHECKED if verified is None else verified.json(),
         "conflicts": dict(about.get("conflicts") or {}),
         "notes": list(about.get("notes") or ()),
         "failures": list(failures),
@@ -271,10 +270,10 @@ def gap(before: str, after: str) -> str:
     return " "
 
 
-def spaced(tokens: Sequence[str]) -> str:
+def typeset(tokens: Sequence[str]) -> str:
     """The tokens as running text.
 
-    >>> spaced(["“", "A", "word", ",”", "she", "said", "."])
+    >>> typeset(["“", "A", "word", ",”", "she", "said", "."])
     '“A word,” she said.'
     """
     pairs = zip(["", *tokens], tokens, strict=False)

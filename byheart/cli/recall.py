@@ -10,17 +10,19 @@ import typer
 
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
+from ..models.claim import Answer
 from ..models.folder.read import open as open_folder
 from ..models.model import Model
-from ..models.questions import from_file, from_line, from_words
+from ..models.questions import from_file, from_line, from_words, written
 from ..models.recall import Choose, ask, drawing
 from ..models.source import stored
 from .messages import flags, harmless, printable
 from .options import Directory, Json
-from .output import print_json, spaced
+from .output import print_json, typeset
 from .progress import watching
 
 SETTINGS = {"ignore_unknown_options": True}  # a token may begin with a dash
+UNKNOWN, NO_LABEL = "(unknown)", "(no label)"  # marks
 CANDIDATES, LEAST = 8, 0.001  # tokens shown with their probabilities, and the least of these
 
 
@@ -57,19 +59,24 @@ def command(
             raise ByheartError(f"recall has no option {word}; ask about such a token with --file.")
     if tokens or file is not None:
         with watching() as watch:
-            found = recalled(directory, tokens or [], asking, file, watch)
-        show(found, asking, json)
+            watch.stage("opening")
+            model = open_folder(directory)
+            found = answered(model, tokens or [], asking, file, watch)
+        show(model, found, asking, json)
         return
     model = open_folder(directory)
     choose = drawing(model, seed) if draw else None
     if json:  # a program gets all answers at once
-        lines = sys.stdin.read().splitlines()
-        show(answers(model, lines, asking, choose), asking, json)
+        lines = sys.stdin.read().removesuffix("\n").split("\n")
+        show(model, answers(model, lines, asking, choose), asking, json)
     elif sys.stdin.isatty():
         converse(model, asking, choose)
     else:
         for line in sys.stdin:
-            show(answers(model, [line], asking, choose), asking, json)
+            if line.strip():
+                show(model, answers(model, [line], asking, choose), asking, json)
+            else:
+                print()  # answers stay beside their questions
             sys.stdout.flush()
 
 
@@ -80,9 +87,14 @@ def recalled(
     file: Path | None = None,
     watch: Watch = SILENT,
 ) -> list[dict]:
+    """The answers of a folder to one question, or to all of a file."""
+    return answered(open_folder(directory), tokens, asking, file, watch)
+
+
+def answered(
+    model: Model, tokens: Sequence[str], asking: Asking, file: Path | None, watch: Watch
+) -> list[dict]:
     """The answers to one question, or to all of a file."""
-    watch.stage("opening")
-    model = open_folder(directory)
     if file is not None and tokens:
         raise ByheartError("give either tokens or --file, not both.")
     choose = drawing(model, asking.seed) if asking.draw else None
@@ -92,8 +104,12 @@ def recalled(
 
 
 def answers(model: Model, lines: list[str], asking: Asking, choose: Choose | None) -> list[dict]:
-    questions = [from_line(model, line) for line in lines if line.strip()]
-    return ask(model, questions, steps=asking.steps, trace=asking.trace, choose=choose)
+    """The answers to lines of text; a blank line among several asks nothing and has an answer."""
+    asked = [from_line(model, line) for line in lines if line.strip()]
+    found = iter(ask(model, asked, steps=asking.steps, trace=asking.trace, choose=choose))
+    if asking.steps is not None or len(lines) == 1:
+        return list(found)
+    return [next(found) if line.strip() else Answer([], None, None).json() for line in lines]
 
 
 def converse(model: Model, asking: Asking, choose: Choose | None) -> None:
@@ -118,12 +134,12 @@ def converse(model: Model, asking: Asking, choose: Choose | None) -> None:
             print()
             return
         try:
-            show(answers(model, [line], asking, choose), asking, json=False)
+            show(model, answers(model, [line], asking, choose), asking, json=False)
         except ByheartError as error:
             print(printable(flags(str(error))))
 
 
-def show(answers: list[dict], asking: Asking, json: bool) -> None:
+def show(model: Model, answers: list[dict], asking: Asking, json: bool) -> None:
     """The answers for a program, or for a person: one per line, or one running text."""
     if json:
         kept = [{key: x for key, x in one.items() if key != "lines"} for one in answers]
@@ -132,19 +148,33 @@ def show(answers: list[dict], asking: Asking, json: bool) -> None:
     for answer in answers:
         for line in answer.get("lines", ()):
             print(harmless(line))
+        if answer["note"]:
+            sys.stdout.flush()
+            print(f"note: {harmless(flags(answer['note']))}.", file=sys.stderr)
     if asking.steps is None:
         for answer in answers:
-            print(printable(label(answer) if asking.draw else likely(answer)))
+            print(label(answer) if asking.draw else likely(answer))
     elif answers:
-        print(printable(continuation(answers)))
+        print(continuation(model, answers))
 
 
 def label(answer: dict) -> str:
+    """The label on one line; where there is none, a mark that is printed for no label."""
     if isinstance(answer["label"], list):
-        return " ".join("(no label)" if x is None else str(x) for x in answer["label"])
+        return " ".join(NO_LABEL if x is None else word(x) for x in answer["label"])
     if answer["label"] is not None:
-        return str(answer["label"])
-    return "(unknown)" if answer["known"] is False else "(no label)"
+        return word(answer["label"])
+    return UNKNOWN if answer["known"] is False else NO_LABEL
+
+
+def word(token: object) -> str:
+    """A token on one line, without the space before it; one that looks like a mark gets a \\.
+
+    >>> word(" cat"), word("\\n  cat"), word("(unknown)")
+    ('cat', '\\\\n  cat', '\\\\(unknown)')
+    """
+    shown = harmless(str(token)).removeprefix(" ")
+    return f"\\{shown}" if shown.lstrip("\\") in (UNKNOWN, NO_LABEL) else shown
 
 
 def likely(answer: dict) -> str:
@@ -154,15 +184,15 @@ def likely(answer: dict) -> str:
     if not shown or (len(shown) == 1 and not sys.stdout.isatty()):
         return label(answer)
     more = "  ..." if len(likelihoods) > len(shown) else ""
-    return "  ".join(f"{token} {share:.1%}" for token, share in shown) + more
+    return "  ".join(f"{word(token)} {share:.1%}" for token, share in shown) + more
 
 
-def continuation(answers: list[dict]) -> str:
-    """The labels as running text; characters without spaces between them."""
+def continuation(model: Model, answers: list[dict]) -> str:
+    """The labels as running text: as it was written, where tokens keep the white space."""
     tokens = [answer["label"] for answer in answers if answer["label"] is not None]
     if not tokens:
         return label(answers[0])
     if not all(isinstance(token, str) for token in tokens):
         return " ".join(map(str, tokens))
-    letters = all(len(token) == 1 for token in [*answers[0]["input"], *tokens])
-    return "".join(tokens) if letters else spaced(tokens)
+    text = written(model, tokens)
+    return printable(typeset(tokens) if text is None else text)

@@ -152,7 +152,7 @@ def verified(
         model = recounted(model, dataset)
         corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
         more |= {"reading": dict(dataset.loading), "covered": covered(dataset, corpus)}
-    failures = found.failures if found else ()
+    failures = found.failures if found is not None else ()
     return {
         **model_answer(model, found, seconds, failures),
         **more,

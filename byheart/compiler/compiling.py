@@ -92,6 +92,11 @@ def compile(
         "notes": list(built.notes),
         "conflicts": settled(dataset, prepared),
     }
+    more = {
+        "tokenizer": prepared.tokenizer,
+        "unordered": order_note(construction, prepared, grouped),
+    }
+    about |= {name: value for name, value in more.items() if value is not None}
     words, claim = CLAIMS[construction.stores].of(prepared, built)
     model = Model(built.network, words, claim, about)
     if sample is None and len(grouped) > (construction.provable or math.inf):
@@ -135,12 +140,29 @@ def configured(
 
 
 def with_positions(construction: Construction, dataset: Dataset) -> Construction:
-    """The construction with `positions` decided: as asked for, otherwise for text and columns."""
+    """The construction with `positions` decided: as asked for, otherwise order counts for words.
+
+    So it does for the ids of a corpus and for columns of numbers. Other numbers, and vectors, are a
+    multiset, as in the papers.
+    """
     if not isinstance(construction, Labelled) or construction.positions is not None:
         return construction
-    text = bool({"documents", "separator"} & set(dataset.loading))
+    text = bool({"documents", "separator", "dtype"} & set(dataset.loading))
     columns = dataset.loading.get("numeric") == "tokens"  # a number is that of its column
-    return replace(construction, positions=text or columns)
+    return replace(construction, positions=dataset.kind == "string" or text or columns)
+
+
+def order_note(construction: Construction, dataset: Dataset, grouped: Contexts) -> str | None:
+    """What is lost where order does not count and contexts of words differ by nothing else."""
+    if dataset.kind != "string" or not isinstance(construction, Labelled) or construction.positions:
+        return None
+    alike = len(contexts(dataset, positions=True)) - len(grouped)
+    other = "positions=True tells them apart"
+    if "positions" not in construction.options():
+        form = f" ({construction.form})" if construction.form else ""
+        other = f"{construction.name}{form} cannot tell them apart"
+    noun = "context differs" if alike == 1 else "contexts differ"
+    return f"{alike:,} {noun} from others only in the order of words; {other}" if alike else None
 
 
 def prepare(
@@ -193,6 +215,7 @@ def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
     parameters, bits = network.counts()
     labels = len(dataset.label_names)
     information = contexts * math.log2(labels)
+    beginnings = dataset.beginnings
     return {
         "data": {
             "sha256": dataset.sha256(),
@@ -201,6 +224,7 @@ def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
             "labels": labels,
             "length": dataset.length,
             "vocabulary": len(dataset.tokens),
+            **({} if beginnings is None else {"beginnings": list(beginnings)}),
         },
         "parameters": parameters,
         "bits": {**bits, "encoded": network.code_bits(), "information": information},

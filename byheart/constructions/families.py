@@ -52,7 +52,7 @@ class Labelled(Construction):
     }
 
     positions: bool | None = option(
-        None, "Distinguish sequences by the order of their tokens [for text]."
+        None, "Distinguish sequences by the order of their tokens [for words]."
     )
     attention: str = option(
         "uniform", "Attention: uniform, or hard with equal scores.", choices=("uniform", "hard")

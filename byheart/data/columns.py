@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ByheartError
-from .readers.text import Tokenize, tokenize
+from .readers.text import UNITS, Tokenize, clauses, tokenize
+from .readers.tokenizers import tokenizer_of
 from .records import pack, plain
 
 # 007 and the digits of a long identifier are names, not numbers
@@ -96,18 +97,24 @@ def fields(
             f"{table.name}: choose the columns to read with input=... and label=..., such as "
             f"{example}; {table.named()}."
         )
-    split = tokenize(unit, tokenizer)
-    # whoever asks for characters, or brings a tokenizer, says how every cell is split
-    whole = numeric != "words" and unit == UNIT and tokenizer is None
+    rule = None if tokenizer else UNITS.get(unit, unit)
+    whole = keeps_numbers(numeric, unit, tokenizer)
     places, cells = table.select(chosen)
     inputs = [_column(*given, whole) for given in zip(input, cells, strict=False)]
     others = [
         Column(name, list(map(_filled, x)), "text", True)
         for name, x in zip(chosen[len(input) :], cells[len(input) :], strict=True)
     ]
+    text = [x for x in inputs if x.kind == "text"]
     kept, notes = _rows_to_keep(table, places, [*inputs, *others], empty)
+
+    def texts() -> Iterator[str]:
+        return (cell for x in text for cell in x.cells if isinstance(cell, str))
+
+    made = tokenizer_of(tokenizer, texts) if tokenizer and text else None
+    split = tokenize(unit) if made is None else made.split
     kinds, strings = {column.kind for column in inputs}, any(column.strings for column in inputs)
-    if kinds == {"lists"} and (unit != UNIT or tokenizer is not None):
+    if kinds == {"lists"} and (UNITS.get(unit, unit) != UNITS[UNIT] or tokenizer is not None):
         given = "unit" if tokenizer is None else "tokenizer"
         raise ByheartError(
             f"{table.name}: {given}=... does not apply here, since the input is lists of tokens."
@@ -127,36 +134,51 @@ def fields(
 
     if len(inputs) > 1 and not vector:
         between = _between(table, inputs, map(parts, kept), strings, between)
-    rows = (_joined(parts(i), between) for i in kept)
+    space = " " if between == "" and rule == UNITS["word"] else ""
+    cut = 0  # rows whose input is longer than `length`
+
+    def rows() -> Iterator[list]:
+        nonlocal cut
+        for i in kept:
+            row = joined(parts(i), between, space)
+            cut += len(row[:length]) < len(row)
+            yield row[:length]
+
     if whole and strings:
         notes += chain.from_iterable(_torn(table, places, column) for column in inputs)
+    if unit != "char" and tokenizer is None:
+        notes += clauses(texts())
     labels = [_label(cells[len(input)][i]) for i in kept]
     counts = [_count(others[1].cells[i]) for i in kept] if others[1:] else [1] * len(kept)
-    left_out = {"empty": len(places) - len(kept), "length": 0}
-
-    def shortened(tokens: list) -> list:
-        left_out["length"] += len(tokens) > len(tokens[:length])
-        return tokens[:length]
-
-    records = zip(map(shortened, rows), labels, counts, strict=True)
+    records = zip(rows(), labels, counts, strict=True)
+    packed = pack(zip((places[i] for i in kept), records, strict=True), table.name, table.unit)
+    left_out = {"length": cut, "empty": len(places) - len(kept)}
     loading = {
         **named,
-        "unit": unit if "text" in kinds and tokenizer is None else None,
-        "tokenizer": str(tokenizer) if "text" in kinds and tokenizer is not None else None,
+        "unit": rule if "text" in kinds else None,
+        "tokenizer": None if made is None else str(tokenizer),
         "length": length,
         "numeric": numeric,  # stored always: options without it are older, see load.applicable
         "between": between if strings and len(inputs) > 1 else None,
         "empty": None if empty == EMPTY else empty,
     }
-    packed = pack(zip((places[i] for i in kept), records, strict=True), table.name, table.unit)
     return {
         **packed,
         "skipped": len(places) - len(kept),
         "left_out": {name: number for name, number in left_out.items() if number},
         "unused": tuple(x for x in table.columns if x not in chosen) if named["input"] else (),
         "notes": tuple(notes),
+        "tokenizer": None if made is None else made.content,
         "loading": {name: value for name, value in loading.items() if value is not None},
     }
+
+
+def keeps_numbers(numeric: str, unit: str, tokenizer: str | Path | None) -> bool:
+    """Whether a number in a cell is one token, whatever the rule for text.
+
+    Whoever asks for characters, or brings a tokenizer, says how every cell is split.
+    """
+    return numeric != "words" and unit != "char" and tokenizer is None
 
 
 def cell_tokens(cell: object, split: Tokenize, whole: bool = True) -> list:
@@ -259,7 +281,8 @@ def _between(
                     "keeps its numbers apart from those of other columns; give a single input=...."
                 )
         return None
-    seen = {token for row in rows for tokens in row for token in tokens if type(token) is str}
+    tokens = chain.from_iterable(map(chain.from_iterable, rows))
+    seen = {token.lstrip() for token in tokens if type(token) is str}
     if given is None:
         return next(mark for mark in ("|" * size for size in count(1)) if mark not in seen)
     if given in seen:
@@ -270,11 +293,14 @@ def _between(
     return given
 
 
-def _joined(cells: Iterable[list], between: str | None) -> list:
-    """The tokens of a row, with a mark between its cells."""
+def joined(cells: Iterable[list], between: str | None, space: str = "") -> list:
+    """The tokens of a row, with a mark between its cells, or with the space of running text."""
     tokens: list = []
     for number, cell in enumerate(cells):
-        tokens += [between, *cell] if between and number else cell
+        if between and number:
+            tokens += [between, *cell]
+        else:
+            tokens += [space + cell[0], *cell[1:]] if space and tokens and cell else cell
     return tokens
 
 

@@ -40,6 +40,9 @@ class Dataset:
     left_out  what an option left out of the file or cut, by the option's name: predictions beyond
               the length, rows whose input was cut to it, rows with an empty cell, separators.
     unused    the columns of a table that were not read.
+    tokenizer  the content of the tokenizer.json that split the text into tokens, if one did.
+    beginnings  the first tokens of documents, where the sequences are predictions of texts; None
+                if they are too many to list, or there are no documents.
 
     A dataset is a sequence of pairs (tokens, label), as the user wrote them:
 
@@ -65,6 +68,8 @@ class Dataset:
     every: bool = False
     left_out: Mapping[str, int] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
+    tokenizer: str | None = None
+    beginnings: tuple[str, ...] | tuple[int, ...] | None = None
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence]) -> "Dataset":

@@ -16,6 +16,7 @@ from .dataset import Dataset
 from .documents import Documents
 from .readers import arrow, corpus, huggingface, json_records, jsonl, npz, objects, table
 from .readers.raw import COMPRESSED, STANDARD_INPUT, Raw, ending, opened
+from .readers.text import UNITS
 
 OBJECTS, TEXT_FOLDER, DATASETS = "objects", "a folder of text files", "a folder of datasets"
 READERS: dict[str, Callable[..., Dataset | Documents]] = {
@@ -37,7 +38,7 @@ TEXTS = (".txt", TEXT_FOLDER)
 CORPORA = {kind: READERS[kind] for kind in (*TEXTS, ".bin")}  # of documents
 TABLES = tuple(kind for kind in READERS if kind not in (*CORPORA, ".npz"))
 # How tables were read before there were options to say it.
-BEFORE = {"numeric": "words", "between": "", "empty": "keep"}
+BEFORE = {"unit": "wordpunct", "numeric": "words", "between": "", "empty": "keep"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class LoadingOption:
     help: str  # one sentence about it
     default: Any = None  # stands for not giving it
     choices: tuple[str, ...] = ()  # words that it can be; beside integers, if it has a least one
+    stored: tuple[str, ...] = ()  # other words for the same that datasets and folders hold
     least: int | None = None  # the smallest integer that it can be
     metavar: str | None = None  # the name of a value in help
     selects: bool = False  # whether it decides which part of a file is read: the user's choice
@@ -60,7 +62,8 @@ class LoadingOption:
 
         least is that of this option, or another for a kind of file.
         """
-        if value in (*self.choices, self.default) or not self.choices and least is None:
+        words = (*self.choices, *self.stored, self.default)
+        if value in words or not self.choices and least is None:
             return value
         if least is None:
             choices = ", ".join(self.choices)
@@ -117,12 +120,14 @@ LOADING: tuple[LoadingOption, ...] = (
         default="refuse", choices=("refuse", "skip", "keep"), selects=True,
     ),
     LoadingOption(
-        "unit", str, (str,), (*TEXTS, *TABLES), "Text: tokens are words or characters.",
-        default="word", choices=("word", "char"),
+        "unit", str, (str,), (*TEXTS, *TABLES),
+        "Text: tokens are words with their spaces (word), words and punctuation (wordpunct), char.",
+        default="word", choices=tuple(UNITS), stored=tuple(UNITS.values()),
     ),
     LoadingOption(
         "tokenizer", Path, (str,), (*TEXTS, *TABLES),
-        "Text: a tokenizer.json that splits it into tokens.", metavar="FILE", selects=True,
+        "Text: a tokenizer.json, a folder with one, or bpe:N to train one of N tokens.",
+        metavar="FILE", selects=True,
     ),
     LoadingOption(
         "documents", str, (str,), TEXTS,
@@ -195,8 +200,11 @@ def load(
             contains. "" joins them.
         empty: What happens to rows with an empty cell: "refuse" names all of them, "skip" leaves
             them out, "keep" reads empty text.
-        unit: Tokens of a text: "word" or "char".
-        tokenizer: A tokenizer.json that splits a text into tokens, instead of `unit`.
+        unit: Tokens of a text: "word", with the white space before it, so that the tokens of a
+            document are the document; "wordpunct", words and punctuation without white space;
+            "char".
+        tokenizer: What splits a text into tokens, instead of `unit`: a tokenizer.json, a folder
+            that holds one, or "bpe:8000" to train GPT-2's byte-level BPE on this very text.
         documents: Where a document of a text ends: at a line "<|endoftext|>" ("separator"), at a
             blank line ("blank"), with every line ("line"), with the file ("whole"), or whichever
             of the first three the text suggests ("auto"; in a folder, every file is one).
@@ -216,13 +224,13 @@ def load(
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "pets.txt"
         >>> _ = path.write_text("the cat sat\\nthe dog ran\\n")
         >>> for tokens, label in load(path):
-        ...     print(tokens, label)
-        ['the'] cat
-        ['the', 'cat'] sat
-        ['the'] dog
-        ['the', 'dog'] ran
+        ...     print(tokens, repr(label))
+        ['the'] ' cat'
+        ['the', ' cat'] ' sat'
+        ['the'] ' dog'
+        ['the', ' dog'] ' ran'
         >>> load([("The capital of France is", "Paris")])[0]
-        (['The', 'capital', 'of', 'France', 'is'], 'Paris')
+        (['The', ' capital', ' of', ' France', ' is'], 'Paris')
         >>> load([{"sepal": 5.1, "petal": 1.4, "species": "setosa"}],
         ...      input=["sepal", "petal"], label="species")[0]
         ([[5.1, 1.4]], 'setosa')

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from ..data.dataset import Dataset
-from ..data.load import write_jsonl
+from ..data.load import holds_tokens, write_jsonl
 from ..errors import ByheartError
 
 READS = (".jsonl", ".npz")
@@ -32,7 +32,8 @@ def check(
     if data is None or dataset is None:
         return {**_run(directory, []), "copied": False}
     options = [] if sample is None else ["--sample", str(sample), "--seed", str(seed)]
-    if data.suffix in READS and not dataset.loading:
+    # whether the checker reads the file itself, and finds in it what byheart does
+    if data.is_file() and data.suffix in READS and not dataset.loading and holds_tokens(data):
         return {**_run(directory, [str(data.resolve()), *options]), "copied": False}
     with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
         canonical = Path(folder) / "data.jsonl"

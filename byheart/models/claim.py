@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 Token = str | int | float | Sequence[float]
+Question = str | Sequence[Token]
 Label = str | int | None
 
 
@@ -42,12 +43,14 @@ class Answer:
     label          a label; a list of them where the model answers every token
     known          whether it knows the input; None if it cannot tell
     probabilities  of the likeliest tokens, where the model stores distributions
+    note           what the question lacks, a sentence without a full stop; None if nothing
     """
 
     input: Sequence[Token]
     label: Label | list[Label]
     known: bool | None
     probabilities: list[tuple[str | int, float]] | None = None
+    note: str | None = None
 
     def json(self) -> dict:
         return {
@@ -55,6 +58,7 @@ class Answer:
             "label": self.label,
             "known": self.known,
             "probabilities": self.probabilities and [list(pair) for pair in self.probabilities],
+            "note": self.note,
         }
 
 

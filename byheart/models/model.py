@@ -14,7 +14,7 @@ from ..data.dataset import Dataset
 from ..data.targets import Floats
 from ..errors import ByheartError
 from ..machine.tables import html_table
-from .claim import Answer, Claim, Label, Token, Words
+from .claim import Answer, Claim, Label, Question, Token, Words
 from .verification import Verification
 
 if TYPE_CHECKING:
@@ -142,24 +142,30 @@ class Model:
 
     # --- what it answers
 
-    def recall(self, tokens: Sequence[Token]) -> Label | list[Label]:
+    # a question is a list of tokens, or text, which is read as `byheart recall` reads a line
+
+    def recall(self, question: Question) -> Label | list[Label]:
         """The label of one sequence (or of its tokens), or the likeliest next token.
 
         None where the network gives no label.
         """
-        return self.answers([tokens])[0].label
+        return self.answers([question])[0].label
 
-    def answers(self, sequences: Sequence[Sequence[Token]]) -> list[Answer]:
+    def answers(self, questions: Sequence[Question]) -> list[Answer]:
         """Ask many at once. A word outside the vocabulary gives no label and known = False."""
-        for tokens in [sequences] if isinstance(sequences, str) else sequences:
-            if isinstance(tokens, str) or not isinstance(tokens, Sequence):
-                raise ByheartError(
-                    f"an input is a list of tokens, such as ['a', 'b'], not {tokens!r}."
-                )
-        return self.claim.answers(self, sequences)
+        from .placing import asked  # it imports this file
 
-    def distribution(self, tokens: Sequence[Token]) -> Floats:
+        if isinstance(questions, str):
+            raise ByheartError(f"answers takes a list of questions, such as [{questions!r}].")
+        placed = [asked(self, question) for question in questions]
+        found = self.claim.answers(self, [question.tokens for question in placed])
+        return [x.marked(answer) for x, answer in zip(placed, found, strict=True)]
+
+    def distribution(self, question: Question) -> Floats:
         """The probability of every token of the vocabulary to come next, in doubles."""
+        from .placing import asked
+
+        tokens = asked(self, question).tokens
         from .claims.distributions import Distributions
 
         if not isinstance(self.claim, Distributions):
@@ -172,19 +178,23 @@ class Model:
         return next(self.claim.distributions(self, [row]))
 
     def continue_(
-        self, tokens: Sequence[Token], steps: int, choose: "Choose | None" = None
+        self, question: Question, steps: int, choose: "Choose | None" = None
     ) -> list[Answer]:
         """Up to `steps` answers, each label appended to the input of the next."""
+        from .placing import asked
         from .recall import continued
 
-        return list(islice(continued(self, tokens, choose), steps))
+        return list(islice(continued(self, asked(self, question).tokens, choose), steps))
 
     def numbers(self, tokens: Sequence[Token]) -> list | None:
         """A sequence as the network reads it; None if a word is outside the vocabulary."""
         return self.claim.numbers(self, tokens)
 
-    def trace(self, tokens: Sequence[Token]) -> Any:
+    def trace(self, question: Question) -> Any:
         """How one input is answered, stage by stage: an object with .json() and .lines()."""
+        from .placing import asked
+
+        tokens = asked(self, question).tokens
         if self.numbers(tokens) is None:
             raise ByheartError(
                 "a word is outside the model's vocabulary, so there is nothing to trace."

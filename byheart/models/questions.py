@@ -5,7 +5,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..data.columns import cell_tokens, joined, keeps_numbers
 from ..data.readers import text
+from ..data.readers.tokenizers import Tokenizer, opened
 from ..errors import ByheartError
 from .model import Model
 from .source import stored
@@ -37,9 +39,42 @@ def from_line(model: Model, line: str) -> list:
 def _cut(model: Model) -> text.Tokenize | None:
     """How the model's text was cut into tokens; None if it came from a file of tokens."""
     loading = stored(model)
-    if "unit" in loading or "tokenizer" in loading:
-        return text.tokenize(loading.get("unit", "word"), loading.get("tokenizer"))
-    return text.tokenize("word", None) if "input" in loading else None
+    unit, tokenizer = loading.get("unit", "word"), loading.get("tokenizer")
+    if not {"unit", "tokenizer"} & loading.keys():
+        return None
+    split = text.tokenize(unit) if tokenizer is None else tokenizer_of(model).split
+    if "numeric" not in loading:
+        return split
+    whole = keeps_numbers(loading["numeric"], unit, tokenizer)
+    mark = loading.get("between")
+
+    def cells(line: str) -> list[str]:
+        """The tokens of a row; the mark between its columns stands alone."""
+        found = re.split(rf"(?<!\S){re.escape(mark)}(?!\S)", line) if mark else [line]
+        return joined((cell_tokens(cell, split, whole) for cell in found), mark)
+
+    return cells
+
+
+def tokenizer_of(model: Model) -> Tokenizer:
+    """The tokenizer that split the model's text. Its folder holds it; no other path is opened."""
+    content = model.about.get("tokenizer")
+    if not isinstance(content, str):
+        raise ByheartError(
+            "the model's text was split by a tokenizer, which its folder does not hold; "
+            "copy that tokenizer.json into the folder."
+        )
+    return opened(content, "the model's tokenizer.json")
+
+
+def written(model: Model, tokens: Sequence[str]) -> str | None:
+    """The text that these tokens make up; None if they do not say what stands between them."""
+    loading = stored(model)
+    if "tokenizer" in loading:
+        decode = tokenizer_of(model).text
+        return None if decode is None else decode(list(tokens))
+    whole = loading.get("unit") in (text.SPACED_RULE, "char")
+    return "".join(tokens) if whole else None
 
 
 def _json_tokens(line: str, kind: str) -> list | None:

@@ -10,7 +10,7 @@ from ..errors import ByheartError
 from .claim import Answer
 from .claims import Distributions
 from .model import Model
-from .source import stored
+from .placing import fitting, placed
 
 Choose = Callable[[Sequence], Answer]  # the answer to one question
 
@@ -29,9 +29,11 @@ def ask(
     """
     if steps is not None and steps < 1:
         raise ByheartError(f"steps must be an integer of at least 1, not {steps}.")
-    fitted = [fitting(model, tokens) for tokens in questions]
+    asked = [placed(model, tokens) for tokens in questions]
     if steps is None:
-        answers = model.answers(fitted) if choose is None else list(map(choose, fitted))
+        fitted = [question.tokens for question in asked]
+        found = model.answers(fitted) if choose is None else list(map(choose, fitted))
+        answers = [x.marked(answer) for x, answer in zip(asked, found, strict=True)]
     else:
         words = set(model.tokens or ())
         fits = {
@@ -44,14 +46,18 @@ def ask(
             )
         if not fits.get(model.kind):
             raise ByheartError("steps=... needs a model whose labels are tokens that it reads.")
-        answers = [a for tokens in fitted for a in islice(continued(model, tokens, choose), steps)]
-    found = [answer.json() for answer in answers]
+        answers = []
+        for question in asked:
+            number = steps if question.possible else 1
+            found = list(islice(continued(model, question.tokens, choose), number))
+            answers += [question.marked(found[0]), *found[1:]]
+    shown_answers = [answer.json() for answer in answers]
     if trace:
-        for answer, shown in zip(answers, found, strict=True):
+        for answer, shown in zip(answers, shown_answers, strict=True):
             unknown = model.numbers(answer.input) is None  # a word outside the vocabulary
             traced = None if unknown else model.trace(answer.input)
             shown |= {"trace": traced and traced.json(), "lines": traced.lines() if traced else []}
-    return found
+    return shown_answers
 
 
 def drawing(model: Model, seed: int = 0) -> Choose:
@@ -70,12 +76,6 @@ def drawing(model: Model, seed: int = 0) -> Choose:
         return replace(answer, label=model.labels[int(number)])
 
     return drawn
-
-
-def fitting(model: Model, tokens: Sequence) -> list:
-    """The last tokens for a model compiled with a window; others read all of them or refuse."""
-    cut = "window" in stored(model)
-    return list(tokens)[-model.length :] if cut else list(tokens)
 
 
 def continued(model: Model, tokens: Sequence, choose: Choose | None = None) -> Iterator[Answer]:

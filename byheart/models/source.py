@@ -12,6 +12,7 @@ from typing import Any
 from ..data.contexts import RESOLUTIONS, resolve, settled
 from ..data.dataset import Dataset
 from ..data.load import LOADING, applicable, is_corpus, load
+from ..data.readers.tokenizers import is_trained
 from ..errors import AssumptionError, ByheartError
 from .model import Model
 from .verification import PROVED
@@ -24,11 +25,15 @@ REFUSE = RESOLUTIONS[0]
 def stored(model: Model) -> dict:
     """How the model's data was loaded, as far as the folder says it in options that there are."""
     loading = model.about.get("loading")
-    return {
+    found = {
         name: value
         for name, value in (loading.items() if isinstance(loading, Mapping) else ())
         if isinstance(value, TYPES.get(name, ())) and not isinstance(value, bool)
     }
+    table = "input" in found and "numeric" not in found  # of version 0.1
+    if found.get("unit") == "word" or table:
+        found["unit"] = "wordpunct"  # which version 0.1 called word, and did to every table
+    return found
 
 
 def load_for(model: Model, data: str | Path, given: Mapping[str, Any] | None = None) -> Dataset:
@@ -40,7 +45,8 @@ def load_for(model: Model, data: str | Path, given: Mapping[str, Any] | None = N
     options = applicable(data, stored(model)) | given
     if {"unit", "tokenizer"} <= options.keys() and len(given.keys() & {"unit", "tokenizer"}) == 1:
         options.pop("tokenizer" if "unit" in given else "unit")
-    if "tokenizer" in options and "tokenizer" not in given:  # a path that a stranger may have named
+    path = "tokenizer" in options and not is_trained(options["tokenizer"])
+    if path and "tokenizer" not in given:  # a stranger may have named it
         raise ByheartError(
             f"{data}: the model's text was split by a tokenizer of its own; name the file with "
             "tokenizer=...."

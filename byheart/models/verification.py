@@ -75,6 +75,10 @@ class Verification:
         """Whether it is proved, or there is evidence that was accepted beforehand."""
         return self.evidence == PROVED or self.evidence in self.accept
 
+    def __bool__(self) -> bool:
+        """So that `assert byheart.verify(model, data)` says what it seems to say."""
+        return self.holds
+
     @property
     def refuted(self) -> bool:
         return self.evidence == REFUTED

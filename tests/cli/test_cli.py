@@ -14,7 +14,7 @@ from rich.console import Console
 
 from byheart.cli import main
 from byheart.cli.demo import BOOK, Page
-from byheart.cli.output import number, spaced
+from byheart.cli.output import number, typeset
 from byheart.constructions import ALL
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -387,9 +387,11 @@ def test_options_that_a_method_does_not_take_are_one_sentence(run, tmp_path, con
 
 def test_recall_reads_a_pipe(run, model):
     code, output, errors = run("recall", model[0], stdin="a b\n\nb a\nb z\n")
-    assert (code, output, errors) == (0, "x\ny\n(unknown)\n", "")
-    code, output, _ = run("recall", model[0], "--json", stdin="a b\nb z\n")
-    assert [a["known"] for a in json.loads(output)["answers"]] == [None, False]
+    assert (code, output, errors) == (0, "x\n\ny\n(unknown)\n", "")
+    code, output, _ = run("recall", model[0], "--json", stdin="a b\n\nb z\n")
+    answers = json.loads(output)["answers"]
+    assert [(a["input"], a["known"]) for a in answers] \
+        == [(["a", "b"], None), ([], None), (["b", "z"], False)]  # fmt: skip
 
 
 def test_bytes_that_are_no_text_are_no_words(model):
@@ -448,7 +450,7 @@ def test_the_book_ends_where_nothing_follows():
 
 def test_text_is_set_as_a_printer_would():
     tokens = ["She", "said", ",", "“", "Go", "!”", "(", "Twice", ")."]
-    assert spaced(tokens) == "She said, “Go!” (Twice)."
+    assert typeset(tokens) == "She said, “Go!” (Twice)."
 
 
 def test_a_page_breaks_lines_between_words_only():

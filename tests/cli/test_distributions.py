@@ -126,7 +126,7 @@ def test_a_sample_of_contexts_is_an_audit(run, fox):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (TEXT.replace("ran home", "ran away"), "'away', which is not in the model's vocabulary"),
+        (TEXT.replace("ran home", "ran away"), "' away', which is not in the model's vocabulary"),
         (TEXT.replace("owl kept a", "owl ran a"), "hash differs"),
         (TEXT + "A fox\n", "sequences"),
         (TEXT.replace("home.\n", "home."), "the data has 12 sequences, the model was made from 16"),
@@ -229,7 +229,7 @@ def test_a_refuted_model_says_how_many_hold():
     [
         ("one\ntwo\n", (), "no document of two tokens"),
         ("", (), "is empty"),
-        ("a a a\na a\n", (), "needs two different tokens"),
+        ("a a a\na a\n", ("--unit", "wordpunct"), "needs two different tokens"),
         (TEXT, ("--length", "1"), "length must be an integer of 2 or more"),
         (TEXT, ("--gap", "0"), "--gap must be a number from 1e-15 to 10"),
         (TEXT, ("--gap", "1e-300"), "--gap must be a number from 1e-15"),
@@ -344,20 +344,20 @@ def test_many_candidates_are_cut():
 def test_recall_reads_a_pipe(run, fox):
     code, output, errors = run("recall", fox[0], stdin="The\n\nThe owl\nwolf\n")
     assert (code, errors) == (0, "")
-    assert output == "fox 66.7%  owl 33.3%\nkept\n(unknown)\n"
+    assert output == "fox 66.7%  owl 33.3%\n\nkept\n(unknown)\n"
     answers = json.loads(run("recall", fox[0], "--json", stdin="The\nwolf\n")[1])["answers"]
     assert [len(answer["probabilities"] or ()) for answer in answers] == [2, 0]
-    assert answers[0]["probabilities"][0] == ["fox", pytest.approx(2 / 3, abs=1e-6)]
+    assert answers[0]["probabilities"][0] == [" fox", pytest.approx(2 / 3, abs=1e-6)]
 
 
 def test_recall_goes_on_and_draws(run, fox):
-    assert run("recall", fox[0], "The", "owl", "--steps", "3")[:2] == (0, "kept a secret\n")
+    assert run("recall", fox[0], "The", "owl", "--steps", "3")[:2] == (0, " kept a secret\n")
     said = {run("recall", fox[0], "The", "--draw", "--seed", s)[1] for s in range(12)}
     assert said == {"fox\n", "owl\n"}
     once, again = (run("recall", fox[0], "The", "--draw", "--seed", 7, "--steps", 4) for _ in "ab")
     assert once == again and once[0] == 0
     answers = json.loads(run("recall", fox[0], "The", "--draw", "--json")[1])["answers"]
-    assert answers[0]["label"] in ("fox", "owl") and len(answers[0]["probabilities"]) == 2
+    assert answers[0]["label"] in (" fox", " owl") and len(answers[0]["probabilities"]) == 2
 
 
 def test_a_pipe_draws_anew_for_every_line(run, fox):
@@ -407,7 +407,8 @@ def test_the_page_shows_what_is_shown(run, tmp_path):
     """docs/next-token.md: the lines of its example are the lines that compile prints."""
     page = (Path(__file__).parents[2] / "docs" / "next-token.md").read_text(encoding="utf-8")
     block = page.partition("```\nmethod ")[2].partition("```")[0]
-    options = ("--documents", "whole", "--window", "2", "--method", "one-layer")
+    options = ("--unit", "wordpunct", "--documents", "whole", "--window", "2")
+    options += ("--method", "one-layer")
     code, output, _ = run("compile", BOOK, "-o", tmp_path / "m", *options)
     shown = {" ".join(line.split()) for line in output.splitlines()}
     expected = [" ".join(line.split()) for line in f"method {block}".splitlines() if line.strip()]

@@ -97,7 +97,7 @@ def test_a_length_that_leaves_out_predictions_must_be_repeated(made, asked, run)
     code, answer = asked(folder, path)
     assert (code, answer["verified"]["evidence"]) == (1, None)
     assert answer["covered"] == {"predictions": 9, "of": 14}  # 6 + 7 + 4 tokens, 3 documents
-    assert answer["reading"] == {"unit": "word", "documents": "blank", "length": 4}
+    assert answer["reading"] == {"unit": "spaced", "documents": "blank", "length": 4}
     assert answer["failures"][0].startswith("5 of 14 predictions of the file were not read")
     code, output, _ = run("verify", folder, path)
     assert output.startswith("not settled  9 of 9 labels correct, but a part of the file was left")

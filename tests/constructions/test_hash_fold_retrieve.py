@@ -348,7 +348,7 @@ def test_conflicts_are_refused_before_building(monkeypatch):  # A1
     monkeypatch.setattr(building, "search", never)
     rows = [(["a", "b", "c"], 1), (["b", "a", "c"], 2), (["a"], 3)]
     with pytest.raises(AssumptionError, match="A1 fails"):
-        compile(from_rows(rows))
+        compile(from_rows(rows), positions=False)
     with pytest.raises(AssumptionError, match="A1 fails"):
         compile(from_rows([(["a"], 1), (["a"], 2)]), positions=True)
     with pytest.raises(AssertionError, match="built"):
@@ -357,9 +357,10 @@ def test_conflicts_are_refused_before_building(monkeypatch):  # A1
 
 def test_conflicts_resolved():
     rows = [(["a", "b", "c"], 1), (["b", "a", "c"], 2), (["b", "a", "c"], 2), (["a"], 3)]
-    majority = compile(from_rows(rows), on_conflict="majority")
+    majority = compile(from_rows(rows), on_conflict="majority", positions=False)
     assert [majority.recall(x) for x, _ in rows] == [2, 2, 2, 3]
-    dropped = compile(from_rows([*rows, (["b"], 2)]), on_conflict="drop", reject_unknown=20)
+    how = {"on_conflict": "drop", "reject_unknown": 20, "positions": False}
+    dropped = compile(from_rows([*rows, (["b"], 2)]), **how)
     assert dropped.recall(["a"]) == 3 and dropped.recall(["b"]) == 2
     assert dropped.recall(["c"]) is None
     assert right(compile(from_rows(rows), positions=True, on_conflict="majority"), rows)

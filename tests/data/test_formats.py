@@ -22,8 +22,8 @@ RECORDS = [
 ]
 CHOSEN = {"input": "prompt", "label": "completion"}
 ANSWERS = [
-    (["The", "capital", "of", "France", "is"], "Paris"),
-    (["The", "capital", "of", "Peru", "is"], "Lima"),
+    (["The", " capital", " of", " France", " is"], "Paris"),
+    (["The", " capital", " of", " Peru", " is"], "Lima"),
 ]
 FLAT = "prompt,completion\n" + "".join(f"{x['prompt']},{x['completion']}\n" for x in RECORDS)
 
@@ -56,7 +56,7 @@ CONTENT = {  # of every extension: the bytes, the options, and what is read
     ".tsv": (lambda: FLAT.replace(",", "\t").encode(), CHOSEN, ANSWERS),
     ".parquet": (lambda: arrow("parquet"), CHOSEN, ANSWERS),
     ".arrow": (lambda: arrow("arrow"), CHOSEN, ANSWERS),
-    ".txt": (lambda: b"a b c\n", {}, [(["a"], "b"), (["a", "b"], "c")]),
+    ".txt": (lambda: b"a b c\n", {}, [(["a"], " b"), (["a", " b"], " c")]),
     ".bin": (
         lambda: np.array([5, 6, 7], "<u2").tobytes(), {}, [([5], 6), ([5, 6], 7)],
     ),
@@ -144,7 +144,7 @@ def test_stored_options_meet_other_files(tmp_path):
     text = {"unit": "char", "documents": "line", "length": 3, "window": 2}
     assert loading.applicable(tokens, text) == {}
     cut = load(tokens, length=2)
-    assert cut[0] == (["The", "capital"], "Paris")
+    assert cut[0] == (["The", " capital"], "Paris")
     assert load(tokens, **loading.applicable(tokens, cut.loading)).sha256() == cut.sha256()
     letters = load([("ab", 1), ("cd", 2)], unit="char")
     loading.write_jsonl(letters, tokens)
@@ -210,7 +210,7 @@ def test_keys_and_inner_columns(tmp_path):
     assert load(path, input="key", label="completion")[1] == (["Peru"], "Lima")
     assert load(path, input="about.year", label="key")[0] == ([1789], "France")
     path.write_text(json.dumps([["a b", "x"], ["c", "y"]]))
-    assert list(load(path)) == [(["a", "b"], "x"), (["c"], "y")]
+    assert list(load(path)) == [(["a", " b"], "x"), (["c"], "y")]
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_strings_in_lines_just_work(tmp_path):
     path.write_text("\n".join(map(json.dumps, lines)))
     data = load(path)
     assert list(data) == ANSWERS and data.counts.tolist() == [2, 2]
-    assert data.loading == {"unit": "word", "numeric": "vector"}
+    assert data.loading == {"unit": "spaced", "numeric": "vector"}
     assert load(path, unit="char")[0][0][:3] == ["T", "h", "e"]
 
 
@@ -337,8 +337,8 @@ def test_a_folder_of_texts(tmp_path):
     (tmp_path / "1.TXT.gz").write_bytes(gzip.compress(b"a b"))
     (tmp_path / "notes.md").write_text("not read")
     data = load(tmp_path)
-    assert list(data) == [(["a"], "b"), (["c"], "d"), (["c", "d"], "e")]
-    assert data.loading == {"unit": "word", "documents": "whole"}
+    assert list(data) == [(["a"], " b"), (["c"], " d"), (["c", " d"], "\n\ne")]
+    assert data.loading == {"unit": "spaced", "documents": "whole"}
     assert load(tmp_path, **data.loading).sha256() == data.sha256()
     assert len(load(tmp_path, documents="blank")) == 2
     (tmp_path / "b" / "2.txt").write_bytes(b"\xff")

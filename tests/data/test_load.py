@@ -401,7 +401,7 @@ def test_extension_in_capitals(tmp_path):
             r"window=\.\.\. does not apply here; .* input=\S+ label=\S+ .*length=",
         ),
         ("d.txt", {"label": "x"}, "label=... does not apply"),
-        ("d.txt", {"unit": "line"}, "unit must be one of word, char"),
+        ("d.txt", {"unit": "line"}, "unit must be one of word, wordpunct, char"),
         ("d.txt", {"documents": "page"}, "documents must be one of auto"),
         ("d.bin", {"dtype": "int64"}, "dtype must be one of uint16, uint32"),
         ("d.txt", {"window": 0}, "window must be an integer of 1 or more or 'auto', not 0"),
@@ -429,19 +429,23 @@ def test_applicable_options():
 
 def test_prefixes_by_hand(tmp_path):
     data = load(written(tmp_path, "d.txt", "To be, or\nsame\n"))
-    assert contexts_of(data) == [(["To"], "be"), (["To", "be"], ","), (["To", "be", ","], "or")]
-    assert data.tokens == (",", "To", "be")  # "or" follows but is never followed
-    assert data.label_names == (",", "be", "or")
-    assert (data.skipped, data.loading) == (1, {"unit": "word", "documents": "line"})
+    assert contexts_of(data) == [
+        (["To"], " be"),
+        (["To", " be"], ","),
+        (["To", " be", ","], " or"),
+    ]
+    assert data.tokens == (" be", ",", "To")  # "or" follows but is never followed
+    assert data.label_names == (" be", " or", ",")
+    assert (data.skipped, data.loading) == (1, {"unit": "spaced", "documents": "line"})
 
 
 def test_length_and_window_by_hand(tmp_path):
     path = written(tmp_path, "d.txt", "a b c d e")
-    assert contexts_of(load(path, length=3)) == [(["a"], "b"), (["a", "b"], "c")]
+    assert contexts_of(load(path, length=3)) == [(["a"], " b"), (["a", " b"], " c")]
     assert contexts_of(load(path, window=2, length=4)) == [
-        (["a"], "b"),
-        (["a", "b"], "c"),
-        (["b", "c"], "d"),
+        (["a"], " b"),
+        (["a", " b"], " c"),
+        ([" b", " c"], " d"),
     ]
     assert load(path, window="2").loading["window"] == 2
 
@@ -449,9 +453,13 @@ def test_length_and_window_by_hand(tmp_path):
 @pytest.mark.parametrize(
     ("text", "rule", "first"),
     [
-        ("a b\n\nc d\n<|endoftext|>\ne f\n<|endoftext|>\n", "separator", ["a", "b", "c", "d"]),
-        ("\na b\nc d\n \ne f\n", "blank", ["a", "b", "c", "d"]),
-        ("a b\r\nc d\r\n\r\n", "line", ["a", "b"]),
+        (
+            "a b\n\nc d\n<|endoftext|>\ne f\n<|endoftext|>\n",
+            "separator",
+            ["a", " b", "\n\nc", " d"],
+        ),
+        ("\na b\nc d\n \ne f\n", "blank", ["a", " b", "\nc", " d"]),
+        ("a b\r\nc d\r\n\r\n", "line", ["a", " b"]),
     ],
 )
 def test_documents_auto(tmp_path, text, rule, first):
@@ -495,7 +503,7 @@ def test_window_auto_by_hand(tmp_path):
     data = load(written(tmp_path, "d.txt", "x a b y a c x"), window="auto")
     assert data.loading["window"] == 2
     with pytest.raises(
-        ByheartError, match=r"prefix \['a', 'b'\] .* by 'd' and by 'c'|'c' and by 'd'"
+        ByheartError, match=r"prefix \['a', ' b'\] .* by ' d' and by ' c'|' c' and by ' d'"
     ):
         load(written(tmp_path, "d.txt", "a b c\na b d\n"), window="auto")
 
@@ -529,14 +537,15 @@ def test_window_auto_is_the_smallest(tmp_path_factory, documents):
 def test_tokenizer(tmp_path, monkeypatch):
     path, pieces = written(tmp_path, "d.txt", "a-b-c"), written(tmp_path, "t.json", "{}")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ByheartError, match="needs the package tokenizers"):
+    with pytest.raises(ByheartError, match=r"needs the package tokenizers.*byheart\[huggingface\]"):
         load(path, tokenizer=pieces)
     fake = SimpleNamespace(
         no_truncation=lambda: None,
         no_padding=lambda: None,
+        decoder=None,
         encode=lambda text, add_special_tokens: SimpleNamespace(tokens=text.split("-")),
     )
-    module = SimpleNamespace(Tokenizer=SimpleNamespace(from_file=lambda path: fake))
+    module = SimpleNamespace(Tokenizer=SimpleNamespace(from_str=lambda content: fake))
     monkeypatch.setitem(sys.modules, "tokenizers", module)
     data = load(path, tokenizer=pieces)
     assert contexts_of(data) == [(["a"], "b"), (["a", "b"], "c")]
@@ -568,12 +577,12 @@ def test_csv_by_hand(tmp_path):
     path = written(tmp_path, "d.csv", 'y,one,two\n1,"a, b",c d\n\n0,"say ""x""\nnow",z\n')
     data = load(path, input=["two", "one"], label="y")
     assert contexts_of(data) == [
-        (["c", "d", "|", "a", ",", "b"], "1"),
-        (["z", "|", "say", '"', "x", '"', "now"], "0"),
+        (["c", " d", "|", "a", ",", " b"], "1"),
+        (["z", "|", "say", ' "', "x", '"', "\nnow"], "0"),
     ]
     assert load(path, **data.loading).sha256() == data.sha256()
     cut = load(path, input="one", label="y", length=2)
-    assert contexts_of(cut) == [(["a", ","], "1"), (["say", '"'], "0")]
+    assert contexts_of(cut) == [(["a", ","], "1"), (["say", ' "'], "0")]
     assert load(path, **json.loads(json.dumps(cut.loading))).sha256() == cut.sha256()
 
 
@@ -581,7 +590,7 @@ def test_tsv_has_no_quotes(tmp_path):
     path = written(tmp_path, "d.tsv", '\ufefflabel\ttext\n1\t"a\n0\tb" c\n')
     assert contexts_of(load(path, input="text", label="label")) == [
         (['"', "a"], "1"),
-        (["b", '"', "c"], "0"),
+        (["b", '"', " c"], "0"),
     ]
 
 

@@ -13,8 +13,8 @@ PAIRS = [("The capital of France is", "Paris"), ("The capital of Peru is", "Lima
 RECORDS = [{"prompt": prompt, "completion": label} for prompt, label in PAIRS]
 CHOSEN = {"input": "prompt", "label": "completion"}
 ANSWERS = [
-    (["The", "capital", "of", "France", "is"], "Paris"),
-    (["The", "capital", "of", "Peru", "is"], "Lima"),
+    (["The", " capital", " of", " France", " is"], "Paris"),
+    (["The", " capital", " of", " Peru", " is"], "Lima"),
 ]
 
 
@@ -66,9 +66,9 @@ def test_frames():
         seen=Column([1, 2, np.int64(3)]),
     )
     one = load(frame, input="text", label="label")
-    assert list(one)[1:] == [(["a", "dog", "!"], "y"), (["the", ",", "the"], "x")]
+    assert list(one)[1:] == [(["a", " dog", "!"], "y"), (["the", ",", " the"], "x")]
     both = load(frame, input=["more", "text"], label="label", count="seen")
-    assert both[0] == (["sat", "down", "|", "the", "cat"], "x")
+    assert both[0] == (["sat", "down", "|", "the", " cat"], "x")
     assert both.counts.tolist() == [1, 2, 3]
 
 
@@ -143,7 +143,7 @@ def test_real_frames():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": ["the cat", "the dog", None], "y": [1, 2, None]})
     data = load(frame, input="text", label="y", empty="skip")
-    assert list(data) == [(["the", "cat"], 1), (["the", "dog"], 2)] and data.skipped == 1
+    assert list(data) == [(["the", " cat"], 1), (["the", " dog"], 2)] and data.skipped == 1
     frame = pandas.DataFrame([[5.1, 3.5, "setosa"], [4.9, 3.0, "other"]])  # columns 0, 1 and 2
     assert load(frame, input=["0", "1"], label="2")[0] == ([[5.1, 3.5]], "setosa")
     frame = pandas.DataFrame({"n": pandas.array([1, None], "Int64"), "y": ["a", "b"]})
@@ -160,7 +160,7 @@ def test_real_polars_frames():
 def test_real_splits():
     datasets = pytest.importorskip("datasets")
     split = datasets.Dataset.from_dict({"text": ["the cat", "the dog"], "y": [1, 2]})
-    wanted = [(["the", "cat"], 1), (["the", "dog"], 2)]
+    wanted = [(["the", " cat"], 1), (["the", " dog"], 2)]
     assert list(load(split, input="text", label="y")) == wanted
     assert list(load(split.with_format("numpy"), input="text", label="y")) == wanted
     assert list(load(split.to_iterable_dataset(), input="text", label="y")) == wanted
@@ -173,4 +173,4 @@ def test_real_splits():
 def test_arrow_tables():
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({"text": ["the cat", "the dog"], "y": [1, 2]})
-    assert load(table, input="text", label="y")[1] == (["the", "dog"], 2)
+    assert load(table, input="text", label="y")[1] == (["the", " dog"], 2)

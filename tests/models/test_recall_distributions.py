@@ -33,7 +33,7 @@ each = pytest.mark.parametrize("method", METHODS)
 def text(tmp_path_factory):
     path = tmp_path_factory.mktemp("text") / "fox.txt"
     path.write_text(TEXT)
-    return load(path, length=8)
+    return load(path, unit="wordpunct", length=8)
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_steps_stop_at_a_label_that_is_never_a_token():
 def test_a_window_goes_on_for_ever(tmp_path):
     path = tmp_path / "round.txt"
     path.write_text("round and round and round\n")
-    model = compile(load(path, window=2), method="one-layer")
+    model = compile(load(path, unit="wordpunct", window=2), method="one-layer")
     answers = ask(model, [["round"]], steps=9)
     assert [answer["label"] for answer in answers] == ["and", "round"] * 4 + ["and"]
 

@@ -60,7 +60,7 @@ def made(construction, sequences, labels, positions=False):
     rows = labelled(construction, sequences, labels, positions)
     dataset = from_rows(rows)
     options = {"bits": 64} if "bits" in construction.options() else {}
-    options |= {"positions": True} if positions else {}
+    options |= {"positions": positions} if "positions" in construction.options() else {}
     return (
         dataset,
         compile(dataset, method=construction.name, form=construction.form, **options),

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +15,13 @@ from ..dataset import Dataset
 from ..documents import Documents
 from . import text
 from .raw import Raw, ending, opened
+from .tokenizers import tokenizer_of
 from .window import Corpus, smallest_window
 
 LARGEST = 1 << 30  # token numbers of all contexts together
 AUTO_BYTES = 100  # of memory per token, to find the smallest window
 SHOWN = 8
+BEGINNINGS = 10_000  # first tokens of documents that a dataset lists
 
 
 def text_documents(
@@ -42,10 +43,12 @@ def text_documents(
         rule = text.document_rule(contents[0]) if documents == "auto" else documents
     if rule == "separator" and not any(text.SEPARATOR in content for content in contents):
         raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use documents='auto'.")
-    cut = text.tokenize(unit, tokenizer)
+    parts = [document for content in contents for document in text.split(content, rule)]
+    made = None if tokenizer is None else tokenizer_of(tokenizer, lambda: parts)
+    cut = text.tokenize(unit) if made is None else made.split
     numbers: dict[str, int] = {}  # in the order of first appearance, from 1; 0 ends a document
     provisional, empty, beyond = array("I"), 0, 0
-    for document in chain.from_iterable(text.split(content, rule) for content in contents):
+    for document in parts:
         whole = cut(document)
         tokens = whole[:length]
         empty += not tokens
@@ -57,9 +60,22 @@ def text_documents(
     place[0] = len(words)
     place[[numbers[word] for word in words]] = np.arange(len(words))
     ids = place[np.frombuffer(provisional, np.uint32)]
-    unit_options = {"unit": unit} if tokenizer is None else {"tokenizer": str(tokenizer)}
-    loading = {**unit_options, "documents": rule, "length": length, "window": window}
-    found = Documents(raw.name, ids, len(words), words, length, None, empty, beyond, loading)
+    split = {"unit": text.UNITS.get(unit, unit)}
+    split = split if tokenizer is None else {"tokenizer": str(tokenizer)}
+    loading = {**split, "documents": rule, "length": length, "window": window}
+    notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else ()
+    found = Documents(
+        raw.name,
+        ids,
+        len(words),
+        words,
+        length,
+        skipped=empty,
+        beyond=beyond,
+        loading=loading,
+        notes=tuple(notes),
+        tokenizer=None if made is None else made.content,
+    )
     return _windowed(found, window)
 
 
@@ -162,6 +178,7 @@ def predictions(documents: Documents) -> Dataset:
     used = np.zeros(len(names), bool)  # a document's last token may be in no context
     used[corpus.ids[places - 1]] = True
     label_numbers, labels = number(corpus.ids[places])
+    first = np.unique(corpus.ids[corpus.back == 0])
     ids = (np.cumsum(used, dtype=np.int32) - np.int32(1))[corpus.ids]
     kept = [names[i] for i in np.flatnonzero(used).tolist()]
     tokens: tuple[str, ...] | NDArray = tuple(kept)
@@ -176,6 +193,9 @@ def predictions(documents: Documents) -> Dataset:
         label_names=tuple(names[i] for i in label_numbers),
         counts=np.ones(len(places), np.int64),
         skipped=skipped,
+        notes=documents.notes,
+        tokenizer=documents.tokenizer,
         loading=dict(documents.loading),
         left_out=left_out,
+        beginnings=tuple(names[i] for i in first) if len(first) <= BEGINNINGS else None,
     )

@@ -12,7 +12,7 @@ from ..claims import CLAIMS
 from ..model import Model
 from ..verification import Fit, Verification
 from .strict import Object, read_text_file, shown
-from .swap import FILES, is_unfinished
+from .swap import FILES, TOKENIZER, is_unfinished
 
 RETRIES = 5  # a folder that is replaced while it is read is read again
 
@@ -77,6 +77,8 @@ def read(path: Path) -> Model:
             more = f" (and {len(found) - 1} more disagreements)" if len(found) > 1 else ""
             raise DisagreementError(f"{path}: {found[0]}{more}.")
         model.about["verification"] = _verification(certificate)
+        if os.path.lexists(path / TOKENIZER):
+            model.about["tokenizer"] = read_text_file(path / TOKENIZER).decode(errors="replace")
         return model
     except MemoryError:
         raise ByheartError(f"{path} needs more memory than there is.") from None

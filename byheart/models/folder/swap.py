@@ -15,7 +15,8 @@ from ...errors import ByheartError
 from .strict import Object, read_text_file
 
 FILES = ("config.json", "weights.safetensors", "vocabulary.json")  # what a certificate speaks of
-KNOWN = (*FILES, "certificate.json", "README.md", "data.jsonl")
+TOKENIZER = "tokenizer.json"  # splits questions as the data was split; nothing is claimed of it
+KNOWN = (*FILES, "certificate.json", "README.md", "data.jsonl", TOKENIZER)
 HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # locks are those of one machine
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 

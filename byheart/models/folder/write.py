@@ -14,7 +14,7 @@ from ..verification import Verification
 from . import config
 from .plain import Piece
 from .read import read
-from .swap import FILES, appearing, sync
+from .swap import FILES, TOKENIZER, appearing, sync
 
 
 def save(
@@ -90,6 +90,8 @@ def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str
     files["README.md"] = [
         claim.card(model, verified, with_data).encode("ascii", "backslashreplace")
     ]
+    if isinstance(tokenizer := model.about.get("tokenizer"), str):
+        files[TOKENIZER] = [tokenizer.encode()]
     return {**files, "certificate.json": [_json(certificate)]}
 
 

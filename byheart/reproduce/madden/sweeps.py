@@ -58,7 +58,7 @@ def predictions(texts: list[str], count: int) -> Dataset:
 
     The words are those of NLTK's wordpunct_tokenize, which the authors use: the same pattern.
     """
-    cut = tokenize("word", None)
+    cut = tokenize("wordpunct")
     long = (words[:LENGTH] for words in map(cut, texts) if len(words) >= LENGTH)
     kept = list(islice(long, count))
     if len(kept) < count:

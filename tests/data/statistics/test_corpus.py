@@ -165,7 +165,7 @@ def test_text_without_two_tokens_is_refused(tmp_path, capsys):
     path = tmp_path / "d.txt"
     for text, reason in (("a\nb\n", "no document of two tokens"), ("a a\na a a\n", "one token")):
         path.write_text(text)
-        assert reason in refused(["stats", str(path)], capsys)
+        assert reason in refused(["stats", str(path), "--unit", "wordpunct"], capsys)
 
 
 @pytest.mark.parametrize("options", [[], ["--window", "2"], ["--window", "auto"]])

@@ -1,0 +1,97 @@
+"""Tokenizers of the Hugging Face library of that name: from a file, or trained on the data.
+
+Only the content of a tokenizer.json is kept, never where it came from: a model folder holds a copy,
+so that questions can be split as the data was.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import ByheartError
+
+TRAINED = re.compile(r"bpe:([0-9]{1,7})")
+BYTES = 256  # tokens of a single byte, which GPT-2's algorithm begins with
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """A tokenizer, and the tokenizer.json that it came from.
+
+    split  a text to its tokens
+    text   tokens to the text that they make up; None if the tokenizer cannot say
+    """
+
+    content: str
+    split: Callable[[str], list[str]]
+    text: Callable[[list[str]], str] | None
+
+
+def is_trained(tokenizer: object) -> bool:
+    """Whether this names a tokenizer to be trained rather than a file."""
+    return isinstance(tokenizer, str | Path) and TRAINED.fullmatch(str(tokenizer)) is not None
+
+
+def tokenizer_of(name: str | Path, texts: Callable[[], Iterable[str]]) -> Tokenizer:
+    """The tokenizer of a file, of a folder, or of these texts ("bpe:8000")."""
+    if is_trained(name):
+        return trained(int(str(name).partition(":")[2]), texts())
+    path = Path(name)
+    path = path / "tokenizer.json" if path.is_dir() else path
+    if not path.is_file():
+        raise ByheartError(
+            f"{path} is not a file; give a tokenizer.json, a folder that holds one, or bpe:8000."
+        )
+    try:
+        return opened(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError:
+        raise ByheartError(f"{path} is not a tokenizer.json: it is not UTF-8.") from None
+
+
+def opened(content: str, name: str) -> Tokenizer:
+    """The tokenizer of the content of a tokenizer.json."""
+    library = _library(name)
+    try:
+        loaded = library.Tokenizer.from_str(content)
+    except Exception as error:  # the package raises bare Exceptions
+        raise ByheartError(f"{name} is not a tokenizer.json: {error}.") from None
+    loaded.no_truncation()
+    loaded.no_padding()
+    return Tokenizer(
+        content,
+        lambda text: loaded.encode(text, add_special_tokens=False).tokens,
+        getattr(loaded.decoder, "decode", None),
+    )
+
+
+def trained(size: int, texts: Iterable[str]) -> Tokenizer:
+    """GPT-2's byte-level byte-pair encoding with at most `size` tokens, made from these texts."""
+    if size < BYTES:
+        raise ByheartError(
+            f"bpe:{size} has fewer tokens than there are bytes; give bpe:{BYTES} or more."
+        )
+    library = _library(f"bpe:{size}")
+    made = library.Tokenizer(library.models.BPE())
+    made.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = library.decoders.ByteLevel()
+    alphabet = library.pre_tokenizers.ByteLevel.alphabet()
+    trainer = library.trainers.BpeTrainer(
+        vocab_size=size, initial_alphabet=alphabet, show_progress=False
+    )
+    made.train_from_iterator(texts, trainer)
+    return opened(made.to_str(), f"bpe:{size}")
+
+
+def _library(name: str) -> Any:
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it warns after every fork
+    try:
+        import tokenizers
+    except ImportError:
+        raise ByheartError(
+            f"{name} needs the package tokenizers, which is not installed; "
+            "run: pip install 'byheart[huggingface]'."
+        ) from None
+    return tokenizers

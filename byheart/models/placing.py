@@ -1,0 +1,106 @@
+"""Where a question stands in the texts of a model: what of it is a context, and what it lacks.
+
+A model of texts is asked about the last W tokens, W its window, or about all tokens from a text's
+beginning. A shorter question is a context only if a text begins with it. The model itself knows
+whether one does: a text that begins with t_1 has the context (t_1), so the label of that is right,
+and if it is t_2, then (t_1, t_2) is a context, and so on. Only the first tokens of the texts are
+not in the network; config.json holds them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..data.readers.text import SPACED_RULE
+from ..errors import ByheartError
+from .claim import Answer, Question
+from .model import Model
+from .questions import from_line
+from .source import stored
+
+MARKS = ("\u0120", "\u2581")  # tokenizers write the space before a word as one of these
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A question as a context.
+
+    tokens    that the network is asked about
+    note      what the question lacks
+    possible  whether the data may have such a context
+    """
+
+    tokens: list
+    note: str | None = None
+    possible: bool = True
+
+    def marked(self, answer: Answer) -> Answer:
+        """The answer with the note; without a label where the data has no such context."""
+        if self.possible:
+            return replace(answer, note=self.note) if self.note else answer
+        return Answer(self.tokens, None, False, note=self.note)
+
+
+def asked(model: Model, question: Question) -> Placed:
+    """A list of tokens as it is; text as a context, read as `byheart recall` reads a line."""
+    if isinstance(question, str):
+        return placed(model, from_line(model, question))
+    if not isinstance(question, Sequence):
+        raise ByheartError(
+            f"a question is text or a list of tokens, such as ['a', 'b'], not {question!r}."
+        )
+    return Placed(list(question))
+
+
+def fitting(model: Model, tokens: Sequence) -> list:
+    """The last tokens for a model compiled with a window; others read all of them or refuse."""
+    cut = "window" in stored(model)
+    return list(tokens)[-model.length :] if cut else list(tokens)
+
+
+def placed(model: Model, question: Sequence) -> Placed:
+    """The question as a context of the texts that the model was made from."""
+    loading, tokens = stored(model), fitting(model, question)
+    texts = {"documents", "dtype"} & loading.keys() and not model.every
+    if not texts or not tokens or len(question) > len(tokens):
+        return Placed(tokens)
+    first, window = tokens[0], loading.get("window")
+    readings = [first]
+    if loading.get("unit") == SPACED_RULE and isinstance(first, str):
+        own = first.lstrip()
+        readings = sorted((x for x in model.places if str(x).lstrip() == own), key=len)  # type: ignore[arg-type]
+        readings = sorted(readings, key=lambda x: x != first)  # as it is written, before others
+    if "tokenizer" in loading and isinstance(first, str):
+        readings = [first, *(mark + first for mark in MARKS)]
+        readings = [x for x in readings if x in model.places]
+    if not readings or model.numbers([readings[0], *tokens[1:]]) is None:
+        return Placed(tokens)  # a word outside the vocabulary
+    starts = (model.about.get("data") or {}).get("beginnings")
+    needs = "this model knows its texts from their beginning on"
+    if window is not None:
+        needs = f"this model needs the last {window} tokens unless the text begins here"
+    if not isinstance(starts, list):  # a folder of version 0.1, or very many texts
+        short = window is None or len(tokens) < window
+        return Placed([readings[0], *tokens[1:]], needs if short and window else None)
+    for beginning in (x for x in readings if x in starts):
+        if begins(model, [beginning, *tokens[1:]]):
+            return Placed([beginning, *tokens[1:]])
+    if window is None or len(tokens) < window:
+        settled = any((model.about.get("conflicts") or {}).values())  # beginnings may be changed
+        begun = settled and any(x in starts for x in readings)
+        return Placed([readings[0], *tokens[1:]], needs, begun)
+    asked = [[x, *tokens[1:]] for x in readings]
+    answers = model.answers(asked)
+    known = [x for x in answers if x.known is not False] or answers
+    alike = all(answer.label == known[0].label for answer in known)
+    more = "white space may stand before this question; begin one token earlier to be sure"
+    return Placed(list(known[0].input), None if alike else more)
+
+
+def begins(model: Model, tokens: Sequence) -> bool:
+    """Whether a text begins with these tokens, given that one begins with the first of them."""
+    answers = model.answers([tokens[:size] for size in range(1, len(tokens))])
+    for answer, token in zip(answers, tokens[1:], strict=True):
+        follows = [answer.label] if answer.probabilities is None else dict(answer.probabilities)
+        if token not in follows:
+            return False
+    return True
