@@ -55,7 +55,8 @@ def command(
         typer.Option("--dataset", metavar="DATA", help="A data file, as in the other commands."),
     ] = None,
     architecture: Annotated[
-        str | None, typer.Option(metavar="PRESET", help="gpt2, pythia-70m, madden2024, ...")
+        str | None,
+        typer.Option(metavar="PRESET", help="gpt2, llama-3.1-8b, madden2024, ..., or config.json."),
     ] = None,
     table: Annotated[
         bool, typer.Option("--table", help="Table 1 of kajitsuka2025 and of madden2024.")
