@@ -95,10 +95,10 @@ def described(name: str, path: Path, config: dict[str, Any]) -> Architecture:
             raise ByheartError(f"{path}: a decoder alone has no add_cross_attention.")
         d, heads = size("n_embd"), size("n_head")
         _check_division(path, "n_embd", d, "n_head", heads)
-        sizes = (size("n_layer", most=LAYERS), d, heads, size("n_inner", 4 * d))
+        layers, width = size("n_layer", most=LAYERS), size("n_inner", 4 * d)
         length, tied = size("n_positions"), whether("tie_word_embeddings", True)
         how = activation("gelu", "activation_function")
-        return gpt2(name, *sizes, size("vocab_size"), length, tied, how)
+        return gpt2(name, layers, d, heads, width, size("vocab_size"), length, tied, how)
     d, heads = size("hidden_size"), size("num_attention_heads")
     layers, width = size("num_hidden_layers", most=LAYERS), size("intermediate_size")
     vocabulary, length = size("vocab_size"), size("max_position_embeddings")
@@ -116,10 +116,9 @@ def described(name: str, path: Path, config: dict[str, Any]) -> Architecture:
     family = replace(FAMILIES[kind], activation=how)
     if whether("attention_bias", False):
         family = replace(family, biased=("query", "key", "value", "out"))
-    sizes = (layers, d, heads, groups)
     tied, biased = whether("tie_word_embeddings", family.tied), whether("mlp_bias", False)
-    others = (head_dimension, width, vocabulary, length, tied, biased)
-    return gated(name, family, *sizes, *others)
+    sizes = (layers, d, heads, groups, head_dimension, width, vocabulary, length)
+    return gated(name, family, *sizes, tied, biased)
 
 
 def _check_division(path: Path, whole: str, size: int, part: str, count: int) -> None:

@@ -88,7 +88,7 @@ def command(
     The last --axis is the one that is searched. What is not reached is "not reached in T steps".
     """
     picture = pictures.checked(plot, force)
-    with keeping(output), watching() as watch:
+    with keeping(output), watching("training") as watch:
         answer = measure(
             data,
             output,

@@ -56,7 +56,7 @@ def command(
     if everything == bool(names):
         known = ", ".join(figure.name for figure in FIGURES)
         raise ByheartError(f"name figures or give --all, not both; there are: {known}.")
-    with keeping(rows), watching() as watch:
+    with keeping(rows), watching("training") as watch:
         found = reproduce(
             names or None,
             rows=rows,

@@ -5,11 +5,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
+from ...machine.kernels import njit
 from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..retrieval.assemble import assemble, constant
@@ -59,7 +59,7 @@ class Unlimited(Limits):
         return Storage(layout, numbers, longest, window, Fraction(1), hash_unit, constant)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _extremes(starts, units, values):
     """The smallest and the largest sum over all contexts."""
     low, high = np.inf, -np.inf
