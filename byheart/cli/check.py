@@ -22,7 +22,7 @@ from ..models.source import stored
 from ..models.verification import ACCEPTED, checked_accept
 from ..theory.madden2024.balls import FUNCTIONS
 from .options import Accept, Command, Json, Loading, MethodOptions, Seed, option, reading, spread
-from .output import STYLES, finish, number, sentences
+from .output import STYLES, finish, number, plural, sentences
 from .progress import watching
 
 PLACES = ("model", "data")  # what stands on the command line without a flag, in this order
@@ -265,7 +265,9 @@ def view(answer: dict) -> Group:
     if read is not None:
         how = " ".join(f"--{key} {value}" for key, value in read["options"].items())
         options = f" read with {how}" if how else ""
-        parts.append(Text(f"{read['file']}: {number(read['sequences'])} sequences{options}", "dim"))
+        parts.append(
+            Text(f"{read['file']}: {plural(read['sequences'], 'sequence')}{options}", "dim")
+        )
     return Group(*parts)
 
 

@@ -148,7 +148,7 @@ def draw(answer: dict) -> "Figure":
         curves(axes, steps)
     else:
         dots(axes, rows)
-    title = f"{data['name']}: {data['contexts']:,} contexts, {data['labels']:,} labels"
+    title = f"{data['name']}: {counts(data, 'context', 'label')}"
     pictures.entitle(axes, title)
     pictures.quiet(axes, 8.5)
     return figure

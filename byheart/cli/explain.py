@@ -17,7 +17,7 @@ from ..models.verification import PROVE_LIMIT
 from . import options, output
 from .compile import build
 from .explain_picture import draw
-from .output import check_prove_limit, number
+from .output import check_prove_limit, number, plural
 from .progress import watching
 
 
@@ -132,7 +132,7 @@ def ends_of_network(answer: dict) -> tuple[str, str]:
     if any(stage["kind"] == "sum" for stage in answer["stages"]):
         where = "the sum"
     unknown = ', or "unknown"' if gives["unknown"] else ""
-    return ", ".join(parts), f"one of {number(gives['labels'])} labels from {where}{unknown}"
+    return ", ".join(parts), f"one of {plural(gives['labels'], 'label')} from {where}{unknown}"
 
 
 def ends_of_decoder(answer: dict) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
+from ..machine.tables import plural
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def title(axes: "Axes", answer: dict, noun: str) -> None:
     form = f" ({answer['form']})" if answer["form"] else ""
     name = data["name"] if len(data["name"]) <= 40 else f"{data['name'][:37]}..."
     lines = (
-        f"{name}: {data['sequences']:,} sequences of up to {data['length']:,} tokens, "
+        f"{name}: {plural(data['sequences'], 'sequence')} of up to {data['length']:,} tokens, "
         f"{data['labels']:,} {noun}",
         f"{totals['nonzero']:,} nonzero parameters, {totals['bits']:,} bits, "
         f"depth {totals['depth']:,}, width {totals['width']:,}",

@@ -18,7 +18,7 @@ from ..lab.sweeps.axes import parsed
 from ..lab.workers import Workers
 from .measure_picture import draw
 from .options import Data, Force, Json, Loading, OnConflict, Picture, reading
-from .output import columns, finish, number, pictured
+from .output import columns, finish, number, pictured, plural
 from .progress import keeping, watching
 
 CRITERIA = {
@@ -136,8 +136,8 @@ def view(answer: dict) -> Group:
     count = number(data["vocabulary"])
     reads = f"vectors of {count} coordinates" if data["vectors"] else f"{count} tokens"
     title = (
-        f"{answer['architecture']} on {data['name']}: {number(data['sequences'])} sequences, "
-        f"{number(data['contexts'])} contexts, {reads}{best(data)}"
+        f"{answer['architecture']} on {data['name']}: {plural(data['sequences'], 'sequence')}, "
+        f"{plural(data['contexts'], 'context')}, {reads}{best(data)}"
     )
     value = answer["criterion"]["value"]
     criterion = CRITERIA[kind].format(100 * value if kind in SHARES else value)
@@ -151,7 +151,7 @@ def view(answer: dict) -> Group:
     parts: list[RenderableType] = [Line(title, "bold"), Line(about, "dim"), Text()]
     for cell in answer["cells"]:
         if cell["at"]:
-            contexts = f" ({number(cell['contexts'])} contexts{best(cell)})"
+            contexts = f" ({plural(cell['contexts'], 'context')}{best(cell)})"
             at = ", ".join(named(cell["at"]))
             parts.append(Line(f"{at}{contexts if cell['points'] else ''}", "bold"))
         if cell["points"]:
@@ -270,10 +270,6 @@ def axis_name(answer: dict) -> str:
 
 def named(sizes: dict) -> list[str]:
     return [f"{name.replace('_', ' ')} {number(size)}" for name, size in sizes.items()]
-
-
-def plural(count: int, word: str) -> str:
-    return f"{number(count)} {word}" + ("s" if count != 1 else "")
 
 
 def shown(kind: str, value: float | None) -> str:

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from ..data.statistics import stats
 from .options import Data, Json, Loading, reading
-from .output import finish, number, rows
+from .output import finish, number, plural, rows
 from .progress import watching
 
 
@@ -24,8 +24,9 @@ def view(answer: dict) -> Group:
     conflicts, entropy, apart = answer["conflicts"], answer["entropy"], answer["separation"]
     both = f"contexts with two labels; {number(conflicts['multisets'])} if order does not count"
     each = f"nats; {number(entropy['per_token'])} per prediction"
+    known = "nats, if only their frequencies are known"
     lines = [
-        ("sequences", number(answer["sequences"]), f"{number(answer['tokens'])} tokens"),
+        ("sequences", number(answer["sequences"]), plural(answer["tokens"], "token")),
         ("contexts", number(answer["contexts"]), "ordered"),
         ("multisets", number(answer["multisets"]), "contexts if order does not count"),
         ("vocabulary", number(answer["vocabulary"]), ""),
@@ -33,6 +34,7 @@ def view(answer: dict) -> Group:
         ("conflicts", number(conflicts["contexts"]), both),
         ("best accuracy", f"{answer['best_accuracy']:.2%}", "with one label per context"),
         ("entropy", number(entropy["total"]), each),
+        ("of labels", number(entropy["labels"]), known),
     ]
     if apart["radius"] is not None:
         lines.append(("radius", number(apart["radius"]), "largest norm of a token"))

@@ -97,7 +97,7 @@ def draw(answer: dict) -> "Figure":
         name = r"information limit, N log$_2$C / B"
         axes.plot(span, needed, color=GREY, linewidth=1.4, label=name)
     axes.set_xlim(*span)
-    title = f"{data['name']}: {data['contexts']:,} contexts, {data['labels']:,} labels"
+    title = f"{data['name']}: {counts(data, 'context', 'label')}"
     pictures.entitle(axes, title)
     pictures.label(axes, "B, bits per parameter", "nonzero parameters")
     whole = FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")

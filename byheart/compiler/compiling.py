@@ -19,6 +19,7 @@ from ..machine.watch import SILENT, Watch
 from ..models.claims import CLAIMS
 from ..models.model import Model
 from ..models.verification import PROVE_LIMIT, verify
+from ..theory.information import label_entropy
 
 SAMPLE = 100  # sequences verified where all of them would take too long
 # the options in the order of config.json; those that a method does not have keep their default
@@ -86,7 +87,7 @@ def compile(
         "item": construction.header.item,
         "options": _recorded(construction, on_conflict),
         "loading": dict(prepared.loading),
-        **sizes_of(prepared, built.network, len(grouped)),
+        **sizes_of(prepared, built.network, grouped),
         "search": {"seed": construction.seed, "tries": built.tries},
         "notes": list(built.notes),
         "conflicts": settled(dataset, prepared),
@@ -186,20 +187,28 @@ def _recorded(construction: Construction, on_conflict: str) -> dict[str, Any]:
     return {name: known[name] for name in (*RECORDED, *(x for x in own if x not in RECORDED))}
 
 
-def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
-    """The sizes of the data and the network, as config.json records them."""
+def sizes_of(dataset: Dataset, network: Any, grouped: Contexts) -> dict[str, Any]:
+    """The sizes of the data and the network, as config.json records them.
+
+    Labels have an entropy where each context has one.
+    """
     parameters, bits = network.counts()
     labels = len(dataset.label_names)
-    information = contexts * math.log2(labels)
+    ambiguous = bool(grouped.conflicts(dataset).any())
+    counts = np.bincount(dataset.labels[grouped.first], minlength=1).tolist()
+    needed = {
+        "entropy": None if ambiguous else label_entropy(counts),
+        "information": len(grouped) * math.log2(labels),
+    }
     return {
         "data": {
             "sha256": dataset.sha256(),
             "sequences": len(dataset),
-            "contexts": contexts,
+            "contexts": len(grouped),
             "labels": labels,
             "length": dataset.length,
             "vocabulary": len(dataset.tokens),
         },
         "parameters": parameters,
-        "bits": {**bits, "encoded": network.code_bits(), "information": information},
+        "bits": {**bits, "encoded": network.code_bits(), **needed},
     }
