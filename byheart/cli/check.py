@@ -21,6 +21,7 @@ from ..models.folder.read import open as open_folder
 from ..models.source import stored
 from ..models.verification import ACCEPTED, checked_accept
 from ..theory.madden2024.balls import FUNCTIONS
+from ..theory.papers import cited
 from .options import Accept, Command, Json, Loading, MethodOptions, Seed, option, reading, spread
 from .output import STYLES, finish, number, plural, sentences
 from .progress import watching
@@ -67,7 +68,7 @@ def command_for(arguments: Sequence[str]) -> Command:
     made = reading(functools.partial(spread, place="chosen", options=options)(command))
     if name:
         found = CHECKS[name]
-        about = f"{found.paper}, {found.item}: {found.says}"
+        about = f"{cited(found.paper)}, {found.item}: {found.says}"
         made.__doc__ = f"{about}\n\nExample: byheart check {name} {found.example}"
     return made
 
@@ -239,7 +240,7 @@ def listing(answer: dict) -> Group:
             ("example", found["example"]),
         ]
         title = Text(found["check"], style="bold").append(
-            f"  {found['paper']}, {found['item']}", "not bold dim"
+            f"  {cited(found['paper'])}, {found['item']}", "not bold dim"
         )
         parts += [title, sentences(about), Text()]
     return Group(*parts[:-1])
@@ -251,7 +252,7 @@ def view(answer: dict) -> Group:
     line = Text(word or "not decided", style=STYLES.get(word, "yellow"))
     line.append(f"  {answer['detail']}", "not bold default")
     parts: list[RenderableType] = [
-        Text(f"{answer['paper']}, {answer['item']}: {answer['says']}", style="dim"),
+        Text(f"{cited(answer['paper'])}, {answer['item']}: {answer['says']}", style="dim"),
         line,
     ]
     if word in ACCEPTED and word not in answer["accepted"]:

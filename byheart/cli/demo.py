@@ -152,6 +152,6 @@ def sizes(answer: dict) -> Group:
         f"{number(data['contexts'])} contexts of up to {data['length']} words and marks, "
         f"{data['labels']} that may follow: the worst need {data['contexts']} x "
         f"log2({data['labels']}) bits, these less by their frequencies. "
-        "The paper: Kajitsuka & Sato 2025, Theorem 4.1."
+        "The paper: Kajitsuka & Sato (2025), Theorem 4.1."
     )
     return Group(table, Text(f"\n{remark}", "dim"))

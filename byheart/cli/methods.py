@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..compiler.methods import methods
+from ..theory.papers import cited
 from .options import Json, type_of
 from .output import codes, finish, sentences
 
@@ -39,7 +40,7 @@ def view(answer: dict) -> Group:
     parts: list[RenderableType] = []
     for row in answer["rows"]:
         name = row["method"] + (f" --form {row['form']}" if row["form"] else "")
-        about = [("paper", f"{row['paper']}, {row['item']}")]
+        about = [("paper", cited(f"{row['paper']}, {row['item']}"))]
         about += [(key, codes(row[key])) for key in ("assumptions", "guarantee")]
         parts += [Text(name, style="bold"), sentences(about), Text()]
         if "options" in row:

@@ -37,7 +37,7 @@ ProveLimit = Annotated[
     float,
     typer.Option(metavar="SECONDS", help="Distributions: skip the proof if it would take longer."),
 ]
-_drawn: dict[str, Any] = {"metavar": "FILE", "help": "Draw a picture: .svg or .png."}
+_drawn: dict[str, Any] = {"metavar": "FILE", "help": "Draw a picture: .svg, .png or .pdf."}
 Picture = Annotated[Path | None, typer.Option("--plot", **_drawn)]
 PictureOutput = Annotated[Path | None, typer.Option("--plot", "-o", "--output", **_drawn)]
 

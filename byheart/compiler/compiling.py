@@ -72,8 +72,7 @@ def compile(
     check_dataset(dataset, "compile")
     if sample is not None and sample < 1:
         raise ByheartError(f"sample must be an integer of at least 1, not {sample}.")
-    default = "seq2seq" if dataset.every else "hash-fold-retrieve"
-    construction = configured(method or default, form, seed, options)
+    construction = configured(method or default_method(dataset), form, seed, options)
     construction = with_positions(construction, dataset)
     started = time.perf_counter()
     prepared, grouped = prepare(construction, dataset, on_conflict)
@@ -108,6 +107,11 @@ def compile(
     seconds["verify"] = time.perf_counter() - started - seconds["build"]
     about |= {"verification": found, "seconds": seconds}
     return model
+
+
+def default_method(dataset: Dataset) -> str:
+    """The method that stores the labels of this data, if none is named."""
+    return "seq2seq" if dataset.every else "hash-fold-retrieve"
 
 
 def configured(
