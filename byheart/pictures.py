@@ -75,7 +75,8 @@ def quiet(axes: "Axes", size: float = 9) -> None:
 def check_picture(path: Path) -> None:
     """Raise ByheartError if a picture cannot have this name, or matplotlib is missing."""
     if path.suffix.lower() not in ENDINGS:
-        raise ByheartError(f"{path}: a picture's name must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
+        names = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise ByheartError(f"{path}: a picture's name must end in {names}.")
     if find_spec("matplotlib") is None:
         raise ByheartError("pictures need matplotlib: pip install matplotlib.")
 

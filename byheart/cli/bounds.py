@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import pictures
-from ..architectures import ARCHITECTURES
+from ..architectures import ARCHITECTURES, NAMES
 from ..architectures.bounding import FITS, Bounds, bounds
 from ..compiler.comparing import own_row
 from ..data.load import applicable, load
@@ -19,7 +19,7 @@ from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
 from ..theory.curves import curves
 from ..theory.item import SIGNS
 from ..theory.papers import cited
-from .options import Force, Json, Loading, Picture, Sizes, reading, sizing
+from .options import Force, Json, Loading, Picture, Sizes, beginning, reading, sizing
 from .output import counts, drawn, finish, number, pictured, plural, rows
 from .progress import watching
 
@@ -59,7 +59,11 @@ def command(
     ] = None,
     architecture: Annotated[
         str | None,
-        typer.Option(metavar="PRESET", help="gpt2, llama-3.1-8b, madden2024, ..., or config.json."),
+        typer.Option(
+            metavar="PRESET",
+            help="gpt2, llama-3.1-8b, madden2024, ..., or config.json.",
+            autocompletion=beginning(NAMES),
+        ),
     ] = None,
     table: Annotated[
         bool, typer.Option("--table", help="Table 1 of kajitsuka2025 and of madden2024.")

@@ -22,7 +22,18 @@ from ..models.source import stored
 from ..models.verification import ACCEPTED, checked_accept
 from ..theory.madden2024.balls import FUNCTIONS
 from ..theory.papers import cited
-from .options import Accept, Command, Json, Loading, MethodOptions, Seed, option, reading, spread
+from .options import (
+    Accept,
+    Command,
+    Json,
+    Loading,
+    MethodOptions,
+    Seed,
+    beginning,
+    option,
+    reading,
+    spread,
+)
 from .output import STYLES, finish, number, plural, sentences
 from .progress import watching
 
@@ -77,7 +88,12 @@ def command(
     loading: Loading,
     chosen: MethodOptions,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="madden-theorem-2, separation, ...")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="madden-theorem-2, separation, ...",
+            autocompletion=beginning(CHECKS),
+        ),
     ] = None,
     places: Annotated[
         list[Path] | None,

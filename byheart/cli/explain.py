@@ -29,7 +29,12 @@ def command_for(arguments: Sequence[str]) -> options.Command:
 
 @options.reading
 def command(
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="See byheart methods.")],
+    method: Annotated[
+        str,
+        typer.Argument(
+            metavar="METHOD", help="See byheart methods.", autocompletion=options.METHODS
+        ),
+    ],
     data: options.Data,
     loading: options.Loading,
     chosen: options.MethodOptions,

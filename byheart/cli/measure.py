@@ -13,11 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import pictures
+from ..architectures.trainable import TRAINABLE
 from ..lab.measuring import measure
 from ..lab.sweeps.axes import parsed
 from ..lab.workers import Workers
 from .measure_picture import draw
-from .options import Data, Force, Json, Loading, OnConflict, Picture, reading
+from .options import Data, Force, Json, Loading, OnConflict, Picture, beginning, reading
 from .output import columns, finish, number, pictured, plural
 from .progress import keeping, watching
 
@@ -39,7 +40,11 @@ def command(
     ],
     architecture: Annotated[
         str,
-        typer.Option(metavar="PRESET", help="madden2024, dana2024, dana2024-mlp or kajitsuka2025."),
+        typer.Option(
+            metavar="PRESET",
+            help="madden2024, dana2024, dana2024-mlp or kajitsuka2025.",
+            autocompletion=beginning(TRAINABLE),
+        ),
     ],
     axis: Annotated[
         list[str],

@@ -8,13 +8,16 @@ from rich.text import Text
 
 from ..compiler.methods import methods
 from ..theory.papers import cited
-from .options import Json, type_of
+from .options import METHODS, Json, type_of
 from .output import codes, finish, sentences
 
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One method, with its options.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="One method, with its options.", autocompletion=METHODS
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
