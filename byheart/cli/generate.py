@@ -45,7 +45,7 @@ def command(
         typer.Argument(
             metavar="KIND",
             help="random, tokens, multisets, adversarial, zipf or prefix-tree",
-            autocompletion=beginning((*MAKERS, "zipf", "prefix-tree")),
+            autocompletion=beginning((*MAKERS, *corpora.CORPORA)),
         ),
     ],
     output: Annotated[

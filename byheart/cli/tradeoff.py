@@ -58,7 +58,7 @@ def view(answer: dict) -> Group:
     """One row per limit, and the network without one."""
     data, plain = answer["dataset"], answer["plain"]
     title = f"{answer['method']} on {data['name']}: {counts(data)}"
-    table = columns(3)
+    table = columns()
     for name in COLUMNS:
         style = {COLUMNS[0]: "cyan", "": "dim"}.get(name, "")
         justify: Literal["left", "right"] = "left" if name in ("form", "") else "right"
