@@ -11,13 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import pictures
-from ..compiler.comparing import ESTIMATED, compare
+from ..compiler.comparing import ESTIMATED, compare, titled
 from ..data.load import load
 from ..errors import ByheartError
 from ..models.folder.read import open as open_folder
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE
 from ..theory.item import SIGNS
-from ..theory.papers import cited
 from . import options
 from .messages import flags, translate
 from .output import STYLES, columns, counts, drawn, finish, number, pictured, sentences
@@ -132,7 +131,7 @@ def table(rows: list[dict]) -> Table:
             sign = f"{SIGNS[row['direction']]} " if bound and size is not None else ""
             sign = "~ " if size is not None and row["reason"] in ABOUT else sign
             sizes.append(f"{sign}{number(rounded)}")
-        about = Text(cited(row["name"]), style="dim" if bound else "cyan")
+        about = Text(titled(row["name"], row["kind"]), style="dim" if bound else "cyan")
         unknown = row["kind"] == "construction" and row["parameters"] is None
         if unknown or row["kind"] in FOLDERS:
             about.append(f"  {row['reason']}", "dim")
@@ -170,7 +169,9 @@ def dots(axes: "Axes", rows: list[dict]) -> None:
         elif row["name"] in OURS:
             mark, colour, size = "*", INK, 12.0
         axes.plot([row["parameters"]], [place], mark, color=colour, markersize=size)
-    axes.set_yticks(range(len(rows)), [fill(cited(row["name"]), NAME) for row in rows])
+    axes.set_yticks(
+        range(len(rows)), [fill(titled(row["name"], row["kind"]), NAME) for row in rows]
+    )
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xscale("log")
     signs = "parameters   ★ our default   ● construction   ▸ at least   ◂ at most"
@@ -193,7 +194,7 @@ def curves(axes: "Axes", steps: list[dict]) -> None:
     names, constructions = [], 0
     for row, points in lines.values():
         if row["kind"] == "bound":
-            colour, name = GREY, f"{SIGNS[row['direction']]} {cited(row['name'])}"
+            colour, name = GREY, f"{SIGNS[row['direction']]} {titled(row['name'], 'bound')}"
             style: dict[str, Any] = {"linestyle": DASHES[row["direction"]], "linewidth": 1.0}
         else:
             colour, name = COLOURS[constructions % len(COLOURS)], row["name"]

@@ -166,7 +166,7 @@ def view(answer: dict) -> Group:
         if theory is not None:
             words = (
                 f"theory: {number(theory['enough_neurons'])} neurons are enough for any "
-                f"distributions of these contexts (madden2024, Theorem 5); some need "
+                f"distributions of these contexts (Madden et al. (2024), Theorem 5); some need "
                 f"{number(theory['needed_parameters'])} parameters (Lemma 1), these may need fewer"
             )
             parts.append(Text(words, style="dim"))

@@ -130,7 +130,14 @@ class Comparison(Tabular):
     def table(self) -> Content:
         title = ", ".join(f"{name} {self.dataset[name]:,}" for name in COUNTS)
         rows: list[tuple[object, ...]] = [
-            (x.size(x.parameters), x.size(x.bits), x.depth, x.evidence, x.kind, cited(x.name))
+            (
+                x.size(x.parameters),
+                x.size(x.bits),
+                x.depth,
+                x.evidence,
+                x.kind,
+                titled(x.name, x.kind),
+            )
             for x in self.rows
             if x.applies
         ]
@@ -278,6 +285,11 @@ def own_row(dataset: Dataset, report: Report) -> Row | None:
                 if row.applies and row.parameters is not None:
                     return row
     return None
+
+
+def titled(name: str, kind: str) -> str:
+    """The name of a row for people; a trained model may have the name of a paper's architecture."""
+    return cited(name) if kind == "bound" else name
 
 
 def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Row:

@@ -10,7 +10,7 @@ Content = tuple[str, tuple[str, ...], list[tuple[object, ...]]]  # title, head, 
 def number(value: object) -> str:
     """A count with commas, a measure with four digits, a dash for what is not known.
 
-    >>> [number(x) for x in (1234567, 1.23456, 14872.48, 15216.0, 0.00012345, None, "x")]
+    >>> [number(x) for x in (1234567, 1.23456, 14872.48, 15216.0, 0.00012346, None, "x")]
     ['1,234,567', '1.235', '14,870', '15,216', '0.0001235', '-', 'x']
     """
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -45,7 +45,7 @@ class Bits(NamedTuple):
     encoded      of the whole network as a self-delimiting code word; None if not recorded
     entropy      what these labels need, by their frequencies; None if not recorded, or if there are
                  several for a context
-    information  contexts x log2(labels): what the worst labelling needs; None if not recorded
+    information  contexts x log2(labels): what the worst labels need; None if not recorded
     """
 
     total: int

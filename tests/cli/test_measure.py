@@ -491,7 +491,7 @@ def test_reporting_imports_no_torch(ask, engine, data, tmp_path):
         ),
         (["--axis", "width=4", "--loss", "hinge"], "loss must be cross-entropy or squared"),
         (["--axis", "width=4", "--loss", "squared"], "use --loss cross-entropy"),
-        (["--axis", "width=4", "--plot", "x.pdf"], ".svg or .png"),
+        (["--axis", "width=4", "--plot", "x.gif"], ".svg, .png or .pdf"),
         (["--axis", "width=4", "--on-conflict", "toss"], "--on-conflict must be one of"),
         (["--axis", "width=999999999999"], "bytes of memory"),
     ],
