@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from textwrap import fill
+from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,6 +32,7 @@ MARKS = "osD^vP*X"
 DASHES: dict[str, tuple] = {"at_least": (0, (4, 2)), "at_most": (0, (1, 1.5))}
 ABOUT = (ESTIMATED, flags(ESTIMATED))  # as the library says it, and as the command line does
 NAME = 48  # letters of a line beside a row
+LONGEST = 68  # letters beside a curve
 OURS = ("hash-fold-retrieve", "seq2seq (small)")  # what compile takes if no method is named
 ROOM = 0.033  # of the height, for a name beside its line
 
@@ -201,8 +202,11 @@ def curves(axes: "Axes", steps: list[dict]) -> None:
             marker = MARKS[constructions % len(MARKS)]
             style = {"marker": marker, "markersize": 5.0, "linewidth": 1.6}
             constructions += 1
+        if row["name"] in OURS:
+            colour, name = INK, f"{name}, our own network"
+            style = {"marker": "*", "markersize": 11.0, "linewidth": 2.2}
         axes.plot(*zip(*points, strict=True), color=colour, **style)
-        names.append((points[-1], name, colour))
+        names.append((points[-1], shorten(name, LONGEST, placeholder=" …"), colour))
     low, high = (math.log(limit) for limit in axes.get_ylim())
     ends = sorted(names, key=lambda name: name[0][1])
     heights = [(math.log(point[1]) - low) / (high - low) for point, _, _ in ends]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..machine.tables import plural
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
+from ..theory.papers import cited
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,4 +157,4 @@ def outside(answer: dict, decoder: bool) -> str:
             f"The theorem counts {totals['counted']:,} of them; {totals['outside']:,} are outside: "
             f"{first} and E_out."
         )
-    return f"{counted}  {answer['paper']}, {item}."
+    return f"{counted}  {cited(answer['paper'])}, {item}."
