@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 FOLDERS = ("trained", "saved")  # kinds of models that --with names
 COLOURS = (BLUE, ORANGE, GREEN, INK)
-MARKS = "osD^vP*X"
+MARKS = "osD^vPhX"
 DASHES: dict[str, tuple] = {"at_least": (0, (4, 2)), "at_most": (0, (1, 1.5))}
 ABOUT = (ESTIMATED, flags(ESTIMATED))  # as the library says it, and as the command line does
 NAME = 48  # letters of a line beside a row
-LONGEST = 68  # letters beside a curve
+LONGEST = 76  # letters beside a curve
 OURS = ("hash-fold-retrieve", "seq2seq (small)")  # what compile takes if no method is named
 ROOM = 0.033  # of the height, for a name beside its line
 

@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,10 @@ def test_where_data_is_from():
     """A file that a block names ships, or a block before it writes it; TinyStories has a source."""
     assert "roneneldan/TinyStories" in README
     (ROOT / "byheart/data/book.txt").stat()
+
+
+def test_drawing_needs_nothing_more():
+    """`make demo` installs the package alone, and the README draws pictures with it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = [re.match(r"[\w-]+", x)[0] for x in project["dependencies"]]
+    assert "matplotlib" in names and project["optional-dependencies"]["figures"] == []
