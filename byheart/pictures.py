@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-ENDINGS = (".svg", ".png")
+ENDINGS = (".svg", ".png", ".pdf")
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "svg.hashsalt": "byheart",  # the same drawing gives the same bytes
+    "pdf.fonttype": 42,  # letters stay letters, as journals ask
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
+DATES = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}}  # leave them out
 INK, PALE, FAINT = "#1f2933", "#667280", "#d5dae0"
 BLUE, ORANGE, GREEN, GREY = "#3b6ea8", "#d9822b", "#3f8f6b", "#8894a3"
 
@@ -73,9 +75,10 @@ def quiet(axes: "Axes", size: float = 9) -> None:
 def check_picture(path: Path) -> None:
     """Raise ByheartError if a picture cannot have this name, or matplotlib is missing."""
     if path.suffix.lower() not in ENDINGS:
-        raise ByheartError(f"{path}: a picture's name must end in {' or '.join(ENDINGS)}.")
+        names = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise ByheartError(f"{path}: a picture's name must end in {names}.")
     if find_spec("matplotlib") is None:
-        raise ByheartError("pictures need matplotlib: pip install 'byheart[figures]'.")
+        raise ByheartError("pictures need matplotlib: pip install matplotlib.")
 
 
 def checked(path: str | Path | None, force: bool) -> Path | None:
@@ -94,5 +97,4 @@ def write(draw: Callable[[dict], "Figure"], answer: dict, path: Path) -> None:
     form = path.suffix.lower()[1:]
     with rc_context(STYLE), replacing(path) as file:
         figure = draw(answer)
-        date = {"Date": None} if form == "svg" else None
-        figure.savefig(file, format=form, dpi=200, metadata=date, facecolor="white")
+        figure.savefig(file, format=form, dpi=200, metadata=DATES.get(form), facecolor="white")

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 
 from ..errors import ByheartError
+from .config import KINDS, LAYERS, is_config, read_config
 from .description import Architecture
 from .papers import (
     dana2024,
@@ -17,7 +18,7 @@ from .papers import (
     kajitsuka2025,
     madden2024,
 )
-from .public import GPT2, PYTHIA, gpt2, pythia
+from .public import PUBLIC, public
 
 ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "dana2024": dana2024,
@@ -27,15 +28,20 @@ ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "kajitsuka2025": kajitsuka2025,
     "decoder": decoder,
 }
-NAMES = (*ARCHITECTURES, *GPT2, *PYTHIA)
-LAYERS = 100_000  # at most: every layer has its own tensors, which are listed
+NAMES = (*ARCHITECTURES, *PUBLIC)
 SIZES = {"width": "neurons"}  # the paper's word where it is another one
 
 
 def architecture(name: str, sizes: Mapping[str, int | str]) -> Architecture:
-    """The architecture of this name and these sizes; ByheartError if one is missing or unknown."""
-    if name not in NAMES:
-        raise ByheartError(f"there is no architecture {name!r}; there are: {', '.join(NAMES)}.")
+    """The architecture of this name and these sizes; ByheartError if one is missing or unknown.
+
+    A name that is not one of NAMES may be the path of a Hugging Face config.json, or of its folder.
+    """
+    if name not in NAMES and not is_config(name):
+        raise ByheartError(
+            f"there is no architecture {name!r}; there are: {', '.join(NAMES)}, and the "
+            f"config.json of a model of another size ({', '.join(KINDS)})."
+        )
     build = ARCHITECTURES.get(name)
     takes = {} if build is None else inspect.signature(build).parameters
     given = {
@@ -46,7 +52,7 @@ def architecture(name: str, sizes: Mapping[str, int | str]) -> Architecture:
     if unknown:
         raise ByheartError(f"{name} takes no {_options(unknown)}: it has its own.")
     if build is None:
-        return gpt2(name) if name in GPT2 else pythia(name)
+        return public(name) if name in NAMES else read_config(name)
     missing = [x.name for x in takes.values() if x.default is x.empty and x.name not in given]
     if missing:
         raise ByheartError(f"{name} needs {_options(missing)} as well.")

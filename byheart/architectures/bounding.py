@@ -18,6 +18,7 @@ from ..theory.facts import data_facts
 from ..theory.information import ALLENZHU_2024, MORRIS_2025, bits_held, bits_needed
 from ..theory.item import SIGNS
 from ..theory.madden2024.capacity import DEFINITION_1, lemma_1_parameters
+from ..theory.papers import cited
 from ..theory.question import ACTIVATIONS, ATTENTIONS
 from ..theory.table_1 import TABLES, filled
 from . import ARCHITECTURES
@@ -112,8 +113,10 @@ class Bounds(Tabular):
         for row in self.rows:
             if row.value is not None:
                 size = f"{row.value:,}" if isinstance(row.value, int) else f"{row.value:,.6g}"
-                source = f"{row.paper}, {row.item}"
-                rows.append((f"{SIGNS[row.direction]} {size}", row.quantity, source, row.reason))
+                source = cited(f"{row.paper}, {row.item}")
+                rows.append(
+                    (f"{SIGNS[row.direction]} {size}", row.quantity, source, cited(row.reason))
+                )
         return title, ("bound", "quantity", "source", "remark"), rows
 
 

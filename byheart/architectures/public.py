@@ -1,5 +1,7 @@
 """Well-known language models that anyone can download, with their exact parameter counts."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from .description import Architecture, Sizes, Tensors, sizes_of
@@ -26,43 +28,216 @@ PYTHIA = {
 }
 
 
+@dataclass(frozen=True)
+class Family:
+    """What models with gated neurons and rotary positions differ in, beside their sizes.
+
+    reference   the paper that describes it
+    activation  of the gate
+    biased      maps of attention that have a bias
+    norms       per layer, without those of heads
+    normed      whether the queries and the keys of a head are normed
+    tied        whether the unembedding is the embedding, unless the model says otherwise
+    """
+
+    reference: str
+    activation: str = "silu"
+    biased: tuple[str, ...] = ()
+    norms: int = 2
+    normed: bool = False
+    tied: bool = False
+
+
+# by the name that Hugging Face calls model_type
+FAMILIES = {
+    "llama": Family("touvron2023"),
+    "mistral": Family("jiang2023"),
+    "qwen2": Family("yang2024", biased=("query", "key", "value")),
+    "qwen3": Family("yang2025", normed=True),
+    "gemma": Family("mesnard2024", "gelu", tied=True),
+    "gemma2": Family("riviere2024", "gelu", norms=4, tied=True),
+    "gemma3_text": Family("kamath2025", "gelu", norms=4, normed=True, tied=True),
+}
+# layers, dimension, heads, heads of keys and values, dimension of a head, neurons, vocabulary,
+# length, and whether the unembedding is the embedding
+GATED: Mapping[str, Mapping[str, tuple[int, int, int, int, int, int, int, int, bool]]] = {
+    "llama": {
+        "llama-2-7b": (32, 4096, 32, 32, 128, 11008, 32000, 4096, False),
+        "llama-2-13b": (40, 5120, 40, 40, 128, 13824, 32000, 4096, False),
+        "llama-2-70b": (80, 8192, 64, 8, 128, 28672, 32000, 4096, False),
+        "llama-3.1-8b": (32, 4096, 32, 8, 128, 14336, 128256, 131072, False),
+        "llama-3.1-70b": (80, 8192, 64, 8, 128, 28672, 128256, 131072, False),
+        "llama-3.1-405b": (126, 16384, 128, 8, 128, 53248, 128256, 131072, False),
+        "llama-3.2-1b": (16, 2048, 32, 8, 64, 8192, 128256, 131072, True),
+        "llama-3.2-3b": (28, 3072, 24, 8, 128, 8192, 128256, 131072, True),
+    },
+    "mistral": {
+        "mistral-7b-v0.1": (32, 4096, 32, 8, 128, 14336, 32000, 32768, False),
+        "mistral-7b-v0.3": (32, 4096, 32, 8, 128, 14336, 32768, 32768, False),
+    },
+    "qwen2": {
+        "qwen2.5-0.5b": (24, 896, 14, 2, 64, 4864, 151936, 32768, True),
+        "qwen2.5-1.5b": (28, 1536, 12, 2, 128, 8960, 151936, 131072, True),
+        "qwen2.5-3b": (36, 2048, 16, 2, 128, 11008, 151936, 32768, True),
+        "qwen2.5-7b": (28, 3584, 28, 4, 128, 18944, 152064, 131072, False),
+        "qwen2.5-14b": (48, 5120, 40, 8, 128, 13824, 152064, 131072, False),
+        "qwen2.5-32b": (64, 5120, 40, 8, 128, 27648, 152064, 131072, False),
+        "qwen2.5-72b": (80, 8192, 64, 8, 128, 29568, 152064, 131072, False),
+    },
+    "qwen3": {
+        "qwen3-0.6b": (28, 1024, 16, 8, 128, 3072, 151936, 40960, True),
+        "qwen3-1.7b": (28, 2048, 16, 8, 128, 6144, 151936, 40960, True),
+        "qwen3-4b": (36, 2560, 32, 8, 128, 9728, 151936, 40960, True),
+        "qwen3-8b": (36, 4096, 32, 8, 128, 12288, 151936, 40960, False),
+        "qwen3-14b": (40, 5120, 40, 8, 128, 17408, 151936, 40960, False),
+        "qwen3-32b": (64, 5120, 64, 8, 128, 25600, 151936, 40960, False),
+    },
+    "gemma": {
+        "gemma-2b": (18, 2048, 8, 1, 256, 16384, 256000, 8192, True),
+        "gemma-7b": (28, 3072, 16, 16, 256, 24576, 256000, 8192, True),
+    },
+    "gemma2": {
+        "gemma-2-2b": (26, 2304, 8, 4, 256, 9216, 256000, 8192, True),
+        "gemma-2-9b": (42, 3584, 16, 8, 256, 14336, 256000, 8192, True),
+        "gemma-2-27b": (46, 4608, 32, 16, 128, 36864, 256000, 8192, True),
+    },
+    "gemma3_text": {"gemma-3-1b": (26, 1152, 4, 1, 256, 6912, 262144, 32768, True)},
+}
+PUBLIC = (*GPT2, *PYTHIA, *(name for models in GATED.values() for name in models))
+
+
 @cache
-def gpt2(name: str) -> Architecture:
+def public(name: str) -> Architecture:
+    """The model of this name, one of PUBLIC."""
+    if name in GPT2:
+        layers, d, heads = GPT2[name]
+        return gpt2(name, layers, d, heads, 4 * d, 50257, 1024)
+    if name in PYTHIA:
+        layers, d, heads, rows = PYTHIA[name]
+        return neox(name, layers, d, heads, 4 * d, rows, 2048)
+    family = next(family for family, models in GATED.items() if name in models)
+    return gated(name, FAMILIES[family], *GATED[family][name])
+
+
+def gpt2(
+    name: str,
+    layers: int,
+    dimension: int,
+    heads: int,
+    width: int,
+    vocabulary: int,
+    length: int,
+    tied: bool = True,
+    activation: str = "gelu",
+) -> Architecture:
     """Radford et al. 2019: learnt positions, and an unembedding that is the embedding."""
-    layers, d, heads = GPT2[name]
-    tensors: Tensors = {"embedding.weight": (50257, d), "positions.weight": (1024, d)}
-    tied: Tensors = {"output.weight": (50257, d)}
-    own: Sizes = {"heads": heads, "head_dimension": d // heads, "layers": layers}
-    sizes = sizes_of("decoder", 50257, 1024, d, 4 * d, **own)
-    formula = "W_E norm(x_L)"
-    return Architecture(name, "radford2019", formula, tensors | _layers(layers, d), tied, sizes)
+    d, own = dimension, _own(layers, dimension, heads, activation)
+    tensors: Tensors = {"embedding.weight": (vocabulary, d), "positions.weight": (length, d)}
+    last: Tensors = {"output.weight": (vocabulary, d)}
+    return Architecture(
+        name,
+        "radford2019",
+        "W_E norm(x_L)" if tied else "W_U norm(x_L)",
+        tensors | _layers(layers, d, width) | ({} if tied else last),
+        last if tied else {},
+        sizes_of("decoder", vocabulary, length, d, width, **own),
+    )
 
 
-@cache
-def pythia(name: str) -> Architecture:
+def neox(
+    name: str,
+    layers: int,
+    dimension: int,
+    heads: int,
+    width: int,
+    vocabulary: int,
+    length: int,
+    tied: bool = False,
+    activation: str = "gelu",
+    biased: bool = True,
+) -> Architecture:
     """Biderman et al. 2023: rotary positions, which are not learnt, and a separate unembedding."""
-    layers, d, heads, rows = PYTHIA[name]
-    tensors = {"embedding.weight": (rows, d), "output.weight": (rows, d)}
-    own: Sizes = {"heads": heads, "head_dimension": d // heads, "layers": layers}
-    sizes = sizes_of("decoder", rows, 2048, d, 4 * d, **own)
-    formula = "W_U norm(x_L), neurons beside attention"
-    return Architecture(name, "biderman2023", formula, tensors | _layers(layers, d), {}, sizes)
+    d, own = dimension, _own(layers, dimension, heads, activation)
+    last: Tensors = {"output.weight": (vocabulary, d)}
+    return Architecture(
+        name,
+        "biderman2023",
+        f"{'W_E' if tied else 'W_U'} norm(x_L), neurons beside attention",
+        {"embedding.weight": (vocabulary, d), **({} if tied else last)}
+        | _layers(layers, d, width, biased),
+        last if tied else {},
+        sizes_of("decoder", vocabulary, length, d, width, **own),
+    )
 
 
-def _layers(layers: int, d: int) -> Tensors:
-    """12 d^2 + 13 d per layer, and the last norm."""
+def gated(
+    name: str,
+    family: Family,
+    layers: int,
+    dimension: int,
+    heads: int,
+    groups: int,
+    head_dimension: int,
+    width: int,
+    vocabulary: int,
+    length: int,
+    tied: bool,
+    neuron_biases: bool = False,
+) -> Architecture:
+    """Llama and its relatives: rotary positions, gated neurons, norms that only scale.
+
+    Several heads share the keys and values of one of the `groups`.
+    """
+    d, queries, keys = dimension, heads * head_dimension, groups * head_dimension
+    rows = {"query": queries, "key": keys, "value": keys, "out": d}
+    block: Tensors = {f"norm_{i + 1}.weight": (d,) for i in range(family.norms)}
+    for part, size in rows.items():
+        block[f"attention.{part}.weight"] = (size, queries if part == "out" else d)
+        if part in family.biased:
+            block[f"attention.{part}.bias"] = (size,)
+    if family.normed:
+        block |= {f"attention.{part}_norm.weight": (head_dimension,) for part in ("query", "key")}
+    for part, shape in {"gate": (width, d), "hidden": (width, d), "down": (d, width)}.items():
+        block[f"{part}.weight"] = shape
+        if neuron_biases:
+            block[f"{part}.bias"] = shape[:1]
+    last: Tensors = {"output.weight": (vocabulary, d)}
+    own = _own(layers, d, heads, family.activation) | {"head_dimension": head_dimension}
+    return Architecture(
+        name,
+        family.reference,
+        f"{'W_E' if tied else 'W_U'} norm(x_L), neurons W_2 (psi(W_g x) * W_1 x)",
+        {
+            "embedding.weight": (vocabulary, d),
+            **{f"layers.{i}.{part}": shape for i in range(layers) for part, shape in block.items()},
+            "norm.weight": (d,),
+            **({} if tied else last),
+        },
+        last if tied else {},
+        sizes_of("gated", vocabulary, length, d, width, **own),
+    )
+
+
+def _own(layers: int, dimension: int, heads: int, activation: str) -> Sizes:
+    head_dimension = max(1, dimension // heads)
+    own: Sizes = {"heads": heads, "head_dimension": head_dimension, "layers": layers}
+    return own | {"activation": activation}
+
+
+def _layers(layers: int, d: int, width: int, biased: bool = True) -> Tensors:
+    """4 d^2 + 2 d w + 9 d + w per layer, which is 12 d^2 + 13 d if w = 4 d, and the last norm."""
+    biases: Tensors = {"attention.in.bias": (3 * d,), "attention.out.bias": (d,)}
     block: Tensors = {
         "norm_1.weight": (d,),
         "norm_1.bias": (d,),
         "attention.in.weight": (3 * d, d),
-        "attention.in.bias": (3 * d,),
         "attention.out.weight": (d, d),
-        "attention.out.bias": (d,),
+        **(biases if biased else {}),
         "norm_2.weight": (d,),
         "norm_2.bias": (d,),
-        "hidden.weight": (4 * d, d),
-        "hidden.bias": (4 * d,),
-        "down.weight": (d, 4 * d),
+        "hidden.weight": (width, d),
+        "hidden.bias": (width,),
+        "down.weight": (d, width),
         "down.bias": (d,),
     }
     last: Tensors = {"norm.weight": (d,), "norm.bias": (d,)}

@@ -56,7 +56,6 @@ app = typer.Typer(
     cls=Commands,
     help="Compile a dataset into a transformer that provably knows it by heart.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -10,15 +10,17 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import pictures
-from ..architectures import ARCHITECTURES
+from ..architectures import ARCHITECTURES, NAMES
 from ..architectures.bounding import FITS, Bounds, bounds
-from ..data.load import applicable
+from ..compiler.comparing import own_row
+from ..data.load import applicable, load
 from ..errors import ByheartError
 from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
 from ..theory.curves import curves
 from ..theory.item import SIGNS
-from .options import Force, Json, Loading, Picture, Sizes, reading, sizing
-from .output import drawn, finish, number, pictured, rows
+from ..theory.papers import cited
+from .options import Force, Json, Loading, Picture, Sizes, beginning, reading, sizing
+from .output import counts, drawn, finish, number, pictured, plural, rows
 from .progress import watching
 
 if TYPE_CHECKING:
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 PARTS = (
     ("Theorems", ("theorem",)),
     ("Rules of thumb: measured, not proved", ("rule_of_thumb",)),
-    ("Rates, without a number, and open problems", ("rate", "open")),
 )
+REST = ("Rates, without a number, and open problems", ("rate", "open"))
 STYLES = {
     "yes": "green",
     "likely": "green",
@@ -37,6 +39,7 @@ STYLES = {
     "not_guaranteed": "yellow",
     "no": "red",
 }
+MOST = 1_000_000  # sequences of data whose network is drawn
 HELD = (("by theorem", "theorem"), ("2 bits each", "allenzhu2024"), ("3.6 bits each", "morris2025"))
 CAPACITY = "that can have any distributions: the rank over omega - 1"
 UNCLEAR = "the singular values have no gap, so the capacity is not known"
@@ -55,7 +58,12 @@ def command(
         typer.Option("--dataset", metavar="DATA", help="A data file, as in the other commands."),
     ] = None,
     architecture: Annotated[
-        str | None, typer.Option(metavar="PRESET", help="gpt2, pythia-70m, madden2024, ...")
+        str | None,
+        typer.Option(
+            metavar="PRESET",
+            help="gpt2, llama-3.1-8b, madden2024, ..., or config.json.",
+            autocompletion=beginning(NAMES),
+        ),
     ] = None,
     table: Annotated[
         bool, typer.Option("--table", help="Table 1 of kajitsuka2025 and of madden2024.")
@@ -66,13 +74,17 @@ def command(
             "--effective", help="Measure the number of effective parameters (at most 2,000)."
         ),
     ] = False,
+    all: Annotated[
+        bool, typer.Option("--all", help="Also rates, open problems and what does not apply.")
+    ] = False,
     plot: Picture = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """How small a model can be, how much it can hold, whether a dataset fits.
 
-    Every theorem as a row: for a dataset, for an architecture (a preset or sizes), or for both.
+    For a dataset, for an architecture (a preset, a config.json or sizes), or for both: the verdict,
+    then every theorem that applies as a row.
     --length truncates documents, and sets the context length of an architecture without one.
     """
     picture = pictures.checked(plot, force)
@@ -89,45 +101,62 @@ def command(
     with watching() as watch:
         how: dict[str, Any] = {"table": table, "effective": effective, "loading": options}
         found = bounds(dataset, architecture, watch=watch, **how, **given)
-        answer = pictured(found.json(), lambda x: draw(x, found), picture, watch)
-    finish(answer, json, view)
+        answer = found.json() | {"network": None}
+        small = found.dataset is not None and (found.dataset.sequences or 0) <= MOST
+        if dataset is not None and picture is not None and small:
+            watch.stage("building")
+            network = own_row(load(dataset, **options), watch.note)
+            answer["network"] = None if network is None else network.json()
+        pictured(answer, lambda x: draw(x, found), picture, watch)
+    finish(answer, json, lambda x: view(x, all))
 
 
-def view(answer: dict) -> Group:
-    """The tables if there are any; else the facts, the rows and the verdict."""
+def view(answer: dict, all: bool = False) -> Group:
+    """The tables if there are any; else the verdict, the facts and the rows."""
     if answer["tables"]:
         return Group(
             *(part for table in answer["tables"] for part in _table(table)), *drawn(answer)
         )
     data, model = answer["dataset"], answer["architecture"]
     parts: list[RenderableType] = []
+    if answer["verdict"] is not None:
+        parts += [*_verdict(answer["verdict"]), Text()]
     if data is not None:
         about = (
-            f"{number(data['contexts'])} contexts of up to {number(data['length'])} tokens out of "
-            f"{number(data['vocabulary'])}, {number(data['labels'])} labels"
+            f"{plural(data['contexts'], 'context')} of up to {plural(data['length'], 'token')} "
+            f"out of {number(data['vocabulary'])}, {plural(data['labels'], 'label')}"
         )
         parts.append(Text(f"{data['name']}: {about}", style="bold"))
     if model is not None:
         name = model["name"] or model["family"] or "a model"
-        about = f"{number(model['parameters'])} parameters of {model['bits']} bits"
+        bits = plural(model["bits"], "bit")
+        about = f"{plural(model['parameters'], 'parameter')} of {bits} each"
         sizes = [f"{size} {number(model[size])}" for size in SIZES if model[size] is not None]
         parts.append(Text(f"{name}: {about}", style="bold"))
         parts += [Text(", ".join(sizes), style="dim")] if sizes else []
-    for title, kinds in PARTS:
-        parts += _part(title, [x for x in answer["rows"] if x["kind"] in kinds and x["applies"]])
-    parts += _effective(answer["effective"])
+    applying = [row for row in answer["rows"] if row["applies"]]
     left = [row for row in answer["rows"] if not row["applies"]]
-    if left:
+    for title, kinds in (*PARTS, REST) if all else PARTS:
+        parts += _part(title, [row for row in applying if row["kind"] in kinds])
+    parts += _effective(answer["effective"])
+    if left and all:
         table = Table.grid(padding=(0, 2))
         table.add_column(style="dim")
         for row in left:
-            table.add_row(f"{row['paper']}, {row['item']}: {row['reason']}")
+            table.add_row(f"{source(row)}: {cited(row['reason'])}")
         parts += [Text(), Text("Does not apply", style="bold"), table]
-    if answer["verdict"] is not None:
-        parts += [Text(), *_verdict(answer["verdict"])]
-    elif model is not None:
+    if model is not None and answer["verdict"] is None:
         parts += [Text(), Text(answer["definitions"]["memory capacity"], style="dim")]
+    rest = sum(row["kind"] in REST[1] for row in applying)
+    if not all and rest + len(left):
+        more = f"rates and open problems ({rest}), rows that do not apply ({len(left)})"
+        parts += [Text(), Text(f"--all also shows {more}", style="dim")]
     return Group(*parts, *drawn(answer))
+
+
+def source(row: dict) -> str:
+    """Where a row is from, as a paper would cite it."""
+    return cited(f"{row['paper']}, {row['item']}")
 
 
 def _part(title: str, found: list[dict]) -> list[RenderableType]:
@@ -147,7 +176,7 @@ def _part(title: str, found: list[dict]) -> list[RenderableType]:
             if isinstance(value, float) and value >= 1000:
                 value = round(value)
             shown = "-" if value is None else f"{SIGNS[row['direction']]} {number(value)}"
-            about = f"{row['paper']}, {row['item']}. {row['reason']}"
+            about = f"{source(row)}. {cited(row['reason'])}"
             table.add_row(Text(shown, style="" if value is None else "cyan"), Text(about, "dim"))
     return [Text(), Text(title, style="bold"), table] if found else []
 
@@ -173,7 +202,7 @@ def _effective(found: dict | None) -> list[RenderableType]:
 
 def _verdict(found: dict) -> list[RenderableType]:
     line = Text(FITS[found["fits"]], style=f"bold {STYLES[found['fits']]}")
-    line.append(f": {found['reason']}", "not bold default")
+    line.append(f": {cited(found['reason'])}", "not bold default")
     code = found["code"]
     shown = [
         ("bits needed", number(round(found["needed"])), "by the worst labels, one per context"),
@@ -181,9 +210,9 @@ def _verdict(found: dict) -> list[RenderableType]:
     ]
     for name, key in HELD:
         ratio, held = found["ratio"][key], found["held"][key]
-        about = "" if ratio is None else f"needed / held = {ratio:.3g}, this data {code / held:.3g}"
+        about = "" if ratio is None else f"needed / held {ratio:.3g}, this data {code / held:.3g}"
         shown.append((f"held, {name}", number(round(held)), about))
-    return [rows(shown), line]
+    return [line, rows(shown)]
 
 
 def _table(table: dict) -> list[RenderableType]:
@@ -207,20 +236,28 @@ def _table(table: dict) -> list[RenderableType]:
 def draw(answer: dict, found: Bounds) -> "Figure":
     """Parameters against contexts, on logarithmic axes: solid is enough, dashed is needed."""
     data, model = answer["dataset"], answer["architecture"]
-    figure, axes = pictures.canvas(7.6, 5.6, "log")
+    figure, axes = pictures.canvas(9.4, 5.8, "log")
     for curve in curves(found.dataset) if found.dataset else ():
         x, y = zip(*curve["points"], strict=True)
-        about = "rule of thumb" if curve["kind"] == "rule_of_thumb" else curve["quantity"]
-        about = f"{curve['paper']}, {curve['item']} {about.replace('parameters ', '')}"
+        rule = curve["kind"] == "rule_of_thumb"
+        about = ", rule of thumb" if rule else curve["quantity"].replace("parameters", "")
+        about = f"{source(curve)}{about}"
         colour, dashes = COLOURS.get(curve["paper"], INK), LINES[curve["direction"]]
         name = f"{SIGNS[curve['direction']]} {about}"
         axes.plot(x, y, color=colour, linewidth=1.6, linestyle=dashes, label=name)
     own = data["contexts"]
-    axes.axvline(own, color=INK, linewidth=1, linestyle=":", label=f"the data: {own:,} contexts")
+    axes.axvline(
+        own, color=INK, linewidth=1, linestyle=":", label=f"the data: {counts(data, 'context')}"
+    )
+    if answer["network"] is not None:
+        size = answer["network"]["parameters"]
+        name = f"{answer['network']['name']}, our own network: {size:,} parameters"
+        axes.plot([own], [size], "*", color=INK, markersize=13, label=name)
     if model is not None:
         count = model["parameters"]
-        axes.axhline(count, color=PALE, linewidth=1, label=f"the model: {count:,} parameters")
-    title = f"{data['name']}: {data['labels']:,} labels, {data['vocabulary']:,} tokens"
+        name = f"{model['name'] or 'the model'}: {plural(count, 'parameter')}"
+        axes.axhline(count, color=PALE, linewidth=1, label=name)
+    title = f"{data['name']}: {counts(data, 'label')}, {plural(data['vocabulary'], 'token')}"
     pictures.entitle(axes, title)
     pictures.label(axes, "contexts N", "parameters")
     quiet(axes)

@@ -21,8 +21,20 @@ from ..models.folder.read import open as open_folder
 from ..models.source import stored
 from ..models.verification import ACCEPTED, checked_accept
 from ..theory.madden2024.balls import FUNCTIONS
-from .options import Accept, Command, Json, Loading, MethodOptions, Seed, option, reading, spread
-from .output import STYLES, finish, number, sentences
+from ..theory.papers import cited
+from .options import (
+    Accept,
+    Command,
+    Json,
+    Loading,
+    MethodOptions,
+    Seed,
+    beginning,
+    option,
+    reading,
+    spread,
+)
+from .output import STYLES, finish, number, plural, sentences
 from .progress import watching
 
 PLACES = ("model", "data")  # what stands on the command line without a flag, in this order
@@ -67,7 +79,7 @@ def command_for(arguments: Sequence[str]) -> Command:
     made = reading(functools.partial(spread, place="chosen", options=options)(command))
     if name:
         found = CHECKS[name]
-        about = f"{found.paper}, {found.item}: {found.says}"
+        about = f"{cited(found.paper)}, {found.item}: {found.says}"
         made.__doc__ = f"{about}\n\nExample: byheart check {name} {found.example}"
     return made
 
@@ -76,7 +88,12 @@ def command(
     loading: Loading,
     chosen: MethodOptions,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="madden-theorem-2, separation, ...")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="madden-theorem-2, separation, ...",
+            autocompletion=beginning(CHECKS),
+        ),
     ] = None,
     places: Annotated[
         list[Path] | None,
@@ -239,7 +256,7 @@ def listing(answer: dict) -> Group:
             ("example", found["example"]),
         ]
         title = Text(found["check"], style="bold").append(
-            f"  {found['paper']}, {found['item']}", "not bold dim"
+            f"  {cited(found['paper'])}, {found['item']}", "not bold dim"
         )
         parts += [title, sentences(about), Text()]
     return Group(*parts[:-1])
@@ -251,7 +268,7 @@ def view(answer: dict) -> Group:
     line = Text(word or "not decided", style=STYLES.get(word, "yellow"))
     line.append(f"  {answer['detail']}", "not bold default")
     parts: list[RenderableType] = [
-        Text(f"{answer['paper']}, {answer['item']}: {answer['says']}", style="dim"),
+        Text(f"{cited(answer['paper'])}, {answer['item']}: {answer['says']}", style="dim"),
         line,
     ]
     if word in ACCEPTED and word not in answer["accepted"]:
@@ -265,7 +282,9 @@ def view(answer: dict) -> Group:
     if read is not None:
         how = " ".join(f"--{key} {value}" for key, value in read["options"].items())
         options = f" read with {how}" if how else ""
-        parts.append(Text(f"{read['file']}: {number(read['sequences'])} sequences{options}", "dim"))
+        parts.append(
+            Text(f"{read['file']}: {plural(read['sequences'], 'sequence')}{options}", "dim")
+        )
     return Group(*parts)
 
 

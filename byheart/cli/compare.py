@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,14 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import pictures
-from ..compiler.comparing import compare
+from ..compiler.comparing import ESTIMATED, compare, titled
 from ..data.load import load
 from ..errors import ByheartError
 from ..models.folder.read import open as open_folder
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE
 from ..theory.item import SIGNS
 from . import options
-from .messages import translate
+from .messages import flags, translate
 from .output import STYLES, columns, counts, drawn, finish, number, pictured, sentences
 from .progress import watching
 
@@ -27,8 +28,12 @@ if TYPE_CHECKING:
 
 FOLDERS = ("trained", "saved")  # kinds of models that --with names
 COLOURS = (BLUE, ORANGE, GREEN, INK)
-MARKS = "osD^vP*X"
+MARKS = "osD^vPhX"
 DASHES: dict[str, tuple] = {"at_least": (0, (4, 2)), "at_most": (0, (1, 1.5))}
+ABOUT = (ESTIMATED, flags(ESTIMATED))  # as the library says it, and as the command line does
+NAME = 48  # letters of a line beside a row
+LONGEST = 76  # letters beside a curve
+OURS = ("hash-fold-retrieve", "seq2seq (small)")  # what compile takes if no method is named
 ROOM = 0.033  # of the height, for a name beside its line
 
 
@@ -58,7 +63,8 @@ def command(
 ) -> None:
     """Every construction and every bound for a dataset, side by side, smallest first.
 
-    Sizes in closed form are predicted; those that a search finds are known with --build only.
+    Sizes in closed form are predicted. The default method is built, or estimated if that takes
+    long; other sizes that a search finds are known with --build only.
     Models named by --with are verified on this data and listed among them.
     """
     sizes = options.whole_numbers(sweep, "--sweep", "100,1000")
@@ -91,14 +97,14 @@ def view(answer: dict) -> Group:
     if left:  # bounds that do not apply are left to `byheart bounds`
         reasons = sentences([(row["name"], row["reason"]) for row in left], style="dim")
         parts += [Text("Does not apply", style="bold"), reasons, Text()]
-    predicted = "predicted, nothing was built: use --build to measure"
+    predicted = "predicted, unless they have evidence or a ~ (estimated); --build measures all"
     built = "measured" if answer["built"] else predicted
     means = [
         f"Constructions are {built}. Of exact networks the parameters that are not 0 count, of "
         "decoders all.",
         "≥ bounds: with fewer it is impossible, for the worst labels or distributions; ≤ bounds: "
-        "this many are enough (kajitsuka2025 does not count E_in, E_out and the embedding). Rates, "
-        "and bounds that do not apply: byheart bounds --dataset.",
+        "this many are enough (Kajitsuka & Sato do not count E_in, E_out and the embedding). "
+        "Rates, and bounds that do not apply: byheart bounds --all --dataset.",
     ]
     if any(row["kind"] == "trained" for row in rows):
         means.append(
@@ -124,8 +130,9 @@ def table(rows: list[dict]) -> Table:
         for size in (row["parameters"], row["bits"]):
             rounded = round(size) if isinstance(size, float) and size >= 1000 else size
             sign = f"{SIGNS[row['direction']]} " if bound and size is not None else ""
+            sign = "~ " if size is not None and row["reason"] in ABOUT else sign
             sizes.append(f"{sign}{number(rounded)}")
-        about = Text(row["name"], style="dim" if bound else "cyan")
+        about = Text(titled(row["name"], row["kind"]), style="dim" if bound else "cyan")
         unknown = row["kind"] == "construction" and row["parameters"] is None
         if unknown or row["kind"] in FOLDERS:
             about.append(f"  {row['reason']}", "dim")
@@ -143,27 +150,33 @@ def draw(answer: dict) -> "Figure":
     """Parameters of all rows: over the contexts if there are several steps, or for one dataset."""
     steps, data = answer["sweep"], answer["dataset"]
     rows = [row for row in answer["rows"] if row["applies"] and row["parameters"]]
-    figure, axes = pictures.canvas(9.6, 7.6 if len(steps) > 1 else 1.8 + 0.26 * len(rows))
+    figure, axes = pictures.canvas(10.4, 7.6 if len(steps) > 1 else 1.8 + 0.3 * len(rows))
     if len(steps) > 1:
         curves(axes, steps)
     else:
         dots(axes, rows)
-    title = f"{data['name']}: {data['contexts']:,} contexts, {data['labels']:,} labels"
+    title = f"{data['name']}: {counts(data, 'context', 'label')}"
     pictures.entitle(axes, title)
     pictures.quiet(axes, 8.5)
     return figure
 
 
 def dots(axes: "Axes", rows: list[dict]) -> None:
-    """One line per row, the smallest on top."""
+    """One line per row, the smallest on top; our own network is a star."""
     for place, row in enumerate(rows):
-        bound = row["kind"] == "bound"
-        mark = {"at_least": ">", "at_most": "<"}[row["direction"]] if bound else "o"
-        axes.plot([row["parameters"]], [place], mark, color=GREY if bound else BLUE, markersize=6.5)
-    axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
+        mark, colour, size = "o", BLUE, 6.5
+        if row["kind"] == "bound":
+            mark, colour = {"at_least": ">", "at_most": "<"}[row["direction"]], GREY
+        elif row["name"] in OURS:
+            mark, colour, size = "*", INK, 12.0
+        axes.plot([row["parameters"]], [place], mark, color=colour, markersize=size)
+    axes.set_yticks(
+        range(len(rows)), [fill(titled(row["name"], row["kind"]), NAME) for row in rows]
+    )
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xscale("log")
-    axes.set_xlabel("parameters   ● construction   ▸ at least   ◂ at most", color=INK)
+    signs = "parameters   ★ our default   ● construction   ▸ at least   ◂ at most"
+    axes.set_xlabel(signs, color=INK)
 
 
 def curves(axes: "Axes", steps: list[dict]) -> None:
@@ -182,15 +195,18 @@ def curves(axes: "Axes", steps: list[dict]) -> None:
     names, constructions = [], 0
     for row, points in lines.values():
         if row["kind"] == "bound":
-            colour, name = GREY, f"{SIGNS[row['direction']]} {row['name']}"
+            colour, name = GREY, f"{SIGNS[row['direction']]} {titled(row['name'], 'bound')}"
             style: dict[str, Any] = {"linestyle": DASHES[row["direction"]], "linewidth": 1.0}
         else:
             colour, name = COLOURS[constructions % len(COLOURS)], row["name"]
             marker = MARKS[constructions % len(MARKS)]
             style = {"marker": marker, "markersize": 5.0, "linewidth": 1.6}
             constructions += 1
+        if row["name"] in OURS:
+            colour, name = INK, f"{name}, our own network"
+            style = {"marker": "*", "markersize": 11.0, "linewidth": 2.2}
         axes.plot(*zip(*points, strict=True), color=colour, **style)
-        names.append((points[-1], name, colour))
+        names.append((points[-1], shorten(name, LONGEST, placeholder=" …"), colour))
     low, high = (math.log(limit) for limit in axes.get_ylim())
     ends = sorted(names, key=lambda name: name[0][1])
     heights = [(math.log(point[1]) - low) / (high - low) for point, _, _ in ends]

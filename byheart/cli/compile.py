@@ -47,7 +47,9 @@ def command(
     output: Annotated[Path, typer.Option("-o", "--output", help="The model folder to write.")],
     loading: options.Loading,
     chosen: options.MethodOptions,
-    method: Annotated[str | None, typer.Option(help="See byheart methods.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="See byheart methods.", autocompletion=options.METHODS)
+    ] = None,
     form: options.Form = None,
     on_conflict: options.OnConflict = "refuse",
     sample: Annotated[

@@ -145,11 +145,13 @@ def sizes(answer: dict) -> Group:
     table.add_column("bits", justify="right")
     own = number(answer["parameters"]["nonzero"])
     table.add_row("this transformer", own, number(bits["total"]))
-    table.add_row("information limit", "", number(round(bits["information"])))
+    table.add_row("what these labels need", "", number(round(bits["entropy"])))
+    table.add_row("what the worst labels need", "", number(round(bits["information"])))
     table.add_row("the paper's own construction", number(answer["faithful_parameters"]), "")
     remark = (
         f"{number(data['contexts'])} contexts of up to {data['length']} words and marks, "
-        f"{data['labels']} that may follow: {data['contexts']} x log2({data['labels']}) bits. "
-        "The paper: Kajitsuka & Sato 2025, Theorem 4.1."
+        f"{data['labels']} that may follow: the worst need {data['contexts']} x "
+        f"log2({data['labels']}) bits, these less by their frequencies. "
+        "The paper: Kajitsuka & Sato (2025), Theorem 4.1."
     )
     return Group(table, Text(f"\n{remark}", "dim"))

@@ -11,7 +11,7 @@ from ..data.load import load
 from ..encoders.curve import GAP, encoder
 from ..pictures import BLUE, GREEN, GREY, ORANGE, PALE
 from .options import Data, Force, Json, Loading, PictureOutput, Seed, reading, whole_numbers
-from .output import columns, drawn, finish, number, pictured
+from .output import columns, drawn, finish, number, pictured, plural
 from .progress import watching
 
 if TYPE_CHECKING:
@@ -57,8 +57,9 @@ def view(answer: dict) -> Group:
     """One row per dimension, and what the rows mean."""
     data = answer["dataset"]
     title = (
-        f"{data['name']}: {number(data['contexts'])} contexts with "
-        f"{number(data['distributions'])} distributions over {number(data['vocabulary'])} tokens"
+        f"{data['name']}: {plural(data['contexts'], 'context')} with "
+        f"{plural(data['distributions'], 'distribution')} over "
+        f"{plural(data['vocabulary'], 'token')}"
     )
     table = columns(3)
     table.add_column("dimension", justify="right", style="cyan")
@@ -109,7 +110,8 @@ def draw(answer: dict) -> "Figure":
         axes.axhline(answer["entropy"], color=GREY, linewidth=1, linestyle=":", label=name)
     dimensions = [row["dimension"] for row in rows]
     axes.set_xlim(dimensions[0] / ROOM, dimensions[-1] * ROOM)
-    title = f"{data['name']}: {data['contexts']:,} contexts, {data['vocabulary']:,} tokens"
+    title = f"{data['name']}: {plural(data['contexts'], 'context')}, "
+    title += plural(data["vocabulary"], "token")
     pictures.entitle(axes, title)
     pictures.label(axes, "dimension d", "divergence of the best encoder, nats")
     pictures.ticks(axes.xaxis, dimensions)

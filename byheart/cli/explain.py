@@ -14,10 +14,11 @@ from ..constructions import ALL, find
 from ..data.load import load
 from ..machine.watch import SILENT, Watch
 from ..models.verification import PROVE_LIMIT
+from ..theory.papers import cited
 from . import options, output
 from .compile import build
 from .explain_picture import draw
-from .output import check_prove_limit, number
+from .output import check_prove_limit, number, plural
 from .progress import watching
 
 
@@ -29,7 +30,12 @@ def command_for(arguments: Sequence[str]) -> options.Command:
 
 @options.reading
 def command(
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="See byheart methods.")],
+    method: Annotated[
+        str,
+        typer.Argument(
+            metavar="METHOD", help="See byheart methods.", autocompletion=options.METHODS
+        ),
+    ],
     data: options.Data,
     loading: options.Loading,
     chosen: options.MethodOptions,
@@ -94,8 +100,8 @@ def view(answer: dict) -> Group:
         sizes = [number(stage[key]) for key in keys]
         costs.add_row(stage["stage"], layers, *sizes, f"{stage['share']:.1%}")
     costs.add_row("all", "", *(number(answer["totals"][key]) for key in keys), "", style="bold")
-    what = "contexts within the gap" if stores else "labels"
-    checked = f"{number(found['correct'])} of {number(found['checked'])} {what}"
+    all_of = plural(found["checked"], "context" if stores else "label")
+    checked = f"{number(found['correct'])} of {all_of}{' within the gap' if stores else ''}"
     header = ("statement", "assumptions", "guarantee", "departures")
     return Group(
         Text(title, style="bold"),
@@ -108,7 +114,7 @@ def view(answer: dict) -> Group:
         Text(),
         output.sentences((stage["stage"], stage["does"]) for stage in stages),
         Text(),
-        Text(f"{answer['paper']}, {answer['item']}", style="bold"),
+        Text(cited(f"{answer['paper']}, {answer['item']}"), style="bold"),
         output.sentences((key, output.codes(answer[key])) for key in header),
         *output.drawn(answer),
     )
@@ -117,8 +123,8 @@ def view(answer: dict) -> Group:
 def ends_of_network(answer: dict) -> tuple[str, str]:
     """What goes into a network that stores labels, and what comes out."""
     reads, gives = answer["input"], answer["output"]
-    size = f"{reads['dimension']} coordinate" + ("s" if reads["dimension"] > 1 else "")
-    parts = [f"{number(reads['columns'])} columns of {size}"]
+    size = plural(reads["dimension"], "coordinate")
+    parts = [f"{plural(reads['columns'], 'column')} of {size}"]
     if reads["positions"]:
         parts.append("with their positions")
     fill = "not padded" if reads["padding"] is None else f"padded with {reads['padding']}"
@@ -127,12 +133,12 @@ def ends_of_network(answer: dict) -> tuple[str, str]:
         parts.append(f"an extra token {reads['extra']} in front")
     pairs = sum(stage["connections"] or 0 for stage in answer["stages"])
     if pairs:
-        parts.append(f"{number(pairs)} connections")
+        parts.append(plural(pairs, "connection"))
     where = "every token's column" if gives["every"] else "the last column"
     if any(stage["kind"] == "sum" for stage in answer["stages"]):
         where = "the sum"
     unknown = ', or "unknown"' if gives["unknown"] else ""
-    return ", ".join(parts), f"one of {number(gives['labels'])} labels from {where}{unknown}"
+    return ", ".join(parts), f"one of {plural(gives['labels'], 'label')} from {where}{unknown}"
 
 
 def ends_of_decoder(answer: dict) -> tuple[str, str]:

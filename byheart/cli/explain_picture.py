@@ -3,7 +3,9 @@
 import re
 from typing import TYPE_CHECKING
 
+from ..machine.tables import plural
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
+from ..theory.papers import cited
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +67,7 @@ def title(axes: "Axes", answer: dict, noun: str) -> None:
     form = f" ({answer['form']})" if answer["form"] else ""
     name = data["name"] if len(data["name"]) <= 40 else f"{data['name'][:37]}..."
     lines = (
-        f"{name}: {data['sequences']:,} sequences of up to {data['length']:,} tokens, "
+        f"{name}: {plural(data['sequences'], 'sequence')} of up to {data['length']:,} tokens, "
         f"{data['labels']:,} {noun}",
         f"{totals['nonzero']:,} nonzero parameters, {totals['bits']:,} bits, "
         f"depth {totals['depth']:,}, width {totals['width']:,}",
@@ -155,4 +157,4 @@ def outside(answer: dict, decoder: bool) -> str:
             f"The theorem counts {totals['counted']:,} of them; {totals['outside']:,} are outside: "
             f"{first} and E_out."
         )
-    return f"{counted}  {answer['paper']}, {item}."
+    return f"{counted}  {cited(answer['paper'])}, {item}."

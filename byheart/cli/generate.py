@@ -15,7 +15,7 @@ from ..errors import ByheartError
 from ..machine.files import refuse_existing
 from ..machine.watch import SILENT, Watch
 from ..theory.madden2024.adversarial import adversarial, theorem
-from .options import Force, Json, MethodOptions, Seed, option, spread
+from .options import Force, Json, MethodOptions, Seed, beginning, option, spread
 from .output import finish, number, rows
 from .progress import watching
 
@@ -44,7 +44,9 @@ def command(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="KIND", help="random, tokens, multisets, adversarial, zipf or prefix-tree"
+            metavar="KIND",
+            help="random, tokens, multisets, adversarial, zipf or prefix-tree",
+            autocompletion=beginning((*MAKERS, *corpora.CORPORA)),
         ),
     ],
     output: Annotated[

@@ -18,8 +18,8 @@ from ..lab.measuring import measure
 from ..lab.sweeps.axes import parsed
 from ..lab.workers import Workers
 from .measure_picture import draw
-from .options import Data, Force, Json, Loading, OnConflict, Picture, reading
-from .output import columns, finish, number, pictured
+from .options import Data, Force, Json, Loading, OnConflict, Picture, beginning, reading
+from .output import columns, finish, number, pictured, plural
 from .progress import keeping, watching
 
 CRITERIA = {
@@ -40,7 +40,11 @@ def command(
     ],
     architecture: Annotated[
         str,
-        typer.Option(metavar="PRESET", help=f"{', '.join(TRAINABLE)}."),
+        typer.Option(
+            metavar="PRESET",
+            help=f"{', '.join(TRAINABLE)}.",
+            autocompletion=beginning(TRAINABLE),
+        ),
     ],
     axis: Annotated[
         list[str],
@@ -89,7 +93,7 @@ def command(
     The last --axis is the one that is searched. What is not reached is "not reached in T steps".
     """
     picture = pictures.checked(plot, force)
-    with keeping(output), watching() as watch:
+    with keeping(output), watching("training") as watch:
         answer = measure(
             data,
             output,
@@ -137,8 +141,8 @@ def view(answer: dict) -> Group:
     count = number(data["vocabulary"])
     reads = f"vectors of {count} coordinates" if data["vectors"] else f"{count} tokens"
     title = (
-        f"{answer['architecture']} on {data['name']}: {number(data['sequences'])} sequences, "
-        f"{number(data['contexts'])} contexts, {reads}{best(data)}"
+        f"{answer['architecture']} on {data['name']}: {plural(data['sequences'], 'sequence')}, "
+        f"{plural(data['contexts'], 'context')}, {reads}{best(data)}"
     )
     value = answer["criterion"]["value"]
     criterion = CRITERIA[kind].format(100 * value if kind in SHARES else value)
@@ -152,7 +156,7 @@ def view(answer: dict) -> Group:
     parts: list[RenderableType] = [Line(title, "bold"), Line(about, "dim"), Text()]
     for cell in answer["cells"]:
         if cell["at"]:
-            contexts = f" ({number(cell['contexts'])} contexts{best(cell)})"
+            contexts = f" ({plural(cell['contexts'], 'context')}{best(cell)})"
             at = ", ".join(named(cell["at"]))
             parts.append(Line(f"{at}{contexts if cell['points'] else ''}", "bold"))
         if cell["points"]:
@@ -162,7 +166,7 @@ def view(answer: dict) -> Group:
         if theory is not None:
             words = (
                 f"theory: {number(theory['enough_neurons'])} neurons are enough for any "
-                f"distributions of these contexts (madden2024, Theorem 5); some need "
+                f"distributions of these contexts (Madden et al. (2024), Theorem 5); some need "
                 f"{number(theory['needed_parameters'])} parameters (Lemma 1), these may need fewer"
             )
             parts.append(Text(words, style="dim"))
@@ -271,10 +275,6 @@ def axis_name(answer: dict) -> str:
 
 def named(sizes: dict) -> list[str]:
     return [f"{name.replace('_', ' ')} {number(size)}" for name, size in sizes.items()]
-
-
-def plural(count: int, word: str) -> str:
-    return f"{number(count)} {word}" + ("s" if count != 1 else "")
 
 
 def shown(kind: str, value: float | None) -> str:

@@ -10,6 +10,7 @@ So a bar ends in one, at the largest size tried, where a seed reached nothing.
 from typing import TYPE_CHECKING
 
 from .. import pictures
+from ..machine.tables import plural
 from ..pictures import BLUE, GREEN, INK, ORANGE, PALE
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def draw(answer: dict) -> "Figure":
     (smallest if len(cells) > 1 else distances)(axes, answer, cells)
     data, counts = answer["dataset"], {x["name"]: len(x["values"]) for x in answer["axes"]}
     upto = "up to " if counts.get("sequences", 1) > 1 else ""
-    title = f"{answer['architecture']} on {data['name']}: {upto}{data['contexts']:,} contexts"
+    size = f"{upto}{plural(data['contexts'], 'context')}"
+    title = f"{answer['architecture']} on {data['name']}: {size}"
     pictures.entitle(axes, title)
     pictures.quiet(axes, 8.5)
     pictures.legend(figure, 2, 8.5)

@@ -7,13 +7,17 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..compiler.methods import methods
-from .options import Json, type_of
+from ..theory.papers import cited
+from .options import METHODS, Json, type_of
 from .output import codes, finish, sentences
 
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One method, with its options.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="One method, with its options.", autocompletion=METHODS
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -39,7 +43,7 @@ def view(answer: dict) -> Group:
     parts: list[RenderableType] = []
     for row in answer["rows"]:
         name = row["method"] + (f" --form {row['form']}" if row["form"] else "")
-        about = [("paper", f"{row['paper']}, {row['item']}")]
+        about = [("paper", cited(f"{row['paper']}, {row['item']}"))]
         about += [(key, codes(row[key])) for key in ("assumptions", "guarantee")]
         parts += [Text(name, style="bold"), sentences(about), Text()]
         if "options" in row:

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -12,12 +12,29 @@ import typer
 from ..constructions import ALL
 from ..constructions.base import Construction
 from ..data import load
+from ..data.contexts import RESOLUTIONS
 from ..data.readers.raw import COMPRESSED
 from ..errors import ByheartError
 
+
+def beginning(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """The completion of a word by the shell: the names that begin with it.
+
+    Where nothing does, and for paths, the shell completes the names of files by itself.
+    """
+    known = tuple(dict.fromkeys(names))
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in known if name.startswith(incomplete)]
+
+    return complete
+
+
+METHODS = beginning(construction.name for construction in ALL)
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Random seed.")]
 Data = Annotated[
     Path,
     typer.Argument(
@@ -28,14 +45,22 @@ Data = Annotated[
 ]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A model folder.")]
 Form = Annotated[
-    str | None, typer.Option(help="Form of the method: small (ours) or faithful (the paper's).")
+    str | None,
+    typer.Option(
+        help="Form of the method: small (ours) or faithful (the paper's).",
+        autocompletion=beginning(("small", "faithful")),
+    ),
 ]
 Positions = Annotated[
     bool | None,
     typer.Option("--positions/--no-positions", help="Order counts (default: for words)."),
 ]
 OnConflict = Annotated[
-    str, typer.Option(help="Two labels for one context: refuse, majority or drop.")
+    str,
+    typer.Option(
+        help=f"Two labels for one context: {', '.join(RESOLUTIONS[:-1])} or {RESOLUTIONS[-1]}.",
+        autocompletion=beginning(RESOLUTIONS),
+    ),
 ]
 Accept = Annotated[
     list[str] | None,
@@ -45,7 +70,7 @@ ProveLimit = Annotated[
     float,
     typer.Option(metavar="SECONDS", help="Distributions: skip the proof if it would take longer."),
 ]
-_drawn: dict[str, Any] = {"metavar": "FILE", "help": "Draw a picture: .svg or .png."}
+_drawn: dict[str, Any] = {"metavar": "FILE", "help": "Draw a picture: .svg, .png or .pdf."}
 Picture = Annotated[Path | None, typer.Option("--plot", **_drawn)]
 PictureOutput = Annotated[Path | None, typer.Option("--plot", "-o", "--output", **_drawn)]
 

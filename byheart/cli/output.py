@@ -1,5 +1,6 @@
 """What several commands print: short, aligned tables for people, or one JSON object."""
 
+import io
 import json as encoder
 import math
 import re
@@ -7,14 +8,14 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, cast
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import ByheartError
-from ..machine.tables import number
+from ..machine.tables import number, plural
 from ..machine.watch import Watch
 from ..pictures import write
 from .messages import STEERS, flags, harmless, printable
@@ -32,15 +33,49 @@ RIGOROUS = ", each by a rigorous bound"
 UNSETTLED = "not settled"  # correct as far as it was read
 NO_PROOF = " in a float run at two batch sizes: not a proof"
 DATASET = ("sequences", "contexts", "labels", "length", "vocabulary")
-BITS = ("total", "fixed", "encoded", "largest", "information")
+BITS = ("total", "fixed", "encoded", "largest", "entropy", "information")
+NEEDED = {
+    "entropy": "bits of these labels, by their frequencies",
+    "information": "bits of the worst labels",
+}
 PARAMETERS = ("nonzero", "dense", "counted", "outside")
 NOT_CHECKED = {"checked": 0, "correct": 0, "evidence": None}
 CLOSING, OPENING = set(".,;:!?)]}’”…%"), set("“‘([{’")
 Row = tuple[str, str, str]
 
 
+class Trimmed(io.TextIOBase):
+    """A stream that keeps back spaces until something else follows on their line."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.spaces = stream, ""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self.stream.encoding
+
+    def write(self, text: str) -> int:
+        kept = re.sub(r" +(?=\n)", "", self.spaces + text)
+        shown = kept.rstrip(" ")
+        self.spaces = kept[len(shown) :]
+        self.stream.write(shown)
+        return len(text)
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def fileno(self) -> int:
+        return self.stream.fileno()
+
+    def isatty(self) -> bool:
+        return False
+
+
 def console() -> Console:
-    return Console(highlight=False, soft_wrap=False)
+    """Where answers are printed: in a pipe, no line ends with spaces."""
+    piped = sys.stdout is not None and not sys.stdout.isatty()  # None if the caller closed it
+    file = cast(TextIO, Trimmed(sys.stdout)) if piped else None
+    return Console(file=file, highlight=False, soft_wrap=False)
 
 
 def print_json(answer: object) -> None:
@@ -99,10 +134,10 @@ def reading_notes(answer: dict) -> list[Text]:
     return [Text(f"note: {note}.", style="yellow") for note in answer["reading_notes"]]
 
 
-def counts(data: dict) -> str:
-    """How large a dataset is."""
-    names = ("sequences", "contexts", "labels")
-    return ", ".join(f"{number(data[name])} {name}" for name in names)
+def counts(data: dict, *nouns: str) -> str:
+    """How large a dataset is: the number of each of these."""
+    chosen = nouns or ("sequence", "context", "label")
+    return ", ".join(plural(data[f"{noun}s"], noun) for noun in chosen)
 
 
 def rows(lines: Iterable[Row]) -> Table:
@@ -171,28 +206,38 @@ def size_rows(answer: dict) -> list[Row]:
     own = "by the folder's own account" if "method" in answer.get("unchecked", ()) else ""
     data = {key: number(value) for key, value in answer["dataset"].items()}
     parameters = {key: number(value) for key, value in answer["parameters"].items()}
+
+    def some(noun: str) -> str:
+        count = answer["dataset"][f"{noun}s"]  # a folder may not say
+        return plural(count, noun) if isinstance(count, int) else f"{number(count)} {noun}s"
+
     if stores_distributions(answer):
         reads = f"tokens are read, {data['labels']} follow; length {data['length']}"
         return [
             ("method", str(answer["method"]), own),
-            ("contexts", data["contexts"], f"of {data['sequences']} sequences"),
+            ("contexts", data["contexts"], f"of {some('sequence')}"),
             ("vocabulary", data["vocabulary"], reads),
             ("parameters", parameters["dense"], f"{parameters['nonzero']} nonzero"),
             *fit_rows(answer),
         ]
-    bits, limit = answer["bits"]["total"], answer["bits"]["information"]
-    known = isinstance(limit, int | float)
-    needed = number(round(limit) if known else None)
-    ratio = f"{bits / limit:.2f} x the information limit" if known and limit and bits else ""
     return [
         ("method", str(answer["method"]), str(answer["form"] or "")),
-        ("sequences", data["sequences"], f"{data['contexts']} contexts"),
+        ("sequences", data["sequences"], some("context")),
         ("labels", data["labels"], f"vocabulary {data['vocabulary']}, length {data['length']}"),
         ("parameters", parameters["nonzero"], f"nonzero; {parameters['dense']} with zeros"),
-        ("bits", number(bits), ratio),
-        ("information", needed, "bits that the worst labelling needs"),
+        *bit_rows(answer["bits"]),
         ("depth", number(answer["depth"]), f"width {number(answer['width'])}"),
     ]
+
+
+def bit_rows(bits: dict) -> list[Row]:
+    """The bits of the network, beside those that its labels need and that the worst ones need."""
+    total, needed, ratios = bits["total"], [], []
+    for name, words in NEEDED.items():
+        limit = bits[name] if isinstance(bits[name], int | float) else None  # a folder's own words
+        needed.append((name, number(limit if limit is None else round(limit)), words))
+        ratios += [f"{number(total / limit)} x the {name}"] if limit and total else []
+    return [("bits", number(total), ", ".join(ratios)), *needed]
 
 
 def fit_rows(answer: dict) -> list[Row]:
@@ -220,7 +265,7 @@ def fit_rows(answer: dict) -> list[Row]:
         power, lowest = (
             f"{math.exp(x):,.6g}" if x < 700 else "beyond all numbers" for x in (each, least)
         )
-        remark = f"nats; bound {least:.6g}; {count:,} predictions"
+        remark = f"nats; bound {least:.6g}; {plural(count, 'prediction')}"
         found.append(("per prediction", f"{each:.6g}", remark))
         found.append(("perplexity", power, f"bound {lowest}"))
     found.append(
@@ -237,17 +282,22 @@ def verdict(answer: dict) -> Text:
     found, whole = answer["verified"], answer["dataset"]
     stores = stores_distributions(answer)
     if found["evidence"] is None and not answer["failures"]:
-        noun = "distribution" if stores else "label"
-        return Text(f"format, hashes and structure hold; no {noun} was checked: pass the data file")
+        about = "distribution" if stores else "label"
+        return Text(
+            f"format, hashes and structure hold; no {about} was checked: pass the data file"
+        )
     word = found["evidence"] or UNSETTLED
-    what = "contexts within the gap" if stores else "labels correct"
+    noun = "context" if stores else "label"
+    what = f"{noun}{'' if found['checked'] == 1 else 's'} " + (
+        "within the gap" if stores else "correct"
+    )
     text = Text(word, style=STYLES.get(word, ""))
     text.append(f"  {number(found['correct'])} of {number(found['checked'])} {what}", "default")
     if stores:
         audit = f"{RIGOROUS}; {number(whole['contexts'])} in all: a sample, not a proof"
         means = {"proved": RIGOROUS, "sampled": audit, "observed": NO_PROOF}
     else:
-        audit = f"; {number(whole['sequences'])} sequences in all: a sample, not a proof"
+        audit = f"; {plural(whole['sequences'], 'sequence')} in all: a sample, not a proof"
         means = {"proved": ", each evaluated in exact arithmetic", "sampled": audit}
     means[UNSETTLED] = ", but a part of the file was left out"
     return text.append(means.get(word, ""), "not bold default")

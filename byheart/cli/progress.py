@@ -1,6 +1,7 @@
-"""A progress bar on a terminal, nothing in a pipe."""
+"""A progress bar on a terminal; in a pipe or a log, now and then a line."""
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,14 +9,21 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from ..machine.watch import SILENT, Watch
+from ..machine.watch import WATCHING, Watch
+from .messages import printable
+
+EVERY = 30  # seconds of work of this process between two lines of a log
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
-    """What shows the stages of long work on standard error while the block runs."""
+def watching(each: str | None = None) -> Iterator[Watch]:
+    """What shows the stages of long work on standard error while the block runs.
+
+    each  a stage of which a log has one line per step: its steps are work of other processes
+    """
     if not sys.stderr.isatty():
-        yield SILENT
+        with told(Lines(each)) as watch:
+            yield watch
         return
     with Progress(
         SpinnerColumn(),
@@ -26,7 +34,18 @@ def watching() -> Iterator[Watch]:
         console=Console(stderr=True),
         transient=True,
     ) as progress:
-        yield _Bar(progress)
+        with told(_Bar(progress)) as watch:
+            yield watch
+
+
+@contextmanager
+def told(watch: Watch) -> Iterator[Watch]:
+    """The watch, which also hears of kernels that are compiled while the block runs."""
+    before = WATCHING.set(watch)
+    try:
+        yield watch
+    finally:
+        WATCHING.reset(before)
 
 
 @contextmanager
@@ -62,3 +81,40 @@ class _Bar(Watch):
 
     def note(self, sentence: str) -> None:
         self.progress.update(self.task, note=sentence)
+
+
+class Lines(Watch):
+    """A line of standard error for each step of one stage, and for others every EVERY seconds.
+
+    Seconds are those that this process worked, so that a busy machine writes no more lines.
+    """
+
+    def __init__(self, each: str | None = None) -> None:
+        self.each, self.name, self.said = each, "", ""
+        self.size: int | None = None
+        self.done, self.fresh, self.last = 0, False, time.process_time()
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        self.name, self.size, self.said = name, total, ""
+        self.done, self.fresh = 0, False
+        self.report()
+
+    def expect(self, total: int) -> None:
+        self.size = total
+
+    def advance(self, steps: int) -> None:
+        self.done, self.fresh = self.done + steps, steps > 0
+        self.report()
+
+    def note(self, sentence: str) -> None:
+        self.said = sentence
+        self.report(self.fresh and self.name == self.each)
+
+    def report(self, always: bool = False) -> None:
+        """One line, if it is time for one."""
+        if not always and time.process_time() - self.last < EVERY:
+            return
+        self.fresh, self.last = False, time.process_time()
+        share = f"{self.done / self.size:.0%}" if self.size and not always else ""
+        words = " ".join(word for word in (self.name, share, self.said) if word)
+        print(f"byheart: {printable(words)}", file=sys.stderr, flush=True)

@@ -12,14 +12,19 @@ from ..errors import ByheartError
 from ..lab.workers import Workers
 from ..reproduce import FIGURES
 from ..reproduce.redraw import reproduce
-from .options import Json
+from .options import Json, beginning
 from .output import columns, finish, number
 from .progress import keeping, watching
 
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="madden-1, dana-1a, ...")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="madden-1, dana-1a, ...",
+            autocompletion=beginning(figure.name for figure in FIGURES),
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every figure that has rows.")] = False,
     rows: Annotated[
@@ -56,7 +61,7 @@ def command(
     if everything == bool(names):
         known = ", ".join(figure.name for figure in FIGURES)
         raise ByheartError(f"name figures or give --all, not both; there are: {known}.")
-    with keeping(rows), watching() as watch:
+    with keeping(rows), watching("training") as watch:
         found = reproduce(
             names or None,
             rows=rows,

@@ -8,13 +8,16 @@ from rich.text import Text
 
 from ..errors import ByheartError
 from ..theory.statements import PAPERS, STATEMENTS
-from .options import Json
+from .options import Json, beginning
 from .output import columns, finish
 
 
 def command(
     paper: Annotated[
-        str | None, typer.Argument(metavar="[PAPER]", help=f"{', '.join(PAPERS)}.")
+        str | None,
+        typer.Argument(
+            metavar="[PAPER]", help=f"{', '.join(PAPERS)}.", autocompletion=beginning(PAPERS)
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -13,7 +13,7 @@ from ..data.load import read
 from ..data.statistics import stats, written_out
 from ..machine.watch import SILENT, Watch
 from .options import Data, Json, Loading, reading
-from .output import finish, how_read, number, reading_notes, rows, sentences
+from .output import finish, how_read, number, plural, reading_notes, rows, sentences
 from .progress import watching
 
 SHOWN = 16  # tokens of a row
@@ -56,8 +56,9 @@ def view(answer: dict) -> Group:
     conflicts, entropy, apart = answer["conflicts"], answer["entropy"], answer["separation"]
     both = f"contexts with two labels; {number(conflicts['multisets'])} if order does not count"
     each = f"nats; {number(entropy['per_token'])} per prediction"
+    known = "nats, if only their frequencies are known"
     lines = [
-        ("sequences", number(answer["sequences"]), f"{number(answer['tokens'])} tokens"),
+        ("sequences", number(answer["sequences"]), plural(answer["tokens"], "token")),
         ("contexts", number(answer["contexts"]), "ordered"),
         ("multisets", number(answer["multisets"]), "contexts if order does not count"),
         ("vocabulary", number(answer["vocabulary"]), ""),
@@ -65,6 +66,7 @@ def view(answer: dict) -> Group:
         ("conflicts", number(conflicts["contexts"]), both),
         ("best accuracy", f"{answer['best_accuracy']:.2%}", "with one label per context"),
         ("entropy", number(entropy["total"]), each),
+        ("of labels", number(entropy["labels"]), known),
     ]
     if apart["radius"] is not None:
         lines.append(("radius", number(apart["radius"]), "largest norm of a token"))

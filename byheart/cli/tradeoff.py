@@ -1,6 +1,6 @@
 """tradeoff: parameters against bits per parameter."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Group
@@ -10,6 +10,7 @@ from .. import pictures
 from ..compiler.trading import COLUMNS, tradeoff
 from ..data.load import load
 from ..pictures import BLUE, GREY, INK, ORANGE, PALE
+from ..theory.papers import cited
 from . import options
 from .messages import translate
 from .output import columns, counts, drawn, finish, number, pictured
@@ -57,10 +58,11 @@ def view(answer: dict) -> Group:
     """One row per limit, and the network without one."""
     data, plain = answer["dataset"], answer["plain"]
     title = f"{answer['method']} on {data['name']}: {counts(data)}"
-    table = columns(3)
+    table = columns()
     for name in COLUMNS:
         style = {COLUMNS[0]: "cyan", "": "dim"}.get(name, "")
-        table.add_column(name, justify="left" if name in ("form", "") else "right", style=style)
+        justify: Literal["left", "right"] = "left" if name in ("form", "") else "right"
+        table.add_column(name, justify=justify, style=style, no_wrap=name == "form")
     keys = ("nonzero", "total", "largest", "depth")
     for row in answer["rows"]:
         remark = row["reason"] or row["evidence"]
@@ -68,7 +70,9 @@ def view(answer: dict) -> Group:
         table.add_row(number(row["bits"]), row["form"], *sizes, Text(remark))
     sizes = [number(plain[key]) for key in keys]
     table.add_row("no limit", plain["method"], *sizes, plain["evidence"])
-    limit = Text(f"\ninformation: {number(round(answer['information']))} bits", "dim")
+    needed = f"{number(round(answer['entropy']))} bits, the worst ones "
+    needed += f"{number(round(answer['information']))}"
+    limit = Text(f"\nthese labels need {needed}", "dim")
     return Group(Text(title, style="bold"), Text(), table, limit, *drawn(answer))
 
 
@@ -76,7 +80,7 @@ def draw(answer: dict) -> "Figure":
     """The rows on logarithmic axes, with the theorem's rate and the limit of information."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
-    figure, axes = pictures.canvas(7.2, 5.4, "log")
+    figure, axes = pictures.canvas(8.8, 5.6, "log")
     plain, data = answer["plain"], answer["dataset"]
     limits = sorted({plain["largest"], *(row["bits"] for row in answer["rows"])})
     span = (max(1, limits[0]) / ROOM, limits[-1] * ROOM)
@@ -89,15 +93,17 @@ def draw(answer: dict) -> "Figure":
             guide = [y[0], y[0] * x[0] / span[1]]  # the rate through the first network
             axes.plot([x[0], span[1]], guide, color=colour, linestyle=RATE, linewidth=1, alpha=0.8)
     point = [plain["largest"]], [plain["nonzero"]]
-    axes.plot(*point, "*", markersize=14, color=INK, label=plain["method"])
-    name = "rate of Theorem F.1, N/B"
+    ours = f"{plain['method']}, our own network without a limit"
+    axes.plot(*point, "*", markersize=14, color=INK, label=ours)
+    name = f"{cited('kajitsuka2025, Theorem F.1')}: the rate N/B"
     axes.plot([], [], color=PALE, linestyle=RATE, linewidth=1, label=name)
     if answer["information"]:
         needed = [answer["information"] / bits for bits in span]
-        name = r"information limit, N log$_2$C / B"
+        name = r"what the worst labels need, N log$_2$C / B"
         axes.plot(span, needed, color=GREY, linewidth=1.4, label=name)
     axes.set_xlim(*span)
-    title = f"{data['name']}: {data['contexts']:,} contexts, {data['labels']:,} labels"
+    axes.set_ylim(bottom=max(0.5, axes.get_ylim()[0]))  # there is no half of a parameter
+    title = f"{data['name']}: {counts(data, 'context', 'label')}"
     pictures.entitle(axes, title)
     pictures.label(axes, "B, bits per parameter", "nonzero parameters")
     whole = FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")

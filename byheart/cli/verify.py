@@ -36,11 +36,13 @@ from ..models.verification import (
 from . import options
 from .options import Directory, Json, ProveLimit
 from .output import (
+    bit_rows,
     check_prove_limit,
     copied,
     finish,
     model_answer,
     number,
+    plural,
     rows,
     size_rows,
     stores_distributions,
@@ -51,7 +53,7 @@ from .progress import watching
 
 ENGINES = ("auto", "exact", "limbs")
 SAID = ("method", "form", "search", "notes")  # what only the folder says of itself
-SAID_OF_DATA = ("dataset", "conflicts", "bits.encoded", "bits.information")
+SAID_OF_DATA = ("dataset", "conflicts", "bits.encoded", "bits.entropy", "bits.information")
 
 
 @options.repeating
@@ -184,7 +186,7 @@ def judged(
 
 def recounted(model: Model, dataset: Dataset) -> Model:
     """The model with counts of this data instead of those that its folder states."""
-    contexts = len(model.claim.contexts(model, dataset))
+    contexts = model.claim.contexts(model, dataset)
     _, _, conflicts = settlement(model, dataset)
     counted = sizes_of(dataset, model.network, contexts) | {"conflicts": conflicts}
     return replace(model, about=model.about | counted)
@@ -210,6 +212,8 @@ def view(answer: dict) -> Group:
     )
     if stores_distributions(answer):
         sizes = rows(size_rows(answer))
+    elif "reading" in answer:  # there is data, so the bits that it needs are known
+        sizes = Group(sizes, rows(bit_rows(answer["bits"])))
     return Group(*parts, sizes, timed(answer))
 
 
@@ -223,5 +227,5 @@ def reading(answer: dict) -> str:
     how = ", ".join(chosen) or "sequences with their labels"
     words = {"relabelled": "labels that the folder changed", "dropped": "sequences it left out"}
     told = [f"{number(settled[key])} {words[key]}" for key in words if settled.get(key)]
-    size = f"{number(count['predictions'])} of {number(count['of'])} predictions"
+    size = f"{number(count['predictions'])} of {plural(count['of'], 'prediction')}"
     return "; ".join([f"{how}: {size}", *told])

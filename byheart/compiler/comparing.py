@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..constructions import ALL
 from ..constructions.base import Construction, Report
+from ..constructions.families import Retrieval
 from ..data.contexts import RESOLUTIONS, resolve
 from ..data.dataset import Dataset
 from ..data.load import dataset_of
@@ -24,10 +25,13 @@ from ..theory.dana2024.associations import Task
 from ..theory.dana2024.associations import rows as associations
 from ..theory.facts import data_facts
 from ..theory.item import SIGNS
-from .compiling import compile, configured, prepare, with_positions
+from ..theory.papers import cited
+from .compiling import compile, configured, default_method, prepare, with_positions
 
 PREDICTED = "predicted: nothing was built."
 SEARCHED = "its size is found by a search: build=True measures it."
+ESTIMATED = "estimated from its plan: build=True measures it."
+QUICK = 100_000  # tokens of data for which the default method is built in seconds
 FEWEST, BITS = "parameters", "bits"
 COUNTS = ("sequences", "contexts", "labels", "length", "vocabulary")
 COLUMNS = ("parameters", "bits", "depth", "evidence", "kind", "")
@@ -62,6 +66,8 @@ class Row:
 
     def size(self, value: int | float | None) -> str | int | float | None:
         """A size for a table; of a bound with the sign that says in which direction it holds."""
+        if self.reason == ESTIMATED and value is not None:
+            return f"~ {number(value)}"
         bound = self.kind == "bound" and value is not None
         return f"{SIGNS[self.direction]} {number(value)}" if bound else value
 
@@ -125,7 +131,14 @@ class Comparison(Tabular):
     def table(self) -> Content:
         title = ", ".join(f"{name} {self.dataset[name]:,}" for name in COUNTS)
         rows: list[tuple[object, ...]] = [
-            (x.size(x.parameters), x.size(x.bits), x.depth, x.evidence, x.kind, x.name)
+            (
+                x.size(x.parameters),
+                x.size(x.bits),
+                x.depth,
+                x.evidence,
+                x.kind,
+                titled(x.name, x.kind),
+            )
             for x in self.rows
             if x.applies
         ]
@@ -229,13 +242,19 @@ def construction_row(
     if construction.stores == "distributions":  # it sees order and no conflicts
         on_conflict, given = "refuse", {}
     try:
-        if not choice.build:
+        own = construction.name == default_method(dataset) and construction.form != "faithful"
+        if not choice.build and not (own and dataset.lengths.sum() <= QUICK):
             made = configured(construction.name, construction.form, choice.seed, given)
             made = with_positions(made, dataset)
-            size = made.predict(*prepare(made, dataset, on_conflict))
-            if size is None:
-                return replace(row, reason=SEARCHED)
-            return replace(row, parameters=size.parameters, depth=size.depth, reason=PREDICTED)
+            prepared = prepare(made, dataset, on_conflict)
+            size = made.predict(*prepared)
+            if size is not None:
+                return replace(row, parameters=size.parameters, depth=size.depth, reason=PREDICTED)
+            if own and isinstance(made, Retrieval):
+                from ..constructions.hash_fold_retrieve.build import estimate  # numba is slow
+
+                return replace(row, parameters=estimate(*prepared, made), reason=ESTIMATED)
+            return replace(row, reason=SEARCHED)
         model = compile(
             dataset,
             construction.name,
@@ -256,6 +275,22 @@ def construction_row(
         evidence=model.verification.evidence,
         seconds=sum(model.about["seconds"].values()),
     )
+
+
+def own_row(dataset: Dataset, report: Report) -> Row | None:
+    """Our own network for this data: the default method or, where labels conflict, one-layer."""
+    for name in (default_method(dataset), "one-layer"):
+        for construction in ALL:
+            if construction.name == name and construction.form != "faithful":
+                row = construction_row(construction, dataset, Choice(), report)
+                if row.applies and row.parameters is not None:
+                    return row
+    return None
+
+
+def titled(name: str, kind: str) -> str:
+    """The name of a row for people; a trained model may have the name of a paper's architecture."""
+    return cited(name) if kind == "bound" else name
 
 
 def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Row:

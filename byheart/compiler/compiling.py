@@ -20,6 +20,7 @@ from ..machine.watch import SILENT, Watch
 from ..models.claims import CLAIMS
 from ..models.model import Model
 from ..models.verification import PROVE_LIMIT, verify
+from ..theory.information import label_entropy
 
 SAMPLE = 100  # sequences verified where all of them would take too long
 # the options in the order of config.json; those that a method does not have keep their default
@@ -72,8 +73,7 @@ def compile(
     dataset = dataset_of(dataset)
     if sample is not None and sample < 1:
         raise ByheartError(f"sample must be an integer of at least 1, not {sample}.")
-    default = "seq2seq" if dataset.every else "hash-fold-retrieve"
-    construction = configured(method or default, form, seed, options)
+    construction = configured(method or default_method(dataset), form, seed, options)
     construction = with_positions(construction, dataset)
     started = time.perf_counter()
     prepared, grouped = prepare(construction, dataset, on_conflict)
@@ -87,7 +87,7 @@ def compile(
         "item": construction.header.item,
         "options": _recorded(construction, on_conflict),
         "loading": dict(prepared.loading),
-        **sizes_of(prepared, built.network, len(grouped)),
+        **sizes_of(prepared, built.network, grouped),
         "search": {"seed": construction.seed, "tries": built.tries},
         "notes": list(built.notes),
         "conflicts": settled(dataset, prepared),
@@ -113,6 +113,11 @@ def compile(
     seconds["verify"] = time.perf_counter() - started - seconds["build"]
     about |= {"verification": found, "seconds": seconds}
     return model
+
+
+def default_method(dataset: Dataset) -> str:
+    """The method that stores the labels of this data, if none is named."""
+    return "seq2seq" if dataset.every else "hash-fold-retrieve"
 
 
 def configured(
@@ -210,22 +215,30 @@ def _recorded(construction: Construction, on_conflict: str) -> dict[str, Any]:
     return {name: known[name] for name in (*RECORDED, *(x for x in own if x not in RECORDED))}
 
 
-def sizes_of(dataset: Dataset, network: Any, contexts: int) -> dict[str, Any]:
-    """The sizes of the data and the network, as config.json records them."""
+def sizes_of(dataset: Dataset, network: Any, grouped: Contexts) -> dict[str, Any]:
+    """The sizes of the data and the network, as config.json records them.
+
+    Labels have an entropy where each context has one.
+    """
     parameters, bits = network.counts()
     labels = len(dataset.label_names)
-    information = contexts * math.log2(labels)
     beginnings = dataset.beginnings
+    ambiguous = bool(grouped.conflicts(dataset).any())
+    counts = np.bincount(dataset.labels[grouped.first], minlength=1).tolist()
+    needed = {
+        "entropy": None if ambiguous else label_entropy(counts),
+        "information": len(grouped) * math.log2(labels),
+    }
     return {
         "data": {
             "sha256": dataset.sha256(),
             "sequences": len(dataset),
-            "contexts": contexts,
+            "contexts": len(grouped),
             "labels": labels,
             "length": dataset.length,
             "vocabulary": len(dataset.tokens),
             **({} if beginnings is None else {"beginnings": list(beginnings)}),
         },
         "parameters": parameters,
-        "bits": {**bits, "encoded": network.code_bits(), "information": information},
+        "bits": {**bits, "encoded": network.code_bits(), **needed},
     }

@@ -55,13 +55,15 @@ class Tradeoff(Tabular):
         smallest: The smallest possible limit of each form.
         rows: One network per form and limit.
         plain: The network without a limit.
-        information: The bits that the worst labelling needs.
+        entropy: The bits that these labels need, by their frequencies.
+        information: The bits that the worst labels need.
     """
 
     dataset: dict
     smallest: dict[str, int]
     rows: tuple[Row, ...]
     plain: Row
+    entropy: float
     information: float
 
     def json(self) -> dict:
@@ -72,6 +74,7 @@ class Tradeoff(Tabular):
             "smallest": dict(self.smallest),
             "rows": [row.json() for row in self.rows],
             "plain": {"method": PLAIN, **sizes},
+            "entropy": self.entropy,
             "information": self.information,
         }
 
@@ -155,8 +158,8 @@ def tradeoff(
             except AssumptionError as error:
                 rows.append(replace(row, reason=str(error)))
     counts = {key: x for key, x in plain.about["data"].items() if key != "sha256"}
-    needed = plain.about["bits"]["information"]
-    return Tradeoff(counts, least, tuple(rows), sized(Row(None, None), plain), needed)
+    needed = {name: plain.about["bits"][name] for name in ("entropy", "information")}
+    return Tradeoff(counts, least, tuple(rows), sized(Row(None, None), plain), **needed)
 
 
 def steps(smallest: int) -> list[int]:

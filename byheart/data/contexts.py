@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AssumptionError, ByheartError
+from ..machine.tables import plural
 from .arrays import Ints, blocks, number, offsets, places, take
 from .dataset import Dataset
 
@@ -184,10 +185,6 @@ def settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
 
 def _refusal(dataset: Dataset, own: Contexts, conflicts: NDArray[np.bool_]) -> str:
     """How many conflicts there are, an example, and what to do about them."""
-
-    def plural(number: int, noun: str) -> str:
-        return f"{number} {noun}" + ("s" if number != 1 else "")
-
     where = plural(int(conflicts.sum()), "context")
     predictions = int(conflicts[own.group].sum())
     number = int(np.flatnonzero(conflicts)[0])

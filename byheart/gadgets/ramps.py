@@ -12,10 +12,10 @@ point: rounding errors do not add up. What is missed by less than 2**-60 is left
 so most output weights are 0.
 """
 
-import numba
 import numpy as np
 
 from ..data.targets import Floats
+from ..machine.kernels import njit
 from ..softmax.error_free import two_product, two_sum
 from .logits import Logits
 from .staircase import Neurons, gaps
@@ -35,19 +35,19 @@ def ramps(x: Floats, rest: Floats, wanted: Logits, vocabulary: int) -> Neurons:
     return Neurons(slope, bias, np.ascontiguousarray(weights.T))
 
 
-@numba.njit(inline="always", cache=True)
+@njit(inline="always")
 def _add(a, rest_a, b, rest_b):
     total, error = two_sum(a, b)
     return two_sum(total, error + rest_a + rest_b)
 
 
-@numba.njit(inline="always", cache=True)
+@njit(inline="always")
 def _multiply(a, rest_a, b, rest_b):
     product, error = two_product(a, b)
     return two_sum(product, error + a * rest_b + rest_a * b)
 
 
-@numba.njit(cache=True)
+@njit
 def _solve(x, rest, slope, bias, starts, token, value, weights):  # pragma: no cover (compiled)
     """Fill in the output weights, point after point."""
     size = weights.shape[1]

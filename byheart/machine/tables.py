@@ -10,12 +10,26 @@ Content = tuple[str, tuple[str, ...], list[tuple[object, ...]]]  # title, head, 
 def number(value: object) -> str:
     """A count with commas, a measure with four digits, a dash for what is not known.
 
-    >>> [number(x) for x in (1234567, 1.23456, None, "x")]
-    ['1,234,567', '1.235', '-', 'x']
+    >>> [number(x) for x in (1234567, 1.23456, 14872.48, 15216.0, 0.00012346, None, "x")]
+    ['1,234,567', '1.235', '14,870', '15,216', '0.0001235', '-', 'x']
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "-" if value is None else str(value)
-    return f"{value:,}" if isinstance(value, int) or abs(value) >= 10_000 else f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if 1000 <= abs(value) < 1e15:  # nan and infinities are not
+        shown = value if value.is_integer() else float(f"{value:.4g}")
+        return f"{shown:,.0f}"
+    return f"{value:.4g}"
+
+
+def plural(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> plural(1, "context"), plural(1200, "context")
+    ('1 context', '1,200 contexts')
+    """
+    return f"{number(count)} {noun}" + ("" if count == 1 else "s")
 
 
 def text_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

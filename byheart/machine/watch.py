@@ -1,6 +1,7 @@
 """Watch: the progress of long work. The command line draws it."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
 
 
 class Watch:
@@ -30,3 +31,5 @@ class Noting(Watch):
 
 
 SILENT = Watch()
+# who is told of what happens far below, where no watch is handed down: compiled kernels
+WATCHING: ContextVar[Watch] = ContextVar("WATCHING", default=SILENT)

@@ -43,13 +43,16 @@ class Bits(NamedTuple):
     fixed        in plain binary notation
     largest      of the longest parameter, in plain binary notation
     encoded      of the whole network as a self-delimiting code word; None if not recorded
-    information  contexts x log2(labels): what the worst labelling needs; None if not recorded
+    entropy      what these labels need, by their frequencies; None if not recorded, or if there are
+                 several for a context
+    information  contexts x log2(labels): what the worst labels need; None if not recorded
     """
 
     total: int
     fixed: int
     largest: int
     encoded: int | None = None
+    entropy: float | None = None
     information: float | None = None
 
 
@@ -127,7 +130,7 @@ class Model:
     @property
     def bits(self) -> Bits:
         recorded: Mapping = self.about.get("bits") or {}
-        more = {name: recorded.get(name) for name in ("encoded", "information")}
+        more = {name: recorded.get(name) for name in ("encoded", "entropy", "information")}
         return Bits(**{**self.network.counts()[1], **more})
 
     @property

@@ -1,11 +1,11 @@
 """Sums and products of two doubles, and exactly what their rounding lacks."""
 
-from numba import njit
+from ..machine.kernels import njit
 
 SPLIT = 134217729.0  # 2^27 + 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def two_sum(a, b):
     """a + b rounded, and exactly what that lacks (Knuth)."""
     total = a + b
@@ -13,7 +13,7 @@ def two_sum(a, b):
     return total, (a - (total - back)) + (b - back)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def two_product(a, b):
     """a b rounded, and exactly what that lacks (Dekker), unless too small for a double."""
     product = a * b

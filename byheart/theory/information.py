@@ -15,6 +15,7 @@ Notation     n contexts, C labels, k parameters, b bits per parameter.
 """
 
 import math
+from collections.abc import Iterable
 
 from .assumptions import check
 
@@ -44,6 +45,18 @@ def code_length(known: float, unknown: float, contexts: int, labels: int, confli
     """
     told = (unknown - known) / math.log(2)
     return told if conflicts else min(told, bits_needed(contexts, labels))
+
+
+def label_entropy(counts: Iterable[int]) -> float:
+    """Bits of labels that occur so often: what a code that knows the frequencies spends on them.
+
+    It is at most `bits_needed`, and as much if all labels are equally frequent.
+
+    >>> label_entropy([2, 1, 1]), label_entropy([1, 1, 1, 1]), label_entropy([5])
+    (6.0, 8.0, 0.0)
+    """
+    seen = [count for count in counts if count]
+    return math.fsum(count * math.log2(sum(seen) / count) for count in seen)
 
 
 def bits_held(parameters: int, bits: float) -> float:

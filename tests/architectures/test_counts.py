@@ -115,7 +115,40 @@ PUBLISHED = {
     "pythia-2.8b": 2_775_208_960,
     "pythia-6.9b": 6_857_302_016,
     "pythia-12b": 11_846_072_320,
+    "llama-2-7b": 6_738_415_616,
+    "llama-2-13b": 13_015_864_320,
+    "llama-2-70b": 68_976_648_192,
+    "llama-3.1-8b": 8_030_261_248,
+    "llama-3.1-70b": 70_553_706_496,
+    "llama-3.1-405b": 405_853_388_800,
+    "llama-3.2-1b": 1_235_814_400,
+    "llama-3.2-3b": 3_212_749_824,
+    "mistral-7b-v0.1": 7_241_732_096,
+    "mistral-7b-v0.3": 7_248_023_552,
+    "qwen2.5-0.5b": 494_032_768,
+    "qwen2.5-1.5b": 1_543_714_304,
+    "qwen2.5-3b": 3_085_938_688,
+    "qwen2.5-7b": 7_615_616_512,
+    "qwen2.5-14b": 14_770_033_664,
+    "qwen2.5-32b": 32_763_876_352,
+    "qwen2.5-72b": 72_706_203_648,
+    "qwen3-0.6b": 596_049_920,
+    "qwen3-1.7b": 1_720_574_976,
+    "qwen3-4b": 4_022_468_096,
+    "qwen3-8b": 8_190_735_360,
+    "qwen3-14b": 14_768_307_200,
+    "qwen3-32b": 32_762_123_264,
+    "gemma-2b": 2_506_172_416,
+    "gemma-7b": 8_537_680_896,
+    "gemma-2-2b": 2_614_341_888,
+    "gemma-2-9b": 9_241_705_984,
+    "gemma-2-27b": 27_227_128_320,
+    "gemma-3-1b": 999_885_952,
 }
+
+
+def test_every_public_model_has_a_published_count():
+    assert set(PUBLISHED) == set(NAMES) - set(ARCHITECTURES)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -137,6 +170,40 @@ def test_pythia_by_hand():
     d = 512
     wanted = 2 * 50304 * d + 6 * (12 * d * d + 13 * d) + 2 * d
     assert architecture("pythia-70m", {}).parameters == wanted
+
+
+def test_llama_by_hand():
+    """Embedding, unembedding, 32 layers of four square maps, three of neurons and two norms."""
+    d, m = 4096, 11008
+    wanted = 2 * 32000 * d + 32 * (4 * d * d + 3 * d * m + 2 * d) + d
+    assert architecture("llama-2-7b", {}).parameters == wanted
+
+
+def test_heads_that_share_keys_by_hand():
+    """Llama 3.2 1B: 32 heads of 64, 8 of keys and values; the unembedding is the embedding."""
+    d, m = 2048, 8192
+    layer = 2 * d * d + 2 * 8 * 64 * d + 3 * d * m + 2 * d
+    assert architecture("llama-3.2-1b", {}).parameters == 128256 * d + 16 * layer + d
+
+
+def test_qwen_by_hand():
+    """Qwen 2.5 has biases for queries, keys and values; Qwen 3 has norms of heads instead."""
+    d, m = 896, 4864
+    layer = 2 * d * d + 2 * 128 * d + (d + 2 * 128) + 3 * d * m + 2 * d
+    assert architecture("qwen2.5-0.5b", {}).parameters == 151936 * d + 24 * layer + d
+    d, m, queries = 1024, 3072, 16 * 128
+    layer = 2 * queries * d + 2 * 8 * 128 * d + 2 * 128 + 3 * d * m + 2 * d
+    assert architecture("qwen3-0.6b", {}).parameters == 151936 * d + 28 * layer + d
+
+
+def test_gemma_by_hand():
+    """Gemma 2 has four norms per layer, Gemma 3 those of heads as well."""
+    d, m = 2304, 9216
+    layer = 2 * 2048 * d + 2 * 1024 * d + 3 * d * m + 4 * d
+    assert architecture("gemma-2-2b", {}).parameters == 256000 * d + 26 * layer + d
+    d, m = 1152, 6912
+    layer = 2 * 1024 * d + 2 * 256 * d + 2 * 256 + 3 * d * m + 4 * d
+    assert architecture("gemma-3-1b", {}).parameters == 262144 * d + 26 * layer + d
 
 
 def test_kajitsuka2025_by_hand():
@@ -187,7 +254,7 @@ def test_sizes_are_facts_of_bounds(name):
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
-        ("gpt3", {}, "no architecture 'gpt3'; there are: dana2024, .*pythia-12b"),
+        ("gpt3", {}, "no architecture 'gpt3'; there are: dana2024, .*pythia-12b.*config.json"),
         ("gpt2", {"dimension": 5}, "gpt2 takes no dimension="),
         ("madden2024", {"vocabulary": 5, "head_dimension": 2}, "takes no head_dimension="),
         ("madden2024", {}, "madden2024 needs vocabulary="),

@@ -17,6 +17,7 @@ from byheart.data.documents import Documents
 from byheart.data.load import from_rows, load, write_jsonl
 from byheart.data.statistics import stats
 from byheart.theory.facts import data_facts, distinct_tokens, longest_context
+from byheart.theory.papers import cited
 
 ROOT = Path(__file__).parents[2]
 LABELS = [([f"k{i}", f"k{i % 7}"], f"v{i % 4}") for i in range(60)]
@@ -279,10 +280,24 @@ def test_documents_and_rows_have_one_code_length(tmp_path):
 def test_text(capsys, labels):
     code, output, _ = run(capsys, "bounds", "--dataset", labels, "--architecture", "gpt2")
     assert code == 0 and max(map(len, output.splitlines())) <= 80
-    for words in ("Theorems", "Rules of thumb", "Rates", "Does not apply", "bits needed", "likely"):
-        assert words in output
-    assert "of this data" in output
-    assert output.index("Theorems") < output.index("Rules of thumb") < output.index("bits needed")
+    lines = output.splitlines()
+    assert lines[0].startswith("likely to fit: ") and lines[1].startswith("bits needed")
+    assert lines[2].startswith("of this data") and [x[:4] for x in lines[3:6]] == ["held"] * 3
+    assert output.index("Theorems") < output.index("Rules of thumb") < output.index("--all")
+    assert "Rates" not in output and "Does not apply" not in output
+    assert "Madden et al. (2024), Lemma 1" in output and "madden2024" not in output
+    assert all(line == line.rstrip() for line in lines)
+    code, whole, _ = run(capsys, "bounds", "--dataset", labels, "--architecture", "gpt2", "--all")
+    assert code == 0 and whole.startswith("\n".join(lines[:6])) and "--all" not in whole
+    assert whole.index("Rules of thumb") < whole.index("Rates") < whole.index("Does not apply")
+
+
+def test_one_of_everything(capsys, tmp_path):
+    """One context is no contexts."""
+    data = written(tmp_path / "one.jsonl", [(["a"], "x")])
+    output = run(capsys, "bounds", "--dataset", data, "--parameters", 1, "--bits", 1)[1]
+    assert "1 context of up to 1 token out of 1, 1 label\n" in output
+    assert "1 parameter of 1 bit each" in output
 
 
 def test_tables(capsys, labels):
@@ -303,6 +318,9 @@ def test_a_picture(capsys, labels, tmp_path):
     assert code == 0 and "drawn in" in output
     drawn = picture.read_text()
     assert "the data: 60 contexts" in drawn and "70,426,624 parameters" in drawn
+    assert "hash-fold-retrieve, our own network: " in drawn
+    assert "Kajitsuka &amp; Sato (2025), Theorem 4.1 (labels)" in drawn
+    assert "Allen-Zhu &amp; Li (2024), 2 bits per parameter, rule of thumb" in drawn
     assert run(capsys, *arguments)[0] == 2  # it is there
     first = picture.read_bytes()
     assert run(capsys, *arguments, "--force")[0] == 0 and picture.read_bytes() == first
@@ -378,7 +396,7 @@ def test_documents():
         (("--activation", "cube"), "activation must be one of"),
         (("--bits", "0", "--architecture", "gpt2"), "bits must be an integer of 1 or more"),
         (("--architecture", "gpt2", "--plot", "x.svg"), "--plot needs --dataset"),
-        (("--architecture", "gpt2", "--plot", "x.pdf"), "must end in .svg or .png"),
+        (("--architecture", "gpt2", "--plot", "x.gif"), "must end in .svg, .png or .pdf"),
         (("--dataset", "nowhere.jsonl"), "does not exist"),
     ],
 )
@@ -468,4 +486,4 @@ def test_the_numbers_of_the_page():
     for number in (both["verdict"]["needed"], *both["verdict"]["held"].values()):
         assert f"{round(number):,}" in page
     assert f"{math.ceil(both['verdict']['code']):,}" in page
-    assert both["verdict"]["reason"] in page
+    assert cited(both["verdict"]["reason"]) in page

@@ -93,7 +93,7 @@ def test_compile_answers_with_the_agreed_keys(capitals):
         "sequences": 5, "contexts": 5, "labels": 5, "length": 3, "vocabulary": 7,
     }  # fmt: skip
     assert set(answer["parameters"]) == {"nonzero", "dense", "counted", "outside"}
-    assert set(answer["bits"]) == {"total", "fixed", "encoded", "largest", "information"}
+    assert set(answer["bits"]) == {"total", "fixed", "encoded", "largest", "entropy", "information"}
     assert set(answer["seconds"]) == {"load", "build", "verify"}
     assert set(answer["search"]) == {"seed", "tries"}
     assert answer["verified"] == {"checked": 5, "correct": 5, "evidence": "proved"}

@@ -96,7 +96,7 @@ def test_pictures(request, capsys, tmp_path, ending, kind, flag):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("-o", "picture.jpg"), ".svg or .png"),
+        (("-o", "picture.jpg"), ".svg, .png or .pdf"),
         (("--dimensions", "0"), "whole numbers"),
         (("--dimensions", "few"), "whole numbers"),
         (("--dimensions", "999999999"), "memory"),

@@ -8,6 +8,7 @@ import pytest
 
 from byheart.cli import main
 from byheart.cli.compare import ROOM, spread
+from byheart.compiler import comparing
 from byheart.compiler.comparing import (
     Choice,
     Comparison,
@@ -101,7 +102,38 @@ def test_what_is_named_is_predicted():
         assert replace(construction, **options).predict(*ready).parameters > 0
 
 
-@pytest.mark.parametrize("name", sorted(SEARCHED))
+DEFAULTS = {"hash-fold-retrieve", "seq2seq (small)"}
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULTS))
+def test_the_default_method_always_has_a_number(name, monkeypatch):
+    """It is built if that takes seconds; else its plan is counted, which is near."""
+    dataset = data_for(by_name[name], 0)
+    (row,) = [row for row in all_rows(dataset, Question(DataFacts())) if row.name == name]
+    model = compile(dataset)
+    assert model.about["method"] == by_name[name].name
+    assert (row.parameters, row.evidence) == (model.parameters.nonzero, "proved")
+    monkeypatch.setattr(comparing, "QUICK", 0)
+    (row,) = [row for row in all_rows(dataset, Question(DataFacts())) if row.name == name]
+    assert row.evidence is None and row.reason == comparing.ESTIMATED
+    assert 0.8 * model.parameters.nonzero <= row.parameters <= 1.2 * model.parameters.nonzero
+    assert row.size(row.parameters) == f"~ {row.parameters}"
+
+
+def test_estimates_are_near_what_is_built(monkeypatch):
+    monkeypatch.setattr(comparing, "QUICK", 0)
+    for dataset in (random(1000, length=4, seed=1), random(500, length=3, labels=9, seed=2)):
+        row = comparing.own_row(dataset, lambda sentence: None)
+        built = compile(dataset).parameters.nonzero
+        assert row.name == "hash-fold-retrieve" and 0.85 <= row.parameters / built <= 1.15
+
+
+def test_conflicts_leave_the_network_of_distributions():
+    row = comparing.own_row(from_rows(CONFLICT), lambda sentence: None)
+    assert row.name == "one-layer" and row.parameters > 0
+
+
+@pytest.mark.parametrize("name", sorted(SEARCHED - DEFAULTS))
 def test_the_others_say_so(name):
     construction = by_name[name]
     dataset = data_for(construction, 0)
@@ -201,10 +233,19 @@ def test_the_command(file, capsys):
     assert all(set(row) == KEYS for row in answer["rows"])
     assert {row["kind"] for row in answer["rows"]} == {"construction", "bound"}
     assert (answer["dataset"]["contexts"], answer["sweep"], answer["built"]) == (6, [], False)
-    assert all(row["evidence"] is row["seconds"] is None for row in answer["rows"])
+    built = [row["name"] for row in answer["rows"] if row["evidence"] or row["seconds"]]
+    assert built == ["hash-fold-retrieve"]
     assert main(["compare", str(file)]) == 0
     shown = capsys.readouterr().out
-    assert "Does not apply" in shown and "hash-fold-retrieve" in shown
+    assert "Does not apply" in shown and "proved    hash-fold-retrieve\n" in shown
+    assert "Kajitsuka & Sato (2025), Theorem" in shown and "kajitsuka2025" not in shown
+
+
+def test_an_estimate_is_marked(file, capsys, monkeypatch):
+    monkeypatch.setattr(comparing, "QUICK", 0)
+    assert main(["compare", str(file)]) == 0
+    (line,) = [x for x in capsys.readouterr().out.splitlines() if "hash-fold-retrieve" in x]
+    assert line.split()[0] == "~" and int(line.split()[1]) > 10
 
 
 def test_sweeps_and_pictures(file, tmp_path, capsys):
@@ -216,6 +257,13 @@ def test_sweeps_and_pictures(file, tmp_path, capsys):
     assert answer["dataset"]["name"] == "d.jsonl" and "bit-extraction" in picture.read_text()
     assert main(["compare", str(file), "--plot", str(tmp_path / "q.png"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["picture"].endswith("q.png")
+    for name in ("r.pdf", "s.pdf"):  # the same bytes at any time
+        assert main(["compare", str(file), "--plot", str(tmp_path / name)]) == 0
+    drawn = (tmp_path / "r.pdf").read_bytes()
+    assert drawn == (tmp_path / "s.pdf").read_bytes() and drawn.startswith(b"%PDF")
+    assert main(["compare", str(file), "--plot", str(tmp_path / "t.svg")]) == 0
+    drawn = (tmp_path / "t.svg").read_text()
+    assert "<!-- hash-fold-retrieve -->" in drawn and "<!-- Madden et al. (2024), Lemma 1" in drawn
 
 
 def test_a_result_is_json_text_and_html(file):

@@ -153,7 +153,7 @@ def test_pictures(data, tmp_path, method, ending):
 @pytest.mark.parametrize(
     ("method", "output", "said"),
     [
-        ("hash-fold-retrieve", "picture.pdf", ".svg or .png"),
+        ("hash-fold-retrieve", "picture.gif", ".svg, .png or .pdf"),
         ("hash-fold-retrieve", "nowhere/picture.svg", "not a directory"),
         ("no-such", "picture.svg", "no method"),
         ("seq2seq", "picture.svg", "one label"),

@@ -145,10 +145,11 @@ def test_json_is_one_object(stand_ins, capsys, data):
 def test_text_has_one_row_per_limit(stand_ins, capsys, data):
     code, output, _ = run(capsys, "tradeoff", data, "--bits", "16,32", "--form", "both")
     assert code == 0 and "no limit" in output and "faithful" in output
+    assert "these labels need " in output and "…" not in output
     assert "A3 fails: use --bits 20." in " ".join(output.split())  # not bits=20
 
 
-@pytest.mark.parametrize("ending", ["svg", "png"])
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
 @pytest.mark.parametrize("bits", ["16,32,64", "1,2"])  # also if nothing could be built
 def test_pictures(stand_ins, capsys, data, tmp_path, ending, bits):
     pytest.importorskip("matplotlib")
@@ -165,7 +166,7 @@ def test_pictures(stand_ins, capsys, data, tmp_path, ending, bits):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("-o", "picture.jpg"), ".svg or .png"),
+        (("-o", "picture.jpg"), ".svg, .png or .pdf"),
         (("--bits", "many"), "whole numbers"),
         (("--form", "other"), "form must be one of"),
     ],

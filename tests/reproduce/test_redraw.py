@@ -108,6 +108,7 @@ def test_a_figure_is_drawn_from_its_rows(results, tmp_path):
     assert (figure["name"], figure["trials"], figure["censored"]) == ("madden-1", 2, 1)
     assert [Path(x).relative_to(tmp_path).as_posix() for x in figure["files"]] == [
         "pictures/madden-1/madden-1.svg", "pictures/madden-1/madden-1.png",
+        "pictures/madden-1/madden-1.pdf",
     ]  # fmt: skip
     assert all(Path(x).stat().st_size > 10_000 for x in figure["files"])
     assert [path.name for path in (results / "madden-1").iterdir()] == ["fast"]

@@ -5,22 +5,23 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
+from ...exact.network import Input
+from ...machine.kernels import njit
 from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..retrieval.assemble import assemble, constant
 from ..retrieval.hashing import Hash
 from ..retrieval.plan import Storage, climb
 from ..retrieval.problem import Problem, Task, prepare
-from ..retrieval.search import Limits, Needs, effort_for, search
+from ..retrieval.search import Limits, Needs, cheapest, effort_for, first_needs, search
 from ..retrieval.solve import Terms
 from .assemble import blocks
 from .layout import FoldLayout, FoldPlan
-from .plan import candidates
+from .plan import candidates, cost
 
 
 class Unlimited(Limits):
@@ -59,7 +60,7 @@ class Unlimited(Limits):
         return Storage(layout, numbers, longest, window, Fraction(1), hash_unit, constant)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _extremes(starts, units, values):
     """The smallest and the largest sum over all contexts."""
     low, high = np.inf, -np.inf
@@ -94,6 +95,33 @@ def scale(layout: FoldLayout, numbers: list[int], digits: int) -> int:
     return max((reach // 2).bit_length() + 2, sums.bit_length())
 
 
+def posed(
+    dataset: Dataset, contexts: Contexts, options: Retrieval, length: int | None = None
+) -> tuple[Input, tuple[int, ...], Problem | None]:
+    """What the network reads, the labels by frequency, and the problem; None if there is none."""
+    spec = input_of(dataset, bool(options.positions))
+    spec = replace(spec, length=length or spec.length)
+    if options.attention == "sum":
+        spec = replace(spec, padding=None)
+    if options.attention == "sparse":
+        spec = replace(spec, extra=spec.padding)
+    marks, mixing, embedding = options.reject_unknown, options.attention, options.embeds
+    return spec, *prepare(dataset, contexts, spec, marks=marks, mixing=mixing, embedding=embedding)
+
+
+def estimate(dataset: Dataset, contexts: Contexts, options: Retrieval) -> int | None:
+    """The nonzero parameters of the plan that is tried first; None if nothing is to be told apart.
+
+    Those of the network differ by what only the search decides.
+    """
+    _, _, problem = posed(dataset, contexts, options)
+    if problem is None:
+        return None
+    plan = cheapest(problem, Unlimited(), options.minimise, first_needs(problem))[0]
+    assert isinstance(plan, FoldPlan)
+    return cost(plan, problem.task).nonzero
+
+
 def build(
     dataset: Dataset,
     contexts: Contexts,
@@ -106,15 +134,7 @@ def build(
     length  of the network, if not that of the longest sequence
     """
     marks, mixing, embedding = options.reject_unknown, options.attention, options.embeds
-    spec = input_of(dataset, bool(options.positions))
-    spec = replace(spec, length=length or spec.length)
-    if mixing == "sum":
-        spec = replace(spec, padding=None)
-    if mixing == "sparse":
-        spec = replace(spec, extra=spec.padding)
-    order, problem = prepare(
-        dataset, contexts, spec, marks=marks, mixing=mixing, embedding=embedding
-    )
+    spec, order, problem = posed(dataset, contexts, options, length)
     if problem is None:
         return Built(constant(spec, mixing, embedding, dataset), 0, order=order)
     found = search(problem, Unlimited(), options.minimise, options.seed, report)

@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 from numpy.typing import NDArray
 
+from ...machine.kernels import njit
 from ..retrieval import plan as base
 from ..retrieval.solve import Terms, gather
 
@@ -223,7 +224,7 @@ class FoldLayout(base.Layout):
         return out
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _fold_bits(hashes, limits, out):
     for i in range(hashes.shape[0]):
         value = hashes[i]
@@ -235,7 +236,7 @@ def _fold_bits(hashes, limits, out):
         out[i] = bits
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _count(bits, uses, out):
     for i in range(bits.shape[0]):
         for j in range(uses.shape[0]):
@@ -243,7 +244,7 @@ def _count(bits, uses, out):
                 out[i] += uses[j, 1]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _terms(
     hashes,
     roles,

@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ...machine.kernels import njit
 from ..retrieval import plan as base
 from ..retrieval.solve import Terms, gather
 
@@ -178,7 +178,7 @@ class Reading:
     shift: Ints  # [contexts]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _read(hashes, uses, out):
     """uses: limit, slot and weight of every fold; a fold that fires adds its weight."""
     for i in range(hashes.shape[0]):
@@ -190,7 +190,7 @@ def _read(hashes, uses, out):
                 out[i, uses[t, 1]] += uses[t, 2]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _separated(hashes, top, spare, out):
     for i in range(hashes.shape[0]):
         value, limit = hashes[i], top
@@ -201,7 +201,7 @@ def _separated(hashes, top, spare, out):
         out[i] = value
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _terms(rows, closed, masks, tables, table_start, starts, units, fill):
     """Count each context's terms (starts[i + 1]), or fill them in."""
     for i in range(closed.shape[0]):

@@ -115,6 +115,26 @@ def effort_for(contexts: int) -> Effort:
     return Effort(60, 6, 1, 1, 200, 0.45, 8)
 
 
+def first_needs(problem: Problem) -> Needs:
+    """What is needed as long as nothing has failed."""
+    effort = effort_for(problem.task.contexts)
+    return Needs(effort.spare, effort.slack, _first_token_folds(problem))
+
+
+def cheapest(problem: Problem, limits: Limits, objective: str, needs: Needs) -> list[Plan]:
+    """The cheapest plans, with their folds before those of the hash."""
+    found = []
+    tried = effort_for(problem.task.contexts).plans
+    for plan in limits.plans(problem.task, objective, needs)[:tried]:
+        fewest = 0
+        if not problem.draw:
+            fewest = fewest_folds(problem.columns, problem.sums.total, plan.top_value)
+        folds = 0 if problem.mixed else min(fewest + needs.token_folds, needs.most_folds)
+        mix_folds = min(needs.mix_folds, needs.most_mix)
+        found.append(replace(plan, token_folds=folds, mix_folds=mix_folds))
+    return found
+
+
 def search(
     problem: Problem, limits: Limits, objective: str, seed: int, report: Callable[[str], None]
 ) -> Found | None:
@@ -126,19 +146,10 @@ def search(
         room = max(int(high) - min(0, int(low)) for high, low in zip(highs, lows, strict=True))
         if room.bit_length() - 2 > limits.token_bits:
             return None
-    needs = Needs(effort.spare, effort.slack, _first_token_folds(problem))
+    needs = first_needs(problem)
 
     def plans() -> list[Plan]:
-        """The cheapest ones, with their folds before those of the hash."""
-        found = []
-        for plan in limits.plans(task, objective, needs)[: effort.plans]:
-            fewest = 0
-            if not problem.draw:
-                fewest = fewest_folds(problem.columns, problem.sums.total, plan.top_value)
-            folds = 0 if problem.mixed else min(fewest + needs.token_folds, needs.most_folds)
-            mix_folds = min(needs.mix_folds, needs.most_mix)
-            found.append(replace(plan, token_folds=folds, mix_folds=mix_folds))
-        return found
+        return cheapest(problem, limits, objective, needs)
 
     failures: Counter[str] = Counter()
     notes: list[str] = []

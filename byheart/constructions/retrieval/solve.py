@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 from numpy.typing import NDArray
+
+from ...machine.kernels import njit
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -38,7 +40,7 @@ def gather(contexts: int, kernel: Callable, *arrays: object) -> Terms:
     return Terms(starts, units)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def eliminate(rows, right, unknowns, solution):
     """Solve rows x = right over GF(2), 64 unknowns per word; False if there is no solution.
 
@@ -91,7 +93,7 @@ def eliminate(rows, right, unknowns, solution):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _accumulate(total, number, limbs, negative):
     """total += number or total -= number, modulo 2**(64 limbs)."""
     carry = ZERO
@@ -111,7 +113,7 @@ def _accumulate(total, number, limbs, negative):
             total[q] = y
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _solve(starts, units, words, lengths, order, first, window, unknowns, numbers):
     """Fill numbers [unknowns, limbs]; False if a position has no solution."""
     columns = first.shape[0] - 1

@@ -9,15 +9,15 @@ n^2 / 2 predictions.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ...machine.kernels import njit
 from ..dataset import Ints
 
 # Counting references to arrays (_nrt) costs more than most loops here, so compiled code allocates
 # nothing. A call with some arrays costs as much, so what is called for each row is inlined.
-compiled = njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]
-inlined = njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[call-overload]
+compiled = njit(_nrt=False)
+inlined = njit(_nrt=False, forceinline=True)
 
 
 class Pairs(NamedTuple):

@@ -6,7 +6,9 @@ and the lowest one from 0, so 0 is (0, 0, 0). The package's docstring draws the 
 """
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
+
+from ...machine.kernels import njit
 
 (
     FRAME,  # limbs of a slot
@@ -39,8 +41,8 @@ HALF = np.uint64(0xFFFFFFFF)
 
 # Nothing here allocates, so reference counting (_nrt) is left out; and a call with two arrays costs
 # more than most bodies, so all but the outermost functions are inlined.
-compiled = njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]
-inlined = njit(cache=True, nogil=True, _nrt=False, forceinline=True)  # type: ignore[call-overload]
+compiled = njit(_nrt=False)
+inlined = njit(_nrt=False, forceinline=True)
 
 
 @inlined

@@ -28,7 +28,7 @@ def distributions(trained: Trained, decoder: Decoder, prove_limit: float) -> Mod
     worst = reached(decoder, wanted)
     if not math.isfinite(worst):
         raise ByheartError("the trained network gives no distributions: its training diverged.")
-    about = trained.about(decoder, dataset, len(grouped), "refuse")
+    about = trained.about(decoder, dataset, grouped, "refuse")
     if doubled:
         about["training"]["output_times"] = 2**doubled
         about["notes"].append(

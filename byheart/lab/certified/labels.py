@@ -42,8 +42,7 @@ def labels(
             continue
         trained.report(f"verifying with weights that are multiples of 2^-{bits}")
         found = network(exact, trained.dataset, slope_for(float(least)))
-        count = len(contexts(dataset, positions=False))
-        about = trained.about(found, dataset, count, on_conflict)
+        about = trained.about(found, dataset, contexts(dataset, positions=False), on_conflict)
         about["conflicts"] = settled(trained.dataset, dataset)
         about["training"]["bits"] = bits
         about["notes"].append(

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from ...architectures import Architecture
 from ...compiler.compiling import sizes_of
 from ...constructions.base import Report
+from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...exact.network import Network
@@ -27,7 +28,7 @@ class Trained(NamedTuple):
     report: Report
 
     def about(
-        self, network: Network | Decoder, dataset: Dataset, contexts: int, on_conflict: str
+        self, network: Network | Decoder, dataset: Dataset, contexts: Contexts, on_conflict: str
     ) -> dict[str, Any]:
         """The content of config.json, as for compiled models; `training` is the trial's row.
 

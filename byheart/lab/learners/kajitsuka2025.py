@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 
 from ...architectures import Architecture
+from ...machine.kernels import njit
 from ..problem import Problem
 from .kernels.blocks import Stack, backward, forward
 

@@ -39,7 +39,8 @@ PARAMETER_ROWS = {
 BIT_ROWS = {
     "total": "bits of all nonzero parameters",
     "largest": "bits of the longest parameter",
-    "information": "bits that the worst labelling needs",
+    "entropy": "bits that these labels need, by their frequencies",
+    "information": "bits that the worst labels need",
 }
 
 EVIDENCE: dict[str | None, str] = {
@@ -255,7 +256,7 @@ def _sizes(model: "Model") -> str:
         }
     )
     parameters, bits = model.about.get("parameters", {}), model.about.get("bits", {})
-    sizes_of = {name: title for name, title in BIT_ROWS.items() if name != "information"}
+    sizes_of = {name: title for name, title in BIT_ROWS.items() if name in ("total", "largest")}
     return sizes + rows(parameters, {"nonzero": "of these, nonzero"}) + rows(bits, sizes_of)
 
 

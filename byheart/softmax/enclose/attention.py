@@ -27,10 +27,10 @@ u = 2^-53 and hats for computed numbers:
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ...data.targets import Targets
+from ...machine.kernels import njit
 from ..decoder import Decoder
 from ..error_free import two_sum
 from .balls import TINY, UP, Balls, Matrix, U, product
@@ -102,7 +102,7 @@ def mixed(decoder: Decoder, targets: Targets) -> Balls:
     return Balls(middle, radius * UP + TINY)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _attend(x, places, starts, queries, query, wide, value, rounded, sums, radius):
     """Add the mean value of some heads in each context, and how wrong it can be."""
     longest = np.diff(starts).max()
@@ -128,7 +128,7 @@ def _attend(x, places, starts, queries, query, wide, value, rounded, sums, radiu
                 radius[i, j] += 1.1 * wrong[j] + TINY
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _shares(x, here, query, wide, share, error):
     """Write p_t and l_t of one head; whether all weights are known."""
     top, total, known = -np.inf, 0.0, True

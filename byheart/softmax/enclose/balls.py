@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 from flint import arb, ctx
-from numba import njit
 from numpy.typing import NDArray
 
 from ...data.targets import Targets
+from ...machine.kernels import njit
 from ..arb import Mixer, contexts_of, divergence, followers
 from ..decoder import Decoder
 from . import taylor
@@ -113,7 +113,7 @@ def product(balls: Balls, matrix: Matrix) -> Balls:
     return Balls(middle, radius)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _sums(x):
     """The sum of exp(x) of each row from above, up to its roundings; -inf is left out."""
     result = np.zeros(x.shape[0])

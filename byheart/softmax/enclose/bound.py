@@ -15,15 +15,15 @@ So the radius enters squared in the support and only relative to R off it.
 """
 
 import numpy as np
-from numba import njit
 
+from ...machine.kernels import njit
 from .exponential import ERROR, LIMIT, above, exp
 
 UNIT = 2.0**-53
 SHIFT = 2.0**-43  # above LIMIT times UNIT: what subtracting the largest logit rounds
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def divergence(logits, radius, following, counts):
     """A bound of the divergence of one context from above, and the likeliest token.
 
@@ -61,7 +61,7 @@ def divergence(logits, radius, following, counts):
     return (bound if bound < np.inf else np.inf), likeliest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def divergences(logits, radii, contexts, following, ends, counts, values, likeliest):
     """Write bound and likeliest token of some contexts: logits [i] are those of contexts[i].
 

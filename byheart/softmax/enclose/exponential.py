@@ -22,7 +22,8 @@ import math
 from math import isqrt
 
 import numpy as np
-from numba import njit
+
+from ...machine.kernels import njit
 
 LIMIT = 700.0
 ERROR = 2.0**-50
@@ -48,7 +49,7 @@ _ROOTS = np.array([_root(j) for j in range(64)])
 _POWERS = np.array([math.ldexp(1.0, e) for e in range(_LOWEST, 1013)])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def exp(x):
     """e^x within a factor of 1 +- ERROR, for |x| <= LIMIT."""
     k = (x * _STEPS + _ROUND) - _ROUND
@@ -60,7 +61,7 @@ def exp(x):
     return (root + root * p) * _POWERS[(step >> 6) - _LOWEST]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def above(x):
     """A bound of e^x from above, for any x; infinite above LIMIT and for nan."""
     if x < -LIMIT:

@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 import numpy as np
 from flint import arb, ctx
-from numba import njit
 
 from ...data.targets import Divergences, Floats, Targets
+from ...machine.kernels import njit
 from ..decoder import Decoder
 from ..error_free import two_product, two_sum
 from .scalar import TINY, UNIT, enclosures
@@ -74,7 +74,7 @@ def _tails(margins: Floats) -> Floats:
     return np.where(margins > 0, tails, np.inf)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def _add(high, low, lack, a, b):
     """Add the product a b to a sum of two doubles that lacks `lack` at most."""
     product, more = two_product(a, b)
@@ -84,7 +84,7 @@ def _add(high, low, lack, a, b):
     return high, low, lack + UNIT * (abs(small) + abs(low)) + TINY
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def _line(s, line):
     """s S + B of three parts each, and how far that is wrong at most.
 
@@ -104,7 +104,7 @@ def _line(s, line):
     return value, wrong
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _advance(output, slopes, biases, neurons, first, scalars, state, tail, logits, radii):
     """Write the logits of the contexts that the neurons of `first` switch before."""
     more = 1 + (8 * len(neurons) + 64) * 2.0**-52  # the bounds themselves are rounded

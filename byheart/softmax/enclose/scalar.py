@@ -36,10 +36,10 @@ from typing import NamedTuple
 
 import numpy as np
 from flint import arb, ctx, fmpq
-from numba import njit
 from numpy.typing import NDArray
 
 from ...data.targets import Floats, Targets
+from ...machine.kernels import njit
 from ..decoder import ATTENTION, Shape
 from .exponential import ERROR, LIMIT, exp
 
@@ -136,7 +136,7 @@ def _rounded(value: Fraction) -> float:
     return float(value) if value == 0 or 2**-900 < abs(value) < 2**900 else np.nan
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _average(tokens, starts, z, u, kappa, nu, skip, scale, middle, radius):
     """Write the midpoint and the radius of s of each context.
 
@@ -175,7 +175,7 @@ def _average(tokens, starts, z, u, kappa, nu, skip, scale, middle, radius):
             middle[i], radius[i] = 0.0, np.inf
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _mean(x, kappa, largest, spread):
     """The mean of x under the softmax of kappa x_t x_k, and how far it can be wrong."""
     top, highest, lowest = -np.inf, 0.0, np.inf

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
 from ...data.targets import Divergences, Floats, Targets
+from ...machine.kernels import njit
 from ..decoder import Decoder
 from .bound import divergences
 from .switches import Switches
@@ -49,7 +49,7 @@ def sweep(
     return Divergences(values, np.zeros(count), likeliest, rigorous=True, engine=engine)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def tail_sums(output, tails):
     """sum_k tails[k] |output[j, k]| of each token j, rounded upwards; infinite if not a number.
 

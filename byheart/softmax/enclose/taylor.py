@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 from flint import arb, arb_series, ctx
-from numba import njit
 from numpy.typing import NDArray
 
+from ...machine.kernels import njit
 from ..arb import gelu
 
 Table = NDArray[np.float64]
@@ -81,7 +81,7 @@ def activation(name: str) -> Activation:
     return Activation(kind, rows, end, error, slope, span)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _inside(rows, end, x):
     """The polynomial nearest to x, at x, by Horner's rule; |x| <= end."""
     place = np.rint(x * 64)
@@ -92,7 +92,7 @@ def _inside(rows, end, x):
     return result
 
 
-@njit(cache=True, nogil=True)
+@njit
 def activated(kind, rows, end, error, slope, span, x, radius):
     """Activations of the balls x +- radius: x becomes the midpoints and radius the radii.
 

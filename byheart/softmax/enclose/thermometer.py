@@ -14,9 +14,9 @@ are doubles, and exactly what each addition lacks is added to the radius.
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
 from ...data.targets import Divergences, Floats, Targets
+from ...machine.kernels import njit
 from ..decoder import Decoder
 from ..error_free import two_sum
 from .exponential import above
@@ -64,7 +64,7 @@ def enclose(
     return sweep(decoder, targets, switches, advance, "thermometer", progress)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def exponentials(arguments):
     """e^x or more of each x."""
     result = np.empty(len(arguments))
@@ -86,7 +86,7 @@ def _tails(activation: str, margins: Floats) -> Floats:
     return np.where(margins > 0, np.minimum(tails, height), height)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _base(output, height):
     """The logits where no neuron is on, and how much these lack at most."""
     vocabulary, neurons = output.shape
@@ -102,7 +102,7 @@ def _base(output, height):
     return running, lacking
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _advance(output, height, neurons, first, running, lacking, tail, logits, radii):
     """Write the logits of the contexts that the neurons of `first` switch before."""
     more = 1 + (2 * len(neurons) + 8) * 2.0**-52  # `lacking` itself is rounded

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba import njit
+from ....machine.kernels import njit
 
 # Sums in any order; but no division by approximate reciprocals: a lone token has the weight 1.
 FAST = ("nnan", "ninf", "nsz", "contract", "reassoc")
-OPTIONS: Any = {"cache": True, "nogil": True, "fastmath": set(FAST), "error_model": "numpy"}
+OPTIONS: Any = {"fastmath": set(FAST), "error_model": "numpy"}
 
 
 FILES = sorted(Path(__file__).parent.glob("*.py"))
@@ -22,10 +22,7 @@ def compiled(kernel: Callable, **options: Any) -> Any:
     Numba compiles it again when its own file has changed, and not when a kernel of another file has
     that was compiled into it. So what is kept is stamped with all files instead.
     """
-    try:
-        found = njit(**OPTIONS, **options)(kernel)
-    except RuntimeError:  # no folder that can be written: it is compiled in every process
-        return njit(**{**OPTIONS, "cache": False}, **options)(kernel)
+    found = njit(kernel, **OPTIONS, **options)
     kept = getattr(found._cache, "_cache_file", None)  # there is no public way to the stamp
     if kept is not None:
         kept._source_stamp = SOURCES
