@@ -42,7 +42,7 @@ def test_commands(complete):
         (("methods", "token"), ["token-averaging"]),
         (("bounds", "--architecture", "gpt2-"), ["gpt2-medium", "gpt2-large", "gpt2-xl"]),
         (("bounds", "--architecture", "mistral"), ["mistral-7b-v0.1", "mistral-7b-v0.3"]),
-        (("measure", "--architecture", "dana"), ["dana2024", "dana2024-mlp"]),
+        (("measure", "--architecture", "dana"), ["dana2024", "dana2024-program", "dana2024-mlp"]),
         (("reproduce", "dana-"), [x.name for x in FIGURES if x.name.startswith("dana-")]),
         (("reproduce", "madden-1", "madden"), [x.name for x in FIGURES if "madden" in x.name]),
         (("check", "madden-theorem-3"), ["madden-theorem-3"]),
