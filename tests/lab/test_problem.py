@@ -87,7 +87,7 @@ def test_coordinates_beyond_float32_are_refused():
 
 
 def test_batches_are_draws_of_the_data(tmp_path):
-    problem = by_hand(tmp_path, "a b\na b\na c\nb c a\n", documents="line")
+    problem = by_hand(tmp_path, "a b\na b\na c\nb c a\n", documents="line", unit="wordpunct")
     drawn = list(problem.batches(1000, 3, np.random.default_rng(1)))
     assert [batch.predictions for batch in drawn] == [1000] * 3
     first, *others = drawn
