@@ -131,7 +131,7 @@ def repeating(command: Command) -> Command:
     """
 
     def given(values: dict[str, Any]) -> Loading:
-        return {name: value for name, value in values.items() if value}
+        return {name: value for name, value in values.items() if value not in (None, [], ())}
 
     panel = "How the file is read (default: as the folder says, if that leaves out nothing)"
     options = tuple(

@@ -25,14 +25,20 @@ def from_words(model: Model, words: Sequence[str]) -> list:
 
 
 def from_line(model: Model, line: str) -> list:
-    """One line: text as the model's data was cut, or tokens apart, or JSON lists."""
+    """One line: text as the model's data was cut, or tokens apart, or JSON lists.
+
+    Numbers apart are vectors, coordinate by coordinate, where the model reads these.
+    """
     cut = _cut(model)
     if model.kind == "string" and cut is not None:
         return cut(line)
     tokens = _json_tokens(line, model.kind) if line.lstrip().startswith("[") else None
     if tokens is None:
-        words = re.split(r"[\s,]+", line.strip()) if model.kind == "number" else line.split()
-        tokens = [_number(word) for word in words] if model.kind == "number" else words
+        words = line.split() if model.kind == "string" else re.split(r"[\s,]+", line.strip())
+        tokens = words if model.kind == "string" else [_number(word) for word in words]
+        size = model.network.input.dimension if model.kind == "vector" else 0
+        if size and len(tokens) % size == 0:
+            tokens = [tokens[i : i + size] for i in range(0, len(tokens), size)]
     return checked(model, tokens)
 
 

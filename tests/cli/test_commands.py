@@ -346,6 +346,15 @@ def test_vectors_are_lists(points):
     assert from_line(model, "[1, 2]") == [[1, 2]]
 
 
+def test_numbers_apart_are_the_coordinates_of_vectors(points):
+    """As the columns of a table stand there."""
+    model = byheart.open(points[0])
+    assert from_words(model, ["1", "2.5"]) == [[1, 2.5]]
+    assert from_line(model, "1, 2, 3, 4") == [[1, 2], [3, 4]]
+    with pytest.raises(ByheartError, match="lists of numbers"):
+        from_words(model, ["1", "2", "3"])
+
+
 def test_a_file_of_questions(capitals, tmp_path):
     file = tmp_path / "questions.jsonl"
     file.write_text('{"input": ["capital", "of", "japan"]}\n\n["river", "of", "france"]\n')

@@ -157,6 +157,12 @@ def test_a_separator_that_hides_tokens_must_be_repeated(made, asked):
     assert answer["failures"][0].startswith("the token 7 was left out 2 times")
 
 
+def test_a_separator_may_be_the_id_0(made, asked):
+    ids = np.array([1, 2, 0, 3, 4, 0, 5, 6], "<u2").tobytes()
+    folder, path = made("ids.bin", ids, "--separator", "0")
+    assert asked(folder, path)[0] == 1 and asked(folder, path, "--separator", "0")[0] == 0
+
+
 def test_a_tokenizer_that_a_folder_names_is_not_opened(made, run, tmp_path):
     folder, path = made("book.txt", BOOK)
     model = byheart.open(folder)
