@@ -74,6 +74,8 @@ class Built:
     unknown     ... and y = unknown means that the input was never seen
     vocabulary  of a decoder that stores distributions: its tokens, in the order of their numbers
     gap         the divergence from its target that no context may exceed, in nats
+    holders     of a stock checkpoint: the neurons that answer each context ...
+    always      ... and those that are on at every context, as (layer, neuron)
     """
 
     network: Any  # a Network, or a Decoder
@@ -84,6 +86,8 @@ class Built:
     unknown: int | None = None
     vocabulary: tuple[Word, ...] = ()
     gap: float = 0.0
+    holders: tuple[Any, ...] = ()
+    always: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

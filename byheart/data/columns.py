@@ -111,7 +111,11 @@ def fields(
     def texts() -> Iterator[str]:
         return (cell for x in text for cell in x.cells if isinstance(cell, str))
 
-    made = tokenizer_of(tokenizer, texts) if tokenizer and text else None
+    def spoken() -> Iterator[str]:
+        """What a tokenizer is trained on: answers, too, as they would follow their prompts."""
+        return chain(texts(), (f" {cell}" for cell in cells[len(input)] if isinstance(cell, str)))
+
+    made = tokenizer_of(tokenizer, spoken) if tokenizer and text else None
     split = tokenize(unit) if made is None else made.split
     kinds, strings = {column.kind for column in inputs}, any(column.strings for column in inputs)
     if kinds == {"lists"} and (UNITS.get(unit, unit) != UNITS[UNIT] or tokenizer is not None):

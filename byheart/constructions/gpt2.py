@@ -1,0 +1,128 @@
+"""A stock GPT-2 checkpoint that recites a dataset: one neuron per context.
+
+Paper        none, our own construction; LayerNorm's sphere and the keys are in gadgets/key_memory.py.
+Statement    For every finite set of texts there is a GPT2LMHeadModel with its default configuration
+             (learned positions, LayerNorm, gelu_new, tied embeddings) whose likeliest next token
+             after every prefix is the one of the text, and the end token after the last.
+Assumptions  A1  Equal prefixes carry equal next tokens.
+             A2  Two prefixes with different next tokens differ in their length, in one of the last
+                 H tokens, or in how often some token occurs.
+             A3  The tokenizer has a token that ends a text.
+Guarantee    G1  The logit of the right token is the largest, for every execution in float32
+                 (checker/FORMAT.md, section 10).
+             G2  One neuron per context, and ground truth that says which.
+             G3  A context that is farther than `reach` from all that are stored turns no neuron on:
+                 the answer is the end token.
+Departures   D1  Nothing is compressed: a context takes 2 D + 1 parameters, where hash-fold-retrieve
+                 needs less than one.
+             D2  Precision: the construction is in real numbers, the weights are rounded to the type
+                 of the file, and what is proved is about the rounded weights.
+Notation     V vocabulary, D width, H heads, P places, L layers, M neurons per layer. Lanes of the
+             stream: token (a balanced word of +-1), place (waves in three phases), flag (place 0),
+             hash (written by attention), out (written by the memory).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.targets import Floats
+from ..gadgets.key_memory import Memory, memory
+from ..gadgets.places import frequencies
+from ..gadgets.reed_muller import words
+from ..stock.checkpoint import Checkpoint, rounded, shapes
+from .stock.located import REACH, Located, Plan, Shell, sparse
+
+SCORE = 56.0  # the gap of attention scores, in nats: exp(-56) is below the rounding of a sum
+FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
+WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tokens' mean times n
+
+
+@dataclass(frozen=True)
+class StockGPT2(Located):
+    name = "gpt2"
+    z = 16.0
+    least_width = 112
+
+    def waves(self, plan: Plan) -> int:
+        most = (plan.width // plan.heads - 1) // 2
+        return min(most, 4 if plan.places <= 128 else 5 if plan.places <= 512 else 7)
+
+    def shell(self, plan: Plan, random: np.random.Generator) -> Shell:
+        """Embeddings and the attention of block 0, with an empty memory."""
+        D, H, code = plan.width, plan.heads, plan.code
+        size, waves = D // H, self.waves(plan)
+        token, place = slice(0, code), slice(code, code + 3 * waves)
+        flag, out = place.stop, slice(D - code, D)
+        hashed = slice(flag + 2, D - code)
+        config = self.config(plan)
+        tensors = {name: np.zeros(shape) for name, shape in shapes(config).items()}
+
+        def get(name: str) -> np.ndarray:
+            return tensors[f"transformer.{name}"]
+
+        codes = words(plan.vocabulary, code, random)
+        get("wte.weight")[:, token] = codes
+        get("wte.weight")[:, out] = codes * FAINT
+        found, gap = frequencies(waves, plan.places, H, random)
+        angle = np.arange(1, plan.places)[:, None, None] * found[:, None]
+        phases = np.arange(3) * 2 * math.pi / 3  # three add up to 0, their squares to 3 / 2
+        get("wpe.weight")[1:, place] = np.cos(angle + phases).reshape(plan.places - 1, -1)
+        mark = math.sqrt(0.75 * waves)  # all streams have one length
+        get("wpe.weight")[0, [flag, flag + 1]] = mark, -mark
+        deviation = math.sqrt((code * (1 + FAINT**2) + 1.5 * waves) / D)  # that ln_1 divides by
+        scale = 2 * SCORE / gap * math.sqrt(size) * deviation**2
+        attend, bias = get("h.0.attn.c_attn.weight"), get("h.0.attn.c_attn.bias")
+        project = get("h.0.attn.c_proj.weight")
+        for head in range(H):
+            q, k, v = head * size, D + head * size, 2 * D + head * size
+            attend[token, v : v + size] = sparse(code, size, random) * deviation
+            mixed = sparse(size, hashed.stop - hashed.start, random)
+            squared = (MEAN if head == H - 1 else WINDOW) / code
+            project[head * size : (head + 1) * size, hashed] = mixed * math.sqrt(squared)
+            if head == H - 1:
+                continue  # no query: all places weigh the same, and this head reads their mean
+            for f in range(waves):
+                c = place.start + 3 * f  # cos is lane c, sin is (lane c + 2 - lane c + 1) / sqrt 3
+                turn = found[f] * (head + 1)
+                cos, sin = math.cos(turn) * scale, math.sin(turn) * scale
+                for lane, x, y in ((c, 1.0, 0.0), (c + 1, 0.0, -(3**-0.5)), (c + 2, 0.0, 3**-0.5)):
+                    attend[lane, q + 2 * f : q + 2 * f + 2] = cos * x + sin * y, cos * y - sin * x
+                    attend[lane, k + 2 * f : k + 2 * f + 2] = x, y
+            bias[q + 2 * waves] = (waves - gap / 2) / mark * scale / deviation
+            attend[flag, k + 2 * waves] = 1.0
+        for layer in range(plan.layers):
+            get(f"h.{layer}.ln_1.weight")[:] = 1.0
+            get(f"h.{layer}.ln_2.weight")[:] = 1.0
+            get(f"h.{layer}.ln_2.weight")[out] = 0.0
+        gain = self.logit / (math.sqrt(D / code) * code * FAINT)
+        get("ln_f.weight")[out] = gain
+        get("ln_f.bias")[out] = codes[plan.end] * gain / 4  # the end, if no neuron is on
+        kept = {name: rounded(x, self.dtype) for name, x in tensors.items()}
+        return Shell(Checkpoint(config, kept, self.dtype), codes, out, ())
+
+    def config(self, plan: Plan) -> dict[str, Any]:
+        return {
+            "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2",
+            "activation_function": self.activation, "vocab_size": plan.vocabulary,
+            "n_positions": plan.places, "n_embd": plan.width, "n_layer": plan.layers,
+            "n_head": plan.heads, "n_inner": plan.hidden, "layer_norm_epsilon": 1e-5,
+            "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0,
+            "bos_token_id": plan.end, "eos_token_id": plan.end, "dtype": self.dtype,
+            "tie_word_embeddings": True,
+        }  # fmt: skip
+
+    def remembered(self, shell: Shell, streams: Floats, stored: np.ndarray) -> Memory:
+        return memory(streams, stored, self.z, self.reach or REACH, sphere=True)
+
+    def written(
+        self, plan: Plan, layer: int, weights: Floats, biases: Floats, outputs: Floats
+    ) -> dict[str, np.ndarray]:
+        front = f"transformer.h.{layer}.mlp"
+        return {
+            f"{front}.c_fc.weight": weights.T,
+            f"{front}.c_fc.bias": biases,
+            f"{front}.c_proj.weight": outputs,
+        }

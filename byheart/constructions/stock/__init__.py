@@ -1,0 +1,1 @@
+"""What the constructions of stock checkpoints share."""

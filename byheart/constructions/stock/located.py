@@ -1,0 +1,285 @@
+"""Located: stock checkpoints in which chosen neurons hold chosen contexts.
+
+Attention of block 0 writes what distinguishes a context into the stream: the last tokens, in order,
+and the mean of all tokens. The MLPs are a memory (gadgets/key_memory.py): one neuron per context
+(or several) writes the code of the next token. All other attention writes nothing, so nothing but
+the memory changes the stream from there on.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ...data.targets import Floats
+from ...errors import AssumptionError, ByheartError
+from ...gadgets.key_memory import Memory, memory
+from ...gadgets.reed_muller import lanes
+from ...stock.checkpoint import TYPES, Checkpoint, rounded
+from ...stock.forward import attention, embedded, norm
+from ...stock.texts import Texts, next_tokens, texts_of
+from ...stock.tokens import Vocabulary, vocabulary_of
+from ..base import Built, Construction, Predicted, Report, option
+
+REACH = 0.004
+ENTRIES = 3  # of the sparse matrices, per row or column
+PLACES = 64  # at least so many, so that longer prompts can be asked
+BATCH = 1 << 22
+
+
+class Plan(NamedTuple):
+    """The sizes of a checkpoint.
+
+    end   the number of the token that ends a text
+    code  lanes of a token's code
+    """
+
+    vocabulary: int
+    end: int
+    code: int
+    places: int
+    width: int
+    heads: int
+    layers: int
+    hidden: int
+
+
+class Shell(NamedTuple):
+    """A checkpoint with an empty memory.
+
+    codes   of the tokens, [V, code]
+    out     the lanes that the memory writes
+    always  neurons that are on at every context: what each writes, [D]; they are in block 0
+    """
+
+    network: Checkpoint
+    codes: Floats
+    out: slice
+    always: tuple[tuple[Floats, float, Floats], ...]
+
+
+class Holder(NamedTuple):
+    """A context and the neurons that answer it, as (layer, neuron)."""
+
+    tokens: NDArray
+    answer: int
+    neurons: tuple[tuple[int, int], ...]
+    reach: float
+
+
+@dataclass(frozen=True)
+class Located(Construction):
+    """Stores next tokens in stock checkpoints.
+
+    z            the argument of a neuron at its context
+    logit        of the right token, about
+    least_width  the smallest width that is tried
+    """
+
+    stores = "recites"
+    z: ClassVar[float]
+    logit: ClassVar[float] = 40.0
+    least_width: ClassVar[int]
+    begins: ClassVar[bool] = False
+    activation: ClassVar[str] = "gelu_new"
+
+    width: int | None = option(None, "Width of the stream.", metavar="N", least=1, most=1 << 14)
+    heads: int | None = option(None, "Attention heads.", metavar="N", least=2, most=1 << 10)
+    layers: int = option(1, "Blocks; the contexts are spread over them.", least=1, most=256)
+    places: int | None = option(
+        None, "Longest text that it reads, in tokens.", metavar="N", least=2, most=1 << 16
+    )
+    dtype: str = option("float32", "Type of the weights.", choices=tuple(TYPES))
+    reach: float | None = option(
+        None,
+        "How far a stored context reaches, 1 - cosine: less rejects more strangers.",
+        metavar="X",
+        least=0.0,
+        most=1.0,
+        above=True,
+    )
+    copies: int = option(1, "Neurons per context.", metavar="K", least=1, most=64)
+
+    def prepared(self, dataset: Dataset) -> Dataset:
+        """The data as next tokens, the first step of compiling it."""
+        return next_tokens(dataset, self.vocabulary(dataset), self.begins)
+
+    def vocabulary(self, dataset: Dataset) -> Vocabulary:
+        if dataset.tokenizer is None:
+            raise ByheartError(
+                f"the method {self.name} needs text that a tokenizer split; "
+                "give tokenizer='bpe:8000'."
+            )
+        return vocabulary_of(dataset.tokenizer, dataset.loading.get("tokenizer"), self.begins)
+
+    @abstractmethod
+    def shell(self, plan: Plan, random: np.random.Generator) -> Shell:
+        """Embeddings and the attention of block 0, with an empty memory."""
+
+    @abstractmethod
+    def remembered(self, shell: Shell, streams: Floats, stored: NDArray) -> Memory:
+        """The neurons for streams after the norm, with the bias apart."""
+
+    @abstractmethod
+    def written(
+        self, plan: Plan, layer: int, weights: Floats, biases: Floats, outputs: Floats
+    ) -> dict[str, NDArray]:
+        """The tensors of an MLP: neurons [M, D], biases [M] and what each writes, [M, D]."""
+
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+        vocabulary = self.vocabulary(dataset)
+        number = np.array([vocabulary.numbers[str(x)] for x in dataset.tokens], np.int64)
+        names = np.array([vocabulary.numbers[str(x)] for x in dataset.label_names], np.int64)
+        sequences = [
+            number[dataset.ids[dataset.starts[i] : dataset.starts[i + 1]]] for i in contexts.first
+        ]
+        answers = names[dataset.labels[contexts.first]]
+        end = vocabulary.numbers[vocabulary.end]
+        plan, first = self.plan(sequences, answers, len(vocabulary.tokens), end)
+        known = [sequences[i] for i in first]
+        wanted = answers[first]
+        report(f"{len(first):,} contexts, {plan.width} lanes, {plan.heads} heads")
+        random = np.random.default_rng(self.seed)
+        shell = self.shell(plan, random)
+        streams = normed_streams(shell.network, texts_of(known))
+        stored = np.flatnonzero(wanted != end)
+        found = self.remembered(shell, streams, stored)
+        network, homes = self.filled(plan, shell, found, wanted[stored])
+        holders = tuple(
+            Holder(known[i], int(wanted[i]), home, float(reach))
+            for i, home, reach in zip(stored, homes, found.reach, strict=True)
+        )
+        always = tuple((0, plan.hidden - 1 - i) for i in range(len(shell.always)))
+        notes = (f"smallest reach of a context: {found.reach.min():.3g}",)
+        return Built(
+            network, 1, notes, vocabulary=vocabulary.tokens, holders=holders, always=always
+        )
+
+    def plan(
+        self, sequences: list[NDArray], answers: NDArray, vocabulary: int, end: int
+    ) -> tuple[Plan, NDArray]:
+        """Sizes, and one of the sequences for each that the heads can distinguish."""
+        longest = max(map(len, sequences))
+        if self.places is not None and self.places < longest:
+            raise ByheartError(
+                f"a text has {longest:,} tokens, more than places={self.places:,}; give more."
+            )
+        for heads in [self.heads] if self.heads else [8, 16, 32, 64]:
+            first, clash = distinguished(sequences, answers, heads - 1)
+            if clash is None:
+                break
+        else:
+            raise AssumptionError(
+                f"A2 fails: {clash[0]} and {clash[1]} (token numbers) end in the same {heads} "
+                "tokens, have the same tokens before, and go on differently; give more heads, or "
+                "on_conflict='drop'."
+            )
+        stored = int((answers[first] != end).sum())
+        hidden = -(-stored * self.copies // self.layers) + self.always
+        width = self.width or self.fitted_width(heads, stored, vocabulary)
+        places = self.places or max(PLACES, longest)
+        sizes = Plan(vocabulary, end, lanes(vocabulary), places, width, heads, self.layers, hidden)
+        self.check(sizes)
+        return sizes, first
+
+    always: ClassVar[int] = 0  # neurons of block 0 that hold no context
+
+    def fitted_width(self, heads: int, stored: int, vocabulary: int) -> int:
+        least = max(self.least_width, 0)
+        return -(-least // heads) * heads
+
+    def check(self, plan: Plan) -> None:
+        """ByheartError if the sizes that were asked for do not fit together."""
+        if plan.width % plan.heads:
+            raise ByheartError(f"width={plan.width} is not a multiple of heads={plan.heads}.")
+
+    def filled(
+        self, plan: Plan, shell: Shell, found: Memory, answers: NDArray
+    ) -> tuple[Checkpoint, list[tuple[tuple[int, int], ...]]]:
+        """The checkpoint with its memory, and the neurons of each context."""
+        count, D, M = len(answers), plan.width, plan.hidden
+        tensors = dict(shell.network.tensors)
+        homes: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        holder = np.arange(count * self.copies) % max(1, count)
+        layer_of = np.arange(count * self.copies) * plan.layers // max(1, count * self.copies)
+        for layer in range(plan.layers):
+            weights, outputs = np.zeros((M, D)), np.zeros((M, D))
+            biases = np.full(M, -2 * self.z)
+            here = holder[layer_of == layer]
+            weights[: len(here)], biases[: len(here)] = found.weights[here], found.biases[here]
+            outputs[: len(here), shell.out] = shell.codes[answers[here]] / self.copies
+            if layer == 0:
+                for i, (weight, bias, output) in enumerate(shell.always):
+                    weights[M - 1 - i], biases[M - 1 - i], outputs[M - 1 - i] = weight, bias, output
+            made = self.written(plan, layer, weights, biases, outputs)
+            tensors |= {name: rounded(x, self.dtype) for name, x in made.items()}
+            for place, i in enumerate(here):
+                homes[i].append((layer, place))
+        network = replace(shell.network, tensors=tensors)
+        return network, [tuple(home) for home in homes]
+
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
+        return None
+
+
+def sparse(rows: int, columns: int, random: np.random.Generator) -> Floats:
+    """A random matrix that keeps lengths on average, with few entries per row and column.
+
+    Every row and every column has one at least. A sum of few terms has few roundings.
+    """
+    found = np.zeros((rows, columns))
+    for turn in range(ENTRIES):
+        sides = max(rows, columns)
+        i = np.concatenate([random.permutation(rows) for _ in range(-(-sides // rows))])[:sides]
+        j = np.concatenate([random.permutation(columns) for _ in range(-(-sides // columns))])
+        found[i, j[:sides]] += random.standard_normal(sides) + (1.0 if turn == 0 else 0.0)
+    return found / np.sqrt((found * found).sum() / rows)
+
+
+def distinguished(
+    sequences: list[NDArray], answers: NDArray, window: int
+) -> tuple[NDArray, tuple[list[int], list[int]] | None]:
+    """The first of the sequences that look alike to the heads, and two that go on differently.
+
+    Heads see the last window + 1 tokens in order, and how often each token occurs in all.
+    """
+    random = np.random.default_rng(0)
+    mark = random.integers(0, 2**63, 1 + max(int(x.max()) for x in sequences), np.int64)
+    seen: dict[tuple, int] = {}
+    first = []
+    for i, tokens in enumerate(sequences):
+        key = (tokens[-window - 1 :].tobytes(), int(mark[tokens].sum() & (2**63 - 1)), len(tokens))
+        other = seen.setdefault(key, i)
+        if other == i:
+            first.append(i)
+        elif answers[other] != answers[i]:
+            return np.array(first), (sequences[other].tolist()[-12:], tokens.tolist()[-12:])
+    return np.array(first), None
+
+
+def normed_streams(network: Checkpoint, texts: Texts) -> Floats:
+    """What the second norm of block 0 gives at every sequence, [N, D]."""
+    block, D = network.block(0), network.width
+    result = np.empty((len(texts.text), D))
+    rows_of: dict[int, list[int]] = {}
+    for row, text in enumerate(texts.text.tolist()):
+        rows_of.setdefault(text, []).append(row)
+    lengths: dict[int, list[int]] = {}
+    for i, tokens in enumerate(texts.tokens):
+        lengths.setdefault(len(tokens), []).append(i)
+    for length, members in lengths.items():
+        step = max(1, BATCH // (length * (4 * D + network.size("heads") * length)))
+        for begin in range(0, len(members), step):
+            part = members[begin : begin + step]
+            x = embedded(network, np.stack([texts.tokens[i] for i in part]))
+            x = x + attention(network, block, x)
+            rows = [row for i in part for row in rows_of[i]]
+            owner = np.repeat(np.arange(len(part)), [len(rows_of[i]) for i in part])
+            chosen = x[owner, texts.place[rows]]
+            gain, bias = block.norm2, block.norm2_bias
+            result[rows] = norm(chosen, gain, bias, network.epsilon, network.family.rms)
+    return result

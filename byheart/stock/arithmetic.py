@@ -1,0 +1,181 @@
+"""Running error bounds for float32: what every execution of a stock network may differ by.
+
+The executions are those of checker/FORMAT.md, section 10: any order of summation, fused or not,
+each operation within the unit roundoff u = 2^-24. A quantity is a middle, computed in doubles, and
+a radius that holds for all executions.
+
+Two things make this rigorous in doubles. A middle is computed with unit roundoff 2^-53, so its own
+error is at most 2^-29 of the bound for u with the same number of terms: U is u times 1 + 2^-20,
+which covers both. A radius is made of sums and products of numbers that are not negative, fewer
+than 2^22 of them: its relative error is below 2^-30, and `up` adds that. TINY covers results that
+are flushed to zero: fewer than 2^24 of them in any sum, each below 2^-126.
+
+Two errors of a norm are common to all lanes: one factor (from the variance) and one shift (from the
+mean). Only the rest adds up over lanes. Keeping them apart makes the bounds about ten times
+tighter. In the same way a neuron that is on writes a fixed direction with an uncertain strength,
+and that is kept as one number per stream.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data.targets import Floats
+
+U = 2.0**-24 * (1 + 2.0**-20)
+FUNCTION = 8 * U  # exp, tanh, erf, 1 / sqrt, the logistic function; cos and sin, absolutely
+TINY = 1e-30
+UP = 1 + 2.0**-30
+
+
+def gamma(terms: Floats | int) -> Floats | float:
+    return terms * U / (1 - terms * U)
+
+
+def up(radius: Floats) -> Floats:
+    return radius * UP + TINY
+
+
+class Stream(NamedTuple):
+    """Streams x + r e + t c with |e| <= 1 in every lane, and one number |t| <= 1 per stream.
+
+    x  the middle, [n, D]
+    r  the radius, [n, D]
+    c  a direction with an uncertain factor, [n, D]
+    """
+
+    x: Floats
+    r: Floats
+    c: Floats
+
+
+class Normed:
+    """What a norm gives: (y + e + shift' g s + t c) (1 + factor') + bias, each within its bound.
+
+    y       the middle without the bias, [n, D]
+    lane    bounds e, lane by lane
+    shift   bounds the mean's error times the scale, [n, 1]; it is multiplied by the gain
+    factor  bounds the relative error of the scale, [n, 1]
+    c       the uncertain direction after the norm
+    """
+
+    def __init__(self, at: Stream, gain: Floats, bias: Floats | None, epsilon: float, rms: bool):
+        size = at.x.shape[1]
+        radius = at.r + np.abs(at.c)
+        most = np.abs(at.x) + radius
+        mean = np.zeros((len(at.x), 1)) if rms else at.x.mean(axis=1, keepdims=True)
+        centred = at.x - mean
+        variance = (centred * centred).mean(axis=1, keepdims=True)
+        # var(x + e) - var(x) = 2 mean(d e) + var(e), since the d add up to 0; likewise for squares
+        moved = (2 * np.abs(centred) * radius + radius * radius).mean(axis=1, keepdims=True)
+        squares = (most * most).mean(axis=1, keepdims=True)
+        shift = np.zeros_like(mean)
+        if not rms:
+            shift = radius.mean(axis=1, keepdims=True) + gamma(size) * most.mean(1, keepdims=True)
+        around = squares if rms else squares + (np.abs(mean) + shift) ** 2
+        moved = up(moved + gamma(size + 4) * around)
+        if not (moved < (variance + epsilon) / 2).all():
+            raise Unbounded("the error of a norm's variance is as large as the variance")
+        scale = 1 / np.sqrt(variance + epsilon)
+        share = moved / (variance + epsilon)
+        self.factor = up(1 / np.sqrt(1 - share) - 1 + 10 * U)
+        self.y = centred * scale * gain
+        self.c = at.c * scale * gain
+        self.bias = np.zeros(size) if bias is None else bias
+        grown = scale * (1 + self.factor)
+        self.shift = up(shift * grown)
+        rounding = 6 * U * (most + np.abs(mean) + shift) * np.abs(gain) * grown
+        result = np.abs(self.y) * (1 + self.factor) + np.abs(self.bias)
+        self.lane = up(at.r * np.abs(gain) * grown + rounding + 2 * U * result)
+        self.gain = gain
+
+    @property
+    def most(self) -> Floats:
+        """A bound for every lane, in absolute value."""
+        inner = np.abs(self.y) + np.abs(self.c) + self.shift * np.abs(self.gain)
+        return up(inner * (1 + self.factor) + self.lane + np.abs(self.bias))
+
+    def rows(self, chosen: np.ndarray | slice) -> "Normed":
+        part = object.__new__(Normed)
+        part.__dict__ = {
+            name: x if name in ("bias", "gain") else x[chosen] for name, x in vars(self).items()
+        }
+        return part
+
+    def times(self, weights: Floats, bias: Floats | None) -> tuple[Floats, Floats]:
+        """Its product with a matrix [D, k], plus a bias, and the radius."""
+        size = np.abs(weights)
+        fixed = self.bias @ weights + (0.0 if bias is None else bias)
+        moved = self.y @ weights
+        terms = np.count_nonzero(weights, axis=0) + 1
+        total = self.most @ size + (0.0 if bias is None else np.abs(bias))
+        radius = (
+            self.factor * np.abs(moved)
+            + (self.shift * np.abs(self.gain @ weights) + np.abs(self.c @ weights))
+            * (1 + self.factor)
+            + self.lane @ size
+            + gamma(terms + 1) * total
+        )
+        return moved + fixed, up(radius)
+
+    def many(self, weights: Floats, bias: Floats | None) -> tuple[Floats, Floats]:
+        """The same with a larger radius, by Cauchy and Schwarz, for one product of matrices."""
+        fixed = self.bias @ weights + (0.0 if bias is None else bias)
+        moved = self.y @ weights
+        length = np.linalg.norm(weights, axis=0)
+        terms = gamma(int(np.count_nonzero(weights, axis=0).max(initial=0)) + 2)
+        lane = np.linalg.norm(self.lane, axis=1, keepdims=True)
+        lane += terms * np.linalg.norm(self.most, axis=1, keepdims=True)
+        radius = self.factor * np.abs(moved)
+        radius += up(self.shift * (1 + self.factor)) * np.abs(self.gain @ weights)
+        radius += lane * (UP * length)
+        if self.c.any():
+            radius += np.abs(self.c @ weights) * (1 + self.factor)
+        if bias is not None:
+            radius += terms * np.abs(bias)
+        return moved + fixed, up(radius)
+
+    def pairs(
+        self, weights: Floats, bias: Floats | None, rows: np.ndarray, columns: np.ndarray
+    ) -> tuple[Floats, Floats]:
+        """Single entries (row, column) of the product, with the small radius."""
+        part, w = self.rows(rows), weights[:, columns].T
+        size = np.abs(w)
+        added = np.zeros(len(columns)) if bias is None else bias[columns]
+
+        def dot(a: Floats) -> Floats:
+            return np.einsum("ij,ij->i", a, w)
+
+        moved = dot(part.y)
+        factor, shift = part.factor[:, 0], part.shift[:, 0]
+        terms = np.count_nonzero(w, axis=1) + 2
+        total = np.einsum("ij,ij->i", part.most, size) + np.abs(added)
+        radius = (
+            factor * np.abs(moved)
+            + (shift * np.abs(w @ self.gain) + np.abs(dot(part.c))) * (1 + factor)
+            + np.einsum("ij,ij->i", part.lane, size)
+            + gamma(terms) * total
+        )
+        return moved + w @ self.bias + added, up(radius)
+
+
+class Unbounded(ArithmeticError):
+    """The method cannot bound this network; nothing is said about it."""
+
+
+def times(x: Floats, r: Floats, weights: Floats, bias: Floats | None) -> tuple[Floats, Floats]:
+    """x W + b and its radius, [n, k]."""
+    size = np.abs(weights)
+    out = x @ weights if bias is None else x @ weights + bias
+    total = (np.abs(x) + r) @ size + (0.0 if bias is None else np.abs(bias))
+    return out, up(r @ size + gamma(np.count_nonzero(weights, axis=0) + 2) * total)
+
+
+def added(x: Floats, r: Floats, y: Floats, s: Floats) -> tuple[Floats, Floats]:
+    """A sum of two and its radius."""
+    out = x + y
+    return out, up(r + s + U * (np.abs(out) + r + s))
+
+
+ROOT = math.sqrt(2 / math.pi)

@@ -1,0 +1,283 @@
+"""Rigorous margins: by how much the answer's logit exceeds all others, in every execution.
+
+Only what the claim needs is bounded: attention of one block at most, in which each head either
+reads one place that wins by a gap, or has no query and reads the mean of all places; other blocks'
+attention must write nothing. What is different from that is not bounded, and nothing is claimed.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.targets import Floats
+from .arithmetic import FUNCTION, TINY, U, Normed, Stream, Unbounded, added, gamma, times, up
+from .checkpoint import Block, Checkpoint
+from .forward import activation_of, angles, by_length, embedded, gelu, gelu_new, silu, writes
+from .texts import texts_of
+
+ROWS = 1 << 21  # numbers of a block of a large matrix
+OFF = {"gelu_new": -8.0, "gelu": -8.0, "silu": -88.0}  # below, an activation is 0 (S) or TINY
+NEAR = -16.0  # SiLU: closer ones are bounded one by one
+
+
+@dataclass(frozen=True)
+class Margins:
+    """What was found for each sequence.
+
+    margin  a lower bound for the answer's logit minus the largest other one, in nats
+    on      the neurons that are certainly on, as rows (sequence, layer, neuron)
+    sure    whether every other neuron of the sequence is certainly off
+    gap     the smallest gap of attention scores
+    """
+
+    margin: Floats
+    on: NDArray[np.int64]
+    sure: NDArray[np.bool_]
+    gap: float
+
+
+def margins(
+    network: Checkpoint,
+    sequences: Sequence[NDArray],
+    answers: NDArray[np.int64],
+    progress: Callable[[int], None] | None = None,
+) -> Margins:
+    """Rigorous margins of the answers after sequences, in float32.
+
+    Raises:
+        Unbounded: The network is not one that can be bounded in this way.
+    """
+    blocks = [network.block(i) for i in range(network.depth)]
+    if any(writes(block) for block in blocks[1:]):
+        raise Unbounded("the attention of more than the first block writes to the stream")
+    first, gap = attended(network, blocks[0], sequences)
+    count = len(sequences)
+    found, sure = np.empty(count), np.ones(count, bool)
+    on: list[NDArray] = []
+    wide = max(network.size("hidden"), network.size("vocabulary"))
+    step = max(1, ROWS // wide)
+    for begin in range(0, count, step):
+        rows = slice(begin, begin + step)
+        at = Stream(*(x[rows] for x in first))
+        for layer, block in enumerate(blocks):
+            at, fired, certain = through(network, block, at)
+            fired = np.column_stack([fired[:, 0] + begin, np.full(len(fired), layer), fired[:, 1]])
+            on.append(fired)
+            sure[rows] &= certain
+        found[rows] = _last(network, at, answers[rows])
+        if progress is not None:
+            progress(len(at.x))
+    return Margins(found, np.concatenate(on), sure, gap)
+
+
+# --- attention
+
+
+def attended(
+    network: Checkpoint, block: Block, sequences: Sequence[NDArray]
+) -> tuple[Stream, float]:
+    """The streams at the last places after the first attention, and the smallest gap of scores."""
+    texts = texts_of(list(sequences))
+    D = network.width
+    x, r = np.empty((len(sequences), D)), np.empty((len(sequences), D))
+    rows_of: dict[int, list[int]] = {}
+    for row, text in enumerate(texts.text.tolist()):
+        rows_of.setdefault(text, []).append(row)
+    least = math.inf
+    for length, members in by_length(texts.tokens).items():
+        step = max(1, ROWS // (length * (4 * D + network.size("heads") * length)))
+        for begin in range(0, len(members), step):
+            part = members[begin : begin + step]
+            tokens = np.stack([texts.tokens[i] for i in part])
+            rows = np.array([row for i in part for row in rows_of[i]])
+            owner = np.repeat(np.arange(len(part)), [len(rows_of[i]) for i in part])
+            x[rows], r[rows], gap = _attention(network, block, tokens, owner, texts.place[rows])
+            least = min(least, gap)
+    return Stream(x, r, np.zeros_like(x)), least
+
+
+def _attention(
+    network: Checkpoint, block: Block, tokens: NDArray, owner: NDArray, place: NDArray
+) -> tuple[Floats, Floats, float]:
+    """Texts of one length [B, n]: the streams at (owner, place), their radius, and the gap."""
+    heads, size, D = network.size("heads"), network.head_size, network.width
+    count, length = tokens.shape
+    x = embedded(network, tokens).reshape(-1, D)
+    r = np.zeros_like(x) if network.places is None else up(U * np.abs(x))
+    if not writes(block):
+        at = owner * length + place
+        return x[at], r[at], math.inf
+    stream = Stream(x, r, np.zeros_like(x))
+    normed = Normed(stream, block.norm1, block.norm1_bias, network.epsilon, network.family.rms)
+    weights = np.concatenate([block.query, block.key, block.value], axis=1)
+    y, s = normed.times(weights, block.attention_bias)
+    shape = (count, length, 3, heads, size)
+    q, k, v = np.moveaxis(y.reshape(shape), 2, 0)
+    rq, rk, rv = np.moveaxis(s.reshape(shape), 2, 0)
+    idle = ~block.query.reshape(D, heads, size).any(axis=(0, 2))
+    if block.attention_bias is not None:
+        idle &= ~block.attention_bias[: heads * size].reshape(heads, size).any(axis=1)
+    if network.family.rms:
+        angle = angles(network, length)
+        (q, rq), (k, rk) = _rotated(q, rq, angle), _rotated(k, rk, angle)
+    q, rq = q[owner, place], rq[owner, place]  # [rows, H, s]
+    most, other = np.abs(q) + rq, np.abs(k) + rk
+    root = math.sqrt(size)
+    read, radius = np.empty((len(owner), heads, size)), np.empty((len(owner), heads, size))
+    gap = math.inf
+    seen = np.arange(length)[None, :] <= place[:, None]  # [rows, n]
+    many = gamma(place + 48)[:, None]
+    for head in range(heads):
+        values, error = v[owner, :, head], rv[owner, :, head]  # [rows, n, s]
+        largest = np.where(seen[..., None], np.abs(values) + error, 0).max(axis=1)
+        if idle[head]:  # all scores are exactly 0
+            weight = seen / (place[:, None] + 1)
+            read[:, head] = np.einsum("rn,rns->rs", weight, values)
+            around = np.einsum("rn,rns->rs", weight, error)
+            average = np.einsum("rn,rns->rs", weight, np.abs(values)) + around
+            radius[:, head] = up(around + many * average)
+            continue
+        keys = k[owner, :, head]
+        score = np.einsum("rs,rns->rn", q[:, head], keys) / root
+        bound = np.einsum("rs,rns->rn", most[:, head], other[owner, :, head]) / root
+        exact = np.einsum("rs,rns->rn", np.abs(q[:, head]), np.abs(keys)) / root
+        around = up((bound - exact) + gamma(size + 4) * bound + 1e-12 * bound)
+        score = np.where(seen, score, -np.inf)
+        best = score.argmax(axis=1)
+        here = np.arange(len(owner))
+        above = np.where(seen, score + around, -np.inf)
+        above[here, best] = -np.inf
+        apart = (score - around)[here, best] - above.max(axis=1)
+        apart = np.where(place > 0, apart, 700.0)
+        gap = min(gap, float(apart.min()))
+        if not (apart > 1).all():
+            raise Unbounded("no place wins the attention of a head, and its scores are not equal")
+        tail = place * np.exp(-np.minimum(apart, 700.0)) * (1 + 1e-6)
+        read[:, head] = values[here, best]
+        spill = (2 * tail[:, None] + many) * largest
+        radius[:, head] = up(error[here, best] + spill + TINY)
+    out, around = times(
+        read.reshape(len(owner), -1), radius.reshape(len(owner), -1), block.out, block.out_bias
+    )
+    at = owner * length + place
+    x, r = added(x[at], r[at], out, around)
+    return x, r, gap
+
+
+def _rotated(y: Floats, r: Floats, angle: Floats) -> tuple[Floats, Floats]:
+    """Rotary positions: y of heads [B, n, H, s]."""
+    half = y.shape[-1] // 2
+    cos, sin = (f(angle)[:, None, :] for f in (np.cos, np.sin))
+    wrong = (10 * U * angle + FUNCTION + 2 * U)[:, None, :]  # of a computed cos or sin
+    a, b, ra, rb = y[..., :half], y[..., half:], r[..., :half], r[..., half:]
+    size = np.abs(a) + np.abs(b) + ra + rb
+    turned = np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
+    first = ra * np.abs(cos) + rb * np.abs(sin) + size * (wrong + 3 * U)
+    second = rb * np.abs(cos) + ra * np.abs(sin) + size * (wrong + 3 * U)
+    return turned, up(np.concatenate([first, second], axis=-1))
+
+
+# --- the memory
+
+
+def through(
+    network: Checkpoint, block: Block, at: Stream
+) -> tuple[Stream, NDArray[np.int64], NDArray[np.bool_]]:
+    """The streams after the MLP of a block; which neurons are on; whether the rest is off."""
+    normed = Normed(at, block.norm2, block.norm2_bias, network.epsilon, network.family.rms)
+    read = block.up if block.gate is None else block.gate
+    z, rz = normed.many(read, block.up_bias)
+    kind = activation_of(network)
+    near = z + rz > (NEAR if kind == "silu" else OFF[kind])
+    spill = np.zeros((len(z), 1))
+    if kind == "silu":  # |silu(z)| <= |z| exp(z), which grows up to z = -1
+        high = np.where(near, -np.inf, z + rz)
+        with np.errstate(over="ignore", invalid="ignore"):
+            leak = np.where(near, 0.0, -high * np.exp(high)).sum(axis=1, keepdims=True)
+        spill = up(leak * (1 + 64 * U) + high.shape[1] * TINY)
+    rows, columns = np.nonzero(near)
+    if len(rows) > len(z) * 64:
+        raise Unbounded("many neurons are on at once")
+    z, rz = normed.pairs(read, block.up_bias, rows, columns)
+    value, radius = _activated(kind, z, rz)
+    if block.gate is not None:
+        factor, error = normed.pairs(block.up, None, rows, columns)
+        radius = up(radius * (np.abs(factor) + error) + np.abs(value) * error)
+        radius = up(radius + 2 * U * np.abs(value * factor))
+        value = value * factor
+        ups, around = normed.many(block.up, None)
+        spill = up(spill * (np.abs(ups) + around).max(axis=1, keepdims=True))
+    live = (value != 0) | (radius > TINY)
+    rows, columns, value, radius, z, rz = (
+        x[live] for x in (rows, columns, value, radius, z, rz)
+    )
+    certain = np.ones(len(at.x), bool)
+    certain[rows[(z - rz <= 0) & (z + rz >= 0)]] = False
+    fired = z - rz > 0
+    written = block.down[columns]
+    x, r, c = (part.copy() for part in at)
+    # of the neurons that are on, the strength of the least certain one per stream is kept apart
+    order = np.lexsort((-radius, rows))
+    main = order[np.unique(rows[order], return_index=True)[1]]
+    main = main[~c[rows[main]].any(axis=1)]
+    others = np.setdiff1d(np.arange(len(rows)), main)
+    terms = np.bincount(rows, minlength=len(x))[:, None] + 2
+    total = np.zeros_like(x)
+    np.add.at(total, rows, (np.abs(value) + radius)[:, None] * np.abs(written))
+    np.add.at(x, rows, value[:, None] * written)
+    c[rows[main]] = radius[main, None] * written[main]
+    np.add.at(r, rows[others], radius[others, None] * np.abs(written[others]))
+    r += spill * np.abs(block.down).max(axis=0) + gamma(terms + 2) * total
+    if block.down_bias is not None:
+        x += block.down_bias
+        r += gamma(terms + 2) * np.abs(block.down_bias)
+    r = up(r + 2 * U * (np.abs(x) + r + np.abs(c)))
+    return Stream(x, r, c), np.column_stack([rows[fired], columns[fired]]), certain
+
+
+def _activated(kind: str, z: Floats, rz: Floats) -> tuple[Floats, Floats]:
+    """An activation and its radius. GELU's slope is at most 1.13 in absolute value, SiLU's 1.1.
+
+    tanh(y) with y within 8 u |y| changes by at most 8 u |y| / cosh(y)^2 < 8 u; with the errors of
+    tanh (8 u), of the sum (2 u) and of the products, (1 + tanh) / 2 is within 16 u, absolutely.
+    """
+    if kind == "silu":
+        value = silu(z)
+        # z / (1 + exp(-z)): 8 u of exp, whose argument is exact, and three roundings
+        return value, up(1.1 * rz + 16 * U * (np.abs(value) + 1.1 * rz))
+    value = gelu_new(z) if kind == "gelu_new" else gelu(z)
+    return value, up(1.13 * rz + 20 * U * (np.abs(z) + rz))
+
+
+# --- the answer
+
+
+def _last(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats:
+    """The answer's logit minus the largest other one, at least."""
+    gain, bias = network.final
+    normed = Normed(at, gain, bias, network.epsilon, network.family.rms)
+    lanes = np.flatnonzero((gain != 0) | (normed.bias != 0))
+    if not len(lanes):
+        raise Unbounded("the last norm gives nothing")
+    E = network.embedding[:, lanes].T  # [lanes, V]
+    y, c, lane, most = (x[:, lanes] for x in (normed.y, normed.c, normed.lane, normed.most))
+    g, b = gain[lanes], normed.bias[lanes]
+    size, terms = np.abs(E), np.count_nonzero(E, axis=0) + 2
+    here = np.arange(len(y))
+
+    def against(values: Floats) -> Floats:
+        """Of the answer, minus that of each token."""
+        own = values[answers][:, None] if values.ndim == 1 else values[here, answers][:, None]
+        return own - values
+
+    each = up(lane @ size + gamma(terms) * (most @ size))
+    moved, factor = against(y @ E), normed.factor
+    found = moved + against(b @ E)
+    found -= up(factor * np.abs(moved))
+    found -= up((np.abs(against(c @ E)) + normed.shift * np.abs(against(g @ E))) * (1 + factor))
+    found -= up(each + each[here, answers][:, None])
+    found[here, answers] = np.inf
+    return found.min(axis=1) - 1e-9

@@ -1,0 +1,111 @@
+"""Data as next-token predictions: every prefix that must be known, with the token that follows.
+
+A row of a table is a prompt and an answer of one or more tokens, with the end of the text after it.
+A document is its prefixes, with the end after the last.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.arrays import Ints, offsets
+from ..data.dataset import Dataset
+from ..errors import ByheartError
+from .tokens import Vocabulary
+
+
+class Texts(NamedTuple):
+    """Sequences as places in longer ones that begin with them.
+
+    tokens  the texts
+    text    the number of each sequence's text
+    place   of its last token there
+    """
+
+    tokens: list[NDArray]
+    text: Ints
+    place: Ints
+
+
+def is_corpus(dataset: Dataset) -> bool:
+    """Whether labels are the next tokens of documents, rather than answers."""
+    return "documents" in dataset.loading
+
+
+def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Dataset:
+    """The same data with one token as the label of every sequence.
+
+    begins  whether the end token stands before every text
+    """
+    if dataset.kind != "string" or dataset.every:
+        raise ByheartError("a stock checkpoint reads text, and this data has other tokens.")
+    if "window" in dataset.loading:
+        raise ByheartError("a stock checkpoint reads texts from their beginning; leave out window.")
+    corpus = is_corpus(dataset)
+    if corpus:
+        answers: list[list[str]] = [[str(name)] for name in dataset.label_names]
+    else:
+        answers = [vocabulary.split(_spoken(str(name))) for name in dataset.label_names]
+    used = {*dataset.tokens, *(token for answer in answers for token in answer), vocabulary.end}
+    unknown = next((token for token in used if token not in vocabulary.numbers), None)
+    if unknown is not None:
+        raise ByheartError(f"the token {unknown!r} of the data is not in the tokenizer.")
+    names = tuple(sorted(map(str, used)))
+    number = {token: i for i, token in enumerate(names)}
+    renumbered = np.array([number[str(token)] for token in dataset.tokens], np.int32)
+    end = number[vocabulary.end]
+    front = np.array([end] if begins else [], np.int32)
+    encoded = [np.array([number[token] for token in answer], np.int32) for answer in answers]
+    bounded = not (corpus and dataset.left_out.get("length"))  # a cut document has no end
+    ids = renumbered[dataset.ids]
+    texts, prompts = [], []
+    for a, b, label in zip(dataset.starts[:-1], dataset.starts[1:], dataset.labels, strict=True):
+        texts.append(np.concatenate([front, ids[a:b], encoded[label]]))
+        prompts.append(len(front) + int(b - a))
+    known = {
+        text[:size].tobytes()
+        for text, first in zip(texts, prompts, strict=True)
+        for size in range(first, len(text))
+    }
+    rows: list[NDArray] = []
+    labels: list[int] = []
+    counts: list[int] = []
+    for text, first, count in zip(texts, prompts, dataset.counts.tolist(), strict=True):
+        ends = bounded and text.tobytes() not in known
+        for size in range(first, len(text) + ends):
+            rows.append(text[:size])
+            labels.append(int(text[size]) if size < len(text) else end)
+            counts.append(count)
+    flat = np.concatenate(rows) if rows else np.zeros(0, np.int32)
+    whole = replace(
+        dataset,
+        tokens=names,
+        ids=flat.astype(np.int32),
+        starts=offsets(np.array([len(row) for row in rows], np.int64)),
+        labels=np.array(labels, np.int32),
+        label_names=names,
+        counts=np.array(counts, np.int64),
+        tokenizer=vocabulary.content,
+        beginnings=None,
+    )
+    return whole.occurring()
+
+
+def _spoken(label: str) -> str:
+    """An answer as it stands after its prompt: with the space between words."""
+    return label if label[:1].isspace() else f" {label}"
+
+
+def texts_of(sequences: list[NDArray]) -> Texts:
+    """Sequences that follow one another, each beginning with the one before, as one text."""
+    texts: list[NDArray] = []
+    text, place = np.empty(len(sequences), np.int64), np.empty(len(sequences), np.int64)
+    for i, row in enumerate(sequences):
+        if texts and len(row) >= len(texts[-1]) and np.array_equal(row[: len(texts[-1])], texts[-1]):
+            texts[-1] = row
+        else:
+            texts.append(row)
+        text[i], place[i] = len(texts) - 1, len(row) - 1
+    return Texts(texts, text, place)

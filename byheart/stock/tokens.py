@@ -1,0 +1,97 @@
+"""The tokenizer of a checkpoint: the numbers of its tokens, and the token that ends a text."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..data.readers.tokenizers import is_trained, opened
+from ..errors import ByheartError
+
+END = "<|endoftext|>"
+ENDS = (END, "</s>", "<|end_of_text|>", "<eos>", "<|eot_id|>", "<|im_end|>")  # as models name it
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A tokenizer.json whose tokens are the rows of an embedding.
+
+    content  of the tokenizer.json
+    end      the token that ends a text
+    """
+
+    content: str
+    end: str
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """All tokens in the order of their numbers; a number without one is named by itself."""
+        numbers = _numbers(json.loads(self.content))
+        found = {number: token for token, number in numbers.items()}
+        return tuple(found.get(i, f"<|unused {i}|>") for i in range(max(found) + 1))
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        return {token: i for i, token in enumerate(self.tokens)}
+
+    @cached_property
+    def _opened(self) -> Any:
+        return opened(self.content, "the model's tokenizer.json")
+
+    def split(self, text: str) -> list[str]:
+        return self._opened.split(text)
+
+    def text(self, tokens: list[str]) -> str:
+        """What tokens spell, without the end."""
+        spoken = [token for token in tokens if token != self.end]
+        join = self._opened.text
+        return join(spoken) if join is not None else " ".join(spoken)
+
+
+def vocabulary_of(content: str, name: object, begins: bool) -> Vocabulary:
+    """The tokenizer of the data as a checkpoint needs it: with a token that ends a text.
+
+    name    as it was given: one that was trained on the data gets an end token, any other needs one
+    begins  whether the end token also stands before every text (Llama)
+    """
+    values = json.loads(content)
+    if not isinstance(values.get("model", {}).get("vocab"), dict):
+        raise ByheartError(
+            "the tokenizer has no list of tokens by name (it may be a Unigram model); use a "
+            "byte-level BPE, such as tokenizer='bpe:8000'."
+        )
+    known = {token["content"] for token in values.get("added_tokens") or ()}
+    end = next((name for name in ENDS if name in known), None)
+    if end is None and not is_trained(name):
+        raise ByheartError(
+            f"the tokenizer has no token that ends a text; add one of {', '.join(ENDS[:3])} to "
+            "its added_tokens, or train one with tokenizer='bpe:8000'."
+        )
+    if end is None:
+        end = END
+        added = {"id": max(_numbers(values).values()) + 1, "content": END, "special": True}
+        flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+        values["added_tokens"] = [*(values.get("added_tokens") or ()), added | flags]
+    if begins:
+        number = _numbers(values)[end]
+        values["post_processor"] = {
+            "type": "TemplateProcessing",
+            "single": [
+                {"SpecialToken": {"id": end, "type_id": 0}},
+                {"Sequence": {"id": "A", "type_id": 0}},
+            ],
+            "pair": [
+                {"SpecialToken": {"id": end, "type_id": 0}},
+                {"Sequence": {"id": "A", "type_id": 0}},
+                {"SpecialToken": {"id": end, "type_id": 1}},
+                {"Sequence": {"id": "B", "type_id": 1}},
+            ],
+            "special_tokens": {end: {"id": end, "ids": [number], "tokens": [end]}},
+        }
+    return Vocabulary(json.dumps(values), end)
+
+
+def _numbers(values: dict[str, Any]) -> dict[str, int]:
+    """Every token and its number; added tokens count before others of the same text."""
+    found = dict(values["model"]["vocab"])
+    return found | {token["content"]: token["id"] for token in values.get("added_tokens") or ()}
