@@ -44,7 +44,9 @@ WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tok
 class StockGPT2(Located):
     name = "gpt2"
     z = 16.0
-    least_width = 112
+
+    def fitted_width(self, heads: int, code: int) -> int:
+        return -(-(3 * code) // heads) * heads
 
     def waves(self, plan: Plan) -> int:
         most = (plan.width // plan.heads - 1) // 2
@@ -114,7 +116,7 @@ class StockGPT2(Located):
             "tie_word_embeddings": True,
         }  # fmt: skip
 
-    def remembered(self, shell: Shell, streams: Floats, stored: np.ndarray) -> Memory:
+    def remembered(self, plan: Plan, streams: Floats, stored: np.ndarray) -> Memory:
         return memory(streams, stored, self.z, self.reach or REACH, sphere=True)
 
     def written(

@@ -16,13 +16,15 @@ nothing. So a small reach rejects more strangers, and a large one bears more rou
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import nnls
 
 from ..data.targets import Floats
 from ..errors import AssumptionError
 
 BLOCK = 1 << 22  # scores computed at once
-NEAREST = (8, 24)  # competitors that the tightest keys are fitted to
-TIGHT = 0.02  # of the contexts, the share whose keys are fitted
+NEAREST = 12  # competitors that are added to a fit in each round
+ROUNDS = 8
+TIGHT = 0.001  # on a sphere, keys with more room are left as they are
 
 
 class Memory(NamedTuple):
@@ -60,23 +62,30 @@ def memory(
     sphere  whether the streams have one length; otherwise keys are fitted to competitors
     """
     own = streams[stored]
-    keys = own.copy()
+    keys, kept = own.copy(), own.copy()
     score, best = competitors(keys, own, streams, stored)
     room = (score - best) / 2 / (np.linalg.norm(keys, axis=1) * np.linalg.norm(own, axis=1))
-    for near in NEAREST:
-        least = np.inf if not sphere else TIGHT
-        tight = np.argsort(room)[: max(64, len(own) // 20)]
-        tight = tight[room[tight] < least]
+    wanted = np.inf if reach is None else reach
+    least = min(wanted, TIGHT) if sphere else wanted
+    worst = np.zeros((len(own), 0), np.int64)  # competitors that a key has been fitted to
+    tight = np.flatnonzero(room < least)
+    for _ in range(ROUNDS):
         if not len(tight):
             break
-        fitted = _fitted(own[tight], keys[tight], streams, stored[tight], near)
+        nearest = _nearest(keys[tight], streams, stored[tight])
+        worst = np.concatenate([worst[: len(tight)], nearest], axis=1)
+        fitted = _fitted(own[tight], streams, worst)
         again, other = competitors(fitted, own[tight], streams, stored[tight])
         size = np.linalg.norm(fitted, axis=1) * np.linalg.norm(own[tight], axis=1)
         new = (again - other) / 2 / size
         better = new > room[tight]
         chosen = tight[better]
-        keys[chosen], score[chosen], best[chosen] = fitted[better], again[better], other[better]
-        room[chosen] = new[better]
+        keys[tight] = fitted  # the next competitors are those of the fitted key
+        score[chosen], best[chosen] = again[better], other[better]
+        kept[chosen], room[chosen] = fitted[better], new[better]
+        open_ = room[tight] < least
+        worst, tight = worst[open_], tight[open_]
+    keys = kept
     if (room <= 0).any():
         raise AssumptionError(
             f"{int((room <= 0).sum()):,} contexts cannot be told from the others by a neuron; "
@@ -89,14 +98,32 @@ def memory(
     return Memory(slope[:, None] * keys, -slope * (score - radius), room)
 
 
-def _fitted(own: Floats, keys: Floats, streams: Floats, at: np.ndarray, near: int) -> Floats:
-    """The shortest keys that are 1 higher at their own stream than at each of the nearest ones."""
-    near = min(near, len(streams) - 1)
-    scores = keys @ streams.T
-    scores[np.arange(len(keys)), at] = -np.inf
-    worst = np.argpartition(-scores, near - 1, axis=1)[:, :near]
-    apart = own[:, None] - streams[worst]  # [rows, near, d]
-    gram = apart @ apart.swapaxes(1, 2)
-    ridge = 1e-4 * np.trace(gram, axis1=1, axis2=2)[:, None, None] / near * np.eye(near)
-    weight = np.linalg.solve(gram + ridge, np.ones((len(own), near, 1)))
-    return (weight * apart).sum(axis=1)
+def _nearest(keys: Floats, streams: Floats, at: np.ndarray) -> np.ndarray:
+    """The streams with the highest scores except the keys' own, [rows, NEAREST]."""
+    near = min(NEAREST, len(streams) - 1)
+    found = np.empty((len(keys), near), np.int64)
+    step = max(1, BLOCK // len(streams))
+    for first in range(0, len(keys), step):
+        part = slice(first, first + step)
+        scores = keys[part] @ streams.T
+        scores[np.arange(len(scores)), at[part]] = -np.inf
+        found[part] = np.argpartition(-scores, near - 1, axis=1)[:, :near]
+    return found
+
+
+def _fitted(own: Floats, streams: Floats, worst: np.ndarray) -> Floats:
+    """The keys with the largest margin over these competitors.
+
+    For the differences a_j of the own stream and its competitors, that is the shortest vector of
+    their convex hull: sum of l_j a_j, l_j >= 0, whose l minimise |sum l_j a_j|^2 + (sum l_j - 1)^2
+    up to a factor.
+    """
+    result = np.empty_like(own)
+    for row, (stream, others) in enumerate(zip(own, worst, strict=True)):
+        apart = (stream - streams[others]).T  # [d, count]
+        size = np.linalg.norm(apart) / len(others) ** 0.5
+        system = np.concatenate([apart, np.full((1, len(others)), size)])
+        wanted = np.zeros(len(system))
+        wanted[-1] = size
+        result[row] = apart @ nnls(system, wanted)[0]
+    return result

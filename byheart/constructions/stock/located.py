@@ -75,16 +75,18 @@ class Holder(NamedTuple):
 class Located(Construction):
     """Stores next tokens in stock checkpoints.
 
-    z            the argument of a neuron at its context
-    logit        of the right token, about
-    least_width  the smallest width that is tried
+    z           the argument of a neuron at its context
+    logit       of the right token, about
+    begins      whether the end token stands before every text
+    always      neurons of block 0 that hold no context
+    activation  of the neurons
     """
 
     stores = "recites"
     z: ClassVar[float]
     logit: ClassVar[float] = 40.0
-    least_width: ClassVar[int]
     begins: ClassVar[bool] = False
+    always: ClassVar[int] = 0
     activation: ClassVar[str] = "gelu_new"
 
     width: int | None = option(None, "Width of the stream.", metavar="N", least=1, most=1 << 14)
@@ -121,7 +123,7 @@ class Located(Construction):
         """Embeddings and the attention of block 0, with an empty memory."""
 
     @abstractmethod
-    def remembered(self, shell: Shell, streams: Floats, stored: NDArray) -> Memory:
+    def remembered(self, plan: Plan, streams: Floats, stored: NDArray) -> Memory:
         """The neurons for streams after the norm, with the bias apart."""
 
     @abstractmethod
@@ -147,7 +149,7 @@ class Located(Construction):
         shell = self.shell(plan, random)
         streams = normed_streams(shell.network, texts_of(known))
         stored = np.flatnonzero(wanted != end)
-        found = self.remembered(shell, streams, stored)
+        found = self.remembered(plan, streams, stored)
         network, homes = self.filled(plan, shell, found, wanted[stored])
         holders = tuple(
             Holder(known[i], int(wanted[i]), home, float(reach))
@@ -180,17 +182,15 @@ class Located(Construction):
             )
         stored = int((answers[first] != end).sum())
         hidden = -(-stored * self.copies // self.layers) + self.always
-        width = self.width or self.fitted_width(heads, stored, vocabulary)
+        width = self.width or self.fitted_width(heads, lanes(vocabulary))
         places = self.places or max(PLACES, longest)
         sizes = Plan(vocabulary, end, lanes(vocabulary), places, width, heads, self.layers, hidden)
         self.check(sizes)
         return sizes, first
 
-    always: ClassVar[int] = 0  # neurons of block 0 that hold no context
-
-    def fitted_width(self, heads: int, stored: int, vocabulary: int) -> int:
-        least = max(self.least_width, 0)
-        return -(-least // heads) * heads
+    @abstractmethod
+    def fitted_width(self, heads: int, code: int) -> int:
+        """The smallest width that holds the lanes, a multiple of the heads."""
 
     def check(self, plan: Plan) -> None:
         """ByheartError if the sizes that were asked for do not fit together."""
