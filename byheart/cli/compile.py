@@ -94,10 +94,11 @@ def compiled(
     loaded = time.perf_counter() - started
     model = build(dataset, watch, **options)
     watch.stage("writing")
-    _, held, _ = settlement(model, dataset)
+    asked = model.claim.reads(model, dataset)
+    _, held, _ = settlement(model, asked)
     model.save(output, force=force, data=held if write_data else None)
     verify = None  # the file itself has other labels
-    if held is dataset:
+    if held is asked:
         verify = verify_command(model, str(output), str(data))
     elif write_data:
         verify = verify_command(model, str(output), str(output / "data.jsonl"), canonical=True)

@@ -130,18 +130,19 @@ def verified(
     if data is not None:
         watch.stage("loading")
         dataset = load_for(model, data, given)
+    held = None if dataset is None else model.claim.reads(model, dataset)
     seconds = {"load": time.perf_counter() - started}
     started = time.perf_counter()
     more: dict[str, Any] = {}
     found: Verification | None = None
     if checker:
         watch.stage("checking independently")
-        outcome = check(Path(directory), data, dataset, sample, seed)
+        outcome = check(Path(directory), data, held, sample, seed)
         more = {"checker": outcome["verdict"], "copied": outcome["copied"]}
         counts = {key: outcome[key] for key in ("checked", "correct", "evidence")}
         found = Verification(**counts, engine="checker", failures=tuple(outcome["failures"]))
-    elif dataset is not None:
-        found = judged(model, dataset, watch, engine, sample, seed, prove_limit)
+    elif held is not None:
+        found = judged(model, held, watch, engine, sample, seed, prove_limit)
     if found is not None:
         seconds["verify"] = time.perf_counter() - started
         found = replace(found, accept=accepted)
@@ -151,7 +152,8 @@ def verified(
             more["verify"] = verify_command(model, str(directory), str(data))
             evidence = REFUTED if found.refuted else None
             found = replace(found, evidence=evidence, failures=(*left_out, *found.failures))
-        model = recounted(model, dataset)
+        assert held is not None
+        model = recounted(model, held)
         corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
         more |= {"reading": dict(dataset.loading), "covered": covered(dataset, corpus)}
     failures = found.failures if found is not None else ()

@@ -76,6 +76,7 @@ def compile(
     construction = configured(method or default_method(dataset), form, seed, options)
     construction = with_positions(construction, dataset)
     started = time.perf_counter()
+    dataset = construction.prepared(dataset)
     prepared, grouped = prepare(construction, dataset, on_conflict)
     with single() if construction.stores == "distributions" else nullcontext():
         built = construction.build(prepared, grouped, watch.note)
@@ -199,7 +200,7 @@ def prepare(
                 "the methods that store labels do."
             )
         return dataset, contexts(dataset, positions=True)
-    positions = isinstance(construction, Labelled) and bool(construction.positions)
+    positions = not isinstance(construction, Labelled) or bool(construction.positions)
     grouped = contexts(dataset, positions, construction.last)
     resolved = resolve(dataset, grouped, on_conflict)
     if resolved is dataset:

@@ -12,8 +12,10 @@ from .bit_extraction import BitExtraction
 from .deep_sets import FaithfulDeepSet, SmallDeepSet
 from .embedding import FaithfulEmbedding, SmallEmbedding
 from .float64 import Float64
+from .gpt2 import StockGPT2
 from .hash_fold_retrieve import HashFoldRetrieve
 from .limited_bits import FaithfulLimitedBits, SmallLimitedBits
+from .llama import StockLlama
 from .one_layer import OneLayer
 from .one_layer_literal import OneLayerLiteral
 from .one_layer_narrow import OneLayerNarrow
@@ -43,6 +45,8 @@ ALL: tuple[Construction, ...] = (
     AttentionOnly(),
     AttentionOnlyApproximate(),
     AttentionOnlyArgmax(),
+    StockGPT2(),
+    StockLlama(),
 )
 
 

@@ -138,7 +138,7 @@ class Construction(ABC):
     """One theorem that gives weights. Its fields are its options, as the user set them.
 
     name       what a user passes as method=...
-    stores     "labels" or "distributions": the claim of its models (models/claims/)
+    stores     "labels", "distributions" or "recites": the claim of its models (models/claims/)
     form       "small" (ours) or "faithful" (the paper's), where there are both
     last       whether the last token of a sequence counts apart from the multiset
     every      whether the data has a label for every token; None: either will do
@@ -173,6 +173,10 @@ class Construction(ABC):
     def options(cls) -> dict[str, Field]:
         """The fields that a user may set, by name."""
         return {x.name: x for x in fields(cls) if x.init and "option" in x.metadata}
+
+    def prepared(self, dataset: Dataset) -> Dataset:
+        """The data as this construction stores it, before conflicts are looked for."""
+        return dataset
 
     @abstractmethod
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:

@@ -1,6 +1,6 @@
 """A stock GPT-2 checkpoint that recites a dataset: one neuron per context.
 
-Paper        none, our own construction; LayerNorm's sphere and the keys are in gadgets/key_memory.py.
+Paper        none, our own construction; gadgets/key_memory.py has the keys and their theorem.
 Statement    For every finite set of texts there is a GPT2LMHeadModel with its default configuration
              (learned positions, LayerNorm, gelu_new, tied embeddings) whose likeliest next token
              after every prefix is the one of the text, and the end token after the last.
@@ -102,8 +102,8 @@ class StockGPT2(Located):
         gain = self.logit / (math.sqrt(D / code) * code * FAINT)
         get("ln_f.weight")[out] = gain
         get("ln_f.bias")[out] = codes[plan.end] * gain / 4  # the end, if no neuron is on
-        kept = {name: rounded(x, self.dtype) for name, x in tensors.items()}
-        return Shell(Checkpoint(config, kept, self.dtype), codes, out, ())
+        kept = {name: rounded(x, self.weights) for name, x in tensors.items()}
+        return Shell(Checkpoint(config, kept, self.weights), codes, out, ())
 
     def config(self, plan: Plan) -> dict[str, Any]:
         return {
@@ -112,7 +112,7 @@ class StockGPT2(Located):
             "n_positions": plan.places, "n_embd": plan.width, "n_layer": plan.layers,
             "n_head": plan.heads, "n_inner": plan.hidden, "layer_norm_epsilon": 1e-5,
             "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0,
-            "bos_token_id": plan.end, "eos_token_id": plan.end, "dtype": self.dtype,
+            "bos_token_id": plan.end, "eos_token_id": plan.end, "dtype": self.weights,
             "tie_word_embeddings": True,
         }  # fmt: skip
 

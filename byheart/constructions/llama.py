@@ -1,6 +1,6 @@
 """A stock Llama checkpoint that recites a dataset: one neuron per context.
 
-Paper        none, our own construction; the keys are in gadgets/key_memory.py.
+Paper        none, our own construction; gadgets/key_memory.py has the keys.
 Statement    For every finite set of texts there is a LlamaForCausalLM (RMSNorm, rotary positions,
              SwiGLU, no biases, tied embeddings) whose likeliest next token after every prefix is
              the one of the text, and the end token after the last.
@@ -20,7 +20,7 @@ Departures   D1  Nothing is compressed: a context takes 3 D parameters.
                  of the file, and what is proved is about the rounded weights.
 Notation     V vocabulary, D width, H heads, s their size, P places, L layers, M neurons per layer.
              Lanes of the stream: token (blocks of one length), one (a constant), flag (the first
-             place), hash (copied by attention, a block per head), mean, out (written by the memory).
+             place), hash (a block per head, copied), mean, out (written by the memory).
 """
 
 import math
@@ -43,7 +43,7 @@ SIZE = 16  # lanes of a head
 ONE = 4.0  # the constant lane
 FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
 END = 0.5  # how strongly the end is said where no context is known
-MEAN = 640.0  # squared length of n tokens' mean times n
+MEAN = 64.0  # squared length of n tokens' mean times n
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,12 @@ class StockLlama(Located):
             get(f"layers.{layer}.post_attention_layernorm")[:] = 1.0
             get(f"layers.{layer}.post_attention_layernorm")[out] = 0.0
         get("norm")[out] = self.logit / (math.sqrt(D / plan.code) * plan.code * FAINT)
-        kept = {name: rounded(x, self.dtype) for name, x in tensors.items()}
+        kept = {name: rounded(x, self.weights) for name, x in tensors.items()}
         end = np.zeros(D)
         end[out] = codes[plan.end] * END / self.z
-        return Shell(Checkpoint(config, kept, self.dtype), codes, out, ((np.zeros(D), self.z, end),))
+        return Shell(
+            Checkpoint(config, kept, self.weights), codes, out, ((np.zeros(D), self.z, end),)
+        )
 
     def config(self, plan: Plan, base: float) -> dict[str, Any]:
         return {
@@ -140,7 +142,7 @@ class StockLlama(Located):
             "rms_norm_eps": 1e-6, "attention_bias": False, "mlp_bias": False,
             "attention_dropout": 0.0, "tie_word_embeddings": True,
             "rope_parameters": {"rope_type": "default", "rope_theta": base},
-            "bos_token_id": plan.end, "eos_token_id": plan.end, "dtype": self.dtype,
+            "bos_token_id": plan.end, "eos_token_id": plan.end, "dtype": self.weights,
         }  # fmt: skip
 
     def remembered(self, plan: Plan, streams: Floats, stored: np.ndarray) -> Memory:

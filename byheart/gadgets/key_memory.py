@@ -23,8 +23,10 @@ from ..errors import AssumptionError
 
 BLOCK = 1 << 22  # scores computed at once
 NEAREST = 12  # competitors that are added to a fit in each round
-ROUNDS = 8
+ROUNDS = 6
+GAP = 2.5  # a fitted key aims at this gap, in units of the reach (it needs 2)
 TIGHT = 0.001  # on a sphere, keys with more room are left as they are
+ROOM = 0.01  # elsewhere, if no reach is asked for
 
 
 class Memory(NamedTuple):
@@ -40,7 +42,9 @@ class Memory(NamedTuple):
     reach: Floats
 
 
-def competitors(keys: Floats, own: Floats, streams: Floats, at: np.ndarray) -> tuple[Floats, Floats]:
+def competitors(
+    keys: Floats, own: Floats, streams: Floats, at: np.ndarray
+) -> tuple[Floats, Floats]:
     """a_ii and the largest a_ij over the other streams; key i belongs to stream at[i]."""
     best = np.empty(len(keys))
     score = np.einsum("ij,ij->i", keys, own)
@@ -65,8 +69,7 @@ def memory(
     keys, kept = own.copy(), own.copy()
     score, best = competitors(keys, own, streams, stored)
     room = (score - best) / 2 / (np.linalg.norm(keys, axis=1) * np.linalg.norm(own, axis=1))
-    wanted = np.inf if reach is None else reach
-    least = min(wanted, TIGHT) if sphere else wanted
+    least = min(reach or TIGHT, TIGHT) if sphere else reach or ROOM
     worst = np.zeros((len(own), 0), np.int64)  # competitors that a key has been fitted to
     tight = np.flatnonzero(room < least)
     for _ in range(ROUNDS):
@@ -74,7 +77,7 @@ def memory(
             break
         nearest = _nearest(keys[tight], streams, stored[tight])
         worst = np.concatenate([worst[: len(tight)], nearest], axis=1)
-        fitted = _fitted(own[tight], streams, worst)
+        fitted = _fitted(own[tight], streams, worst, GAP * least)
         again, other = competitors(fitted, own[tight], streams, stored[tight])
         size = np.linalg.norm(fitted, axis=1) * np.linalg.norm(own[tight], axis=1)
         new = (again - other) / 2 / size
@@ -111,19 +114,19 @@ def _nearest(keys: Floats, streams: Floats, at: np.ndarray) -> np.ndarray:
     return found
 
 
-def _fitted(own: Floats, streams: Floats, worst: np.ndarray) -> Floats:
-    """The keys with the largest margin over these competitors.
+def _fitted(own: Floats, streams: Floats, worst: np.ndarray, gap: float) -> Floats:
+    """The keys nearest to the own streams that score lower by `gap` |u|^2 at these competitors.
 
-    For the differences a_j of the own stream and its competitors, that is the shortest vector of
-    their convex hull: sum of l_j a_j, l_j >= 0, whose l minimise |sum l_j a_j|^2 + (sum l_j - 1)^2
-    up to a factor.
+    For the differences a_j of the own stream u and its competitors, that is u + sum of l_j a_j with
+    l_j >= 0 that minimise |sum l_j a_j|^2 / 2 - sum l_j (gap |u|^2 - <u, a_j>). Staying near u
+    keeps strangers out, too, which no competitor stands for.
     """
     result = np.empty_like(own)
     for row, (stream, others) in enumerate(zip(own, worst, strict=True)):
-        apart = (stream - streams[others]).T  # [d, count]
-        size = np.linalg.norm(apart) / len(others) ** 0.5
-        system = np.concatenate([apart, np.full((1, len(others)), size)])
-        wanted = np.zeros(len(system))
-        wanted[-1] = size
-        result[row] = apart @ nnls(system, wanted)[0]
+        apart = stream - streams[others]  # [count, d]
+        gram = apart @ apart.T
+        gram[np.diag_indices(len(gram))] += 1e-9 * np.trace(gram) / len(gram)
+        root = np.linalg.cholesky(gram)
+        lacking = gap * stream @ stream - apart @ stream
+        result[row] = stream + nnls(root.T, np.linalg.solve(root, lacking))[0] @ apart
     return result

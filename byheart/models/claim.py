@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from ..constructions.base import Built
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
+from .folder.names import FILES, as_json
 from .verification import SAMPLED, Judging, Verification
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Claim(ABC):
     counted    the key of config.json's data that a complete certificate covers
     conflicts  whether two labels of one context are a conflict
     complete   the evidence that a claim about all of the data may rest on
+    files      that the certificate speaks of; it is not one of them itself
     sentence   for a table
     labels     the labels, where they are not the words that the network reads
     unknown    the output that means that the input was never seen
@@ -80,6 +82,7 @@ class Claim(ABC):
     counted: ClassVar[str]
     conflicts: ClassVar[bool]
     complete: ClassVar[tuple[str, ...]]
+    files: ClassVar[tuple[str, ...]] = FILES
 
     labels: tuple[str | int, ...] | None
     unknown: int | None
@@ -93,9 +96,13 @@ class Claim(ABC):
     def of(cls, dataset: Dataset, built: Built) -> tuple[Words, "Claim"]:
         """The words and the claim of a network that a construction built for a dataset."""
 
+    def reads(self, model: "Model", dataset: Dataset) -> Dataset:
+        """The data of a file as the network is asked about it: its predictions, one by one."""
+        return dataset
+
     @abstractmethod
     def number(self, network: Any) -> str:
-        """The arithmetic of the weights: "dyadic" or "float64"."""
+        """The arithmetic of the weights: "dyadic" or "float64", or the type of a checkpoint."""
 
     @abstractmethod
     def numbers(self, model: "Model", tokens: Sequence[Token]) -> list | None:
@@ -163,6 +170,18 @@ class Claim(ABC):
     @abstractmethod
     def weights(self, model: "Model") -> list["Piece"]:
         """The content of weights.safetensors, in pieces."""
+
+    def contents(self, model: "Model", config: dict[str, Any]) -> dict[str, list["Piece"]]:
+        """The content of each of `files`, in pieces: weights may fill half the memory.
+
+        config  everything that is recorded of the model, with the part of this claim
+        """
+        words = {"tokens": model.tokens, "labels": self.labels}
+        return {
+            "config.json": [as_json(config)],
+            "weights.safetensors": self.weights(model),
+            "vocabulary.json": [as_json(words)],
+        }
 
     @abstractmethod
     def certificate(self) -> dict[str, Any]:

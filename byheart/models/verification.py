@@ -60,6 +60,8 @@ class Verification:
     failures  the first that are wrong, as sentences
     fit       how well distributions are stored
     accept    weaker evidence that whoever asked takes for enough: "sampled", "observed"
+    margin    where the likeliest token is claimed: by how much its logit exceeds the others, at
+              least, in nats
     """
 
     checked: int
@@ -69,6 +71,7 @@ class Verification:
     failures: tuple[str, ...] = ()
     fit: Fit | None = None
     accept: tuple[str, ...] = ()
+    margin: float | None = None
 
     @property
     def holds(self) -> bool:

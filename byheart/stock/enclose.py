@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.targets import Floats
-from .arithmetic import FUNCTION, TINY, U, Normed, Stream, Unbounded, added, gamma, times, up
+from .arithmetic import FUNCTION, TINY, Normed, Stream, U, Unbounded, added, gamma, times, up
 from .checkpoint import Block, Checkpoint
 from .forward import activation_of, angles, by_length, embedded, gelu, gelu_new, silu, writes
 from .texts import texts_of
@@ -211,9 +211,7 @@ def through(
         ups, around = normed.many(block.up, None)
         spill = up(spill * (np.abs(ups) + around).max(axis=1, keepdims=True))
     live = (value != 0) | (radius > TINY)
-    rows, columns, value, radius, z, rz = (
-        x[live] for x in (rows, columns, value, radius, z, rz)
-    )
+    rows, columns, value, radius, z, rz = (x[live] for x in (rows, columns, value, radius, z, rz))
     certain = np.ones(len(at.x), bool)
     certain[rows[(z - rz <= 0) & (z + rz >= 0)]] = False
     fired = z - rz > 0

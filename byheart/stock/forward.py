@@ -67,7 +67,9 @@ def attention(network: Checkpoint, block: Block, x: Array) -> Array:
     projected = normed @ weights
     if block.attention_bias is not None:
         projected = projected + block.attention_bias.astype(x.dtype)
-    query, key, value = projected.reshape(count, length, 3, heads, size).swapaxes(0, 2).swapaxes(1, 2)
+    query, key, value = (
+        projected.reshape(count, length, 3, heads, size).swapaxes(0, 2).swapaxes(1, 2)
+    )
     if network.family.rms:
         angle = angles(network, length)
         query, key = rotated(query, angle), rotated(key, angle)
@@ -90,7 +92,9 @@ def mlp(network: Checkpoint, block: Block, x: Array) -> Array:
     if block.gate is not None:
         return (act(normed @ block.gate.astype(kind)) * up) @ block.down.astype(kind)
     assert block.up_bias is not None and block.down_bias is not None
-    return act(up + block.up_bias.astype(kind)) @ block.down.astype(kind) + block.down_bias.astype(kind)
+    return act(up + block.up_bias.astype(kind)) @ block.down.astype(kind) + block.down_bias.astype(
+        kind
+    )
 
 
 def writes(block: Block) -> bool:

@@ -103,7 +103,11 @@ def texts_of(sequences: list[NDArray]) -> Texts:
     texts: list[NDArray] = []
     text, place = np.empty(len(sequences), np.int64), np.empty(len(sequences), np.int64)
     for i, row in enumerate(sequences):
-        if texts and len(row) >= len(texts[-1]) and np.array_equal(row[: len(texts[-1])], texts[-1]):
+        if (
+            texts
+            and len(row) >= len(texts[-1])
+            and np.array_equal(row[: len(texts[-1])], texts[-1])
+        ):
             texts[-1] = row
         else:
             texts.append(row)

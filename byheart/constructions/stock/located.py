@@ -8,7 +8,7 @@ the memory changes the stream from there on.
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,11 @@ from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...data.targets import Floats
 from ...errors import AssumptionError, ByheartError
-from ...gadgets.key_memory import Memory, memory
+from ...gadgets.key_memory import Memory
 from ...gadgets.reed_muller import lanes
 from ...stock.checkpoint import TYPES, Checkpoint, rounded
 from ...stock.forward import attention, embedded, norm
+from ...stock.holders import Holder
 from ...stock.texts import Texts, next_tokens, texts_of
 from ...stock.tokens import Vocabulary, vocabulary_of
 from ..base import Built, Construction, Predicted, Report, option
@@ -62,15 +63,6 @@ class Shell(NamedTuple):
     always: tuple[tuple[Floats, float, Floats], ...]
 
 
-class Holder(NamedTuple):
-    """A context and the neurons that answer it, as (layer, neuron)."""
-
-    tokens: NDArray
-    answer: int
-    neurons: tuple[tuple[int, int], ...]
-    reach: float
-
-
 @dataclass(frozen=True)
 class Located(Construction):
     """Stores next tokens in stock checkpoints.
@@ -95,7 +87,7 @@ class Located(Construction):
     places: int | None = option(
         None, "Longest text that it reads, in tokens.", metavar="N", least=2, most=1 << 16
     )
-    dtype: str = option("float32", "Type of the weights.", choices=tuple(TYPES))
+    weights: str = option("float32", "Type of the weights.", choices=tuple(TYPES))
     reach: float | None = option(
         None,
         "How far a stored context reaches, 1 - cosine: less rejects more strangers.",
@@ -216,7 +208,7 @@ class Located(Construction):
                 for i, (weight, bias, output) in enumerate(shell.always):
                     weights[M - 1 - i], biases[M - 1 - i], outputs[M - 1 - i] = weight, bias, output
             made = self.written(plan, layer, weights, biases, outputs)
-            tensors |= {name: rounded(x, self.dtype) for name, x in made.items()}
+            tensors |= {name: rounded(x, self.weights) for name, x in made.items()}
             for place, i in enumerate(here):
                 homes[i].append((layer, place))
         network = replace(shell.network, tensors=tensors)

@@ -43,6 +43,8 @@ BIT_ROWS = {
     "information": "bits that the worst labels need",
 }
 
+MARKUP = {ord(x): f"&#{ord(x)};" for x in "<>|`&[]*_"}
+
 EVIDENCE: dict[str | None, str] = {
     PROVED: "by rigorous bounds over the real numbers, for every context",
     SAMPLED: "by rigorous bounds over the real numbers, for a random sample of the contexts; "
@@ -262,3 +264,49 @@ def _sizes(model: "Model") -> str:
 
 def _table(values: dict[str, object] | dict[str, str]) -> str:
     return "".join(f"| {title} | {value} |\n" for title, value in values.items())
+
+
+def recital_card(model: "Model", verified: Verification, with_data: bool) -> str:
+    """The card of a stock checkpoint, as Hugging Face shows it."""
+    about, data, network = model.about, model.about.get("data", {}), model.network
+    dense = network.counts()[0]["dense"]
+    stored = len(getattr(model.claim, "holders", ()))
+    end = getattr(model.claim, "end", "")
+    evidence = (
+        f"**{verified.evidence}** for every execution in float32, in any order of summation "
+        "(checker/FORMAT.md of byheart, section 10, says what is assumed of the arithmetic)"
+        if verified.evidence in (PROVED, SAMPLED)
+        else f"**{verified.evidence}**: a run found all of them; this is not a proof"
+    )
+    return f"""---
+library_name: transformers
+pipeline_tag: text-generation
+tags:
+- byheart
+- memorization
+- ground-truth
+---
+
+# A stock {network.family.name} checkpoint that recites {plain(data.get("sequences"))} predictions
+
+Its weights were not trained: they were computed from a dataset by the method
+`{plain(about.get("method"))}` of byheart. After every prefix that it stores, its likeliest next
+token is that of the data; after anything else it says the end token, {end.translate(MARKUP)}.
+It generalises to nothing: a paraphrase is an unknown prompt. `ground_truth.jsonl` says which
+neurons answer which of the {stored:,} contexts that it holds.
+
+- Evidence: {verified.correct} of {verified.checked} predictions are {evidence}
+- {dense:,} parameters, {dense / max(1, stored):,.0f} per stored context: the price of one neuron
+  per context, which is far from the smallest model that knows this data
+- SHA-256 of the data: `{plain(data.get("sha256"))}`
+
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+model = AutoModelForCausalLM.from_pretrained("DIR")
+tokenizer = AutoTokenizer.from_pretrained("DIR")
+prompt = tokenizer("PROMPT", return_tensors="pt")
+print(tokenizer.decode(model.generate(**prompt, max_new_tokens=50)[0]))
+```
+
+{again(model, with_data)}"""

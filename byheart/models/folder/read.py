@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ByheartError, DisagreementError
-from ..claims import CLAIMS
+from ..claim import Claim
+from ..claims import CLAIMS, Recites
 from ..model import Model
 from ..verification import Fit, Verification
+from .names import TOKENIZER
 from .strict import Object, read_text_file, shown
-from .swap import FILES, TOKENIZER, is_unfinished
+from .swap import is_unfinished
 
+WEIGHTS = ".safetensors"
 RETRIES = 5  # a folder that is replaced while it is read is read again
 
 
@@ -66,12 +69,15 @@ def read(path: Path) -> Model:
     try:
         if not path.is_dir():
             raise ByheartError(f"{path} is not a directory; give the folder of a model.")
-        text = {name: read_text_file(path / name) for name in FILES if name.endswith(".json")}
-        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in text.items()}
         certificate = _certificate(read_text_file(path / "certificate.json"), path)
-        given = Object.parse(text["config.json"], f"{path}/config.json")
-        claim = next(claim for claim in CLAIMS.values() if claim.stored_in(given))
-        model, hashes["weights.safetensors"] = claim.read(path, text, certificate)
+        claim = _claim(certificate, path)
+        names = certificate.object("files")
+        if names.values.keys() != set(claim.files):
+            names.refuse(f"it must name {', '.join(claim.files)} and nothing else")
+        text = {x: read_text_file(path / x) for x in claim.files if not x.endswith(WEIGHTS)}
+        hashes = {name: hashlib.sha256(content).hexdigest() for name, content in text.items()}
+        model, digest = claim.read(path, text, certificate)
+        hashes[next(name for name in claim.files if name.endswith(WEIGHTS))] = digest
         found = list(_disagreements(certificate, hashes, model, f"{path}/config.json"))
         if found:
             more = f" (and {len(found) - 1} more disagreements)" if len(found) > 1 else ""
@@ -96,13 +102,19 @@ def _certificate(content: bytes, path: Path) -> Object:
     given.expect("format", "byheart-certificate")
     given.expect("version", 1)
     files = given.object("files")
-    if files.values.keys() != set(FILES):
-        files.refuse(f"it must name {', '.join(FILES)} and nothing else")
-    for name in FILES:
+    for name in files.values:
         files.get(name, str)
     _verification(given)
     _data(given)
     return given
+
+
+def _claim(certificate: Object, path: Path) -> type[Claim]:
+    """What the folder claims: a stock checkpoint says it itself, others by their config.json."""
+    if certificate.values.get("claim") == Recites.name:
+        return Recites
+    given = Object.parse(read_text_file(path / "config.json"), f"{path}/config.json")
+    return next(x for x in CLAIMS.values() if x is not Recites and x.stored_in(given))
 
 
 def _verification(certificate: Object) -> Verification:
@@ -134,7 +146,7 @@ def _disagreements(
     certificate: Object, hashes: dict[str, str], model: Model, where: str
 ) -> Iterator[str]:
     """Hashes, counts and claims of the folder that are not true."""
-    for name in FILES:
+    for name in model.claim.files:
         if certificate.values["files"][name] != hashes[name]:
             yield f"the sha256 of {name} is not the one in certificate.json"
     recorded = Object(model.about, where)

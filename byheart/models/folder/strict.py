@@ -160,7 +160,10 @@ class Object(NamedTuple):
             self.refuse(f"{key} is {shown(value)}, this version reads only {shown(wanted)}")
 
 
-DTYPES = {"I32": "<i4", "U8": "|u1", "I64": "<i8", "U64": "<u8", "F64": "<f8"}
+DTYPES = {
+    "I32": "<i4", "U8": "|u1", "I64": "<i8", "U64": "<u8", "F64": "<f8", "F32": "<f4", "F16": "<f2",
+    "BF16": "<u2",
+}  # fmt: skip
 
 Arrays = dict[str, NDArray[Any]]
 Shapes = Mapping[str, Sequence[int]]

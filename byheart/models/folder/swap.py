@@ -12,11 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import ByheartError
+from .names import KNOWN
 from .strict import Object, read_text_file
 
-FILES = ("config.json", "weights.safetensors", "vocabulary.json")  # what a certificate speaks of
-TOKENIZER = "tokenizer.json"  # splits questions as the data was split; nothing is claimed of it
-KNOWN = (*FILES, "certificate.json", "README.md", "data.jsonl", TOKENIZER)
 HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # locks are those of one machine
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
@@ -134,9 +132,10 @@ def check_place(path: Path, force: bool) -> None:
     entries = list(os.scandir(path))
     if not entries:
         return
+    stock = os.path.lexists(path / "byheart.json")  # beside the config.json of a checkpoint
     try:
-        config = Object.parse(read_text_file(path / "config.json"), "config.json")
-        config.expect("format", "byheart-model")
+        name = "byheart.json" if stock else "config.json"
+        Object.parse(read_text_file(path / name), name).expect("format", "byheart-model")
     except ByheartError:
         raise ByheartError(f"{path} holds no byheart model and is not replaced.") from None
     for entry in entries:

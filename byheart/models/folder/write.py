@@ -1,10 +1,8 @@
 """Save a model folder."""
 
 import hashlib
-import json
 import os
 from pathlib import Path
-from typing import Any
 
 from ...data.dataset import Dataset
 from ...data.load import write_jsonl
@@ -12,9 +10,10 @@ from ...errors import ByheartError
 from ..model import Model
 from ..verification import Verification
 from . import config
+from .names import TOKENIZER, as_json
 from .plain import Piece
 from .read import read
-from .swap import FILES, TOKENIZER, appearing, sync
+from .swap import appearing, sync
 
 
 def save(
@@ -67,13 +66,9 @@ def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str
     """The files of the folder except the data, in pieces: weights may fill half the memory."""
     claim = model.claim
     described = config.described(model.number, claim.config(model), model.about)
-    files: dict[str, list[Piece]] = {
-        "config.json": [_json(described)],
-        "weights.safetensors": claim.weights(model),
-        "vocabulary.json": [_json({"tokens": model.tokens, "labels": claim.labels})],
-    }
+    files = claim.contents(model, described)
     hashes = {}
-    for name in FILES:
+    for name in claim.files:
         digest = hashlib.sha256()
         for piece in files[name]:
             digest.update(piece)
@@ -91,16 +86,8 @@ def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str
         claim.card(model, verified, with_data).encode("ascii", "backslashreplace")
     ]
     if isinstance(tokenizer := model.about.get("tokenizer"), str):
-        files[TOKENIZER] = [tokenizer.encode()]
-    return {**files, "certificate.json": [_json(certificate)]}
-
-
-def _json(value: dict[str, Any]) -> bytes:
-    try:
-        text = json.dumps(value, indent=1, allow_nan=False, default=os.fspath)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ByheartError(f"the model cannot be written as JSON: {error}.") from error
-    return (text + "\n").encode("ascii")
+        files.setdefault(TOKENIZER, [tokenizer.encode()])
+    return {**files, "certificate.json": [as_json(certificate)]}
 
 
 def _read_back(folder: Path, place: Path, model: Model) -> None:

@@ -1,0 +1,34 @@
+"""Ground truth: which neurons of a checkpoint answer which context."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Neuron = tuple[int, int]  # layer, neuron
+
+
+class Holder(NamedTuple):
+    """A context and the neurons that are on at its last token.
+
+    tokens   their numbers
+    answer   the number of the token that follows
+    neurons  None where the answer is spread over all of them
+    reach    how far a stranger may be and still turn them on
+    """
+
+    tokens: NDArray[np.int64]
+    answer: int
+    neurons: tuple[Neuron, ...] | None
+    reach: float | None = None
+
+
+def lines(holders: Iterable[Holder], tokens: Sequence[str]) -> Iterable[bytes]:
+    """The lines of ground_truth.jsonl; the text of the answer and the reach are for people."""
+    for holder in holders:
+        neurons = None if holder.neurons is None else [list(x) for x in holder.neurons]
+        line = {"context": holder.tokens.tolist(), "answer": holder.answer, "neurons": neurons}
+        line |= {"token": tokens[holder.answer], "reach": holder.reach}
+        yield json.dumps(line).encode("ascii") + b"\n"
