@@ -14,6 +14,7 @@ from ...data.contexts import Contexts, contexts
 from ...data.dataset import Dataset
 from ...data.targets import Divergences, Floats, Targets, Word, over
 from ...errors import ByheartError
+from ...machine.words import quoted
 from ...softmax.decoder import Decoder
 from ..claim import Answer, Claim, Token, Words
 from ..folder import decoder as files
@@ -137,7 +138,7 @@ class Distributions(Claim):
             return [model.labels[i] for i in numbers.tolist()]
 
         failures = tuple(
-            f"context {words(i)!r}: the divergence is {_size(found, i, self.gap)}, "
+            f"context {quoted(words(i))}: the divergence is {_size(found, i, self.gap)}, "
             f"above the gap of {self.gap:g}"
             for i in wrong[:10].tolist()
         )
