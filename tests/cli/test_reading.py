@@ -143,7 +143,14 @@ def test_the_first_rows_are_shown_as_they_are_understood(run):
     ("name", "content", "options", "says"),
     [
         ("d.csv", "a,b\n1,2\n", ("--input", "aa", "--label", "b"), 'did you mean "a"? the columns'),
-        ("d.json", '{"n": 1, "rows": [{"a": 1}]}', (), "choose them with --records rows."),
+        (
+            "d.json",
+            '{"n": 1, "rows": [{"a": "x", "b": "y"}, {"a": "z", "b": "w"}]}',
+            (),
+            "choose them with --records rows --input a --label b.",
+        ),
+        ("d.json", '{"n": 1, "rows": [{"input": "x", "label": 2}]}', (), "with --records rows."),
+        ("d.json", '{"n": 1, "rows": [{"a": "x"}, 7]}', (), "choose them with --records rows."),
         ("d.json", '{"a": 1}\n{"a": 2}', (), "say so with --format jsonl."),
         ("d.csv", "a,b\n1,2\n", ("--delimiter", ";;"), "--delimiter must be one character"),
         ("d.csv", "a,b\n1,2\n", ("--empty", "drop"), "--empty must be one of refuse, skip, keep"),
