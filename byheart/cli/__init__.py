@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ..errors import ByheartError, DisagreementError
-from .messages import flags, printable
+from ..machine.words import printable
+from .messages import flags
 
 HOLDS, DISAGREES, REFUSED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 

@@ -12,15 +12,17 @@ from rich.text import Text
 from .. import pictures
 from ..architectures import ARCHITECTURES, NAMES
 from ..architectures.bounding import FITS, Bounds, bounds
-from ..compiler.comparing import own_row
+from ..compiler.comparing import model_row, own_row
 from ..data.load import applicable, load
 from ..errors import ByheartError
+from ..models.folder.read import open as open_folder
 from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
 from ..theory.curves import curves
 from ..theory.item import SIGNS
 from ..theory.papers import cited
+from .messages import translate
 from .options import Force, Json, Loading, Picture, Sizes, beginning, reading, sizing
-from .output import counts, drawn, finish, number, pictured, plural, rows
+from .output import Row, counts, drawn, finish, number, pictured, plural, rows
 from .progress import watching
 
 if TYPE_CHECKING:
@@ -77,6 +79,14 @@ def command(
     all: Annotated[
         bool, typer.Option("--all", help="Also rates, open problems and what does not apply.")
     ] = False,
+    models: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            metavar="DIR",
+            help="A model folder: what it takes for this dataset; repeatable.",
+        ),
+    ] = None,
     plot: Picture = None,
     force: Force = False,
     json: Json = False,
@@ -90,6 +100,8 @@ def command(
     picture = pictures.checked(plot, force)
     if dataset is None and picture is not None:
         raise ByheartError("--plot needs --dataset: it marks the size of the data.")
+    if dataset is None and models:
+        raise ByheartError("--with needs --dataset: the models are verified on it.")
     given = {name: size for name, size in sizes.items() if size is not None}
     own = given.keys() - {"parameters", "bits"}
     options, length = dict(loading), loading.get("length")
@@ -101,7 +113,14 @@ def command(
     with watching() as watch:
         how: dict[str, Any] = {"table": table, "effective": effective, "loading": options}
         found = bounds(dataset, architecture, watch=watch, **how, **given)
-        answer = found.json() | {"network": None}
+        answer = found.json() | {"network": None, "models": []}
+        if dataset is not None and models:
+            watch.stage("verifying")
+            judged = load(dataset, **options)
+            opened = {str(path): open_folder(path) for path in models}
+            compiled = [model_row(name, x, judged, "refuse").json() for name, x in opened.items()]
+            translate(compiled)
+            answer["models"] = compiled
         small = found.dataset is not None and (found.dataset.sequences or 0) <= MOST
         if dataset is not None and picture is not None and small:
             watch.stage("building")
@@ -120,7 +139,9 @@ def view(answer: dict, all: bool = False) -> Group:
     data, model = answer["dataset"], answer["architecture"]
     parts: list[RenderableType] = []
     if answer["verdict"] is not None:
-        parts += [*_verdict(answer["verdict"]), Text()]
+        parts += [*_verdict(answer["verdict"], answer["models"]), Text()]
+    elif answer["models"]:
+        parts += [rows(_compiled(answer["models"])), Text()]
     if data is not None:
         about = (
             f"{plural(data['contexts'], 'context')} of up to {plural(data['length'], 'token')} "
@@ -200,13 +221,26 @@ def _effective(found: dict | None) -> list[RenderableType]:
     return [Text(), title, rows(shown), *(Text(line, style="dim") for line in remarks)]
 
 
-def _verdict(found: dict) -> list[RenderableType]:
+def _compiled(models: list[dict]) -> list[Row]:
+    """What models take that were compiled from this data, and on what evidence they hold it."""
+    return [
+        (
+            "compiled",
+            number(row["bits"]) if row["applies"] else "-",
+            f"{row['name']}, {row['evidence'] if row['applies'] else row['reason']}",
+        )
+        for row in models
+    ]
+
+
+def _verdict(found: dict, models: list[dict]) -> list[RenderableType]:
     line = Text(FITS[found["fits"]], style=f"bold {STYLES[found['fits']]}")
     line.append(f": {cited(found['reason'])}", "not bold default")
     code = found["code"]
     shown = [
         ("bits needed", number(round(found["needed"])), "by the worst labels, one per context"),
         ("of this data", number(math.ceil(code)), "by the frequencies of its labels"),
+        *_compiled(models),
     ]
     for name, key in HELD:
         ratio, held = found["ratio"][key], found["held"][key]

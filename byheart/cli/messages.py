@@ -1,12 +1,7 @@
-"""Messages of the library in the words of the command line, and text from files made harmless.
-
-A model folder comes from anywhere: its words may hold characters that steer a terminal.
-"""
+"""Messages of the library in the words of the command line."""
 
 import re
 import shlex
-from collections.abc import Mapping
-from typing import Any
 
 OPTIONS = frozenset(
     """
@@ -25,8 +20,6 @@ KEYWORD = re.compile(
     r"""(?<![\w.'"/=-])([a-z][a-z_]*)=(?:(True|False)\b|'([^']+)'|"([^"]+)"|(\.\.\.)"""
     r"""|(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w,-]?\w))"""
 )
-# what moves a cursor, erases, rings or turns the direction of writing, all but line feed and tab
-STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 FLAG = re.compile(r"(?<!\S)--[a-z]")
 
 
@@ -63,21 +56,3 @@ def translate(rows: list[dict]) -> None:
     """Put the reasons of rows into the words of the command line."""
     for row in rows:
         row["reason"] = row["reason"] and flags(row["reason"])
-
-
-def printable(text: str) -> str:
-    """The text with every character that steers a terminal shown as its escape.
-
-    >>> printable("\\x1b[2Jproved")
-    '\\\\x1b[2Jproved'
-    """
-    return STEERS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
-def harmless(answer: Any) -> Any:
-    """An answer whose words can be printed: each stays on its line, and steers nothing."""
-    if isinstance(answer, str):
-        return printable(answer).replace("\n", "\\n").replace("\t", "\\t")
-    if isinstance(answer, Mapping):
-        return {harmless(key): harmless(value) for key, value in answer.items()}
-    return [harmless(x) for x in answer] if isinstance(answer, list | tuple) else answer

@@ -17,8 +17,9 @@ from rich.text import Text
 from ..errors import ByheartError
 from ..machine.tables import number, plural
 from ..machine.watch import Watch
+from ..machine.words import STEERS, brief, harmless, printable
 from ..pictures import write
-from .messages import STEERS, flags, harmless, printable
+from .messages import flags
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -214,14 +215,14 @@ def size_rows(answer: dict) -> list[Row]:
     if stores_distributions(answer):
         reads = f"tokens are read, {data['labels']} follow; length {data['length']}"
         return [
-            ("method", str(answer["method"]), own),
+            ("method", brief(answer["method"]), own),
             ("contexts", data["contexts"], f"of {some('sequence')}"),
             ("vocabulary", data["vocabulary"], reads),
             ("parameters", parameters["dense"], f"{parameters['nonzero']} nonzero"),
             *fit_rows(answer),
         ]
     return [
-        ("method", str(answer["method"]), str(answer["form"] or "")),
+        ("method", brief(answer["method"]), brief(answer["form"] or "")),
         ("sequences", data["sequences"], some("context")),
         ("labels", data["labels"], f"vocabulary {data['vocabulary']}, length {data['length']}"),
         ("parameters", parameters["nonzero"], f"nonzero; {parameters['dense']} with zeros"),

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ..machine.watch import WATCHING, Watch
-from .messages import printable
+from ..machine.words import printable
 
 EVERY = 30  # seconds of work of this process between two lines of a log
 

@@ -10,13 +10,14 @@ import typer
 
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
+from ..machine.words import harmless, printable
 from ..models.claim import Answer
 from ..models.folder.read import open as open_folder
 from ..models.model import Model
 from ..models.questions import from_file, from_line, from_words, written
 from ..models.recall import Choose, ask, drawing
 from ..models.source import stored
-from .messages import flags, harmless, printable
+from .messages import flags
 from .options import Directory, Json
 from .output import print_json, typeset
 from .progress import watching

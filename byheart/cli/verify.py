@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from ..compiler.compiling import sizes_of
@@ -15,6 +16,7 @@ from ..data.dataset import Dataset
 from ..data.load import is_corpus
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
+from ..machine.words import brief
 from ..models.checker import check
 from ..models.folder.read import open as open_folder
 from ..models.model import Model
@@ -204,19 +206,23 @@ def view(answer: dict) -> Group:
     parts.append(verdict(answer))
     if not answer["failures"] and not answer["holds"]:
         parts.append(Text(f"  that is no proof; --accept {evidence} takes it for enough"))
-    parts += [Text(f"  {sentence}") for sentence in answer["failures"]]
+    elif evidence in answer["accepted"]:
+        parts.append(Text(f"  that is no proof, and enough by --accept {evidence}"))
+    # only the verdict begins at the left, whatever the words of the folder are
+    parts += [Padding(Text(sentence), (0, 0, 0, 2)) for sentence in answer["failures"]]
     if "reading" in answer:
         parts.append(Text(f"read as {reading(answer)}"))
-    own = "by the folder's own account"
-    sizes: RenderableType = Text(
-        f"{number(answer['parameters']['nonzero'])} nonzero parameters, depth "
-        f"{number(answer['depth'])}; {own} made by {answer['method']}"
-    )
     if stores_distributions(answer):
-        sizes = rows(size_rows(answer))
-    elif "reading" in answer:  # there is data, so the bits that it needs are known
-        sizes = Group(sizes, rows(bit_rows(answer["bits"])))
-    return Group(*parts, sizes, timed(answer))
+        sizes = size_rows(answer)
+    else:
+        depth = f"nonzero; depth {number(answer['depth'])}"
+        sizes = [
+            ("method", brief(answer["method"]), "by the folder's own account"),
+            ("parameters", number(answer["parameters"]["nonzero"]), depth),
+        ]
+        if "reading" in answer:  # there is data, so the bits that it needs are known
+            sizes += bit_rows(answer["bits"])
+    return Group(*parts, rows(sizes), timed(answer))
 
 
 def reading(answer: dict) -> str:

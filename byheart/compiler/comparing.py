@@ -18,6 +18,7 @@ from ..data.load import dataset_of
 from ..errors import ByheartError
 from ..machine.tables import Content, Tabular, number
 from ..machine.watch import SILENT, Noting, Watch
+from ..machine.words import brief
 from ..models.model import Model
 from ..models.verification import verify
 from ..theory import Question, answers
@@ -305,13 +306,13 @@ def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Ro
     own, bits = model.parameters.counted + model.parameters.outside, model.bits.total
     depth, claim, training = model.network.depth, model.claim.sentence, model.about.get("training")
     if training is None:
-        title = f"{Path(name).name}: {model.about['method']}"
+        title = f"{Path(name).name}: {brief(model.about['method'])}"
         row = Row(title, "saved", "at_most", own, bits, depth, reason=claim)
     else:
         learnt, trial = training.get("parameters"), training.get("trial")
         if type(learnt) is not int or type(trial) is not dict:  # a folder may come from anywhere
             raise ByheartError(f"{name}/config.json does not say what was trained.")
-        title = f"{Path(name).name}: {trial.get('architecture')}, trained"
+        title = f"{Path(name).name}: {brief(trial.get('architecture'))}, trained"
         reason = f"{claim} Certified with {own:,} parameters."
         row = Row(title, "trained", "at_most", learnt, bits, depth, reason=reason)
     unfit = model.claim.unfitting(model, dataset)
@@ -323,7 +324,8 @@ def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Ro
     found = verify(model, dataset)
     row = replace(row, evidence=found.evidence, seconds=time.perf_counter() - started)
     if found.refuted:
-        return replace(row, applies=False, reason=f"{found.failures[0]}.")
+        right = f"{found.correct:,} of {found.checked:,} {model.claim.noun}"
+        return replace(row, applies=False, reason=f"refuted, {right} hold: {found.failures[0]}.")
     return row
 
 

@@ -24,6 +24,8 @@ NUMBER = re.compile(
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 MISSING = {"na", "n/a", "nan", "null", "none", "?", "-"}  # of a number
 LISTED, NAMED = 20, 100  # places, and columns, that a message lists
+LOOKED = 100_000  # rows up to which all columns are read for an example of what to choose
+LABELS = ("label", "target", "class", "answer", "completion", "output", "response")
 UNIT, NUMERIC, EMPTY = "word", "vector", "refuse"  # what load does unless it is told otherwise
 
 
@@ -36,6 +38,7 @@ class Table:
     columns: Sequence[str]
     # the place of every row, and of each of the chosen columns the cell of every row
     select: Callable[[Sequence[str]], tuple[Sequence[int], list[list]]]
+    small: bool = True  # whether to read every column takes no time
 
     def where(self, places: Sequence[int]) -> str:
         """The places in words: "lines 3, 8 and 12", and how many there are beyond the first."""
@@ -47,7 +50,7 @@ class Table:
 
     def named(self) -> str:
         """The columns in words."""
-        shown = ", ".join(self.columns[:NAMED])
+        shown = ", ".join(name or "''" for name in self.columns[:NAMED])
         more = len(self.columns) - NAMED
         return f"the columns are {shown}" + (f" and {more:,} more" if more > 0 else "")
 
@@ -91,11 +94,9 @@ def fields(
             guess = f'did you mean "{meant[0]}"? ' if meant else ""
             raise ByheartError(f'{table.name}: "{name}" is {wrong}; {guess}{table.named()}.')
     if not input or label is None:
-        free = [name for name in table.columns if name not in chosen] or ["COLUMN"]
-        example = f"input={[*input, free[0]][0]!r} label={label or free[-1]!r}"
         raise ByheartError(
             f"{table.name}: choose the columns to read with input=... and label=..., such as "
-            f"{example}; {table.named()}."
+            f"{example(table, input, label)}; {table.named()}."
         )
     rule = None if tokenizer else UNITS.get(unit, unit)
     whole = keeps_numbers(numeric, unit, tokenizer)
@@ -175,6 +176,47 @@ def fields(
         "tokenizer": None if made is None else made.content,
         "loading": {name: value for name, value in loading.items() if value is not None},
     }
+
+
+def example(table: Table, input: Sequence[str] = (), label: str | None = None) -> str:
+    """Options that read this table, as an example: inputs that determine the label, if possible.
+
+    The label is a column that is called so, else the last that is mostly filled; the input is the
+    first column that determines it, or else all numbers together.
+    """
+    taken = {*input, label}
+    free = [x for x in table.columns if x and x not in taken and table.columns.count(x) == 1]
+    chosen = [*input, *([] if label is None else [label]), *free[:NAMED]]
+    try:
+        cells = table.select(chosen)[1] if table.small else []
+    except ByheartError:  # a row that cannot be read; whoever chooses columns gets to know
+        cells = []
+    columns = {x: _column(x, y, True) for x, y in zip(chosen, cells, strict=False)}
+
+    def names(x: Column) -> bool:
+        """Whether the cells may be labels: most are there, and all are text or integers."""
+        sound = x.kind != "lists" and not any(type(y) is float and y % 1 for y in x.cells)
+        return sound and 2 * x.cells.count(None) <= len(x.cells)
+
+    def determine(inputs: Sequence[str]) -> bool:
+        rows = zip(*(columns[x].cells for x in (*inputs, answer)), strict=True)
+        whole = {tuple(map(str, row)) for row in rows if None not in row}
+        return 1 < len(whole) == len({row[:-1] for row in whole})
+
+    sound = [x for x in free if x in columns and names(columns[x])] or free or ["COLUMN"]
+    called = [x for x in sound if x.lower() in LABELS]
+    answer = label or [*sound, *called][-1]
+    inputs = list(input) or [x for x in free if x != answer][:1] or ["COLUMN"]
+    if not input and answer in columns:
+        others = [x for x in columns if x not in (answer, label)]
+        full = [x for x in others if None not in columns[x].cells]
+        numbers = [x for x in others if columns[x].kind == "numbers"]
+        together = [x for x in numbers if x in full]
+        tried = [*([x] for x in full), together, *([x] for x in others), numbers]
+        inputs = next((x for x in tried if x and determine(x)), inputs)
+    gaps = any(None in columns[x].cells for x in (*inputs, answer) if x in columns)
+    options = [*(f"input={x!r}" for x in inputs), f"label={answer!r}"]
+    return " ".join([*options, "empty='skip'"] if gaps else options)
 
 
 def keeps_numbers(numeric: str, unit: str, tokenizer: str | Path | None) -> bool:

@@ -6,6 +6,7 @@ multiset with the token. Sequences are grouped by a 64-bit sum of random numbers
 is then compared with its representative, so the grouping is exact whatever the random numbers are.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -183,6 +184,18 @@ def settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
     return {"relabelled": int(changed.sum()), "dropped": 0}
 
 
+def _one_text(loading: Mapping[str, object]) -> str | None:
+    """The options that read a text without conflicts; None if this is no text, or they are set.
+
+    A single document has no two equal prefixes, so some window is always long enough.
+    """
+    if "documents" not in loading or "length" in loading:
+        return None
+    if loading["documents"] == "whole" and "window" not in loading:
+        return None
+    return "documents='whole' window='auto', which reads a file as one text"
+
+
 def _refusal(dataset: Dataset, own: Contexts, conflicts: NDArray[np.bool_]) -> str:
     """How many conflicts there are, an example, and what to do about them."""
     where = plural(int(conflicts.sum()), "context")
@@ -202,9 +215,12 @@ def _refusal(dataset: Dataset, own: Contexts, conflicts: NDArray[np.bool_]) -> s
     elif dataset.every:
         advice = "use on_conflict='majority'"
     else:
-        advice = "use on_conflict='majority' or on_conflict='drop'"
+        choices = ["on_conflict='majority' or on_conflict='drop'"]
         if dataset.has_vocabulary:
-            advice += ", or method='one-layer', which stores distributions"
+            choices.append("method='one-layer', which stores distributions")
+        if one_text := _one_text(dataset.loading):
+            choices.insert(0, one_text)
+        advice = f"use {', or '.join(choices)}"
     return (
         f"A1 fails: {where} ({plural(predictions, 'token' if dataset.every else 'sequence')}) "
         f"with two labels or more, for example {shown} with the labels {names}"

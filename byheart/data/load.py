@@ -4,6 +4,7 @@ A new format is a file in readers/ and a line of READERS. Every reader gets the 
 they are after decompression, so that it need not know how they are stored.
 """
 
+import codecs
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -329,7 +330,13 @@ def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> 
         endings = (
             f"{' '.join(x for x in FILES if x in readers)}, perhaps with {' '.join(COMPRESSED)}"
         )
+        if name == STANDARD_INPUT:
+            raise ByheartError(
+                "standard input: format=... must say what it holds, as format='csv'."
+            )
         says = f"the name must end in one of {endings}, or format=... must say what it holds"
+        if kind not in READERS and _is_text(Path(name)):
+            says += "; it is text, which format='txt' reads"
         raise ByheartError(f"{name}: {says}.")
     for option in LOADING:
         if kind not in option.files and given[option.name] != option.default:
@@ -352,6 +359,16 @@ def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> 
         raise ByheartError(f"{name} cannot be read: {error.strerror or error}.") from error
     also = {x: options[x] for x in ("format", "records") if options[x] is not None}
     return replace(found, loading={**found.loading, **also}) if also else found
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a file begins as text does."""
+    try:
+        with open(path, "rb") as file:
+            codecs.getincrementaldecoder("utf-8")().decode(start := file.read(4096))
+    except (OSError, UnicodeDecodeError):
+        return False
+    return bool(start) and b"\0" not in start
 
 
 def _of_path(path: Path, kind: str, read: Callable, options: Mapping[str, Any]) -> Any:

@@ -6,6 +6,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from ..machine.tables import plural
 from .arrays import Ints, beyond_float
 
 NUMBERS = {int, float}
@@ -48,7 +49,7 @@ def labels(given: list, lengths: Ints) -> tuple[bool, list]:
     for label, length in zip(given, lengths.tolist(), strict=True):
         if len(label) != length:
             raise Fault(
-                f"the label has {len(label)} entries and the input {length} tokens; "
+                f"the label is a list of {len(label)} and the input has {plural(length, 'token')}; "
                 "give one label per token, or a single label"
             )
     return True, list(chain.from_iterable(given))

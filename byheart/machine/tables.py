@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from .words import harmless
+
 Content = tuple[str, tuple[str, ...], list[tuple[object, ...]]]  # title, head, rows
 
 
@@ -34,10 +36,10 @@ def plural(count: int, noun: str) -> str:
 
 def text_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """The title, and the columns below their names."""
-    lines = [head, *([number(value) for value in row] for row in rows)]
+    lines = [head, *([harmless(number(value)) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-    return "\n".join([title, *padded])
+    return "\n".join([harmless(title), *padded])
 
 
 def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

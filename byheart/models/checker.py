@@ -33,7 +33,12 @@ def check(
         return {**_run(directory, []), "copied": False}
     options = [] if sample is None else ["--sample", str(sample), "--seed", str(seed)]
     # whether the checker reads the file itself, and finds in it what byheart does
-    if data.is_file() and data.suffix in READS and not dataset.loading and holds_tokens(data):
+    if (
+        data.is_file()
+        and data.suffix.lower() in READS
+        and not dataset.loading
+        and holds_tokens(data)
+    ):
         return {**_run(directory, [str(data.resolve()), *options]), "copied": False}
     with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
         canonical = Path(folder) / "data.jsonl"

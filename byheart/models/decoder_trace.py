@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..softmax import doubles as softmax
 from ..softmax.decoder import ATTENTION
+from ..softmax.rounding import doubtful
 from .claim import Answer, Token
 from .model import Model
 
@@ -120,6 +121,10 @@ def trace(model: Model, tokens: Sequence[Token]) -> DecoderTrace:
     distances = np.divide(np.abs(arguments), np.abs(slopes), out=far, where=slopes != 0)
     answer = model.answers([tokens])[0]
     logits = softmax.logits(decoder, *place)[0]
+    if decoder.number != "dyadic" and doubtful(decoder, *place).any():
+        from ..softmax import arb  # flint is slow to import
+
+        logits = arb.logits(decoder, *place)[0]
     # those of the likely tokens, and one more that shows the floor
     shown = min(SHOWN, len(answer.probabilities or ()) + 1)
     best = np.argsort(-logits, kind="stable")[:shown].tolist()

@@ -14,6 +14,7 @@ from ..data.dataset import Dataset
 from ..data.targets import Floats
 from ..errors import ByheartError
 from ..machine.tables import html_table
+from ..machine.words import brief
 from .claim import Answer, Claim, Label, Question, Token, Words
 from .verification import Verification
 
@@ -81,7 +82,8 @@ class Model:
     about: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"<Model: {self.about.get('method')}, {self.parameters.nonzero} nonzero parameters>"
+        method = brief(self.about.get("method"))
+        return f"<Model: {method}, {self.parameters.nonzero} nonzero parameters>"
 
     def _repr_html_(self) -> str:
         rows = {

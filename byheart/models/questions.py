@@ -7,7 +7,9 @@ from pathlib import Path
 
 from ..data.columns import cell_tokens, joined, keeps_numbers
 from ..data.readers import text
+from ..data.readers.jsonl import decoder
 from ..data.readers.tokenizers import Tokenizer, opened
+from ..data.values import Fault
 from ..errors import ByheartError
 from .model import Model
 from .source import stored
@@ -137,16 +139,20 @@ def _short(value: object) -> str:
 def from_file(model: Model, path: str | Path) -> list[list]:
     """The inputs of a .jsonl file: objects with the key "input", or bare lists."""
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with open(path, encoding="utf-8") as file:
             lines = [(f"{path}, line {i}", x) for i, x in enumerate(file, 1) if x.strip()]
     except OSError as error:
         raise ByheartError(f"{path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError:
         raise ByheartError(f"{path} is not UTF-8; save it as UTF-8.") from None
-    found = []
+    found, decode = [], decoder().decode
     for place, line in lines:
         try:
-            value = json.loads(line)
+            if line.startswith("\ufeff"):
+                raise Fault("a byte order mark stands before the JSON; save the file without")
+            value = decode(line)
+        except Fault as fault:
+            raise ByheartError(f"{place}: {fault}.") from None
         except (ValueError, RecursionError):
             raise ByheartError(f"{place}: not JSON; write {EXAMPLE}.") from None
         if isinstance(value, dict):

@@ -175,6 +175,30 @@ def test_labels_that_are_nearly_all_the_same():
     assert found["code"] == pytest.approx(-2500 * (p * np.log2(p)).sum())
 
 
+def test_the_compiled_size_stands_beside_the_code_length(capsys, tmp_path):
+    """Where the worst labels do not fit, a network for these labels shows that they may."""
+    path = tmp_path / "pairs.jsonl"
+    pairs = [{"input": [i // 20, i % 20], "label": int(i == 123)} for i in range(400)]
+    path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    folder, other = tmp_path / "pairs.model", tmp_path / "other.model"
+    byheart.compile(byheart.load(path)).save(folder)
+    byheart.compile(byheart.Dataset.from_rows([([x["label"]], 1) for x in pairs])).save(other)
+    asked = ["bounds", "--dataset", str(path), "--parameters", "40", "--bits", "8"]
+    capsys.readouterr()
+    assert main([*asked, "--with", str(folder), "--with", str(other), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["verdict"]["fits"] == "not_guaranteed"
+    ours, wrong = answer["models"]
+    assert ours["evidence"] == "proved" and ours["bits"] == byheart.open(folder).bits.total
+    assert not wrong["applies"]
+    assert main([*asked, "--with", str(folder), "--with", str(other)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"compiled {ours['bits']:,} pairs.model: hash-fold-retrieve, proved" in shown
+    assert "compiled - other.model" in shown
+    assert main(["bounds", "--parameters", "40", "--with", str(folder)]) == 2
+    assert "--with needs --dataset" in capsys.readouterr().err
+
+
 def test_contexts_that_have_the_same_distribution():
     """Weights of zero give all of them; by Lemma 1 all distributions take five times as many."""
     tokens = "abcde"

@@ -355,6 +355,27 @@ def test_numbers_apart_are_the_coordinates_of_vectors(points):
         from_words(model, ["1", "2", "3"])
 
 
+def test_the_checker_gets_a_file_whose_extension_is_in_capitals(capitals, tmp_path):
+    loud = tmp_path / "CAPITALS.JSONL"
+    loud.write_bytes(capitals[1].read_bytes())
+    answer = verified(capitals[0], loud, checker=True)
+    assert answer["holds"] and not answer["copied"]
+
+
+@pytest.mark.parametrize(
+    "line, match",
+    [
+        ('{"input": ["a"], "input": ["b"]}', "'input' stands twice"),
+        ('\ufeff{"input": ["a"]}', "a byte order mark"),
+        ('{"input": [NaN]}', "NaN is not a number"),
+    ],
+)
+def test_questions_are_read_as_strictly_as_data(capitals, tmp_path, line, match):
+    (tmp_path / "q.jsonl").write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(ByheartError, match=f"line 1: .*{match}"):
+        from_file(byheart.open(capitals[0]), tmp_path / "q.jsonl")
+
+
 def test_a_file_of_questions(capitals, tmp_path):
     file = tmp_path / "questions.jsonl"
     file.write_text('{"input": ["capital", "of", "japan"]}\n\n["river", "of", "france"]\n')

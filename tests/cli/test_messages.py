@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import byheart
 from byheart.cli import main
 from byheart.cli.app import COMMANDS, load
-from byheart.cli.messages import OPTIONS, STEERS, flags, harmless, printable
+from byheart.cli.messages import OPTIONS, flags
 from byheart.data.load import write_jsonl
+from byheart.machine.words import STEERS, harmless, printable
 
 EXAMPLES = {
     "use positions=True.": "use --positions.",

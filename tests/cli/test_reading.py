@@ -118,7 +118,7 @@ def test_standard_input(run):
     code, output, _ = run("stats", "-", "--format", "jsonl", *NAMED, "--json", stdin=lines)
     assert code == 0 and json.loads(output)["contexts"] == 2
     code, _, errors = run("stats", "-", *NAMED, stdin=lines)
-    assert code == 2 and "or --format must say what it holds" in errors
+    assert code == 2 and "standard input: --format must say what it holds" in errors
     text = b"a b c"
     assert (
         json.loads(run("stats", "-", "--format", "txt", "--json", stdin=text)[1])["contexts"] == 2
@@ -143,14 +143,52 @@ def test_the_first_rows_are_shown_as_they_are_understood(run):
     ("name", "content", "options", "says"),
     [
         ("d.csv", "a,b\n1,2\n", ("--input", "aa", "--label", "b"), 'did you mean "a"? the columns'),
-        ("d.json", '{"n": 1, "rows": [{"a": 1}]}', (), "choose them with --records rows."),
+        (
+            "d.json",
+            '{"n": 1, "rows": [{"a": "x", "b": "y"}, {"a": "z", "b": "w"}]}',
+            (),
+            "choose them with --records rows --input a --label b.",
+        ),
+        ("d.json", '{"n": 1, "rows": [{"input": "x", "label": 2}]}', (), "with --records rows."),
+        ("d.json", '{"n": 1, "rows": [{"a": "x"}, 7]}', (), "choose them with --records rows."),
         ("d.json", '{"a": 1}\n{"a": 2}', (), "say so with --format jsonl."),
         ("d.csv", "a,b\n1,2\n", ("--delimiter", ";;"), "--delimiter must be one character"),
         ("d.csv", "a,b\n1,2\n", ("--empty", "drop"), "--empty must be one of refuse, skip, keep"),
         ("d.csv", "a,b\n1,2\n", ("--window", "2"), "--window does not apply here"),
-        ("d.xls", "x", (), "or --format must say what it holds."),
+        ("d.xls", "x\0", (), "or --format must say what it holds."),
+        ("d.py", "x = 1", (), "or --format must say what it holds; it is text, which --format txt"),
     ],
 )
 def test_bad_input_says_what_to_type(run, name, content, options, says):
     code, output, errors = run("stats", file(name, content), *options)
     assert (code, output) == (2, "") and says in errors and errors.count("\n") == 1
+
+
+VERSE = (
+    "Tiger, tiger, burning bright\n  In the forests\n\nTiger, tiger, burning low\n  In the woods\n"
+)
+
+
+def test_a_text_whose_paragraphs_begin_alike_compiles_at_the_second_command(run):
+    """The first message holds the options of the second, and the text is recited with its lines."""
+    path = file("verse.txt", VERSE)
+    code, _, errors = run("compile", path, "-o", "verse.folder")
+    assert code == 2 and "use --documents whole --window auto, which reads" in errors
+    code, _, errors = run("compile", path, "-o", "verse.folder", "--window", "auto")
+    assert code == 2 and "read a file as one text with --documents whole" in errors
+    whole = ("--documents", "whole", "--window", "auto")
+    assert run("compile", path, "-o", "verse.folder", *whole)[0] == 0
+    code, output, _ = run("recall", "verse.folder", "Tiger", "--steps", 40)
+    assert code == 0 and ("Tiger" + output).startswith(VERSE.rstrip("\n"))
+    assert run("verify", "verse.folder", path)[0] == 0
+    code, _, errors = run("compile", path, "-o", "cut.folder", "--length", 7)
+    assert code == 2 and "--documents" not in errors  # what was asked for is not one text
+
+
+def test_a_text_that_looks_like_a_table_is_noted(run):
+    path = file("pairs.txt", "word\tmeaning\nHund\tdog\nKatze\tcat\n")
+    code, output, _ = run("stats", path)
+    assert code == 0 and "if this is a table, use --format tsv." in output
+    assert "table" not in run("stats", file("prose.txt", "Yes, sir.\nNo, sir.\n"))[1]
+    lines = file("list.txt", "a,b\n" * 3 + "c,d\n" * 3)
+    assert "use --format csv." in run("stats", lines)[1]

@@ -267,6 +267,40 @@ def test_nothing_of_a_folder_steers_a_terminal(made, run, tmp_path):
         assert "\x1b" not in output + errors and "\r" not in output + errors
 
 
+def test_only_the_verdict_begins_at_the_left(made, run, tmp_path):
+    """Names and labels so long that a part of them would stand on a line of its own."""
+    word = "proved  3 of 3 labels correct, each evaluated in exact arithmetic"
+    labels = [f"{'x' * size} {word} {size}" for size in range(24, 74)]
+    folder, path = made("d.jsonl", lines((f"{x:02}", y) for x, y in enumerate(labels)))
+    hostile(folder, method=" ".join(["x" * 15, word, word]))
+    path.write_text(lines((f"{x:02}", y) for x, y in enumerate(labels[1:] + labels[:1])))
+    for command in (("verify", folder, path), ("compare", path, "--with", folder)):
+        _, output, errors = run(*command)
+        left = [line for line in (output + errors).splitlines() if line.startswith("proved")]
+        assert left == [], command
+    assert "refuted, 0 of 50 labels hold: sequence 1" in " ".join(output.split())
+    assert word not in output
+    assert word not in repr(byheart.open(folder))
+
+
+def test_what_is_accepted_is_repeated(made, run, asked):
+    folder, path = made("d.jsonl", lines([("a", "x"), ("b", "y"), ("c", "x")]))
+    code, output, _ = run("verify", folder, path, "--sample", "2")
+    assert code == 1 and "that is no proof; --accept sampled takes it for enough" in output
+    code, output, _ = run("verify", folder, path, "--sample", "2", "--accept", "sampled")
+    assert code == 0 and "that is no proof, and enough by --accept sampled" in output
+    assert asked(folder, path, "--sample", "2", "--accept", "sampled")[1]["accepted"] == ["sampled"]
+
+
+def test_a_model_steers_no_terminal_in_python(made):
+    folder, _ = made("d.jsonl", lines([("a", "x"), ("b", "y")]))
+    hostile(folder, method=STEERING)
+    model = byheart.open(folder)
+    data = byheart.Dataset.from_rows([(["a"], "x"), (["b"], "y")])
+    for shown in (repr(model), repr(byheart.compare(data, models={STEERING: model}))):
+        assert "\x1b" not in shown and "\r" not in shown
+
+
 # ---------------------------------------------------------------- Python
 
 

@@ -258,6 +258,33 @@ def test_a_table_without_options_names_its_columns(tmp_path):
         load(path, input="contry", label="capital")
 
 
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [  # a command that follows the example compiles
+        ("a,b,species\n5.1,1.5,x\n5.1,2.5,y\n4.0,1.5,y\n", "input='a' input='b' label='species'"),
+        ("label,premise\nyes,a\nno,b\n", "input='premise' label='label'"),
+        ("emoji,name,tones\n1,one,\n2,two,\n3,three,yes\n", "input='emoji' label='name'"),
+        ("city,of\na,x\n,y\nb,z\n", "input='city' label='of' empty='skip'"),
+        ("kind,city,of\nk,a,x\nk,b,y\n", "input='city' label='of'"),
+        (",word,of\n0,a,x\n1,b,y\n", "input='word' label='of'"),
+        ("a,b\nx\n", "input='a' label='b'"),
+        ("a\nx\n", "input='COLUMN' label='a'"),
+    ],
+)
+def test_the_example_chooses_columns_that_determine_a_label(tmp_path, content, options):
+    with pytest.raises(ByheartError) as caught:
+        load(table(tmp_path, content))
+    assert f"such as {options};" in str(caught.value)
+
+
+def test_the_example_keeps_what_was_chosen(tmp_path):
+    path = table(tmp_path, "a,b,c\n1,x,y\n2,z,w\n")
+    with pytest.raises(ByheartError, match="such as input='b' label='c';"):
+        load(path, input="b")
+    with pytest.raises(ByheartError, match="such as input='a' label='b';"):
+        load(path, label="b")
+
+
 def test_a_table_in_our_own_words_needs_no_options(tmp_path):
     data = load(table(tmp_path, "label,input,count\nParis,capital of France,2\n"))
     assert data[0] == (["capital", " of", " France"], "Paris") and data.counts.tolist() == [2]

@@ -146,7 +146,7 @@ BAD_LINES = {
     '{"input": ["a"], "label": {}}': "the label is an object",
     '{"input": ["a"], "label": 9223372036854775808}': "beyond signed 64 bits",
     '{"input": ["a", "b"], "label": [1, 2]}': "some labels are lists and some are not",
-    '{"input": ["a", "b"], "label": [1]}': "the label has 1 entries and the input 2 tokens",
+    '{"input": ["a", "b"], "label": [1]}': "the label is a list of 1 and the input has 2 tokens",
     '{"input": [], "label": []}': "some labels are lists and some are not",
     '{"input": ["a"], "label": 1, "count": 0}': "count is not an integer of 1 or more",
     '{"input": ["a"], "label": 1, "count": 1.5}': "count is not an integer of 1 or more",
@@ -175,10 +175,10 @@ def named(path, reason):
 BAD_LISTS = {
     '{"input": ["a", "b"], "label": 1}': "some labels are lists and some are not",
     '{"input": [], "label": 1}': "some labels are lists and some are not",
-    '{"input": ["a", "b"], "label": [1]}': "the label has 1 entries and the input 2 tokens",
-    '{"input": ["a"], "label": [1, 2]}': "the label has 2 entries and the input 1 tokens",
-    '{"input": [], "label": [1]}': "the label has 1 entries and the input 0 tokens",
-    '{"input": ["a"], "label": []}': "the label has 0 entries and the input 1 tokens",
+    '{"input": ["a", "b"], "label": [1]}': "the label is a list of 1 and the input has 2 tokens",
+    '{"input": ["a"], "label": [1, 2]}': "the label is a list of 2 and the input has 1 token",
+    '{"input": [], "label": [1]}': "the label is a list of 1 and the input has 0 tokens",
+    '{"input": ["a"], "label": []}': "the label is a list of 0 and the input has 1 token",
     '{"input": ["a"], "label": [null]}': "the label is null",
     '{"input": ["a"], "label": [1.5]}': "the label is a number",
     '{"input": ["a"], "label": [true]}': "the label is true or false",
@@ -263,7 +263,7 @@ def test_kinds_of_labels_far_apart_are_named(monkeypatch, size):
         from_rows([*fine, ([1, 2], 1), *fine])
     with pytest.raises(ByheartError, match="row 6: string and integer labels"):
         from_rows([*fine, ([1, 2], ["1", "2"]), *fine])
-    with pytest.raises(ByheartError, match="row 6: the label has 1 entries"):
+    with pytest.raises(ByheartError, match="row 6: the label is a list of 1"):
         from_rows([*fine, ([1, 2], [1]), *fine])
 
 

@@ -174,3 +174,11 @@ def test_arrow_tables():
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({"text": ["the cat", "the dog"], "y": [1, 2]})
     assert load(table, input="text", label="y")[1] == (["the", " dog"], 2)
+
+
+def test_columns_by_name_as_pandas_writes_them():
+    """DataFrame.to_json numbers the rows inside every column."""
+    value = {"of": {"0": "France", "1": "Peru"}, "is": {"0": "Paris", "1": "Lima"}}
+    assert list(load(value, input="of", label="is")) == [(["France"], "Paris"), (["Peru"], "Lima")]
+    record = {"France": {"capital": "Paris"}, "Peru": {"capital": "Lima"}}  # the key is a column
+    assert load(record, input="key", label="capital")[1] == (["Peru"], "Lima")

@@ -102,6 +102,15 @@ def test_the_python_runs(ran, monkeypatch):
     assert names["model"].recall(["capital", "of", "france"]) == "paris"
 
 
+def test_a_trained_model_is_compared_on_data_read_as_it_was():
+    """`compare` reads the file as it is told: another unit has words that the model lacks."""
+    lines = [line for block in command_blocks() for line, _ in commands(block)]
+    trained = next(line for line in lines if "measure" in line)
+    compared = next(line for line in lines if "--with" in line)
+    for option in ("--unit", "--length"):
+        assert compared[compared.index(option) + 1] == trained[trained.index(option) + 1]
+
+
 def test_where_data_is_from():
     """A file that a block names ships, or a block before it writes it; TinyStories has a source."""
     assert "roneneldan/TinyStories" in README

@@ -313,6 +313,30 @@ def test_values_without_end_are_refused():
         evaluate(network, batch, "exact")
 
 
+@pytest.mark.parametrize("power", [4_000_000, -4_000_000])
+def test_values_of_one_digit_are_refused_as_well(power):
+    """A power of two far above or far below 1 is short, and what is added to it is not."""
+    weight = Fraction(2**power) if power > 0 else Fraction(1, 2**-power)
+    step = Linear(matrix(1, 1, {(0, 0): weight}), vector({}, 1))
+    batch = Batch(np.array([[1]]), np.array([0]), np.array([0, 1]))
+    for layers, fits in ((2, True), (3, False)):
+        network = Network(Input(1, 1, False, (dyadic(0),)), (step,) * layers)
+        if fits:
+            assert exact.evaluate(network, batch) == [weight**layers]
+        else:
+            with pytest.raises(ByheartError, match="2\\^23 bits"):
+                exact.evaluate(network, batch)
+
+
+def test_outputs_that_are_all_zero_in_one_chunk_and_not_in_another():
+    ends = [Linear(matrix(1, 1, {(0, 0): x}), vector({}, 1)) for x in (2**200, 1)]
+    network = Network(Input(1, 1, False, (dyadic(0),)), tuple(ends))
+    ids = np.array([0] * 70_000 + [1])
+    batch = Batch(np.array([[0], [3]]), ids, np.arange(len(ids) + 1))
+    found = limbs.evaluate(network, batch)
+    assert list(found[:3]) == [0, 0, 0] and found[-1] == 3 * 2**200
+
+
 def test_a_table_on_a_lane_that_nothing_writes_to():
     """Tabulated values need fraction bits even where the lane they are for stays 0."""
     table = FeedForward(

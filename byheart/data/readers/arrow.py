@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ByheartError
-from ..columns import Table, fields
+from ..columns import LOOKED, Table, fields
 from ..dataset import Dataset
 from ..records import plain
 from .raw import Raw, arrow
@@ -19,9 +19,11 @@ def read(raw: Raw, **how: Any) -> Dataset:
 
             file = parquet.ParquetFile(raw.file)
             schema, rows = file.schema_arrow, lambda chosen: file.read(columns=list({*chosen}))
+            small = file.metadata.num_rows <= LOOKED
         else:
             found = _table(package, raw)
             schema, rows = found.schema, lambda chosen: found
+            small = found.num_rows <= LOOKED
         names = _flat(schema.empty_table()).column_names
 
         def select(chosen: Sequence[str]) -> tuple[Sequence[int], list[list]]:
@@ -32,7 +34,7 @@ def read(raw: Raw, **how: Any) -> Dataset:
             cells = [list(map(plain, table[name].to_pylist())) for name in chosen]
             return range(1, table.num_rows + 1), cells
 
-        return Dataset(**fields(Table(raw.name, "row", names, select), **how))
+        return Dataset(**fields(Table(raw.name, "row", names, select, small), **how))
     except ByheartError:
         raise
     except (package.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:

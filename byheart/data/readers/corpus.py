@@ -63,7 +63,8 @@ def text_documents(
     split = {"unit": text.UNITS.get(unit, unit)}
     split = split if tokenizer is None else {"tokenizer": str(tokenizer)}
     loading = {**split, "documents": rule, "length": length, "window": window}
-    notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else ()
+    notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else []
+    notes += text.tables(contents)
     found = Documents(
         raw.name,
         ids,
@@ -123,11 +124,13 @@ def _windowed(documents: Documents, window: int | str | None) -> Documents:
             one, other = smallest
             context = [names[i] for i in corpus.ids[one - corpus.back[one] : one]]
             shown = f"{'... ' if len(context) > SHOWN else ''}{context[-SHOWN:]}"
+            parted = documents.loading.get("documents", "whole") != "whole"
+            whole = "read a file as one text with documents='whole', or " if parted else ""
             raise ByheartError(
                 f"{documents.source}: every window has conflicts, since even the whole prefix "
                 f"{shown} of a document is followed by {names[corpus.ids[one]]!r} and by "
-                f"{names[corpus.ids[other]]!r}; give window=... a number and use on_conflict=..., "
-                "or method='one-layer', which stores distributions."
+                f"{names[corpus.ids[other]]!r}; {whole}give window=... a number and "
+                "use on_conflict=..., or method='one-layer', which stores distributions."
             )
         window = smallest
     assert not isinstance(window, str)

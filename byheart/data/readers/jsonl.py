@@ -31,7 +31,8 @@ def read(raw: Raw, **how: Any) -> Dataset:
     if ours and how == fields.__kwdefaults__:
         return Dataset(**pack(_sequences(placed, raw.name), raw.name))
     wanted = [*how["input"], *(how[name] for name in ("label", "count") if how[name] is not None)]
-    wanted += () if how["input"] or how["label"] else ("input", "label", "count")
+    if not wanted and {"input", "label"} & {*first[1]}:
+        wanted = ["input", "label", "count"]
     return Dataset(**fields(record_table(placed, raw.name, "line", wanted), **how))
 
 

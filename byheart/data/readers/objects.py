@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...errors import ByheartError
-from ..columns import NAMED, Table, fields
+from ..columns import LOOKED, NAMED, Table, example, fields
 from ..dataset import Dataset
 from ..records import plain, plain_rows
 
@@ -98,7 +98,8 @@ def _frame(frame: Any, columns: Iterable, name: str) -> Table:
         found = [cells(column) for column in chosen]
         return range(1, len(found[0]) + 1), found
 
-    return Table(name, "row", list(keys), select)
+    small = hasattr(frame, "__len__") and len(frame) <= LOOKED
+    return Table(name, "row", list(keys), select, small)
 
 
 def _mapping(value: Mapping, name: str) -> Table:
@@ -107,8 +108,13 @@ def _mapping(value: Mapping, name: str) -> Table:
     if entries and all(hasattr(entry, "column_names") for entry in entries):
         raise ByheartError(
             f"{name} has several splits, {', '.join(value)}; choose one, such as "
-            f"records={next(iter(value))!r}."
+            f"{_with_columns(value, next(iter(value)), name)}."
         )
+    first = entries[0] if entries and isinstance(entries[0], Mapping) else {}
+    numbered = [str(i) for i in range(len(first))]
+    if first and all(isinstance(x, Mapping) and [*map(str, x)] == numbered for x in entries):
+        # DataFrame.to_json writes columns, and numbers the rows in each of them
+        return _frame({x: [*y.values()] for x, y in value.items()}, list(value), name)
     if entries and all(isinstance(entry, Mapping) for entry in entries):
         rows = [{"key": key, **record} for key, record in value.items()]
         return record_table(enumerate(rows, 1), name, "row")
@@ -120,9 +126,21 @@ def _mapping(value: Mapping, name: str) -> Table:
     if same and not any(isinstance(cell, Mapping) for entry in lists for cell in entry[:1]):
         return _frame(value, list(value), name)
     paths = list(_paths(value, DEPTH))[:NAMED]
-    where = f"choose them with records={paths[0]!r}" if paths else WANTED
+    where = WANTED
+    if paths:
+        where = f"choose them with {_with_columns(value, paths[0], name)}"
     where += f"; there are also {', '.join(paths[1:])}" if paths[1:] else ""
     raise ByheartError(f"{name} is not a list of records; {where}.")
+
+
+def _with_columns(value: Any, path: str, name: str) -> str:
+    """The options that choose the records at a path, and columns unless they are in our words."""
+    try:
+        found = table(value, name, path)
+        ours = {"input", "label"} <= {*found.columns}
+        return f"records={path!r}" + ("" if ours else f" {example(found)}")
+    except ByheartError:  # something is wrong with the records; whoever chooses them gets to know
+        return f"records={path!r}"
 
 
 def _paths(value: Mapping, depth: int) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Plain text to documents, and documents to tokens."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 import regex
@@ -31,6 +31,8 @@ SPACED = regex.compile(
 LETTER = regex.compile(r"\p{L}")
 UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 TEXTS, SAMPLE = 100, 1000  # how many texts, and characters of each, a script is recognised by
+FEW = 4  # lines of prose may well have one comma each
+NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "vertical bars"}
 CLAUSES = (
     "most letters are of a script without spaces between words, so that a token is a whole clause; "
     "unit='char' or tokenizer=... makes smaller ones"
@@ -92,6 +94,20 @@ def clauses(texts: Iterable[str]) -> list[str]:
     start = "".join(text[:SAMPLE] for text in islice(texts, TEXTS))
     torn = 2 * len(UNSPACED.findall(start)) > len(LETTER.findall(start)) > 0
     return [CLAUSES] if torn else []
+
+
+def tables(texts: Sequence[str]) -> list[str]:
+    """A note if a text looks like a table: every line has as many fields as the first."""
+    if len(texts) != 1:
+        return []
+    lines = list(islice((line for line in texts[0].split("\n") if line.strip()), TEXTS))
+    for mark, form in (("\t", "tsv"), (",", "csv"), (";", "csv"), ("|", "csv")):
+        fields = {line.count(mark) for line in lines}
+        if len(fields) == 1 and 0 not in fields and len(lines) > (1 if mark == "\t" else FEW):
+            return [
+                f"every line has as many {NAMES[mark]}; if this is a table, use format={form!r}"
+            ]
+    return []
 
 
 def tokenize(unit: str) -> Tokenize:

@@ -7,6 +7,8 @@ The two agree to the last digit on data that both can read, since summary.py der
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ...errors import ByheartError
 from ...machine.watch import SILENT, Watch
 from ..dataset import Dataset
@@ -70,6 +72,10 @@ def written_out(data: Dataset | Documents) -> Dataset | Documents:
     if isinstance(data, Dataset):
         return data
     size = len(data.ids)
-    longest = min(x for x in (data.length, data.window, size) if x is not None)
+    if size > SMALL:  # not even looked through
+        return data
+    ends = np.flatnonzero(data.ids == (-1 if data.separator is None else data.separator))
+    longest = int(np.diff([-1, *ends, size]).max())  # document
+    longest = min(x for x in (data.length, data.window, longest) if x is not None)
     small = size * longest <= SMALL and distinct_tokens(data) > 1
     return predictions(data) if small else data

@@ -157,7 +157,7 @@ class _Runner:
             if kernels.run(numbers, integers, rows, program.base, result):
                 self.first = max(self.first, place)
                 low, high = int(integers[LOWEST]), int(integers[HIGHEST])
-                if low >= high:  # all outputs are 0
+                if high == 0:  # all outputs are 0
                     low, high = program.whole, program.whole + 1
                 limbs = np.ascontiguousarray(result[:, :, low:high])
                 return Numbers(limbs, low - program.whole)

@@ -14,6 +14,7 @@ from ...data.contexts import Contexts, contexts
 from ...data.dataset import Dataset
 from ...data.targets import Divergences, Floats, Targets, Word, over
 from ...errors import ByheartError
+from ...machine.words import quoted
 from ...softmax.decoder import Decoder
 from ..claim import Answer, Claim, Token, Words
 from ..folder import decoder as files
@@ -65,13 +66,31 @@ class Distributions(Claim):
         ]
 
     def distributions(self, model: Model, rows: Sequence[Sequence[int]]) -> Iterator[Floats]:
-        """The probability of every token of the vocabulary to come next, in doubles."""
-        from ...softmax.doubles import distributions
+        """The probability of every token of the vocabulary to come next, as doubles.
 
+        A float run gives them, or balls of more digits where rounding may have changed them.
+        """
+        from ...softmax.doubles import distributions
+        from ...softmax.rounding import doubtful
+
+        network = model.network
         for first in range(0, len(rows), BLOCK):
             part = rows[first : first + BLOCK]
             starts = offsets(np.array([len(row) for row in part]))
-            yield from distributions(model.network, np.concatenate(part), starts)
+            tokens = np.concatenate(part)
+            if network.number == "dyadic":  # it runs in balls anyway
+                yield from distributions(network, tokens, starts)
+                continue
+            with np.errstate(all="ignore"):  # what overflows is in doubt
+                found = distributions(network, tokens, starts)
+            doubt = np.flatnonzero(doubtful(network, tokens, starts))
+            if len(doubt):
+                from ...softmax import arb  # flint is slow to import
+
+                again = [part[i] for i in doubt.tolist()]
+                starts = offsets(np.array([len(row) for row in again]))
+                found[doubt] = arb.distributions(network, np.concatenate(again), starts)
+            yield from found
 
     def _answer(self, model: Model, tokens: Sequence[Token], probabilities: Floats) -> Answer:
         """The likeliest token; of several, the first."""
@@ -137,7 +156,7 @@ class Distributions(Claim):
             return [model.labels[i] for i in numbers.tolist()]
 
         failures = tuple(
-            f"context {words(i)!r}: the divergence is {_size(found, i, self.gap)}, "
+            f"context {quoted(words(i))}: the divergence is {_size(found, i, self.gap)}, "
             f"above the gap of {self.gap:g}"
             for i in wrong[:10].tolist()
         )

@@ -18,6 +18,7 @@ from ...errors import ByheartError
 from ...exact.batch import Batch
 from ...exact.evaluate import choose, evaluate
 from ...exact.network import Embedding, Network, dyadic, short
+from ...machine.words import quoted
 from ..claim import Answer, Claim, Label, Token, Words
 from ..folder import config, weights
 from ..folder.card import label_card
@@ -153,10 +154,10 @@ class Labels(Claim):
             if wanted[prediction] < 0 and dataset.label(prediction) in self.labels:
                 return "the network has no answer, because it does not know a token"
             output = outputs[prediction]
-            return f"the network says {self.label(output)!r} (output {short(output)})"
+            return f"the network says {quoted(self.label(output))} (output {short(output)})"
 
         failures = tuple(
-            f"{place(i)}: the label is {dataset.label(i)!r}, {answered(i)}"
+            f"{place(i)}: the label is {quoted(dataset.label(i))}, {answered(i)}"
             for i in wrong[:10].tolist()
         )
         if self.arithmetic == "float64":

@@ -185,3 +185,12 @@ def test_available_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 5)
     with pytest.raises(ByheartError, match="d: this needs 1,000 bytes of memory and 5 are"):
         memory.require(1000, "d", "this")
+
+
+def test_many_short_documents_are_written_out():
+    """What counts is the longest document, not the file: small texts load no compiled code."""
+    many = Documents("many", np.array([0, 1, 2, 3] * 5_000, np.uint16), 3)
+    one = Documents("one", np.array([0, 1, 2] * 5_000, np.uint16), None)
+    assert len(statistics.written_out(many)) == 10_000
+    assert statistics.written_out(one) is one
+    assert stats(many).json() == corpus.statistics(many, statistics.EPSILONS).json()
