@@ -27,6 +27,7 @@ from .output import (
     model_answer,
     number,
     reading_notes,
+    recites,
     rows,
     size_rows,
     stores_distributions,
@@ -123,7 +124,9 @@ def view(answer: dict) -> Group:
     words = {"relabelled": "labels changed to the majority's", "dropped": "sequences left out"}
     changed = [("conflicts", number(settled[key]), words[key]) for key in words if settled.get(key)]
     remark, remarks = "hashes", []
-    if stores_distributions(answer):
+    if recites(answer):
+        remark, remarks = "plan", [Text(note, style="dim") for note in notes]
+    elif stores_distributions(answer):
         remark, remarks = "draws or solutions", [Text(note, style="dim") for note in notes]
     elif notes:
         noun = "fallback" if len(notes) == 1 else "fallbacks"

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "refuted": "bold red"}
 RIGOROUS = ", each by a rigorous bound"
+ANY_ORDER = " in float32 whatever the order of summation"
+ONE_RUN = " in one run: not a proof"
 UNSETTLED = "not settled"  # correct as far as it was read
 NO_PROOF = " in a float run at two batch sizes: not a proof"
 DATASET = ("sequences", "contexts", "labels", "length", "vocabulary")
@@ -202,6 +204,11 @@ def stores_distributions(answer: dict) -> bool:
     return "gap" in answer
 
 
+def recites(answer: dict) -> bool:
+    """Whether this is a stock checkpoint."""
+    return "margin" in answer
+
+
 def size_rows(answer: dict) -> list[Row]:
     """The data and the size of the network; of distributions, also how close they are."""
     own = "by the folder's own account" if "method" in answer.get("unchecked", ()) else ""
@@ -220,6 +227,23 @@ def size_rows(answer: dict) -> list[Row]:
             ("vocabulary", data["vocabulary"], reads),
             ("parameters", parameters["dense"], f"{parameters['nonzero']} nonzero"),
             *fit_rows(answer),
+        ]
+    if recites(answer):
+        stored, margin = answer["neurons"], answer["margin"]
+        each = f"; {answer['parameters']['dense'] / stored:,.0f} per neuron" if stored else ""
+        least = "nats at least, between the logit of the answer and all others"
+        return [
+            ("method", brief(answer["method"]), own or f"a stock checkpoint in {answer['dtype']}"),
+            ("predictions", data["sequences"], f"of the next token, by {number(stored)} neurons"),
+            (
+                "vocabulary",
+                data["vocabulary"],
+                f"tokens in the data; longest text {data['length']}",
+            ),
+            ("parameters", parameters["dense"], f"{parameters['nonzero']} nonzero{each}"),
+            *bit_rows(answer["bits"]),
+            *([] if margin is None else [("margin", f"{margin:.4g}", least)]),
+            ("depth", number(answer["depth"]), f"width {number(answer['width'])}"),
         ]
     return [
         ("method", brief(answer["method"]), brief(answer["form"] or "")),
@@ -292,15 +316,19 @@ def verdict(answer: dict) -> Text:
     what = f"{noun}{'' if found['checked'] == 1 else 's'} " + (
         "within the gap" if stores else "correct"
     )
-    text = Text(word, style=STYLES.get(word, ""))
-    text.append(f"  {number(found['correct'])} of {number(found['checked'])} {what}", "default")
     if stores:
         audit = f"{RIGOROUS}; {number(whole['contexts'])} in all: a sample, not a proof"
         means = {"proved": RIGOROUS, "sampled": audit, "observed": NO_PROOF}
+    elif recites(answer):
+        what = f"{'prediction' if found['checked'] == 1 else 'predictions'} right"
+        audit = f"{ANY_ORDER}; {number(whole['sequences'])} in all: a sample, not a proof"
+        means = {"proved": ANY_ORDER, "sampled": audit, "observed": ONE_RUN}
     else:
         audit = f"; {plural(whole['sequences'], 'sequence')} in all: a sample, not a proof"
         means = {"proved": ", each evaluated in exact arithmetic", "sampled": audit}
     means[UNSETTLED] = ", but a part of the file was left out"
+    text = Text(word, style=STYLES.get(word, ""))
+    text.append(f"  {number(found['correct'])} of {number(found['checked'])} {what}", "default")
     return text.append(means.get(word, ""), "not bold default")
 
 

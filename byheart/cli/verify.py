@@ -45,6 +45,7 @@ from .output import (
     model_answer,
     number,
     plural,
+    recites,
     rows,
     size_rows,
     stores_distributions,
@@ -212,7 +213,7 @@ def view(answer: dict) -> Group:
     parts += [Padding(Text(sentence), (0, 0, 0, 2)) for sentence in answer["failures"]]
     if "reading" in answer:
         parts.append(Text(f"read as {reading(answer)}"))
-    if stores_distributions(answer):
+    if stores_distributions(answer) or recites(answer):
         sizes = size_rows(answer)
     else:
         depth = f"nonzero; depth {number(answer['depth'])}"

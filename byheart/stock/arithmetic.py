@@ -16,8 +16,7 @@ tighter. In the same way a neuron that is on writes a fixed direction with an un
 and that is kept as one number per stream.
 """
 
-import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +28,8 @@ TINY = 1e-30
 UP = 1 + 2.0**-30
 
 
-def gamma(terms: Floats | int) -> Floats | float:
+def gamma(terms: Any) -> Any:
+    """The relative error of a sum of so many terms: a number, or an array of them."""
     return terms * U / (1 - terms * U)
 
 
@@ -176,6 +176,3 @@ def added(x: Floats, r: Floats, y: Floats, s: Floats) -> tuple[Floats, Floats]:
     """A sum of two and its radius."""
     out = x + y
     return out, up(r + s + U * (np.abs(out) + r + s))
-
-
-ROOT = math.sqrt(2 / math.pi)

@@ -117,7 +117,7 @@ def _attention(
     shape = (count, length, 3, heads, size)
     q, k, v = np.moveaxis(y.reshape(shape), 2, 0)
     rq, rk, rv = np.moveaxis(s.reshape(shape), 2, 0)
-    idle = ~block.query.reshape(D, heads, size).any(axis=(0, 2))
+    idle = np.logical_not(block.query.reshape(D, heads, size).any(axis=(0, 2)))
     if block.attention_bias is not None:
         idle &= ~block.attention_bias[: heads * size].reshape(heads, size).any(axis=1)
     if network.family.rms:

@@ -6,6 +6,7 @@ streams that nothing reads any more are not computed.
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,7 +128,7 @@ def last_logits(network: Checkpoint, tokens: Array, kind: type = np.float64) -> 
     return normed @ network.embedding.T.astype(kind)
 
 
-def by_length(sequences: Sequence[Sequence[int]]) -> dict[int, list[int]]:
+def by_length(sequences: Sequence[Any]) -> dict[int, list[int]]:
     """The numbers of the sequences of each length."""
     found: dict[int, list[int]] = {}
     for i, tokens in enumerate(sequences):
@@ -136,7 +137,7 @@ def by_length(sequences: Sequence[Sequence[int]]) -> dict[int, list[int]]:
 
 
 def answers(
-    network: Checkpoint, sequences: Sequence[Sequence[int]], kind: type = np.float64
+    network: Checkpoint, sequences: Sequence[Any], kind: type = np.float64
 ) -> NDArray[np.int64]:
     """The likeliest next token after each sequence."""
     found = np.empty(len(sequences), np.int64)

@@ -28,6 +28,7 @@ from ..base import Built, Construction, Predicted, Report, option
 
 REACH = 0.004
 ENTRIES = 3  # of the sparse matrices, per row or column
+HEADS = (8, 16, 32, 64)  # that are tried
 PLACES = 64  # at least so many, so that longer prompts can be asked
 BATCH = 1 << 22
 
@@ -162,11 +163,11 @@ class Located(Construction):
             raise ByheartError(
                 f"a text has {longest:,} tokens, more than places={self.places:,}; give more."
             )
-        for heads in [self.heads] if self.heads else [8, 16, 32, 64]:
+        for heads in [self.heads] if self.heads else HEADS:
             first, clash = distinguished(sequences, answers, heads - 1)
             if clash is None:
                 break
-        else:
+        if clash is not None:
             raise AssumptionError(
                 f"A2 fails: {clash[0]} and {clash[1]} (token numbers) end in the same {heads} "
                 "tokens, have the same tokens before, and go on differently; give more heads, or "

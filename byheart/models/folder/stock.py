@@ -57,7 +57,7 @@ def _config(given: Object) -> dict[str, Any]:
     for name in ("vocabulary", "places", "width", "layers", "heads", "hidden"):
         given.size(getattr(family, name))
     epsilon = given.values.get(family.epsilon)
-    if type(epsilon) not in (int, float) or not 1e-12 <= epsilon <= 1e-3:
+    if not isinstance(epsilon, int | float) or not 1e-12 <= epsilon <= 1e-3:
         given.refuse(f"{family.epsilon} is {shown(epsilon)}, not a number from 1e-12 to 1e-3")
     heads, width = given.values[family.heads], given.values[family.width]
     for name, only in {"tie_word_embeddings": True, **NOT_STOCK[kind]}.items():
@@ -78,7 +78,7 @@ def _config(given: Object) -> dict[str, Any]:
     rope = given.object("rope_parameters")
     rope.expect("rope_type", "default")
     base = rope.values.get("rope_theta")
-    if type(base) not in (int, float) or not 1 <= base <= 1e9:
+    if not isinstance(base, int | float) or isinstance(base, bool) or not 1 <= base <= 1e9:
         rope.refuse(f"rope_theta is {shown(base)}, not a number from 1 to 1e9")
     return given.values
 
@@ -150,7 +150,7 @@ def contents(
     }
     generates = {
         "bos_token_id": number, "eos_token_id": number, "pad_token_id": number,
-        "do_sample": False, "max_length": length,
+        "do_sample": False,
     }  # fmt: skip
     return {
         "config.json": [as_json(dict(network.config))],
