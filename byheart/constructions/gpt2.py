@@ -33,6 +33,7 @@ from ..gadgets.key_memory import Memory, memory
 from ..gadgets.places import frequencies
 from ..gadgets.reed_muller import words
 from ..stock.checkpoint import Checkpoint, rounded, shapes
+from .base import option
 from .stock.located import REACH, Located, Plan, Shell, sparse
 
 SCORE = 56.0  # the gap of attention scores, in nats: exp(-56) is below the rounding of a sum
@@ -44,6 +45,8 @@ WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tok
 class StockGPT2(Located):
     name = "gpt2"
     z = 16.0
+
+    activation: str = option("gelu_new", "Activation of the neurons.", choices=("gelu_new", "gelu"))
 
     def fitted_width(self, heads: int, code: int) -> int:
         return -(-(3 * code) // heads) * heads

@@ -52,7 +52,6 @@ class StockLlama(Located):
     z = 24.0
     begins = True
     always: ClassVar[int] = 1
-    activation = "silu"
 
     def fitted_width(self, heads: int, code: int) -> int:
         least = BLOCK * BLOCKS + 2 + BLOCK * (heads - 1) + SIZE + code
@@ -128,14 +127,13 @@ class StockLlama(Located):
         kept = {name: rounded(x, self.weights) for name, x in tensors.items()}
         end = np.zeros(D)
         end[out] = codes[plan.end] * END / self.z
-        return Shell(
-            Checkpoint(config, kept, self.weights), codes, out, ((np.zeros(D), self.z, end),)
-        )
+        always = np.zeros(D), self.z * self.unit(plan), end
+        return Shell(Checkpoint(config, kept, self.weights), codes, out, (always,))
 
     def config(self, plan: Plan, base: float) -> dict[str, Any]:
         return {
             "architectures": ["LlamaForCausalLM"], "model_type": "llama",
-            "hidden_act": self.activation, "vocab_size": plan.vocabulary,
+            "hidden_act": "silu", "vocab_size": plan.vocabulary,
             "max_position_embeddings": plan.places, "hidden_size": plan.width,
             "num_hidden_layers": plan.layers, "num_attention_heads": plan.heads,
             "num_key_value_heads": plan.heads, "head_dim": SIZE, "intermediate_size": plan.hidden,
