@@ -35,6 +35,7 @@ from ..gadgets.key_memory import Memory, memory
 from ..gadgets.places import rotary_base
 from ..gadgets.reed_muller import words
 from ..stock.checkpoint import Checkpoint, rounded, shapes
+from .base import fixed
 from .stock.located import REACH, Located, Plan, Shell, sparse
 
 SCORE = 56.0  # the gap of attention scores, in nats
@@ -52,6 +53,8 @@ class StockLlama(Located):
     z = 24.0
     begins = True
     always: ClassVar[int] = 1
+
+    superposed: int | None = fixed(None)
 
     def fitted_width(self, heads: int, code: int) -> int:
         least = BLOCK * BLOCKS + 2 + BLOCK * (heads - 1) + SIZE + code

@@ -25,6 +25,7 @@ from ...stock.holders import Holder, Neuron
 from ...stock.texts import Texts, next_tokens, texts_of
 from ...stock.tokens import Vocabulary, vocabulary_of
 from ..base import Built, Construction, Report, option
+from . import superposed
 
 REACH = 0.004
 DECOY = 0.125  # how strongly a decoy writes, where the answer is written with 1
@@ -109,6 +110,13 @@ class Located(Construction):
         least=0,
         most=1 << 20,
     )
+    superposed: int | None = option(
+        None,
+        "Neurons that hold all contexts in superposition, instead of their own.",
+        metavar="M",
+        least=1,
+        most=1 << 16,
+    )
 
     def prepared(self, dataset: Dataset) -> Dataset:
         """The data as next tokens, the first step of compiling it."""
@@ -152,6 +160,8 @@ class Located(Construction):
         random = np.random.default_rng(self.seed)
         shell = self.shell(plan, random)
         streams = normed_streams(shell.network, texts_of(known))
+        if self.superposed is not None:
+            return self.spread(plan, shell, streams, known, wanted, vocabulary.tokens, random)
         stored = np.flatnonzero(wanted != end)
         found = self.remembered(plan, streams, stored)
         network, homes, decoys = self.filled(plan, shell, found, wanted[stored], random)
@@ -187,12 +197,16 @@ class Located(Construction):
         stored = int((answers[first] != end).sum())
         used = np.bincount(self.neurons(stored)[1], minlength=self.layers)
         used[0] += self.always
-        hidden = max(1, int(used.max()))
+        hidden = self.superposed or max(1, int(used.max()))
         width = self.width or self.fitted_width(heads, lanes(vocabulary))
         places = self.places or max(PLACES, longest)
         sizes = Plan(vocabulary, end, lanes(vocabulary), places, width, heads, self.layers, hidden)
         self.check(sizes)
         return sizes, first
+
+    def unbiased(self, plan: Plan) -> dict[str, NDArray]:
+        """The tensors that say the end by default, without it."""
+        return {}
 
     @abstractmethod
     def fitted_width(self, heads: int, code: int) -> int:
@@ -215,6 +229,33 @@ class Located(Construction):
                 f"not {self.blocks!r}."
             )
         return sorted(set(map(int, parts)))
+
+    def spread(
+        self,
+        plan: Plan,
+        shell: Shell,
+        streams: Floats,
+        known: list[NDArray],
+        answers: NDArray,
+        tokens: tuple[str, ...],
+        random: np.random.Generator,
+    ) -> Built:
+        """The checkpoint whose neurons hold all contexts together, ends of texts included."""
+        count = plan.hidden
+        held = superposed.neurons(streams, count, random)
+        written, right = superposed.fitted(streams, answers, shell.codes, held)
+        superposed.check(right, count)
+        size = np.abs(written).mean()
+        outputs = np.zeros((count, plan.width))
+        outputs[:, shell.out] = written / size / count**0.5  # beside lanes of about 1
+        made = self.written(plan, 0, held.weights, held.biases, outputs)
+        tensors = dict(shell.network.tensors)
+        tensors |= {name: rounded(x, self.weights) for name, x in made.items()}
+        tensors |= self.unbiased(plan)
+        network = replace(shell.network, tensors=tensors)
+        holders = tuple(Holder(x, int(y), None) for x, y in zip(known, answers, strict=True))
+        notes = (f"{len(known):,} contexts in superposition over {count:,} neurons",)
+        return Built(network, 1, notes, vocabulary=tokens, holders=holders)
 
     def neurons(self, count: int) -> tuple[NDArray, NDArray, NDArray]:
         """The context and the block of every neuron, and whether it is no decoy.
