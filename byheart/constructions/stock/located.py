@@ -184,7 +184,8 @@ class Located(Construction):
             raise ByheartError(
                 f"a text has {longest:,} tokens, more than places={self.places:,}; give more."
             )
-        for heads in [self.heads] if self.heads else HEADS:
+        least = self.least_heads(sequences)
+        for heads in [self.heads] if self.heads else [x for x in HEADS if x >= least]:
             first, clash = distinguished(sequences, answers, heads - 1)
             if clash is None:
                 break
@@ -203,6 +204,10 @@ class Located(Construction):
         sizes = Plan(vocabulary, end, lanes(vocabulary), places, width, heads, self.layers, hidden)
         self.check(sizes)
         return sizes, first
+
+    def least_heads(self, sequences: list[NDArray]) -> int:
+        """The fewest heads that are tried."""
+        return HEADS[0]
 
     def unbiased(self, plan: Plan) -> dict[str, NDArray]:
         """The tensors that say the end by default, without it."""
