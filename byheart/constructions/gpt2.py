@@ -39,6 +39,7 @@ from .stock.located import REACH, Located, Plan, Shell, sparse
 
 SCORE = 56.0  # the gap of attention scores, in nats: exp(-56) is below the rounding of a sum
 FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
+HASH = 18  # lanes at least
 WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tokens' mean times n
 
 
@@ -50,7 +51,8 @@ class StockGPT2(Located):
     activation: str = option("gelu_new", "Activation of the neurons.", choices=("gelu_new", "gelu"))
 
     def fitted_width(self, heads: int, code: int) -> int:
-        return -(-(3 * code) // heads) * heads
+        least = 2 * code + 3 * 4 + 2 + HASH
+        return -(-least // heads) * heads
 
     def __post_init__(self) -> None:
         super().__post_init__()

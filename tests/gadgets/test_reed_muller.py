@@ -21,7 +21,7 @@ def test_words_are_balanced_and_differ_in_a_quarter_of_the_lanes(seed, sizes):
 
 
 def test_all_balanced_words_of_16_and_32_lanes():
-    """The weight distributions of RM(2, 4) and RM(2, 5), as the tables of coding theory have them."""
+    """The weight distributions of RM(2, 4) and RM(2, 5), as tables of codes have them."""
     for size, count in ((16, 870), (32, 36_518)):
         found = words(count, size, np.random.default_rng(0))
         assert len(np.unique(found, axis=0)) == count
