@@ -366,7 +366,7 @@ class Builder:
         rows, columns = list(rows), self.columns(name, self.shape.width)
         chosen = ([column[row] for row in rows] for column in columns)
         matrix = enclose.Matrix(chosen, len(rows), self.shape.width)
-        bias = self.bias(name)
+        bias = self.tensors.get(f"{self.prefix}{name}.bias")
         return enclose.Projection(matrix, bias and [bias[row] for row in rows], norm)
 
     def attention(
@@ -514,7 +514,10 @@ def enclose_all(stock: Stock, asked: list[Asked]) -> None:
     shown = time.monotonic()
     readable.sort(key=lambda one: one.tokens)
     for done, one in enumerate(readable):
-        answer = network.answer(one.tokens, one.label or 0)
+        try:
+            answer = network.answer(one.tokens, one.label or 0)
+        except check.Refusal as reason:
+            check.refuse(f"sequence {one.index}: {reason}")
         judge(one, answer, texts, lines.get(tuple(one.tokens)), stock.always)
         if sys.stderr.isatty() and time.monotonic() - shown > 0.5:
             shown = time.monotonic()

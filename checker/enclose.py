@@ -102,6 +102,7 @@ class Matrix:
             largest = list(map(max, largest, map(abs, column)))
             counts = list(map(operator.add, counts, map(bool, column)))
         self.terms = max(counts)
+        self.empty = [row for row, count in enumerate(counts) if not count]
         exponents = [self.bits - math.frexp(x)[1] if x else 0 for x in largest]
         self.exponent = max((e for e, x in zip(exponents, largest, strict=True) if x), default=0)
         self.raised = [
@@ -294,19 +295,22 @@ class Normed:
 
 
 class Projection:
-    """A matrix that reads a normed stream, with a bias (zeros: none)."""
+    """A matrix that reads a normed stream, with a bias (None: zeros).
 
-    def __init__(self, matrix: Matrix, bias: Vector | None, norm: Norm) -> None:
+    A row without weights and bias is exactly 0."""
+
+    def __init__(self, matrix: Matrix, bias: Sequence[float] | None, norm: Norm) -> None:
         self.matrix, self.norm = matrix, norm
         (self.gains, constant), radius = matrix.enclose(
             [norm.gain, norm.bias or [0] * matrix.inputs], [1] * matrix.inputs
         )
         self.gains = [abs(g) + r for g, r in zip(self.gains, radius, strict=True)]
-        bias = bias or [0] * matrix.rows
+        self.zeros = [row for row in matrix.empty if bias is None or not bias[row]]
+        added = list(map(fixed, bias or [0.0] * matrix.rows))
         self.gamma = gamma(matrix.terms + 2)
-        self.constant = plus(constant, bias)
+        self.constant = plus(constant, added)
         self.radius = [
-            r + (abs(b) * self.gamma >> F) + 4 for r, b in zip(radius, bias, strict=True)
+            r + (abs(b) * self.gamma >> F) + 4 for r, b in zip(radius, added, strict=True)
         ]
 
     def parts(self, normed: Normed) -> tuple[Vector, list[Vector], Vector]:
@@ -329,9 +333,14 @@ class Projection:
             radius = [r + (g * shift >> F) + 1 for r, g in zip(radius, self.gains, strict=True)]
         for direction in directions:
             radius = list(map(operator.add, radius, map(abs, direction)))
-        if max(radius) >= LARGE << 20:
-            check.refuse("a product may become larger than 2^60: the checker cannot bound it")
-        return list(map(operator.add, middle, self.constant)), radius
+        middle = list(map(operator.add, middle, self.constant))
+        if (
+            max(map(abs, middle)) + max(radius) >= LARGE >> 8
+        ):  # the cube of an argument is below 2^96
+            check.refuse("a product may become larger than 2^32: the checker cannot bound it")
+        for row in self.zeros:
+            middle[row] = radius[row] = 0
+        return middle, radius
 
 
 # ---------------------------------------------------------------- attention
@@ -637,7 +646,7 @@ class Neurons:
         middle, radius = self.hidden.enclose(normed)
         highs = list(map(operator.add, middle, radius))
         off = OFF[self.activation.name]
-        active = [n for n, high in enumerate(highs) if high >= off]
+        active = [n for n, high in enumerate(highs) if high >= off and (high or radius[n])]
         on = [n for n in active if middle[n] - radius[n] > 0]
         unsure = [n for n in active if highs[n] > 0 and middle[n] - radius[n] <= 0]
         strengths = {n: self.activation.enclose(middle[n] - radius[n], highs[n]) for n in active}
@@ -836,6 +845,8 @@ class Network:
             radius = [
                 r + (g * shift >> F) + 1 for r, g in zip(radius, self.logits.gains, strict=True)
             ]
+        if max(radius) >= LARGE:  # sums of absolute values are below 2^23 times this
+            check.refuse("a logit may become too large: the checker cannot bound it")
         own, constant = middle[label], self.logits.constant
         steps = [own - x for x in middle]
         widths = [(abs(x) * normed.factor >> F) + r + 2 for x, r in zip(steps, radius, strict=True)]
