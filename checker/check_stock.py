@@ -336,6 +336,7 @@ class Builder:
             enclose.Matrix((tokens[lane::d] for lane in range(d)), shape.vocabulary, d),
             None,
             self.norm("ln_f" if self.gpt2 else "norm"),
+            follows=False,
         )
         places = parts(self.weights("wpe"), d) if self.gpt2 else None
         return enclose.Network(parts(tokens, d), places, blocks, logits)
@@ -403,7 +404,7 @@ class Builder:
             for name, begin, chosen in zip(names, begins, (scored, scored, heads), strict=True)
         ]
         columns = [output[lane] for lane in lanes_of(heads, shape.head, 0)]
-        matrix = enclose.Matrix(columns, shape.width, len(columns))
+        matrix = enclose.Output(columns, shape.width)
         bias = self.bias(f"{where}attn.c_proj")
         return enclose.Attention(shape.head, heads, scored, *readers, matrix, bias, rotary)
 

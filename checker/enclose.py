@@ -21,7 +21,7 @@ import operator
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import repeat
 
@@ -173,22 +173,46 @@ def moved(numbers: list[int], exponent: int) -> Vector:
 # ---------------------------------------------------------------- streams and norms
 
 
+class Output:
+    """The output matrix of an attention: its errors come to the stream along its columns."""
+
+    def __init__(self, columns: Sequence[Sequence[float]], rows: int) -> None:
+        self.matrix = Matrix(columns, rows, len(columns))
+        self.columns = [list(map(fixed, column)) for column in columns]
+        self.centered = [[x - sum(c) // rows for x in c] for c in self.columns]
+
+
+@dataclass
+class Spread:
+    """Errors of at most `sizes` in the lanes of the heads; `box` is what they are in the stream."""
+
+    output: Output
+    sizes: Vector
+    box: Vector
+
+
 @dataclass
 class Stream:
     middle: Vector
     directions: list[Vector]
+    spreads: list[Spread]
     radius: Vector
 
     def bounds(self) -> Vector:
         """The largest absolute value of each lane."""
         sizes = [map(abs, vector) for vector in (self.middle, *self.directions)]
-        return plus(*sizes, self.radius)
+        return plus(*sizes, self.radius, *(spread.box for spread in self.spreads))
 
-    def rounded(self, added: int = 1) -> "Stream":
-        """After `added` additions to what is already in the middle."""
-        unit = gamma(added)
+    def plus(self, middle: Vector, radius: Vector) -> "Stream":
+        """The sum with something that is within the radius of the middle, rounded."""
+        total = replace(self, middle=plus(self.middle, middle), radius=plus(self.radius, radius))
+        return total.rounded()
+
+    def rounded(self) -> "Stream":
+        """After an addition of what is already in the middle."""
+        unit = gamma(1)
         radius = [r + (x * unit >> F) + 2 for r, x in zip(self.radius, self.bounds(), strict=True)]
-        return Stream(self.middle, self.directions, radius)
+        return replace(self, radius=radius)
 
     def limited(self) -> "Stream":
         """The same with fewer directions: the shortest ones become part of the radius."""
@@ -196,7 +220,7 @@ class Stream:
             return self
         ordered = sorted(self.directions, key=lambda d: sum(map(abs, d)), reverse=True)
         rest = (map(abs, direction) for direction in ordered[DIRECTIONS:])
-        return Stream(self.middle, ordered[:DIRECTIONS], plus(self.radius, *rest))
+        return replace(self, directions=ordered[:DIRECTIONS], radius=plus(self.radius, *rest))
 
 
 @dataclass
@@ -213,7 +237,7 @@ class Norm:
         The lanes are y = s g (x - m) + b + h. With x - mean(x) = c + sum of e_j d_j + r - mean(r)
         and m within `shift` of the mean, s from `lowest` to `highest` and |h| <= `lane`:
         y = s g c (the middle, for the s halfway, and its common `factor`) + sum of e_j s g d_j
-        + s g r - s g shift + b + h.
+        + s g r - s g shift + b + h. Spreads are like directions, with all means taken off.
         """
         size, bounds = len(self.gain), stream.bounds()
         if max(bounds) >= LARGE:
@@ -231,8 +255,15 @@ class Norm:
         square = sum(x * x for x in middle)
         cross = sum(abs(sum(map(operator.mul, middle, d))) for d in directions)
         cross += sum((abs(x) + 1) * r for x, r in zip(middle, stream.radius, strict=True))
-        cross += 4 * size * (len(directions) + 1)  # means that were rounded
         beyond = sum(map(length_up, directions)) + length_up(stream.radius)
+        cross += 4 * size * (len(directions) + 1)  # means that were rounded
+        for spread in stream.spreads:
+            output = spread.output
+            columns = output.columns if self.bias is None else output.centered
+            for column, error in zip(columns, spread.sizes, strict=True):
+                cross += (abs(sum(map(operator.mul, middle, column))) >> F) * error
+                cross += ((sum(map(abs, middle)) >> F - 1) + 2) * error
+            beyond += length_up(spread.box)
         squares = sum(x * x for x in bounds)
         mean_size = abs(mean) + shift
         if self.bias is not None:
@@ -265,7 +296,15 @@ class Norm:
         ]
         shift = up(shift * highest)
         sizes = [map(abs, vector) for vector in (middle, *directions)]
-        sizes += [(g * shift >> F for g in gains), loose]
+        spreads = [
+            Spread(
+                spread.output,
+                scaled_up(spread.sizes, highest),
+                [(g * x >> F) * highest // ONE + 3 for g, x in zip(gains, spread.box, strict=True)],
+            )
+            for spread in stream.spreads
+        ]
+        sizes += [(g * shift >> F for g in gains), loose, *(spread.box for spread in spreads)]
         bias = self.bias if self.bias is not None else [0] * size
         found = [x + (x * factor >> F) + abs(b) for x, b in zip(plus(*sizes), bias, strict=True)]
         units = (len(directions) + 2) * ((highest >> F) + 4)  # lost by rounding down
@@ -275,7 +314,8 @@ class Norm:
             for x, g, y in zip(bounds, gains, found, strict=True)
         ]
         radius = plus(loose, lane)
-        return Normed(self, middle, directions, radius, factor, shift, plus(found, lane))
+        bounds = plus(found, lane)
+        return Normed(self, middle, directions, spreads, radius, factor, shift, bounds)
 
 
 @dataclass
@@ -288,6 +328,7 @@ class Normed:
     norm: Norm
     middle: Vector
     directions: list[Vector]
+    spreads: list[Spread]
     radius: Vector
     factor: int
     shift: int
@@ -297,10 +338,14 @@ class Normed:
 class Projection:
     """A matrix that reads a normed stream, with a bias (None: zeros).
 
-    A row without weights and bias is exactly 0."""
+    A row without weights and bias is exactly 0. With `follows`, spreads are multiplied by the
+    product of the matrix, the gains and the output matrix that they come from."""
 
-    def __init__(self, matrix: Matrix, bias: Sequence[float] | None, norm: Norm) -> None:
-        self.matrix, self.norm = matrix, norm
+    def __init__(
+        self, matrix: Matrix, bias: Sequence[float] | None, norm: Norm, follows: bool = True
+    ) -> None:
+        self.matrix, self.norm, self.follows = matrix, norm, follows
+        self.followed: dict[int, Matrix] = {}
         (self.gains, constant), radius = matrix.enclose(
             [norm.gain, norm.bias or [0] * matrix.inputs], [1] * matrix.inputs
         )
@@ -319,10 +364,30 @@ class Projection:
         lanes = [
             r + (x * self.gamma >> F) + 1 for r, x in zip(normed.radius, normed.bounds, strict=True)
         ]
+        if not self.follows:
+            lanes = plus(lanes, *(spread.box for spread in normed.spreads))
         (middle, *directions), radius = self.matrix.enclose(
             [normed.middle, *normed.directions], lanes
         )
+        if self.follows:
+            for spread in normed.spreads:
+                more = self.follow(spread.output).enclose([], spread.sizes)[1]
+                radius = list(map(operator.add, radius, more))
         return middle, directions, plus(radius, self.radius)
+
+    def follow(self, output: Output) -> Matrix:
+        """At least the absolute values of the product of this matrix, the gains and the output."""
+        if id(output) not in self.followed:
+            gain, table = self.norm.gain, []
+            columns = output.columns if self.norm.bias is None else output.centered
+            for column in columns:  # within 2 units
+                lanes = [g * x >> F for g, x in zip(gain, column, strict=True)]
+                units = [(2 * abs(g) + abs(x) >> F) + 4 for g, x in zip(gain, column, strict=True)]
+                (product,), error = self.matrix.enclose([lanes], units)
+                sizes = [abs(x) + r for x, r in zip(product, error, strict=True)]
+                table.append([math.nextafter(math.ldexp(x, -F), math.inf) for x in sizes])
+            self.followed[id(output)] = Matrix(table, self.matrix.rows, len(table))
+        return self.followed[id(output)]
 
     def enclose(self, normed: Normed) -> tuple[Vector, Vector]:
         """The middle and the radius of each row."""
@@ -495,7 +560,7 @@ class Attention:
     query: Projection | None
     key: Projection | None
     value: Projection | None
-    output: Matrix | None
+    output: Output
     bias: Vector | None
     rotary: Rotary | None
 
@@ -543,23 +608,22 @@ class Attention:
                 found = mixed(values, len(values))
             middle += found.middle
             radius += found.radius
-        if self.output is None:
-            check.refuse("attention without an output")
-        unit = gamma(self.output.terms + 2)
-        lanes = [r + ((abs(x) + r) * unit >> F) + 1 for x, r in zip(middle, radius, strict=True)]
-        (result,), errors = self.output.enclose([middle], lanes)
+        matrix = self.output.matrix
+        unit = gamma(matrix.terms + 2)
+        lanes = [((abs(x) + r) * unit >> F) + 1 for x, r in zip(middle, radius, strict=True)]
+        (result,), errors = matrix.enclose([middle], lanes)
         bias = self.bias or [0] * len(result)
         errors = [r + (abs(b) * unit >> F) + 2 for r, b in zip(errors, bias, strict=True)]
-        total = plus(stream.middle, result, bias)
-        return Stream(total, stream.directions, plus(stream.radius, errors)).rounded()
+        spread = Spread(self.output, radius, matrix.enclose([], radius)[1])
+        stream = replace(stream, spreads=[*stream.spreads, spread])
+        return stream.plus(plus(result, bias), errors)
 
 
 def without_heads(stream: Stream, bias: Vector | None) -> Stream:
     """Attention whose values or output weights are all 0 adds its bias alone."""
     if bias is None:
         return stream
-    radius = [r + 1 for r in stream.radius]
-    return Stream(plus(stream.middle, bias), stream.directions, radius).rounded()
+    return stream.plus(bias, [1] * len(bias))
 
 
 # ---------------------------------------------------------------- neurons
@@ -695,12 +759,9 @@ class Neurons:
             w + t + ((s + t + abs(b)) * unit >> F) + units
             for w, t, s, b in zip(wide, tails, sizes, bias, strict=True)
         ]
-        result = Stream(
-            plus(stream.middle, total, bias),
-            stream.directions + [d for d in directions if any(d)],
-            plus(stream.radius, errors),
-        )
-        return result.limited().rounded(), on, unsure
+        found = stream.directions + [d for d in directions if any(d)]
+        stream = replace(stream, directions=found).limited()
+        return stream.plus(plus(total, bias), errors), on, unsure
 
 
 class Rows:
@@ -787,11 +848,10 @@ class Network:
 
     def embedded(self, token: int, place: int) -> Stream:
         middle = list(map(fixed, self.tokens[token]))
-        stream = Stream(middle, [], [1] * len(middle))
+        stream = Stream(middle, [], [], [1] * len(middle))
         if self.positions is None:
             return stream
-        stream.middle = plus(middle, map(fixed, self.positions[place]))
-        return stream.rounded()
+        return stream.plus(list(map(fixed, self.positions[place])), [1] * len(middle))
 
     def before(self, block: int, place: int) -> Stream:
         """The stream of a place before a block (after all of them: their number)."""
