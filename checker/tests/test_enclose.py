@@ -197,6 +197,9 @@ def test_the_worst_execution_of_a_norm_and_a_product_is_enclosed(kind, errors, a
             y = y + sign * np.sign(row) * slack
             value = row @ y + 0.75 + sign * gamma(n + 1) * (abs(row) @ abs(y) + 0.75)
             assert abs(value - found) <= width + 1e-13
+            normed = norm.of(stream)
+            halfway = normed.middle[0] / ONE / (gain[0] * middle[0])
+            assert abs(scale - halfway) <= normed.factor / ONE * halfway + 1e-13
             if not aside and move > 0 and errors != "all":
                 assert abs(value - found) >= 0.7 * width  # and the enclosure is not much wider
 
@@ -225,7 +228,7 @@ def test_scores_and_outputs_have_the_errors_of_their_sums():
     stream = enclose.Stream([0] * 6, [], [], [0] * 6)
     after = attention.added(stream, None, [enclose.Seen({}, value) for value in values])
     sums = abs(np.array(table)).T @ abs((q + k) / 2)
-    assert all(r >= (gamma(5) + u) * 0.9 * x for r, x in zip(after.radius, sums, strict=True))
+    assert all(r >= gamma(5) * x * ONE for r, x in zip(after.radius, sums, strict=True))
     assert after.spreads[0].sizes == mean.radius
 
 
