@@ -5,6 +5,7 @@
 Standard library only, and no code shared with the package that writes the folders: `FORMAT.md`
 beside this file is all it was written from. The order here is the order there. Labels are compared
 in exact arithmetic; divergences are bounded from above with integers that are rounded outwards.
+Stock checkpoints (section 10) are judged by `check_stock.py` beside this file.
 
 Exit codes: 0 the claim holds; 1 readable, but a label, a divergence, a count or a hash disagrees;
 2 refused.

@@ -1,8 +1,8 @@
 """Check a stock checkpoint: section 10 of FORMAT.md, its folder, its claim and the verdict.
 
-`check.py` hands folders with the claim `recites` to this file. What every execution can compute is
-enclosed by `enclose.py`. Standard library only, and no code shared with the package that writes
-these folders.
+`check.py` hands folders with the claim `recites` to this file; what every execution can compute is
+enclosed by `enclose.py` and `enclose_blocks.py`. Standard library only, and no code shared with the
+package that writes these folders.
 """
 
 import hashlib
@@ -19,10 +19,11 @@ from fractions import Fraction
 from typing import Any
 
 try:
-    from . import check, enclose
+    from . import check, enclose, enclose_blocks
 except ImportError:  # this folder is no package, but on the path
     import check
     import enclose
+    import enclose_blocks
 
 FILES = (
     "config.json",
@@ -268,7 +269,12 @@ def read_stock(directory: str) -> Stock:
         check.refuse(f"{CERTIFICATE}: always is {check.show(always)}, not a list")
     numbers = read_tokenizer(content["tokenizer.json"], shape)
     lines = read_ground_truth(content["ground_truth.jsonl"], shape)
-    file = check.Weights(os.path.join(directory, "model.safetensors"))
+    path = os.path.join(directory, "model.safetensors")
+    with check.open_regular(path) as opened:
+        size = os.fstat(opened.fileno()).st_size
+    if size < 100 * shape.layers:  # the header alone takes more
+        check.refuse(f"model.safetensors is too small for {shape.layers} layers")
+    file = check.Weights(path)
     shapes, dtype = shape.tensors(), DTYPES[claim["dtype"]]
     arrays = file.arrays(dict.fromkeys(shapes, dtype), shapes)
     tensors = {name: read_floats(numbers, dtype, name) for name, numbers in arrays.items()}
@@ -318,10 +324,10 @@ class Builder:
         self.gpt2 = stock.shape.kind == "gpt2"
         self.prefix = "transformer." if self.gpt2 else "model."
 
-    def network(self) -> enclose.Network:
+    def network(self) -> enclose_blocks.Network:
         shape, d = self.shape, self.shape.width
-        activation = enclose.Activation(shape.activation)
-        rotary = None if shape.theta is None else enclose.Rotary(shape.theta, shape.head)
+        activation = enclose_blocks.Activation(shape.activation)
+        rotary = None if shape.theta is None else enclose_blocks.Rotary(shape.theta, shape.head)
         blocks = []
         for number in range(shape.layers):
             where = f"h.{number}." if self.gpt2 else f"layers.{number}."
@@ -330,7 +336,7 @@ class Builder:
             attention = self.attention(where, first, rotary)
             bias = self.bias(f"{where}attn.c_proj")
             neurons = self.neurons(where, second, activation)
-            blocks.append(enclose.Block(first, attention, bias, second, neurons))
+            blocks.append(enclose_blocks.Block(first, attention, bias, second, neurons))
         tokens = self.weights("wte" if self.gpt2 else "embed_tokens")
         logits = enclose.Projection(
             enclose.Matrix((tokens[lane::d] for lane in range(d)), shape.vocabulary, d),
@@ -339,7 +345,7 @@ class Builder:
             follows=False,
         )
         places = parts(self.weights("wpe"), d) if self.gpt2 else None
-        return enclose.Network(parts(tokens, d), places, blocks, logits)
+        return enclose_blocks.Network(parts(tokens, d), places, blocks, logits)
 
     def weights(self, name: str) -> array:
         return self.tensors[f"{self.prefix}{name}.weight"]
@@ -371,8 +377,8 @@ class Builder:
         return enclose.Projection(matrix, bias and [bias[row] for row in rows], norm)
 
     def attention(
-        self, where: str, norm: enclose.Norm, rotary: enclose.Rotary | None
-    ) -> enclose.Attention | None:
+        self, where: str, norm: enclose.Norm, rotary: enclose_blocks.Rotary | None
+    ) -> enclose_blocks.Attention | None:
         shape = self.shape
         lanes = shape.heads * shape.head
         if self.gpt2:
@@ -406,18 +412,18 @@ class Builder:
         columns = [output[lane] for lane in lanes_of(heads, shape.head, 0)]
         matrix = enclose.Output(columns, shape.width)
         bias = self.bias(f"{where}attn.c_proj")
-        return enclose.Attention(shape.head, heads, scored, *readers, matrix, bias, rotary)
+        return enclose_blocks.Attention(shape.head, heads, scored, *readers, matrix, bias, rotary)
 
     def neurons(
-        self, where: str, norm: enclose.Norm, activation: enclose.Activation
-    ) -> enclose.Neurons:
+        self, where: str, norm: enclose.Norm, activation: enclose_blocks.Activation
+    ) -> enclose_blocks.Neurons:
         size, every = self.shape.neurons, range(self.shape.neurons)
         names = ("c_fc", None, "c_proj") if self.gpt2 else ("gate_proj", "up_proj", "down_proj")
         hidden = self.reader(f"{where}mlp.{names[0]}", norm, every)
         factor = self.reader(f"{where}mlp.{names[1]}", norm, every) if names[1] else None
-        rows = enclose.Rows(self.columns(f"{where}mlp.{names[2]}", size), self.shape.width)
+        rows = enclose_blocks.Rows(self.columns(f"{where}mlp.{names[2]}", size), self.shape.width)
         bias = self.bias(f"{where}mlp.c_proj")
-        return enclose.Neurons(activation, hidden, factor, rows, bias)
+        return enclose_blocks.Neurons(activation, hidden, factor, rows, bias)
 
 
 def parts(numbers: array, size: int) -> list[array]:
@@ -527,7 +533,7 @@ def enclose_all(stock: Stock, asked: list[Asked]) -> None:
 
 def judge(
     one: Asked,
-    answer: enclose.Answer,
+    answer: enclose_blocks.Answer,
     texts: dict[int, str],
     line: Line | None,
     always: frozenset[tuple[int, int]],

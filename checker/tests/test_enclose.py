@@ -12,6 +12,7 @@ from scipy.special import erf
 
 import check_stock
 import enclose
+import enclose_blocks
 from enclose import ONE
 
 # ---------------------------------------------------------------- enclosures
@@ -57,7 +58,7 @@ def test_activations_are_enclosed_and_sharp(name):
         "gelu": lambda z: z / 2 * (1 + (z / arb(2).sqrt()).erf()),
         "silu": lambda z: z / (1 + (-z).exp()),
     }[name]
-    activation = enclose.Activation(name)
+    activation = enclose_blocks.Activation(name)
     random = np.random.default_rng(0)
     for size in (0.01, 1, 5, 20, 70, 1000):
         for z in random.normal(0, size, 30):
@@ -78,7 +79,7 @@ def test_activations_are_enclosed_and_sharp(name):
 
 def test_angles_are_enclosed():
     ctx.prec = 200
-    rotary = enclose.Rotary(Fraction(10000), 8)
+    rotary = enclose_blocks.Rotary(Fraction(10000), 8)
     for place in (0, 1, 7, 200, 5000):
         for f, (cosine, sine, radius) in enumerate(rotary.at(place)):
             angle = place * (arb(10000).log() * arb(-2 * f) / 8).exp()
@@ -97,11 +98,13 @@ def test_angles_are_enclosed():
 def test_weighted_sums_are_enclosed(scores, random):
     ctx.prec = 200
     values = [
-        enclose.Box([round(random.uniform(-9, 9) * ONE)], [round(random.random() * ONE / 99)])
+        enclose_blocks.Box(
+            [round(random.uniform(-9, 9) * ONE)], [round(random.random() * ONE / 99)]
+        )
         for _ in scores
     ]
     given = [(enclose.fixed(x), enclose.fixed(r)) for x, r in scores]
-    box = enclose.mixed(values, given)
+    box = enclose_blocks.mixed(values, given)
     for _ in range(4):
         moved = [x + round(random.uniform(-1, 1) * r) for x, r in given]
         powers = [(arb(x) / ONE).exp() for x in moved]
@@ -117,10 +120,10 @@ def test_weighted_sums_are_enclosed(scores, random):
 
 
 def test_equal_scores_give_the_mean_and_one_that_dominates_its_value():
-    values = [enclose.Box([t * ONE], [0]) for t in range(5)]
-    even = enclose.mixed(values, 5)
+    values = [enclose_blocks.Box([t * ONE], [0]) for t in range(5)]
+    even = enclose_blocks.mixed(values, 5)
     assert abs(even.middle[0] - 2 * ONE) < 9 and even.radius[0] < 5e-6 * 4 * ONE
-    alone = enclose.mixed(values, [(40 * ONE if t == 3 else 0, ONE // 10) for t in range(5)])
+    alone = enclose_blocks.mixed(values, [(40 * ONE if t == 3 else 0, ONE // 10) for t in range(5)])
     assert abs(alone.middle[0] - 3 * ONE) < 2e-15 * ONE and alone.radius[0] < 5e-6 * 4 * ONE
 
 
@@ -207,36 +210,36 @@ def test_the_worst_execution_of_a_norm_and_a_product_is_enclosed(kind, errors, a
 def test_scores_and_outputs_have_the_errors_of_their_sums():
     random = np.random.default_rng(3)
     table = [random.normal(0, 1, 6).astype(np.float32).tolist() for _ in range(4)]
-    attention = enclose.Attention(
+    attention = enclose_blocks.Attention(
         4, [0], [0], None, None, None, enclose.Output(table, 6), None, None
     )
     q, k, p, r = (random.normal(0, 1, 4) * f for f in (1, 1, 0.01, 0.01))
-    boxes = [enclose.Box(fixed(x), fixed(abs(w))) for x, w in ((q, p), (k, r))]
+    boxes = [enclose_blocks.Box(fixed(x), fixed(abs(w))) for x, w in ((q, p), (k, r))]
     ((middle, radius),) = attention.scores(boxes[0], boxes[1:])
     for sign in (1, -1):
         query = q + abs(p) * np.sign(k) * sign
         key = k + abs(r) * np.sign(query) * sign
         value = (query @ key + sign * gamma(6) * (abs(query) @ abs(key))) / 2
         assert abs(value * ONE - middle) <= radius <= 1.5 * abs(value * ONE - middle)
-    exact = [enclose.Box(fixed(x), fixed(0 * x)) for x in (q, k)]
+    exact = [enclose_blocks.Box(fixed(x), fixed(0 * x)) for x in (q, k)]
     ((_, radius),) = attention.scores(exact[0], exact[1:])
     assert radius >= gamma(5) * (abs(q) @ abs(k)) / 2 * ONE
-    values = [enclose.Box(fixed(x), [0] * 4) for x in (q, k)]
-    mean = enclose.mixed(values, 2)
+    values = [enclose_blocks.Box(fixed(x), [0] * 4) for x in (q, k)]
+    mean = enclose_blocks.mixed(values, 2)
     largest = np.maximum(abs(q), abs(k))
     assert all(r >= gamma(34) * x * ONE for r, x in zip(mean.radius, largest, strict=True))
     stream = enclose.Stream([0] * 6, [], [], [0] * 6)
-    after = attention.added(stream, None, [enclose.Seen({}, value) for value in values])
+    after = attention.added(stream, None, [enclose_blocks.Seen({}, value) for value in values])
     sums = abs(np.array(table)).T @ abs((q + k) / 2)
     assert all(r >= gamma(5) * x * ONE for r, x in zip(after.radius, sums, strict=True))
     assert after.spreads[0].sizes == mean.radius
 
 
 def test_rotations_have_the_errors_of_their_angles():
-    rotary, random = enclose.Rotary(Fraction(100), 4), np.random.default_rng(8)
+    rotary, random = enclose_blocks.Rotary(Fraction(100), 4), np.random.default_rng(8)
     y, r = random.normal(0, 1, 4), abs(random.normal(0, 1e-3, 4))
-    box = rotary.rotate(enclose.Box(fixed(y), fixed(r)), 300)
-    still = rotary.rotate(enclose.Box(fixed(y), [0] * 4), 300)
+    box = rotary.rotate(enclose_blocks.Box(fixed(y), fixed(r)), 300)
+    still = rotary.rotate(enclose_blocks.Box(fixed(y), [0] * 4), 300)
     for f, angle in enumerate((300.0, 30.0)):
         for wide, off in ((9 * u, 8 * u), (-9 * u, -8 * u)):
             turned = angle * (1 + wide)
@@ -252,8 +255,8 @@ def test_activations_have_the_errors_of_their_operations():
     for name in ("gelu_new", "gelu", "silu"):
         for z in (0.5, 3.0, 40.0, -2.0):
             at = enclose.fixed(z)
-            value = enclose.Activation(name).value(at)
-            radius = enclose.Activation(name).enclose(at, at)[1]
+            value = enclose_blocks.Activation(name).value(at)
+            radius = enclose_blocks.Activation(name).enclose(at, at)[1]
             # 8 u in tanh or erf, as a part of |z| / 2; in the logistic function, of the value
             assert radius >= (8 * u * abs(value) if name == "silu" else 3.5 * u * abs(at))
 
