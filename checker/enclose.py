@@ -4,11 +4,13 @@ Section 10 of FORMAT.md says which executions there are. A number here is an int
 for x / 2**F. Middles are rounded down and radii up, so that what an execution computes is never
 further from the middle than the radius.
 
-Three kinds of error are kept apart, because intervals alone would grow too wide:
+Four kinds of error are kept apart, because intervals alone would grow too wide:
 
-- A stream is `middle + e_1 d_1 + ... + e_k d_k + r`: the strength of a neuron that is on is known
-  up to one number e_j between -1 and 1, which multiplies its whole row d_j; |r| is at most `radius`
-  in each lane.
+- A stream is `middle + e_1 d_1 + ... + e_k d_k + O f + r`: the strength of a neuron that is on is
+  known up to one number e_j between -1 and 1, which multiplies its whole row d_j; |r| is at most
+  `radius` in each lane.
+- What the heads of an attention add is off by f, lane by lane of the heads, before the output
+  matrix O: the next matrix W is multiplied by O first, and |W O| by the bounds of f.
 - All lanes of a normed stream have the factor `1 / sqrt(variance)` in common: its error multiplies
   the result of a product with a matrix, and not the sum of absolute values.
 - They also have the shift by the mean in common: it multiplies the product of the gains with the
