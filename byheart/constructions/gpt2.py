@@ -35,7 +35,7 @@ from ..gadgets.places import frequencies
 from ..gadgets.reed_muller import words
 from ..stock.checkpoint import Checkpoint, rounded, shapes
 from .base import option
-from .stock.located import REACH, Located, Plan, Shell, sparse
+from .stock.located import Located, Plan, Shell, sparse
 
 SCORE = 56.0  # the gap of attention scores, in nats: exp(-56) is below the rounding of a sum
 FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
@@ -135,7 +135,7 @@ class StockGPT2(Located):
         }  # fmt: skip
 
     def remembered(self, plan: Plan, streams: Floats, stored: np.ndarray) -> Memory:
-        return memory(streams, stored, self.z, self.reach or REACH, sphere=True)
+        return memory(streams, stored, self.z, self.chosen_reach, sphere=True)
 
     def written(
         self, plan: Plan, layer: int, weights: Floats, biases: Floats, outputs: Floats

@@ -36,7 +36,7 @@ from ..gadgets.places import rotary_base
 from ..gadgets.reed_muller import words
 from ..stock.checkpoint import Checkpoint, rounded, shapes
 from .base import fixed
-from .stock.located import HEADS, REACH, Located, Plan, Shell, sparse
+from .stock.located import HEADS, Located, Plan, Shell, sparse
 
 SCORE = 56.0  # the gap of attention scores, in nats
 BLOCK, BLOCKS = 8, 4  # lanes that a head copies, and how many such blocks a token has
@@ -166,7 +166,7 @@ class StockLlama(Located):
         ratio = streams / constant[:, None]
         ratio[:, one] = 0.0
         z = self.z / float(constant.min())
-        return memory(ratio, stored, z, self.reach or REACH, sphere=False)
+        return memory(ratio, stored, z, self.chosen_reach, sphere=False)
 
     def written(
         self, plan: Plan, layer: int, weights: Floats, biases: Floats, outputs: Floats

@@ -20,6 +20,7 @@ from .texts import texts_of
 
 ROWS = 1 << 21  # numbers of a block of a large matrix
 OFF = {"gelu_new": -8.0, "gelu": -8.0, "silu": -88.0}  # below, an activation is 0 (S) or TINY
+LARGEST = 2.0**100  # beyond, results may overflow
 CROWD = 64  # neurons of a stream that are bounded one by one
 NEAR = -16.0  # SiLU: closer ones are bounded one by one
 
@@ -65,6 +66,8 @@ def margins(
         at = Stream(*(x[rows] for x in first))
         for layer, block in enumerate(blocks):
             at, fired, certain = through(network, block, at)
+            if not (np.abs(at.x) + at.r + np.abs(at.c) < LARGEST).all():
+                raise Unbounded("a stream is too large for float32")
             fired = np.column_stack([fired[:, 0] + begin, np.full(len(fired), layer), fired[:, 1]])
             on.append(fired)
             sure[rows] &= certain
@@ -191,6 +194,8 @@ def through(
     normed = Normed(at, block.norm2, block.norm2_bias, network.epsilon, network.family.rms)
     read = block.up if block.gate is None else block.gate
     z, rz = normed.many(read, block.up_bias)
+    if not (np.abs(z) + rz < LARGEST).all():
+        raise Unbounded("the argument of a neuron is too large for float32")
     kind = activation_of(network)
     near = z + rz > (NEAR if kind == "silu" else OFF[kind])
     spill = np.zeros((len(z), 1))

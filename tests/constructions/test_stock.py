@@ -140,7 +140,7 @@ def test_prompts_that_go_on_differently_are_conflicts(method):
 
 def test_what_no_window_and_no_count_distinguishes_is_refused():
     """The same tokens in another order, farther back than two heads look."""
-    data = byheart.load([("a b c c c c c c", "x"), ("b a c c c c c c", "y")], tokenizer="bpe:300")
+    data = byheart.load([("c a b c c c c c", "x"), ("c b a c c c c c", "y")], tokenizer="bpe:300")
     with pytest.raises(AssumptionError, match="A2 fails"):
         byheart.compile(data, "gpt2", heads=2)
     assert byheart.compile(data, "gpt2").recall("c b a c c c c c") == "y"

@@ -27,7 +27,7 @@ from ...stock.tokens import Vocabulary, vocabulary_of
 from ..base import Built, Construction, Report, option
 from . import superposed
 
-REACH = 0.004
+REACH, REACH_16 = 0.0015, 0.05  # of float32, and of types with fewer digits
 DECOY = 0.125  # how strongly a decoy writes, where the answer is written with 1
 ENTRIES = 3  # of the sparse matrices, per row or column
 HEADS = (8, 16, 32, 64)  # that are tried
@@ -192,8 +192,7 @@ class Located(Construction):
         if clash is not None:
             raise AssumptionError(
                 f"A2 fails: {clash[0]} and {clash[1]} (token numbers) end in the same {heads} "
-                "tokens, have the same tokens before, and go on differently; give more heads, or "
-                "on_conflict='drop'."
+                "tokens, have the same tokens before, and go on differently; give more heads."
             )
         stored = int((answers[first] != end).sum())
         used = np.bincount(self.neurons(stored)[1], minlength=self.layers)
@@ -221,6 +220,10 @@ class Located(Construction):
         """ByheartError if the sizes that were asked for do not fit together."""
         if plan.width % plan.heads:
             raise ByheartError(f"width={plan.width} is not a multiple of heads={plan.heads}.")
+
+    @property
+    def chosen_reach(self) -> float:
+        return self.reach or (REACH if self.weights == "float32" else REACH_16)
 
     @property
     def holding(self) -> list[int]:
