@@ -315,6 +315,7 @@ def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Ro
         title = f"{Path(name).name}: {brief(trial.get('architecture'))}, trained"
         reason = f"{claim} Certified with {own:,} parameters."
         row = Row(title, "trained", "at_most", learnt, bits, depth, reason=reason)
+    dataset = model.claim.reads(model, dataset)
     unfit = model.claim.unfitting(model, dataset)
     if unfit:
         return replace(row, applies=False, reason=f"{unfit}.")

@@ -76,6 +76,7 @@ def compile(
     construction = configured(method or default_method(dataset), form, seed, options)
     construction = with_positions(construction, dataset)
     started = time.perf_counter()
+    check_fits(construction, dataset)
     dataset = construction.prepared(dataset)
     prepared, grouped = prepare(construction, dataset, on_conflict)
     with single() if construction.stores == "distributions" else nullcontext():
@@ -178,6 +179,25 @@ def prepare(
 
     Refused if this construction cannot build it.
     """
+    check_fits(construction, dataset)
+    dataset = construction.prepared(dataset)
+    if not CLAIMS[construction.stores].conflicts:
+        if on_conflict != "refuse":
+            raise ByheartError(
+                f"{construction.name} does not take on_conflict=...; "
+                "the methods that store labels do."
+            )
+        return dataset, contexts(dataset, positions=True)
+    positions = not isinstance(construction, Labelled) or bool(construction.positions)
+    grouped = contexts(dataset, positions, construction.last)
+    resolved = resolve(dataset, grouped, on_conflict)
+    if resolved is dataset:
+        return dataset, grouped
+    return resolved, contexts(resolved, positions, construction.last)
+
+
+def check_fits(construction: Construction, dataset: Dataset) -> None:
+    """AssumptionError if the construction cannot build data of this kind."""
     if construction.every is not None and construction.every != dataset.every:
         has = "every token has a label" if dataset.every else "a sequence has one label"
         other = "seq2seq or sparse-attention" if dataset.every else "another method"
@@ -193,19 +213,6 @@ def prepare(
             f"sequence {first + 1} is empty; leave it out, or use method='deep-sets', "
             "where order does not count."
         )
-    if not CLAIMS[construction.stores].conflicts:
-        if on_conflict != "refuse":
-            raise ByheartError(
-                f"{construction.name} does not take on_conflict=...; "
-                "the methods that store labels do."
-            )
-        return dataset, contexts(dataset, positions=True)
-    positions = not isinstance(construction, Labelled) or bool(construction.positions)
-    grouped = contexts(dataset, positions, construction.last)
-    resolved = resolve(dataset, grouped, on_conflict)
-    if resolved is dataset:
-        return dataset, grouped
-    return resolved, contexts(resolved, positions, construction.last)
 
 
 def _recorded(construction: Construction, on_conflict: str) -> dict[str, Any]:

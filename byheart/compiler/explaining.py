@@ -69,6 +69,11 @@ def explain(model: Model) -> Explanation:
     construction = made_by(model)
     if construction is None:
         raise ByheartError("the model was not built by a construction that this version has.")
+    if not hasattr(model.network, "stages"):
+        raise ByheartError(
+            "explain takes a network of byheart's own layers apart; of a stock checkpoint, "
+            "ground_truth.jsonl says which neurons answer what, and a trace shows one answer."
+        )
     header, network, about = construction.header, model.network, model.about
     stages = tuple(network.stages())
     sentences = tuple(construction.stage_sentence(stage.kind, stage.name) for stage in stages)

@@ -163,7 +163,8 @@ def verify(
         )
     accepted = checked_accept(accept)
     how = Judging(engine, sample, seed, prove_limit, progress)
-    return replace(model.claim.verify(model, dataset, how), accept=accepted)
+    asked = model.claim.reads(model, dataset)
+    return replace(model.claim.verify(model, asked, how), accept=accepted)
 
 
 def checked_accept(accept: Sequence[str]) -> tuple[str, ...]:

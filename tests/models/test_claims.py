@@ -114,5 +114,9 @@ def test_a_model_continues_by_itself():
 
 
 def test_every_claim_has_its_own_name():
-    assert {claim.name for claim in CLAIMS.values()} == set(CLAIMS) == {"labels", "distributions"}
+    assert (
+        {claim.name for claim in CLAIMS.values()}
+        == set(CLAIMS)
+        == {"labels", "distributions", "recites"}
+    )
     assert all(issubclass(claim, Claim) for claim in (Labels, Distributions))

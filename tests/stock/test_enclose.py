@@ -28,7 +28,7 @@ def test_every_margin_is_proved_and_below_that_of_a_float_run(model, items):
         for kind in (np.float64, np.float32):
             logits = forward.last_logits(model.network, sequences[i][None], kind)
             seen = margin_of(logits.astype(np.float64), answers[i : i + 1])[0]
-            assert found.margin[i] <= seen <= found.margin[i] + 3  # sound, and not useless
+            assert found.margin[i] <= seen <= found.margin[i] + 5  # sound, and not useless
 
 
 def arb_logits(network, tokens):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stock.checkpoint import FAMILIES, GPT2, TYPES, Checkpoint, shapes
+from ...stock.checkpoint import FAMILIES, GPT2, Checkpoint, shapes
 from ...stock.holders import Holder, lines
 from ..claim import Words
 from . import config
@@ -188,6 +188,3 @@ def weights(network: Checkpoint) -> list[Piece]:
             stored = single.astype(kind)
         found.append(stored.reshape(-1).view(np.uint8).data)
     return found
-
-
-assert TYPES.keys() == STORED.keys()
