@@ -525,15 +525,9 @@ def test_the_checker_shares_no_code():
 
 # --- nothing that a proof rests on vanishes under python -O
 
-JUDGES = (
-    "data",
-    "exact",
-    "softmax",
-    "stock",
-    "models",
-    "cli",
-    "machine",
-)  # rooms that verify and print
+# rooms that verify and print, and the checkers
+JUDGES = ("data", "exact", "softmax", "stock", "models", "cli", "machine")
+CHECKERS = ("check", "check_stock", "enclose", "enclose_blocks", "small_check")
 
 
 def is_narrowing(condition: ast.expr) -> bool:

@@ -41,8 +41,8 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
     """
     if dataset.kind != "string" or dataset.every:
         raise ByheartError("a stock checkpoint reads text, and this data has other tokens.")
-    first = dataset.ids[dataset.starts[:-1][dataset.lengths > 0]]
-    begun = len(first) > 0 and all(dataset.tokens[i] == vocabulary.end for i in np.unique(first))
+    opening = np.unique(dataset.ids[dataset.starts[:-1][dataset.lengths > 0]])
+    begun = len(opening) > 0 and all(dataset.tokens[i] == vocabulary.end for i in opening)
     if vocabulary.end in dataset.label_names or (begins and begun):
         return dataset  # next tokens already
     if "window" in dataset.loading:
