@@ -257,13 +257,3 @@ def _plural(number: int, noun: str) -> str:
 
 def _json_lines(values: Iterable) -> bytes:
     return "".join(json.dumps(value) + "\n" for value in values).encode()
-
-
-def check_dataset(data: object, name: str) -> None:
-    """ByheartError unless the data is a dataset with a sequence, as the function `name` needs."""
-    if not isinstance(data, Dataset):
-        raise ByheartError(
-            f"{name} takes a Dataset; byheart.load makes one of a file, a data frame or rows."
-        )
-    if not len(data):
-        raise ByheartError("the data has no sequences.")

@@ -182,3 +182,17 @@ def test_columns_by_name_as_pandas_writes_them():
     assert list(load(value, input="of", label="is")) == [(["France"], "Paris"), (["Peru"], "Lima")]
     record = {"France": {"capital": "Paris"}, "Peru": {"capital": "Lima"}}  # the key is a column
     assert load(record, input="key", label="capital")[1] == (["Peru"], "Lima")
+
+
+def test_columns_of_an_object_are_chosen_with_load():
+    says = r"such as byheart\.load\(data, input='prompt', label='completion'\); the columns are"
+    for call in (byheart.compile, byheart.stats, byheart.bounds, byheart.load):
+        with pytest.raises(ByheartError, match=says):
+            call(RECORDS)
+    numbers = [{"x": i % 2, "y": i // 2, "class": i} for i in range(4)]
+    with pytest.raises(ByheartError, match=r"input=\['x', 'y'\], label='class'\)"):
+        load(numbers)
+
+
+def test_a_check_takes_objects():
+    assert byheart.check("separation", data=PAIRS).evidence == "proved"
