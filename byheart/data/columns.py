@@ -39,6 +39,7 @@ class Table:
     # the place of every row, and of each of the chosen columns the cell of every row
     select: Callable[[Sequence[str]], tuple[Sequence[int], list[list]]]
     small: bool = True  # whether to read every column takes no time
+    remark: str = ""  # for whoever reads the names of the columns
     object: bool = False  # whether it is an object of Python, which byheart.load reads
 
     def where(self, places: Sequence[int]) -> str:
@@ -53,7 +54,8 @@ class Table:
         """The columns in words."""
         shown = ", ".join(name or "''" for name in self.columns[:NAMED])
         more = len(self.columns) - NAMED
-        return f"the columns are {shown}" + (f" and {more:,} more" if more > 0 else "")
+        listed = f"the columns are {shown}" + (f" and {more:,} more" if more > 0 else "")
+        return f"{listed} ({self.remark})" if self.remark else listed
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,11 @@ LOADING: tuple[LoadingOption, ...] = (
         "Tables: the character between fields, or tab (default: found out).", metavar="CHARACTER",
     ),
     LoadingOption(
+        "header", str, (str,), (".csv", ".tsv"),
+        "Tables: names are the first line, or none: they are 1, 2, ...",
+        default="first", choices=("first", "none"),
+    ),
+    LoadingOption(
         "numeric", str, (str,), TABLES,
         "Tables: columns of numbers are one vector, tokens each, or words.",
         default="vector", choices=("vector", "tokens", "words"),
@@ -169,6 +174,7 @@ def load(
     count: str | None = None,
     records: str | None = None,
     delimiter: str | None = None,
+    header: str = "first",
     numeric: str = "vector",
     between: str | None = None,
     empty: str = "refuse",
@@ -195,7 +201,9 @@ def load(
         count: The column of a table that says how often each row was seen.
         records: Where the records are inside a .json file: keys with dots between them. The split
             of a dataset that has several.
-        delimiter: The character between the fields of a .csv file; by default it is found out.
+        delimiter: What stands between the fields of a .csv file; by default it is found out.
+        header: Where the names of the columns of a .csv or .tsv file are: the "first" line, or
+            "none", if that is a row; then they are "1", "2", ...
         numeric: What input columns of numbers are: one "vector"; "tokens", a number each; "words".
         between: The token that keeps columns of text apart; by default as many | as no cell
             contains. "" joins them.

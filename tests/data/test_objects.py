@@ -196,3 +196,24 @@ def test_columns_of_an_object_are_chosen_with_load():
 
 def test_a_check_takes_objects():
     assert byheart.check("separation", data=PAIRS).evidence == "proved"
+
+
+def test_the_split_orientation_of_pandas_is_a_table():
+    rows = [["x", "1"], ["y", "2"]]  # as many as columns, so that it could be three columns
+    split = {"columns": ["a", "b"], "index": [0, 1], "data": rows}
+    for value in (
+        split,
+        {**split, "data": [*rows, ["z", "3"]]},
+        {"columns": ["a", "b"], "data": rows},
+    ):
+        found = load(value, input="a", label="b")
+        assert [(*tokens, label) for tokens, label in found] == list(map(tuple, value["data"]))
+    pandas = pytest.importorskip("pandas")
+    text = pandas.DataFrame({"a": ["x", "y"], "b": ["1", "2"]}).to_json(orient="split")
+    assert list(load(json.loads(text), input="a", label="b")) == [(["x"], "1"), (["y"], "2")]
+
+
+def test_a_list_as_label_says_what_it_can_be():
+    says = r"row 1: the label is a list of 3 .* or a single label \(a list as text is one\)"
+    with pytest.raises(ByheartError, match=says):
+        load([{"word": "ABBEY", "phones": ["AE1", "B", "IY0"]}], input="word", label="phones")

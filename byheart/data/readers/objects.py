@@ -130,6 +130,13 @@ def _mapping(value: Mapping, name: str) -> Table:
             f"{name} has several splits, {', '.join(value)}; choose one, such as "
             f"{_with_columns(value, next(iter(value)), name)}."
         )
+    if {"columns", "data"} <= {*value} <= {"columns", "index", "data"}:  # of orient="split"
+        names, rows = value["columns"], value["data"]
+        sound = isinstance(names, list) and all(isinstance(x, str) for x in names)
+        if sound and isinstance(rows, list) and all(isinstance(x, list) for x in rows):
+            if {len(row) for row in rows} == {len(names)} and len(set(names)) == len(names):
+                columns = {x: [row[i] for row in rows] for i, x in enumerate(names)}
+                return _frame(columns, names, name)
     first = entries[0] if entries and isinstance(entries[0], Mapping) else {}
     numbered = [str(i) for i in range(len(first))]
     if first and all(isinstance(x, Mapping) and [*map(str, x)] == numbered for x in entries):
