@@ -12,6 +12,7 @@ from rich.text import Text
 from ..compiler.compiling import compile
 from ..data.dataset import Dataset
 from ..data.load import load
+from ..machine.tables import named, plural
 from ..machine.watch import SILENT, Watch
 from ..models.folder.swap import check_place
 from ..models.model import Model
@@ -119,15 +120,25 @@ def built_answer(model: Model, loaded: float) -> dict:
 def view(answer: dict) -> Group:
     """Size, what --on-conflict changed, how long the search was, and the evidence."""
     notes, settled = answer["notes"], answer["conflicts"]
-    words = {"relabelled": "labels changed to the majority's", "dropped": "sequences left out"}
-    changed = [("conflicts", number(settled[key]), words[key]) for key in words if settled.get(key)]
-    remark, remarks = "hashes", []
+    words = {
+        "relabelled": ("label", "changed to the majority's"),
+        "dropped": ("sequence", "left out"),
+    }
+    changed = [
+        ("conflicts", number(count), f"{named(count, noun)} {what}")
+        for key, (noun, what) in words.items()
+        if (count := settled.get(key))
+    ]
+    tries = answer["search"].get("tries")
+    remark, remarks = named(tries, "hash"), []
     if stores_distributions(answer):
-        remark, remarks = "draws or solutions", [Text(note, style="dim") for note in notes]
+        remark, remarks = (
+            f"{named(tries, 'draw')} or {named(tries, 'solution')}",
+            [Text(note, style="dim") for note in notes],
+        )
     elif notes:
-        noun = "fallback" if len(notes) == 1 else "fallbacks"
-        remark = f"hashes; {number(len(notes))} {noun}, listed by --json"
-    tried = ("tried", number(answer["search"].get("tries")), remark)
+        remark += f"; {plural(len(notes), 'fallback')}, listed by --json"
+    tried = ("tried", number(tries), remark)
     sizes = rows([*size_rows(answer), *changed, tried])
     unlike = "the file itself has other labels, so verify refutes the model on it; "
     unlike += "--write-data writes what the model holds"

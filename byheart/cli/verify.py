@@ -227,7 +227,8 @@ def reading(answer: dict) -> str:
     """How the file was read, and how much of it."""
     chosen = []
     for name, value in answer["reading"].items():
-        shown = " ".join(map(str, value)) if isinstance(value, list) else value
+        shown = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+        shown = shown if shown.strip() else repr(shown)  # a delimiter
         chosen.append(f"{name} {shown}")
     count, settled = answer["covered"], answer["conflicts"]
     how = ", ".join(chosen) or "sequences with their labels"
