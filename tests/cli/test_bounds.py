@@ -241,7 +241,7 @@ def test_a_hundred_stories_and_eight_neurons(capsys, tmp_path):
          "at most two labels are ever the likeliest, not 4."),
         ([(x, y) for x, y in LABELS if y != "v0"], {"dimension": 1, "layers": 9}, "not 3."),
         (ORDERED, {"architecture": "kajitsuka2025", "layers": 9, "dimension": 99},
-         "reads no positions, and 20 multisets have two labels."),
+         "reads no positions, and multisets with two labels: 20."),
         (LABELS, {"parameters": 10**6, "length": 1}, "the length of the data is 2"),
     ],
 )  # fmt: skip
