@@ -10,7 +10,7 @@ from ..data.dataset import Dataset
 from ..data.documents import Documents
 from ..data.load import read
 from ..errors import ByheartError
-from ..machine.tables import Content, Tabular
+from ..machine.tables import Content, Tabular, plural
 from ..machine.watch import SILENT, Watch
 from ..theory import ArchitectureFacts, Bound, DataFacts, Question, answers
 from ..theory.effective import MODELS, Rank, decoder_shape, effective_rank
@@ -104,9 +104,9 @@ class Bounds(Tabular):
     def table(self) -> Content:
         subjects, data, model = [], self.dataset, self.architecture
         if data is not None:
-            subjects.append(data.name or f"{data.contexts:,} contexts")
+            subjects.append(data.name or plural(data.contexts or 0, "context"))
         if model is not None:
-            subjects.append(model.name or f"{model.parameters:,} parameters")
+            subjects.append(model.name or plural(model.parameters or 0, "parameter"))
         fits = "" if self.verdict is None else f" ({FITS[self.verdict.fits]})"
         title = f"Bounds for {' and '.join(subjects) or 'nothing in particular'}{fits}"
         rows: list[tuple[object, ...]] = []
@@ -260,10 +260,11 @@ def verdict(data: DataFacts, model: ArchitectureFacts, rows: Iterable[Bound]) ->
             if row.value >= (data.contexts or 0):
                 return found("yes", f"by {row.paper}, {row.item}, some weights do it.")
     distributions = lemma_1_parameters(contexts, max(2, data.labels or 2))
-    own = f"This data: {math.ceil(code):,} bits by the frequencies of its labels, beside "
+    own = f"This data: {plural(math.ceil(code), 'bit')} by the frequencies of its labels, beside "
     own += f"{held['theorem']:,} that the model stores."
     if data.conflicts and distributions > k:
-        lemma = f"by Lemma 1 all distributions of these contexts take {distributions:,} parameters"
+        most = plural(distributions, "parameter")
+        lemma = f"by Lemma 1 all distributions of these contexts take {most}"
         return found("not_guaranteed", f"some data of this shape does not fit; {lemma}. {own}")
     if needed > held["theorem"]:
         states = "the model has fewer states than these contexts have labellings"
@@ -291,5 +292,5 @@ def impossible(data: DataFacts, model: ArchitectureFacts) -> str | None:
         if (model.dimension, model.biased) == (1, False) and model.outputs != 1 and labels > 2:
             return f"in one dimension at most two labels are ever the likeliest, not {labels:,}."
         if model.positions is False and data.mixed:
-            return f"the model reads no positions, and {data.mixed:,} multisets have two labels."
+            return f"the model reads no positions, and multisets with two labels: {data.mixed:,}."
     return None

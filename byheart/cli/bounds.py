@@ -42,6 +42,7 @@ STYLES = {
     "no": "red",
 }
 MOST = 1_000_000  # sequences of data whose network is drawn
+FEW = 10  # rows that are all shown
 HELD = (("by theorem", "theorem"), ("2 bits each", "allenzhu2024"), ("3.6 bits each", "morris2025"))
 CAPACITY = "that can have any distributions: the rank over omega - 1"
 UNCLEAR = "the singular values have no gap, so the capacity is not known"
@@ -77,7 +78,7 @@ def command(
         ),
     ] = False,
     all: Annotated[
-        bool, typer.Option("--all", help="Also rates, open problems and what does not apply.")
+        bool, typer.Option("--all", help="Every row, also rates and what does not apply.")
     ] = False,
     models: Annotated[
         list[Path] | None,
@@ -94,7 +95,7 @@ def command(
     """How small a model can be, how much it can hold, whether a dataset fits.
 
     For a dataset, for an architecture (a preset, a config.json or sizes), or for both: the verdict,
-    then every theorem that applies as a row.
+    then the theorems that apply; of many, the tightest of each quantity.
     --length truncates documents, and sets the context length of an architecture without one.
     """
     picture = pictures.checked(plot, force)
@@ -136,6 +137,11 @@ def view(answer: dict, all: bool = False) -> Group:
         return Group(
             *(part for table in answer["tables"] for part in _table(table)), *drawn(answer)
         )
+    applying = [row for row in answer["rows"] if row["applies"]]
+    left = [row for row in answer["rows"] if not row["applies"]]
+    rest = [row for row in applying if row["kind"] in REST[1]]
+    numbers = [row for row in applying if row not in rest]
+    brief = not all and len(numbers) > FEW
     data, model = answer["dataset"], answer["architecture"]
     parts: list[RenderableType] = []
     if answer["verdict"] is not None:
@@ -154,11 +160,12 @@ def view(answer: dict, all: bool = False) -> Group:
         about = f"{plural(model['parameters'], 'parameter')} of {bits} each"
         sizes = [f"{size} {number(model[size])}" for size in SIZES if model[size] is not None]
         parts.append(Text(f"{name}: {about}", style="bold"))
-        parts += [Text(", ".join(sizes), style="dim")] if sizes else []
-    applying = [row for row in answer["rows"] if row["applies"]]
-    left = [row for row in answer["rows"] if not row["applies"]]
-    for title, kinds in (*PARTS, REST) if all else PARTS:
-        parts += _part(title, [row for row in applying if row["kind"] in kinds])
+        parts += [Text(", ".join(sizes), style="dim")] if sizes and not brief else []
+    shown = tightest(numbers, answer["verdict"] is not None) if brief else numbers
+    for title, kinds in PARTS:
+        found = [row for row in shown if row["kind"] in kinds]
+        parts += _part(title, found, brief)
+    parts += _part(REST[0], rest) if all else []
     parts += _effective(answer["effective"])
     if left and all:
         table = Table.grid(padding=(0, 2))
@@ -168,11 +175,33 @@ def view(answer: dict, all: bool = False) -> Group:
         parts += [Text(), Text("Does not apply", style="bold"), table]
     if model is not None and answer["verdict"] is None:
         parts += [Text(), Text(answer["definitions"]["memory capacity"], style="dim")]
-    rest = sum(row["kind"] in REST[1] for row in applying)
-    if not all and rest + len(left):
-        more = f"rates and open problems ({rest}), rows that do not apply ({len(left)})"
-        parts += [Text(), Text(f"--all also shows {more}", style="dim")]
+    counted = {
+        "that apply": len(numbers) - len(shown),
+        "that do not": len(left),
+        "without a number": len(rest),
+    }
+    if not all and any(counted.values()):
+        each = ", ".join(f"{count} {what}" for what, count in counted.items() if count)
+        more = f"--all shows {plural(sum(counted.values()), 'more row')}: {each}"
+        parts += [Text(), Text(more, style="dim")]
     return Group(*parts, *drawn(answer))
+
+
+def tightest(found: list[dict], judged: bool) -> list[dict]:
+    """Of the rows that say something, the tightest of each quantity in each direction.
+
+    judged  whether there is a verdict: its lines have the bits, and the rules of thumb
+    """
+    best: dict[tuple, dict] = {}
+    for row in found:
+        said = "bits" in row["quantity"] or row["kind"] == "rule_of_thumb"
+        if not row["value"] or (judged and said):  # "at least 0" says nothing either
+            continue
+        key = tuple(row[name] for name in ("kind", "quantity", "direction"))
+        other = best.setdefault(key, row)["value"]
+        if row["value"] > other if row["direction"] == "at_least" else row["value"] < other:
+            best[key] = row
+    return list(best.values())
 
 
 def source(row: dict) -> str:
@@ -180,26 +209,36 @@ def source(row: dict) -> str:
     return cited(f"{row['paper']}, {row['item']}")
 
 
-def _part(title: str, found: list[dict]) -> list[RenderableType]:
-    """Rows by quantity: the largest that is needed first, then the least that is enough."""
+def _part(title: str, found: list[dict], brief: bool = False) -> list[RenderableType]:
+    """Rows by quantity: the largest that is needed first, then the least that is enough.
 
-    def order(row: dict) -> tuple:
-        value, needed = row["value"], row["direction"] == "at_least"
-        return value is None, not needed, 0 if value is None else -value if needed else value
-
+    brief  whether each names its quantity, instead of a heading
+    """
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", no_wrap=True)
     table.add_column()
     for quantity in dict.fromkeys(row["quantity"] for row in found):
-        table.add_row("", Text(quantity))
-        for row in sorted((x for x in found if x["quantity"] == quantity), key=order):
-            value = row["value"]
-            if isinstance(value, float) and value >= 1000:
-                value = round(value)
-            shown = "-" if value is None else f"{SIGNS[row['direction']]} {number(value)}"
-            about = f"{source(row)}. {cited(row['reason'])}"
-            table.add_row(Text(shown, style="" if value is None else "cyan"), Text(about, "dim"))
+        if not brief:
+            table.add_row("", Text(quantity))
+        for row in sorted((x for x in found if x["quantity"] == quantity), key=_order):
+            about = Text(f"{source(row)}. {cited(row['reason'])}", "dim")
+            name = Text(f"{quantity}: ") if brief else Text()
+            table.add_row(_value(row), name.append_text(about))
+    title += " (the tightest of each quantity)" if brief else ""
     return [Text(), Text(title, style="bold"), table] if found else []
+
+
+def _order(row: dict) -> tuple:
+    value, needed = row["value"], row["direction"] == "at_least"
+    return value is None, not needed, 0 if value is None else -value if needed else value
+
+
+def _value(row: dict) -> Text:
+    value = row["value"]
+    if value is None:
+        return Text("-")
+    value = round(value) if isinstance(value, float) and value >= 1000 else value
+    return Text(f"{SIGNS[row['direction']]} {number(value)}", style="cyan")
 
 
 def _effective(found: dict | None) -> list[RenderableType]:
@@ -238,7 +277,7 @@ def _verdict(found: dict, models: list[dict]) -> list[RenderableType]:
     line.append(f": {cited(found['reason'])}", "not bold default")
     code = found["code"]
     shown = [
-        ("bits needed", number(round(found["needed"])), "by the worst labels, one per context"),
+        ("bits needed", number(math.ceil(found["needed"])), "by the worst labels, one per context"),
         ("of this data", number(math.ceil(code)), "by the frequencies of its labels"),
         *_compiled(models),
     ]

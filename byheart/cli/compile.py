@@ -10,8 +10,10 @@ from rich.console import Group
 from rich.text import Text
 
 from ..compiler.compiling import compile
+from ..constructions import find
 from ..data.dataset import Dataset
 from ..data.load import load
+from ..machine.tables import named, plural
 from ..machine.watch import SILENT, Watch
 from ..models.folder.swap import check_place
 from ..models.model import Model
@@ -91,7 +93,12 @@ def compiled(
     check_place(output, force)
     started = time.perf_counter()
     watch.stage("loading")
-    dataset = load(data, **(loading or {}))
+    given = dict(loading or {})
+    method = options.get("method")
+    splits = find(method).tokenizer if method else None
+    if splits and not {"unit", "tokenizer"} & given.keys():
+        given["tokenizer"] = splits
+    dataset = load(data, **given)
     loaded = time.perf_counter() - started
     model = build(dataset, watch, **options)
     watch.stage("writing")
@@ -121,17 +128,27 @@ def built_answer(model: Model, loaded: float) -> dict:
 def view(answer: dict) -> Group:
     """Size, what --on-conflict changed, how long the search was, and the evidence."""
     notes, settled = answer["notes"], answer["conflicts"]
-    words = {"relabelled": "labels changed to the majority's", "dropped": "sequences left out"}
-    changed = [("conflicts", number(settled[key]), words[key]) for key in words if settled.get(key)]
-    remark, remarks = "hashes", []
+    words = {
+        "relabelled": ("label", "changed to the majority's"),
+        "dropped": ("sequence", "left out"),
+    }
+    changed = [
+        ("conflicts", number(count), f"{named(count, noun)} {what}")
+        for key, (noun, what) in words.items()
+        if (count := settled.get(key))
+    ]
+    tries = answer["search"].get("tries")
+    remark, remarks = named(tries, "hash"), []
     if recites(answer):
-        remark, remarks = "plan", [Text(note, style="dim") for note in notes]
+        remark, remarks = named(tries, "plan"), [Text(note, style="dim") for note in notes]
     elif stores_distributions(answer):
-        remark, remarks = "draws or solutions", [Text(note, style="dim") for note in notes]
+        remark, remarks = (
+            f"{named(tries, 'draw')} or {named(tries, 'solution')}",
+            [Text(note, style="dim") for note in notes],
+        )
     elif notes:
-        noun = "fallback" if len(notes) == 1 else "fallbacks"
-        remark = f"hashes; {number(len(notes))} {noun}, listed by --json"
-    tried = ("tried", number(answer["search"].get("tries")), remark)
+        remark += f"; {plural(len(notes), 'fallback')}, listed by --json"
+    tried = ("tried", number(tries), remark)
     sizes = rows([*size_rows(answer), *changed, tried])
     unlike = "the file itself has other labels, so verify refutes the model on it; "
     unlike += "--write-data writes what the model holds"

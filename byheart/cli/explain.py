@@ -12,6 +12,7 @@ from .. import pictures
 from ..compiler.explaining import explain
 from ..constructions import ALL, find
 from ..data.load import load
+from ..machine.tables import upto
 from ..machine.watch import SILENT, Watch
 from ..models.verification import PROVE_LIMIT
 from ..theory.papers import cited
@@ -145,10 +146,10 @@ def ends_of_decoder(answer: dict) -> tuple[str, str]:
     """The same for a decoder, which stores distributions."""
     reads = answer["input"]
     kind = {"string": "words", "number": "integers"}[reads["tokens"]]
-    labels = number(answer["output"]["labels"])
+    labels = plural(answer["output"]["labels"], "token")
     return (
-        f"1 to {number(reads['length'])} tokens ({kind}), order counts",
-        f"the probability of each of {labels} tokens to come next",
+        f"{upto(1, reads['length'], 'token')} ({kind}), order counts",
+        f"the probability of each of {labels} to come next",
     )
 
 

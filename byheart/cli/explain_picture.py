@@ -43,7 +43,7 @@ def draw(answer: dict) -> "Figure":
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.axis("off")
-    title(axes, answer, "next tokens" if decoder else "labels")
+    title(axes, answer, "next token" if decoder else "label")
     y = HEAD + ROW / 2
     flow = Flow(axes, names, answer)
     for x, name in zip(flow.columns, names, strict=True):
@@ -67,8 +67,8 @@ def title(axes: "Axes", answer: dict, noun: str) -> None:
     form = f" ({answer['form']})" if answer["form"] else ""
     name = data["name"] if len(data["name"]) <= 40 else f"{data['name'][:37]}..."
     lines = (
-        f"{name}: {plural(data['sequences'], 'sequence')} of up to {data['length']:,} tokens, "
-        f"{data['labels']:,} {noun}",
+        f"{name}: {plural(data['sequences'], 'sequence')} of up to "
+        f"{plural(data['length'], 'token')}, {plural(data['labels'], noun)}",
         f"{totals['nonzero']:,} nonzero parameters, {totals['bits']:,} bits, "
         f"depth {totals['depth']:,}, width {totals['width']:,}",
     )

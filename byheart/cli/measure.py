@@ -138,8 +138,8 @@ class Line:
 def view(answer: dict) -> Group:
     """The question, one table per combination of the other axes, and where everything is."""
     data, kind = answer["dataset"], answer["criterion"]["kind"]
-    count = number(data["vocabulary"])
-    reads = f"vectors of {count} coordinates" if data["vectors"] else f"{count} tokens"
+    reads = plural(data["vocabulary"], "coordinate" if data["vectors"] else "token")
+    reads = f"vectors of {reads}" if data["vectors"] else reads
     title = (
         f"{answer['architecture']} on {data['name']}: {plural(data['sequences'], 'sequence')}, "
         f"{plural(data['contexts'], 'context')}, {reads}{best(data)}"
@@ -164,10 +164,13 @@ def view(answer: dict) -> Group:
         parts.append(conclusion(answer, cell))
         theory = cell["theory"]
         if theory is not None:
+            one = theory["enough_neurons"] == 1
+            enough = f"{plural(theory['enough_neurons'], 'neuron')} {'is' if one else 'are'}"
+            needed = plural(theory["needed_parameters"], "parameter")
             words = (
-                f"theory: {number(theory['enough_neurons'])} neurons are enough for any "
+                f"theory: {enough} enough for any "
                 f"distributions of these contexts (Madden et al. (2024), Theorem 5); some need "
-                f"{number(theory['needed_parameters'])} parameters (Lemma 1), these may need fewer"
+                f"{needed} (Lemma 1), these may need fewer"
             )
             parts.append(Text(words, style="dim"))
         parts.append(Text())
@@ -209,7 +212,9 @@ def conclusion(answer: dict, cell: dict) -> Text:
         return Text("nothing was trained here", style="dim")
     if smallest is None:
         upto, steps = "up to " if len(points) > 1 else "", max(point["steps"] for point in points)
-        words = f"{name} {upto}{number(points[-1]['value'])}: not reached in {number(steps)} steps"
+        words = (
+            f"{name} {upto}{number(points[-1]['value'])}: not reached in {plural(steps, 'step')}"
+        )
         return Text(f"{words}; more steps may reach it, or a larger one", style="yellow")
     asked = f"fewest {name} that memorise" if name[-1] == "s" else f"smallest {name} that memorises"
     text = Text(f"{asked}: ")
@@ -218,7 +223,7 @@ def conclusion(answer: dict, cell: dict) -> Text:
     missed = [x for x in seeds if x["smallest"] is None]
     larger = [x["smallest"] for x in seeds if x["smallest"] not in (smallest["value"], None)]
     agree = len(seeds) - len(larger) - len(missed)
-    sentence = f" ({number(smallest['parameters'])} parameters), in {agree} of "
+    sentence = f" ({plural(smallest['parameters'], 'parameter')}), in {agree} of "
     sentence += plural(len(seeds), "seed")
     if larger:
         ends = dict.fromkeys(number(end(larger)) for end in (min, max))
@@ -229,14 +234,14 @@ def conclusion(answer: dict, cell: dict) -> Text:
     if missed:
         tried, steps = min(x["largest"] for x in missed), max(x["steps"] for x in missed)
         sentence += f"; {plural(len(missed), 'seed')} did not reach it with up to {number(tried)}"
-        sentence += f" in {number(steps)} steps"
+        sentence += f" in {plural(steps, 'step')}"
     below = cell["below"]
     if below is None:
         return text.append(f"{sentence}; nothing smaller was tried")
     some = below["seeds"] < len(seeds)
     by = f" (tried by {plural(below['seeds'], 'seed')})" if some else ""
-    steps = number(below["steps"])
-    return text.append(f"{sentence}; {number(below['value'])}{by} was not reached in {steps} steps")
+    steps = plural(below["steps"], "step")
+    return text.append(f"{sentence}; {number(below['value'])}{by} was not reached in {steps}")
 
 
 def closing(answer: dict) -> list[str]:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import ByheartError
-from ..machine.tables import number, plural
+from ..machine.tables import named, number, plural
 from ..machine.watch import Watch
 from ..machine.words import STEERS, brief, harmless, printable
 from ..pictures import write
@@ -216,11 +216,12 @@ def size_rows(answer: dict) -> list[Row]:
     parameters = {key: number(value) for key, value in answer["parameters"].items()}
 
     def some(noun: str) -> str:
-        count = answer["dataset"][f"{noun}s"]  # a folder may not say
-        return plural(count, noun) if isinstance(count, int) else f"{number(count)} {noun}s"
+        return plural(answer["dataset"][f"{noun}s"], noun)  # a folder may not say
 
     if stores_distributions(answer):
-        reads = f"tokens are read, {data['labels']} follow; length {data['length']}"
+        reads = "token is read" if answer["dataset"]["vocabulary"] == 1 else "tokens are read"
+        reads += f", {data['labels']} follow{'s' if answer['dataset']['labels'] == 1 else ''}"
+        reads += f"; length {data['length']}"
         return [
             ("method", brief(answer["method"]), own),
             ("contexts", data["contexts"], f"of {some('sequence')}"),
@@ -313,9 +314,7 @@ def verdict(answer: dict) -> Text:
         )
     word = found["evidence"] or UNSETTLED
     noun = "context" if stores else "label"
-    what = f"{noun}{'' if found['checked'] == 1 else 's'} " + (
-        "within the gap" if stores else "correct"
-    )
+    what = f"{named(found['checked'], noun)} {'within the gap' if stores else 'correct'}"
     if stores:
         audit = f"{RIGOROUS}; {number(whole['contexts'])} in all: a sample, not a proof"
         means = {"proved": RIGOROUS, "sampled": audit, "observed": NO_PROOF}

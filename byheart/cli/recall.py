@@ -19,7 +19,7 @@ from ..models.recall import Choose, ask, drawing
 from ..models.source import stored
 from .messages import flags
 from .options import Directory, Json
-from .output import print_json, typeset
+from .output import plural, print_json, typeset
 from .progress import watching
 
 SETTINGS = {"ignore_unknown_options": True}  # a token may begin with a dash
@@ -117,15 +117,16 @@ def converse(model: Model, asking: Asking, choose: Choose | None) -> None:
     """A prompt until the end of input; an unreadable question is answered with the reason."""
     reads = {"string": "words", "number": "numbers", "vector": "vectors, as [1, 2] [3, 4]"}
     about = model.about.get("data") or {}
-    known = f"{about.get('sequences')} sequences"
+    known = plural(about.get("sequences"), "sequence")
     if not model.claim.conflicts:  # it stores distributions
-        known = f"what follows {about.get('contexts')} contexts"
+        known = f"what follows {plural(about.get('contexts'), 'context')}"
     other = "To any other input it may answer anything."
     if model.claim.unknown is not None:
         other = "It says unknown to most other inputs."
     if "window" in stored(model):
         other += " Give it a beginning, or as many words as that."
-    greeting = f"This model knows {known} of at most {model.length} tokens ({reads[model.kind]})."
+    length = plural(model.length, "token")
+    greeting = f"This model knows {known} of at most {length} ({reads[model.kind]})."
     print(harmless(greeting))
     print(f"{other} An empty line asks nothing; Ctrl-D ends.")
     while True:

@@ -11,6 +11,7 @@ from rich.text import Text
 from ..data.documents import Documents, first_documents
 from ..data.load import read
 from ..data.statistics import stats, written_out
+from ..machine.tables import named
 from ..machine.watch import SILENT, Watch
 from .options import Data, Json, Loading, reading
 from .output import finish, how_read, number, plural, reading_notes, rows, sentences
@@ -54,7 +55,8 @@ def counted(data: Path, loading: Loading, show: int = 0, watch: Watch = SILENT) 
 
 def view(answer: dict) -> Group:
     conflicts, entropy, apart = answer["conflicts"], answer["entropy"], answer["separation"]
-    both = f"contexts with two labels; {number(conflicts['multisets'])} if order does not count"
+    both = f"{named(conflicts['contexts'], 'context')} with two labels; "
+    both += f"{number(conflicts['multisets'])} if order does not count"
     each = f"nats; {number(entropy['per_token'])} per prediction"
     known = "nats, if only their frequencies are known"
     lines = [
@@ -73,7 +75,8 @@ def view(answer: dict) -> Group:
         lines.append(("distance", number(apart["distance"]), "between the two nearest tokens"))
     if answer["skipped"]:
         table = "numeric" in answer["reading"]
-        what = "rows with an empty cell" if table else "documents under two tokens"
+        noun, which = ("row", "with an empty cell") if table else ("document", "under two tokens")
+        what = f"{named(answer['skipped'], noun)} {which}"
         lines.append(("skipped", number(answer["skipped"]), what))
     curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in answer["t_epsilon"])
     counts = (rows(lines), Text(f"T_epsilon      {curve}"))

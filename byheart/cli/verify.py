@@ -36,6 +36,7 @@ from ..models.verification import (
     verify,
 )
 from . import options
+from .messages import flags
 from .options import Directory, Json, ProveLimit
 from .output import (
     bit_rows,
@@ -150,13 +151,11 @@ def verified(
         seconds["verify"] = time.perf_counter() - started
         found = replace(found, accept=accepted)
     if found is not None and dataset is not None and data is not None:
-        left_out = unaccepted(data, dataset, given)
-        if left_out:  # what was found is not about the whole file
+        left_out = list(map(flags, unaccepted(data, dataset, given)))
+        if left_out:
             more["verify"] = verify_command(model, str(directory), str(data))
-            evidence = REFUTED if found.refuted else None
-            found = replace(found, evidence=evidence, failures=(*left_out, *found.failures))
-        assert held is not None
-        model = recounted(model, held)
+            found = found.short_of(left_out)
+        model = recounted(model, held)  # type: ignore[arg-type]
         corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
         more |= {"reading": dict(dataset.loading), "covered": covered(dataset, corpus)}
     failures = found.failures if found is not None else ()
@@ -230,11 +229,15 @@ def reading(answer: dict) -> str:
     """How the file was read, and how much of it."""
     chosen = []
     for name, value in answer["reading"].items():
-        shown = " ".join(map(str, value)) if isinstance(value, list) else value
+        shown = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+        shown = shown if shown.strip() else repr(shown)  # a delimiter
         chosen.append(f"{name} {shown}")
     count, settled = answer["covered"], answer["conflicts"]
     how = ", ".join(chosen) or "sequences with their labels"
-    words = {"relabelled": "labels that the folder changed", "dropped": "sequences it left out"}
-    told = [f"{number(settled[key])} {words[key]}" for key in words if settled.get(key)]
+    words = {
+        "relabelled": ("label", "that the folder changed"),
+        "dropped": ("sequence", "it left out"),
+    }
+    told = [f"{plural(settled[x], y)} {z}" for x, (y, z) in words.items() if settled.get(x)]
     size = f"{number(count['predictions'])} of {plural(count['of'], 'prediction')}"
     return "; ".join([f"{how}: {size}", *told])

@@ -33,6 +33,7 @@ from ..data.targets import Floats, Targets
 from ..errors import AssumptionError
 from ..gadgets.heads import Heads, decoder, draw, features, last, rows
 from ..gadgets.regression import Task, fit
+from ..machine.tables import plural
 from ..softmax.decoder import Decoder, Shape
 from .attention_only.goal import GAP, margins, reached, stretch
 from .attention_only.plan import Plan, plan
@@ -64,7 +65,7 @@ class AttentionOnlyArgmax(AttentionDecoder):
         if not encoders.certain(targets):  # A1
             many = int((targets.support > 1).sum())
             raise AssumptionError(
-                f"A1 fails: {many} contexts have several labels, and attention-only-argmax stores "
+                f"A1 fails: contexts with several labels: {many:,}; attention-only-argmax stores "
                 "one per context; use method='attention-only' or "
                 "method='attention-only-approximate', which store distributions."
             )
@@ -96,8 +97,8 @@ class AttentionOnlyArgmax(AttentionDecoder):
         note = f"attention-only needs {found.needed} heads for as many contexts"
         if self.heads is None:
             note = (
-                f"smallest H found: {high} for {len(search.targets):,} contexts (attention-only: "
-                f"{search.most}), an upper bound on the heads needed"
+                f"smallest H found: {high} for {plural(len(search.targets), 'context')} "
+                f"(attention-only: {search.most}), an upper bound on the heads needed"
             )
         notes = (note, observed_in_float32(best, search.targets))
         vocabulary = search.targets.vocabulary

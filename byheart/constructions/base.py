@@ -144,6 +144,7 @@ class Construction(ABC):
     every      whether the data has a label for every token; None: either will do
     empty      whether a sequence may be empty
     provable   contexts beyond which `compile` verifies a sample; None: always all of them
+    tokenizer  what splits text where the user names nothing; None: words
     stages     one sentence for each stage of its networks, by its name or (layer kind, name)
     """
 
@@ -154,6 +155,7 @@ class Construction(ABC):
     every: ClassVar[bool | None] = False
     empty: ClassVar[bool] = False
     provable: ClassVar[int | None] = None
+    tokenizer: ClassVar[str | None] = None
     stages: ClassVar[Mapping[str | tuple[str, str], str]] = {}
 
     seed: int = 0

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from ..data.targets import Targets
 from ..errors import AssumptionError
 from ..machine.memory import SMALLER, require
+from ..machine.tables import plural
 from ..softmax.decoder import Decoder, Shape
 from ..softmax.doubles import activation, divergences
 from .base import Built, Report
@@ -72,8 +73,9 @@ class OneLayerNarrow(NeuronDecoder):
         check_dimension(shape)
         if shape.neurons > contexts:  # A3
             raise AssumptionError(
-                f"A3 fails: {shape.neurons} neurons for {contexts} contexts; one-layer-narrow "
-                "needs no more neurons than contexts, and method='one-layer-smooth' takes more."
+                f"A3 fails: {plural(shape.neurons, 'neuron')} for {plural(contexts, 'context')}; "
+                "one-layer-narrow needs no more neurons than contexts, and "
+                "method='one-layer-smooth' takes more."
             )
         # activations, logits, and the output matrices that the optimisation keeps
         matrices = 3 * contexts * shape.neurons + 6 * contexts * shape.vocabulary
@@ -107,8 +109,8 @@ class OneLayerNarrow(NeuronDecoder):
         note = f"largest divergence reached: {worst:.2g} nats"
         if self.neurons is None:
             note = (
-                f"smallest m found: {high} for {len(targets)} contexts, an upper bound on the "
-                f"neurons needed ({low} were too few for this draw in {STEPS} steps)"
+                f"smallest m found: {high} for {plural(len(targets), 'context')}, an upper bound "
+                f"on the neurons needed ({low} were too few for this draw in {STEPS} steps)"
             )
         solves, vocabulary = max(1, solves), targets.vocabulary
         return Built(best, solves, (note,), vocabulary=vocabulary, gap=search.gap)

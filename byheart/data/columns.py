@@ -39,6 +39,8 @@ class Table:
     # the place of every row, and of each of the chosen columns the cell of every row
     select: Callable[[Sequence[str]], tuple[Sequence[int], list[list]]]
     small: bool = True  # whether to read every column takes no time
+    remark: str = ""  # for whoever reads the names of the columns
+    object: bool = False  # whether it is an object of Python, which byheart.load reads
 
     def where(self, places: Sequence[int]) -> str:
         """The places in words: "lines 3, 8 and 12", and how many there are beyond the first."""
@@ -52,7 +54,8 @@ class Table:
         """The columns in words."""
         shown = ", ".join(name or "''" for name in self.columns[:NAMED])
         more = len(self.columns) - NAMED
-        return f"the columns are {shown}" + (f" and {more:,} more" if more > 0 else "")
+        listed = f"the columns are {shown}" + (f" and {more:,} more" if more > 0 else "")
+        return f"{listed} ({self.remark})" if self.remark else listed
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,11 @@ def fields(
             guess = f'did you mean "{meant[0]}"? ' if meant else ""
             raise ByheartError(f'{table.name}: "{name}" is {wrong}; {guess}{table.named()}.')
     if not input or label is None:
+        options = example(table, input, label)
+        shown = f"byheart.load(data, {', '.join(options)})" if table.object else " ".join(options)
         raise ByheartError(
             f"{table.name}: choose the columns to read with input=... and label=..., such as "
-            f"{example(table, input, label)}; {table.named()}."
+            f"{shown}; {table.named()}."
         )
     rule = None if tokenizer else UNITS.get(unit, unit)
     whole = keeps_numbers(numeric, unit, tokenizer)
@@ -178,7 +183,7 @@ def fields(
     }
 
 
-def example(table: Table, input: Sequence[str] = (), label: str | None = None) -> str:
+def example(table: Table, input: Sequence[str] = (), label: str | None = None) -> list[str]:
     """Options that read this table, as an example: inputs that determine the label, if possible.
 
     The label is a column that is called so, else the last that is mostly filled; the input is the
@@ -215,8 +220,10 @@ def example(table: Table, input: Sequence[str] = (), label: str | None = None) -
         tried = [*([x] for x in full), together, *([x] for x in others), numbers]
         inputs = next((x for x in tried if x and determine(x)), inputs)
     gaps = any(None in columns[x].cells for x in (*inputs, answer) if x in columns)
-    options = [*(f"input={x!r}" for x in inputs), f"label={answer!r}"]
-    return " ".join([*options, "empty='skip'"] if gaps else options)
+    named = [f"input={x!r}" for x in inputs]
+    if table.object and len(inputs) > 1:
+        named = [f"input={inputs!r}"]
+    return [*named, f"label={answer!r}", *(["empty='skip'"] if gaps else [])]
 
 
 def keeps_numbers(numeric: str, unit: str, tokenizer: str | Path | None) -> bool:

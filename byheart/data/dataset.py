@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ByheartError
+from ..machine.tables import plural
 from .arrays import Ints, beyond_float, number, offsets, take
 from .records import pack, plain_rows
 
@@ -119,10 +120,10 @@ class Dataset:
         lengths = self.lengths
         of = "" if len(set(lengths.tolist())) <= 1 else "up to "
         return (
-            f"{_plural(len(self), 'sequence')} of {of}"
-            f"{_plural(int(lengths.max(initial=0)), 'token')}, "
-            f"{_plural(len(self.tokens), f'distinct {self.kind}')}, "
-            f"{_plural(len(self.label_names), 'label')}" + (", one per token" if self.every else "")
+            f"{plural(len(self), 'sequence')} of {of}"
+            f"{plural(int(lengths.max(initial=0)), 'token')}, "
+            f"{plural(len(self.tokens), f'distinct {self.kind}')}, "
+            f"{plural(len(self.label_names), 'label')}" + (", one per token" if self.every else "")
         )
 
     def _repr_html_(self) -> str:
@@ -251,19 +252,5 @@ class Dataset:
         return digest.hexdigest()
 
 
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
 def _json_lines(values: Iterable) -> bytes:
     return "".join(json.dumps(value) + "\n" for value in values).encode()
-
-
-def check_dataset(data: object, name: str) -> None:
-    """ByheartError unless the data is a dataset with a sequence, as the function `name` needs."""
-    if not isinstance(data, Dataset):
-        raise ByheartError(
-            f"{name} takes a Dataset; byheart.load makes one of a file, a data frame or rows."
-        )
-    if not len(data):
-        raise ByheartError("the data has no sequences.")

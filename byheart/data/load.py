@@ -108,6 +108,11 @@ LOADING: tuple[LoadingOption, ...] = (
         "Tables: the character between fields, or tab (default: found out).", metavar="CHARACTER",
     ),
     LoadingOption(
+        "header", str, (str,), (".csv", ".tsv"),
+        "Tables: names are the first line, or none: they are 1, 2, ...",
+        default="first", choices=("first", "none"),
+    ),
+    LoadingOption(
         "numeric", str, (str,), TABLES,
         "Tables: columns of numbers are one vector, tokens each, or words.",
         default="vector", choices=("vector", "tokens", "words"),
@@ -169,6 +174,7 @@ def load(
     count: str | None = None,
     records: str | None = None,
     delimiter: str | None = None,
+    header: str = "first",
     numeric: str = "vector",
     between: str | None = None,
     empty: str = "refuse",
@@ -195,7 +201,9 @@ def load(
         count: The column of a table that says how often each row was seen.
         records: Where the records are inside a .json file: keys with dots between them. The split
             of a dataset that has several.
-        delimiter: The character between the fields of a .csv file; by default it is found out.
+        delimiter: What stands between the fields of a .csv file; by default it is found out.
+        header: Where the names of the columns of a .csv or .tsv file are: the "first" line, or
+            "none", if that is a row; then they are "1", "2", ...
         numeric: What input columns of numbers are: one "vector"; "tokens", a number each; "words".
         between: The token that keeps columns of text apart; by default as many | as no cell
             contains. "" joins them.
@@ -280,18 +288,27 @@ def load_documents(path: str | Path, **options: object) -> Documents:
     return _read(path, defaults | options, CORPORA)
 
 
-def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, object]:
-    """Those of some stored options that mean something for this file.
+def applicable(path: Any, options: Mapping[str, object]) -> dict[str, object]:
+    """Those of some stored options that mean something for this file, or for these objects.
 
     A file of tokens, such as the data.jsonl of a model folder, needs none of the options that made
     tokens of another file. A name that says what is in the file is believed. Options that were
     stored before there were `numeric`, `between` and `empty` get those that say what was done then.
+    Pairs have no columns to choose, and only a mapping has records inside.
     """
     kind = kind_of(path)
     if holds_tokens(path):
         if "numeric" not in options or "input" in options:
             return {}
         options = {x: y for x, y in options.items() if x not in ("unit", "tokenizer")}
+    if kind == OBJECTS:
+        named = () if objects.has_names(path) else ("input", "label", "count")
+        if named and "input" in options and "numeric" not in options:
+            options = {**BEFORE, **options}
+        inside = isinstance(path, Mapping)
+        options = {
+            x: y for x, y in options.items() if x not in named and (x != "records" or inside)
+        }
     if kind not in READERS or kind == ".txt":
         kind = kind_of(path, options.get("format"))  # type: ignore[arg-type]
     kept = {
@@ -304,12 +321,14 @@ def applicable(path: str | Path, options: Mapping[str, object]) -> dict[str, obj
     return kept
 
 
-def holds_tokens(path: str | Path) -> bool:
+def holds_tokens(path: Any) -> bool:
     """Whether a file holds tokens and labels, as the checker reads them and byheart writes them.
 
-    So does one that cannot be read: whoever reads it says why.
+    So does one that cannot be read: whoever reads it says why. Objects can hold them as well.
     """
     kind = kind_of(path)
+    if kind == OBJECTS:
+        return objects.holds_tokens(path)
     if kind != ".jsonl":
         return kind == ".npz"
     try:

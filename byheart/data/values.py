@@ -50,7 +50,7 @@ def labels(given: list, lengths: Ints) -> tuple[bool, list]:
         if len(label) != length:
             raise Fault(
                 f"the label is a list of {len(label)} and the input has {plural(length, 'token')}; "
-                "give one label per token, or a single label"
+                "give one label per token, or a single label (a list as text is one)"
             )
     return True, list(chain.from_iterable(given))
 

@@ -12,7 +12,7 @@ from ..data.contexts import RESOLUTIONS, contexts, resolve
 from ..data.dataset import Dataset
 from ..data.load import load
 from ..errors import ByheartError
-from ..machine.tables import Content, Tabular
+from ..machine.tables import Content, Tabular, plural
 from ..machine.watch import SILENT, Watch
 from ..models.folder.swap import check_place
 from .material import Material
@@ -91,10 +91,12 @@ class Measurement(Tabular):
             at = ", ".join(f"{name} {value:,}" for name, value in cell.at.items())
             smallest, words = cell.smallest, "nothing was trained"
             if smallest is not None:
-                words = f"{name} {smallest.value:,} ({smallest.parameters:,} parameters)"
+                words = f"{name} {smallest.value:,} ({plural(smallest.parameters, 'parameter')})"
             elif cell.points:
                 steps = max(point.steps for point in cell.points)
-                words = f"{name} up to {cell.points[-1].value:,} not reached in {steps:,} steps"
+                words = (
+                    f"{name} up to {cell.points[-1].value:,} not reached in {plural(steps, 'step')}"
+                )
             lines.append((at, words))
         return title, ("", "smallest that memorises"), lines
 
@@ -215,7 +217,7 @@ def measure(
     sweep = replace(sweep, data=facts)  # trials without an axis of sequences take all of them
     counts = dict(sweep.axes).get(SEQUENCES, (len(dataset),))
     if counts[-1] > len(dataset):
-        raise ByheartError(f"the data has {len(dataset):,} sequences, not {counts[-1]:,}.")
+        raise ByheartError(f"the data has {plural(len(dataset), 'sequence')}, not {counts[-1]:,}.")
     for count in counts:
         try:
             sweep.criterion.check(material.problem(count))

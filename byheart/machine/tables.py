@@ -25,13 +25,27 @@ def number(value: object) -> str:
     return f"{value:.4g}"
 
 
-def plural(count: int, noun: str) -> str:
+def plural(count: object, noun: str) -> str:
     """A number of things.
 
     >>> plural(1, "context"), plural(1200, "context")
     ('1 context', '1,200 contexts')
     """
-    return f"{number(count)} {noun}" + ("" if count == 1 else "s")
+    return f"{number(count)} {named(count, noun)}"
+
+
+def named(count: object, noun: str) -> str:
+    """The noun for a number of things that stands elsewhere."""
+    return noun if count == 1 else f"{noun}{'es' if noun.endswith('sh') else 's'}"
+
+
+def upto(least: int, most: int, noun: str) -> str:
+    """A range of numbers of things.
+
+    >>> upto(0, 1, "token"), upto(1, 1, "token")
+    ('0 to 1 tokens', '1 token')
+    """
+    return plural(most, noun) if least == most else f"{number(least)} to {number(most)} {noun}s"
 
 
 def text_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..exact.network import Embedding, Linear, Network, Relu, Sum, matrix, vecto
 from .claim import Token
 from .claims.labels import Labels, batch_of
 from .model import Model
+from .source import load_for, unaccepted
 
 
 class ContextualMapping(NamedTuple):
@@ -64,9 +65,7 @@ def context_ids(
     return [list(islice(found, len(row) if network.every else 1)) for row in rows]
 
 
-def contextual_mapping(
-    model: Model, dataset: Dataset, every: bool | None = None
-) -> ContextualMapping:
+def contextual_mapping(model: Model, dataset: Any, every: bool | None = None) -> ContextualMapping:
     """The r and delta of Definition 4.1 for this model and data, computed from all ids.
 
     The small forms only promise that contexts with different labels differ; this says whether all
@@ -74,7 +73,8 @@ def contextual_mapping(
 
     Args:
         model: A model that stores labels.
-        dataset: The data whose contexts are compared.
+        dataset: The data whose contexts are compared: a Dataset, or whatever `load` reads, which
+            is then read as the data of the model was.
         every: For all tokens of each sequence, as the definition says, or for the last one only,
             which is where a model with one label per sequence has its answer. Default: where the
             model answers.
@@ -91,6 +91,10 @@ def contextual_mapping(
         >>> contextual_mapping(byheart.compile(data), data).separation > 0
         True
     """
+    if not isinstance(dataset, Dataset):
+        given, dataset = dataset, load_for(model, dataset)
+        for sentence in unaccepted(given, dataset, {}):
+            raise ByheartError(f"{sentence}; read it as you want it with byheart.load.")
     found = extreme_ids(model, dataset, every)
     if not found.separation:
         one, other = found.nearest

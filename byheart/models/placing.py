@@ -78,6 +78,8 @@ def placed(model: Model, question: Sequence) -> Placed:
     needs = "this model knows its texts from their beginning on"
     if window is not None:
         needs = f"this model needs the last {window} tokens unless the text begins here"
+        if window == 1:
+            needs = "this model needs the last token unless the text begins here"
     if not isinstance(starts, list):  # a folder of version 0.1, or very many texts
         short = window is None or len(tokens) < window
         return Placed([readings[0], *tokens[1:]], needs if short and window else None)

@@ -1,19 +1,21 @@
-"""The file that a model is judged on: how it is read, and whether it is the model's data.
+"""The data that a model is judged on: how it is read, and whether it is the model's own.
 
 A model folder may come from anywhere. It says how its data was read, and it may have left out a
-part of it; a file is read that way only as far as nothing of it is lost, or as the user repeats it.
+part of it; data is read that way only as far as nothing of it is lost, or as the user repeats it.
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..data.contexts import RESOLUTIONS, resolve, settled
 from ..data.dataset import Dataset
 from ..data.load import LOADING, applicable, is_corpus, load
+from ..data.readers.objects import NAME
 from ..data.readers.tokenizers import is_trained
 from ..errors import AssumptionError, ByheartError
+from ..machine.tables import plural
 from .model import Model
 from .verification import PROVED
 
@@ -36,19 +38,21 @@ def stored(model: Model) -> dict:
     return found
 
 
-def load_for(model: Model, data: str | Path, given: Mapping[str, Any] | None = None) -> Dataset:
-    """The data of a file as it stands there, split into predictions as the folder says.
+def load_for(model: Model, data: Any, given: Mapping[str, Any] | None = None) -> Dataset:
+    """The data of a file or of objects as it stands there, split into predictions as the model's.
 
-    given  the options that the user chose; they count before those of the folder
+    given  the options that the user chose; they count before those of the model
     """
     given = dict(given or {})
+    data = list(data) if isinstance(data, Iterator) else data
+    name = str(data) if isinstance(data, str | Path) else NAME
     options = applicable(data, stored(model)) | given
     if {"unit", "tokenizer"} <= options.keys() and len(given.keys() & {"unit", "tokenizer"}) == 1:
         options.pop("tokenizer" if "unit" in given else "unit")
     path = "tokenizer" in options and not is_trained(options["tokenizer"])
     if path and "tokenizer" not in given:  # a stranger may have named it
         raise ByheartError(
-            f"{data}: the model's text was split by a tokenizer of its own; name the file with "
+            f"{name}: the model's text was split by a tokenizer of its own; name the file with "
             "tokenizer=...."
         )
     return load(data, **options)  # type: ignore[arg-type]
@@ -64,41 +68,45 @@ def covered(dataset: Dataset, corpus: bool) -> dict[str, int]:
     return {"predictions": whole - cut - empty, "of": whole}
 
 
-def unaccepted(data: Path, dataset: Dataset, given: Mapping[str, Any]) -> list[str]:
-    """What of the file the folder left out without having been asked to, as sentences."""
+def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[str]:
+    """What of the data the model left out without anybody having asked for it, as sentences."""
     found, left_out, used = [], dataset.left_out, dataset.loading
     corpus = is_corpus(data, used.get("format"))  # type: ignore[arg-type]
+    whole = covered(dataset, corpus)["of"]
     if "length" in left_out and "length" not in given:
-        count = covered(dataset, corpus)
-        missing, size = left_out["length"], used["length"]
-        what = "predictions of the file were not read"
-        what = what if corpus else "rows of the file were not read in full"
+        what = _some(left_out["length"], whole, "prediction" if corpus else "row", "not read")
+        size = plural(used["length"], "token")  # type: ignore[arg-type]
         found.append(
-            f"{missing:,} of {count['of']:,} {what}: the folder stops at {size} tokens (--length)"
+            f"{what}{'' if corpus else ' in full'}: the model stops at {size} (length=...)"
         )
     if "separator" in left_out and "separator" not in given:
         found.append(
-            f"the token {used['separator']} was left out {left_out['separator']:,} times: the "
-            "folder takes it for the end of a document (--separator)"
+            f"the token {used['separator']} was left out {plural(left_out['separator'], 'time')}: "
+            "the model takes it for the end of a document (separator=...)"
         )
     if "empty" in left_out and "empty" not in given:
-        rows = covered(dataset, corpus)["of"]
         found.append(
-            f"{left_out['empty']:,} of {rows:,} rows of the file were not read: the folder leaves "
-            "out those with an empty cell (--empty)"
+            f"{_some(left_out['empty'], whole, 'row', 'not read')}: the model leaves out those "
+            "with an empty cell (empty=...)"
         )
     if "records" in used and "records" not in given:
-        found.append(f"the folder reads only what stands at {used['records']!r} (--records)")
+        found.append(f"the model reads only what stands at {used['records']!r} (records=...)")
     if "count" in used and "count" not in given:
-        found.append(f"the folder weighs rows by the column {used['count']!r} (--count)")
+        found.append(f"the model weighs rows by the column {used['count']!r} (count=...)")
     if dataset.unused and not given.keys() >= {"input", "label"}:
         chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
         others = ", ".join(map(repr, dataset.unused))
         found.append(
-            f"the folder chose the columns {chosen}, and the file has others: {others} "
-            "(--input, --label)"
+            f"the model has the columns {chosen}, and the data has others: {others} "
+            "(input=..., label=...)"
         )
     return found
+
+
+def _some(count: int, whole: int, noun: str, what: str) -> str:
+    """So many of all, in a sentence."""
+    verb = "was" if count == 1 else "were"
+    return f"{count:,} of {plural(whole, noun)} of the data {verb} {what}"
 
 
 def verify_command(
@@ -141,21 +149,26 @@ def differences(model: Model, dataset: Dataset) -> list[str]:
     if dataset.sha256() != named["sha256"]:
         rule, left, counts = settlement(model, dataset)
         if left is not dataset and left.sha256() == named["sha256"]:
-            changed = f"changed {counts['relabelled']} labels"
+            changed = f"changed {plural(counts['relabelled'], 'label')}"
             if counts["dropped"]:
-                changed = f"left out {counts['dropped']} of {len(dataset)} sequences"
+                changed = f"left out {counts['dropped']:,} of {plural(len(dataset), 'sequence')}"
             return [f"the model was made from this file after --on-conflict {rule} had {changed}"]
         if len(dataset) != named["sequences"]:
             return [
-                f"the data has {len(dataset)} sequences, the model was made from "
+                f"the data has {plural(len(dataset), 'sequence')}, the model was made from "
                 f"{named['sequences']}"
             ]
         return ["the data is not what the model was made from: its hash differs"]
     if len(dataset) != named["sequences"]:
-        return [f"the data has {len(dataset)} sequences, and config.json says {named['sequences']}"]
+        return [
+            f"the data has {plural(len(dataset), 'sequence')}, and config.json says "
+            f"{named['sequences']}"
+        ]
     whole = claim.whole(dataset)
     if claim.counted == "contexts" and named["contexts"] != whole:
-        return [f"the data has {whole} contexts, the model was made from {named['contexts']}"]
+        return [
+            f"the data has {plural(whole, 'context')}, the model was made from {named['contexts']}"
+        ]
     claimed = model.verification
     if claimed is not None and claimed.evidence == PROVED and claimed.checked != whole:
         return [f"certificate.json claims {claimed.checked} {claim.noun}, the data has {whole}"]

@@ -49,7 +49,8 @@ class StockTrace:
 def trace(model: Model, tokens: Sequence[Token]) -> StockTrace:
     network: Checkpoint = model.network
     numbers = model.numbers(tokens)
-    assert numbers is not None and model.tokens is not None
+    assert numbers is not None
+    assert model.tokens is not None
     row = np.array([numbers])
     x = embedded(network, row)
     holders = getattr(model.claim, "holders", ())

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..data.dataset import Dataset, check_dataset
+from ..data.dataset import Dataset
 from ..errors import ByheartError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Verification:
     checked   labels: one per sequence, or one per token; contexts, where distributions are claimed
     evidence  "proved": exact arithmetic or rigorous bounds, all correct; "sampled": k of N, all
               correct; "observed": a float run found all correct; "refuted": one is wrong; None:
-              nothing was checked
+              nothing was checked, or a part of the data was left out
     failures  the first that are wrong, as sentences
     fit       how well distributions are stored
     accept    weaker evidence that whoever asked takes for enough: "sampled", "observed"
@@ -85,6 +85,13 @@ class Verification:
     @property
     def refuted(self) -> bool:
         return self.evidence == REFUTED
+
+    def short_of(self, left_out: Sequence[str]) -> "Verification":
+        """The same, if these parts of the data were left out: it is about the rest alone."""
+        if not left_out:
+            return self
+        evidence = REFUTED if self.refuted else None
+        return replace(self, evidence=evidence, failures=(*left_out, *self.failures))
 
     def json(self) -> dict:
         return {"checked": self.checked, "correct": self.correct, "evidence": self.evidence}
@@ -115,13 +122,14 @@ class Judging:
 
 def verify(
     model: "Model",
-    dataset: Dataset,
+    dataset: Any,
     engine: str = "auto",
     progress: Callable[[int], None] | None = None,
     sample: int | None = None,
     seed: int = 0,
     prove_limit: float = PROVE_LIMIT,
     accept: Sequence[str] = (),
+    **loading: Any,
 ) -> Verification:
     """Judge every prediction of a dataset, as it stands there, by what the model claims.
 
@@ -129,7 +137,8 @@ def verify(
 
     Args:
         model: What `compile` returned or `open` read.
-        dataset: The data to judge it on.
+        dataset: The data to judge it on: a Dataset, or whatever `load` reads (a path, a data frame,
+            records, pairs), which is then read as the data of the model was.
         engine: For labels: "auto", "exact" (Python integers) or "limbs" (compiled).
         progress: Called with the number of items done.
         sample: Judge only this many items; the evidence is then "sampled".
@@ -137,6 +146,9 @@ def verify(
         prove_limit: Seconds; where proving distributions takes longer, they are observed.
         accept: Weaker evidence that is enough: "sampled", "observed". By default only what is
             proved holds.
+        **loading: How to read the data: keyword arguments of `load`. Those that leave out a part
+            of it (`length`, columns, `empty`, ...) count only if they are given here, whatever
+            the model says; where they are not, nothing is proved, and `failures` says why.
 
     Returns:
         The verification: `holds`, `evidence`, `checked`, `correct`, `failures`, and `fit` of
@@ -147,12 +159,20 @@ def verify(
         >>> data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
         >>> byheart.verify(byheart.compile(data), data).evidence
         'proved'
+        >>> pairs = [("The capital of France is", "Paris"), ("The capital of Peru is", "Lima")]
+        >>> byheart.verify(byheart.compile(pairs), pairs).evidence
+        'proved'
     """
     from .model import Model
+    from .source import TYPES, load_for, unaccepted
 
     if not isinstance(model, Model):
         raise ByheartError("verify takes a Model; byheart.open(folder) reads one.")
-    check_dataset(dataset, "verify")
+    for name in loading:
+        if name not in TYPES:
+            raise TypeError(f"verify() got an unexpected keyword argument {name!r}")
+        if isinstance(dataset, Dataset):
+            raise ByheartError(f"the dataset is loaded already, so {name}=... does not apply.")
     if engine not in ENGINES:
         raise ByheartError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
     if sample is not None and (not isinstance(sample, int) or sample < 1):
@@ -161,10 +181,16 @@ def verify(
         raise ByheartError(
             f"prove_limit must be a number of seconds of at least 0, not {prove_limit!r}."
         )
-    accepted = checked_accept(accept)
+    accepted, left_out = checked_accept(accept), []
+    if not isinstance(dataset, Dataset):
+        given, dataset = dataset, load_for(model, dataset, loading)
+        left_out = unaccepted(given, dataset, loading)
+    if not len(dataset):
+        raise ByheartError("the data has no sequences.")
     how = Judging(engine, sample, seed, prove_limit, progress)
     asked = model.claim.reads(model, dataset)
-    return replace(model.claim.verify(model, asked, how), accept=accepted)
+    found = replace(model.claim.verify(model, asked, how), accept=accepted)
+    return found.short_of(left_out)
 
 
 def checked_accept(accept: Sequence[str]) -> tuple[str, ...]:

@@ -93,7 +93,8 @@ def mlp(network: Checkpoint, block: Block, x: Array) -> Array:
     up = normed @ block.up.astype(kind)
     if block.gate is not None:
         return (act(normed @ block.gate.astype(kind)) * up) @ block.down.astype(kind)
-    assert block.up_bias is not None and block.down_bias is not None
+    assert block.up_bias is not None
+    assert block.down_bias is not None
     return act(up + block.up_bias.astype(kind)) @ block.down.astype(kind) + block.down_bias.astype(
         kind
     )

@@ -11,7 +11,7 @@ from .item import Assumption, Item, listed
 from .kajitsuka2025.items import EVERY_TOKEN, LABELS, RELU
 from .kajitsuka2025.sign_patterns import goldberg_jerrum
 
-TWO_LABELS = Assumption(lambda labels: labels == 2, "there are {labels} labels, not two.")
+TWO_LABELS = Assumption(lambda labels: labels == 2, "the number of labels is {labels}, not two.")
 SEPARATED = Assumption(lambda distance: distance > 0, "two tokens coincide: the distance is 0.")
 NOT_SEPARATED = Assumption(
     lambda distance: not distance > 0,

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -240,7 +241,7 @@ def test_a_hundred_stories_and_eight_neurons(capsys, tmp_path):
          "at most two labels are ever the likeliest, not 4."),
         ([(x, y) for x, y in LABELS if y != "v0"], {"dimension": 1, "layers": 9}, "not 3."),
         (ORDERED, {"architecture": "kajitsuka2025", "layers": 9, "dimension": 99},
-         "reads no positions, and 20 multisets have two labels."),
+         "reads no positions, and multisets with two labels: 20."),
         (LABELS, {"parameters": 10**6, "length": 1}, "the length of the data is 2"),
     ],
 )  # fmt: skip
@@ -307,13 +308,41 @@ def test_text(capsys, labels):
     lines = output.splitlines()
     assert lines[0].startswith("likely to fit: ") and lines[1].startswith("bits needed")
     assert lines[2].startswith("of this data") and [x[:4] for x in lines[3:6]] == ["held"] * 3
-    assert output.index("Theorems") < output.index("Rules of thumb") < output.index("--all")
+    assert output.index("Theorems (the tightest of each quantity)") < output.index("--all")
     assert "Rates" not in output and "Does not apply" not in output
     assert "Madden et al. (2024), Lemma 1" in output and "madden2024" not in output
     assert all(line == line.rstrip() for line in lines)
     code, whole, _ = run(capsys, "bounds", "--dataset", labels, "--architecture", "gpt2", "--all")
     assert code == 0 and whole.startswith("\n".join(lines[:6])) and "--all" not in whole
     assert whole.index("Rules of thumb") < whole.index("Rates") < whole.index("Does not apply")
+
+
+@pytest.mark.parametrize("architecture", [None, "gpt2", "llama-3.1-8b"])
+def test_the_answer_fits_a_screen_with_the_tightest_rows(capsys, tmp_path, architecture):
+    data = written(tmp_path / "capitals.jsonl", [([f"k{i}"], f"v{i}") for i in range(50)])
+    given = ["--dataset", data] + ([] if architecture is None else ["--architecture", architecture])
+    brief, answer = run(capsys, "bounds", *given)[1], answered(capsys, *given)
+    assert brief.count("\n") <= 30
+    ours = [row for row in answer["rows"] if row["applies"] and row["kind"] == "theorem"]
+    sized = [row for row in ours if row["quantity"] == "parameters (distributions)"]
+    needed = max(row["value"] for row in sized if row["direction"] == "at_least")
+    enough = min(row["value"] for row in sized if row["direction"] == "at_most")
+    lines = [line.split() for line in brief.splitlines() if "parameters (distributions):" in line]
+    assert [line[:2] for line in lines] == [["≥", f"{needed:,}"], ["≤", f"{enough:,}"]]
+    # every row is shown, or counted by kind
+    shown = sum(line.lstrip()[:1] in ("≥", "≤") for line in brief.splitlines())
+    counts = dict.fromkeys(("more row", "that apply", "that do not", "without a number"), 0)
+    for name in counts:
+        counts[name] = int(re.search(rf"(\d+) {name}", brief)[1])
+    more = counts.pop("more row")
+    assert shown + more == len(answer["rows"]) and sum(counts.values()) == more
+    assert counts["that do not"] == sum(not row["applies"] for row in answer["rows"])
+
+
+def test_the_worst_labels_are_not_rounded_below_those_of_the_data(capsys, tmp_path):
+    data = written(tmp_path / "capitals.jsonl", [([f"k{i}"], f"v{i}") for i in range(50)])
+    lines = run(capsys, "bounds", "--dataset", data, "--architecture", "gpt2")[1].splitlines()
+    assert lines[1].split()[2] == lines[2].split()[3] == "283"  # 50 log2(50) = 282.19...
 
 
 def test_one_of_everything(capsys, tmp_path):

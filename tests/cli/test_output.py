@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import pytest
 
@@ -71,7 +72,53 @@ def test_no_command_pads_its_lines_in_a_pipe(tmp_path, capsys):
         assert main([str(x) for x in arguments]) == 0
         shown = capsys.readouterr().out
         assert shown and all(line == line.rstrip(" ") for line in shown.splitlines()), arguments
-        assert "1 contexts" not in shown and "1 sequences" not in shown and "1 labels" not in shown
+
+
+NOUNS = "bit context coordinate document draw head label multiset neuron parameter prediction row"
+NOUNS += " sequence solution step time token"
+MANY = re.compile(rf"(?<![\w,.-])1 +({'|'.join(NOUNS.split())}|hashe)s\b")
+
+
+def test_one_of_anything_is_singular(tmp_path, capsys):
+    """Whatever commands say of a single sequence, of one label that is changed, one left out."""
+    one, two, text = (tmp_path / name for name in ("one.jsonl", "two.jsonl", "text.txt"))
+    one.write_text('{"input": ["a"], "label": "x"}\n')
+    row = '{"input": ["b"], "label": "%s"}\n'
+    two.write_text(one.read_text() + row % "y" * 2 + row % "z")
+    text.write_text("a b\n")
+    settled = ("--on-conflict", "majority")
+    folder = tmp_path / "m"
+    for arguments in (
+        ("stats", one),
+        ("stats", two),
+        ("compile", one, "-o", folder),
+        ("verify", folder, one),
+        ("recall", folder, "a", "b"),  # too long
+        ("compile", two, "-o", folder, "--force", *settled),
+        ("verify", folder, two),  # refuted: one label was changed
+        ("verify", folder, one),  # one sequence
+        ("compile", two, "-o", folder, "--force", "--on-conflict", "drop"),
+        ("verify", folder, two),
+        ("explain", "one-layer", one),
+        ("compile", one, "-o", folder, "--force", "--method", "one-layer"),
+        ("verify", folder, one),
+        ("recall", folder, "a", "b"),
+        ("compile", one, "-o", folder, "--force", "--method", "attention-only-argmax"),
+        ("compile", two, "-o", folder, "--force", "--method", "attention-only-argmax"),
+        ("compile", one, "-o", folder, "--force", "--method", "one-layer-smooth", "--neurons", "9"),
+        ("compile", one, "-o", folder, "--force", "--method", "one-layer-narrow", "--neurons", "9"),
+        ("compile", text, "-o", folder, "--force", "--window", "1"),
+        ("recall", folder, "b"),
+        ("bounds", "--dataset", two, "--parameters", "1", "--bits", "1", "--all"),
+        ("compare", two),
+    ):
+        main([str(x) for x in arguments])
+        printed = capsys.readouterr()
+        card = (folder / "README.md").read_text() if arguments[0] == "compile" else ""
+        for shown in (printed.out, printed.err, card):
+            lines = re.sub(r"\n +", " ", shown).replace("contexts if order", "")
+            found = MANY.search(lines)
+            assert found is None, (arguments, found[0], lines)
 
 
 # ---------------------------------------------------------------- bits

@@ -75,7 +75,7 @@ def test_premise_and_hypothesis_of_a_text_file_stay_apart(run):
     assert run("verify", "pairs.folder", path)[0] == 0
     assert run("compile", path, "-o", "cut.folder", "--format", "tsv", *how, "--length", 3)[0] == 0
     code, output, _ = run("verify", "cut.folder", path)
-    assert code == 1 and "2 of 2 rows of the file were not read in full" in " ".join(output.split())
+    assert code == 1 and "2 of 2 rows of the data were not read in full" in " ".join(output.split())
 
 
 def test_rows_that_are_left_out_are_counted_in_the_answer(run):
@@ -102,9 +102,9 @@ def test_verify_accepts_what_was_left_out_only_if_it_is_repeated(run):
     assert run("compile", path, "-o", "m", *how)[0] == 0
     code, output, _ = run("verify", "m", path)
     said = " ".join(output.split())
-    assert code == 1 and "1 of 2 rows of the file were not read" in said and "(--empty)" in said
-    assert "only what stands at 'rows' (--records)" in said and "the file has others: 'x'" in said
-    assert "the folder weighs rows by the column 'n' (--count)" in said
+    assert code == 1 and "1 of 2 rows of the data was not read" in said and "(--empty)" in said
+    assert "only what stands at 'rows' (--records)" in said and "the data has others: 'x'" in said
+    assert "the model weighs rows by the column 'n' (--count)" in said
     command = said.partition("run: ")[2]
     assert set(command.split()) >= set(how)
     for apart in ((), ("--checker",)):
@@ -152,7 +152,8 @@ def test_the_first_rows_are_shown_as_they_are_understood(run):
         ("d.json", '{"n": 1, "rows": [{"input": "x", "label": 2}]}', (), "with --records rows."),
         ("d.json", '{"n": 1, "rows": [{"a": "x"}, 7]}', (), "choose them with --records rows."),
         ("d.json", '{"a": 1}\n{"a": 2}', (), "say so with --format jsonl."),
-        ("d.csv", "a,b\n1,2\n", ("--delimiter", ";;"), "--delimiter must be one character"),
+        ("d.csv", "a,b\n1,2\n", ("--delimiter", ""), "--delimiter must be characters such"),
+        ("d.csv", "France,Paris\n", (), "are France, Paris (--header none if these are a row)."),
         ("d.csv", "a,b\n1,2\n", ("--empty", "drop"), "--empty must be one of refuse, skip, keep"),
         ("d.csv", "a,b\n1,2\n", ("--window", "2"), "--window does not apply here"),
         ("d.xls", "x\0", (), "or --format must say what it holds."),

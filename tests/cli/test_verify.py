@@ -89,7 +89,7 @@ def test_a_settled_model_holds_on_the_data_that_it_was_made_from(made, run):
     assert run(*command)[0] == 0
     code, output, _ = run("verify", folder, path)
     assert code == 1 and output.startswith("refuted  3 of 4 labels correct")
-    assert "after --on-conflict majority had changed 1 labels" in " ".join(output.split())
+    assert "after --on-conflict majority had changed 1 label " in " ".join(output.split())
 
 
 def test_a_length_that_leaves_out_predictions_must_be_repeated(made, asked, run):
@@ -98,7 +98,7 @@ def test_a_length_that_leaves_out_predictions_must_be_repeated(made, asked, run)
     assert (code, answer["verified"]["evidence"]) == (1, None)
     assert answer["covered"] == {"predictions": 9, "of": 14}  # 6 + 7 + 4 tokens, 3 documents
     assert answer["reading"] == {"unit": "spaced", "documents": "blank", "length": 4}
-    assert answer["failures"][0].startswith("5 of 14 predictions of the file were not read")
+    assert answer["failures"][0].startswith("5 of 14 predictions of the data were not read")
     code, output, _ = run("verify", folder, path)
     assert output.startswith("not settled  9 of 9 labels correct, but a part of the file was left")
     assert "proved" not in output
@@ -123,7 +123,7 @@ def test_rows_that_the_folder_cuts_are_counted(made, asked):
     folder, path = made("t.csv", TABLE, *options, "--length", "2")
     code, answer = asked(folder, path, *options)
     assert code == 1 and answer["covered"] == {"predictions": 0, "of": 3}
-    assert answer["failures"][0].startswith("3 of 3 rows of the file were not read in full")
+    assert answer["failures"][0].startswith("3 of 3 rows of the data were not read in full")
     assert asked(folder, path, *options, "--length", "2")[0] == 0
 
 
@@ -133,7 +133,7 @@ def test_columns_that_only_the_folder_chose_are_not_accepted(made, asked):
     code, answer = asked(folder, path)
     assert (code, answer["verified"]["evidence"]) == (1, None)
     assert answer["failures"] == [
-        "the folder chose the columns 'text' and 'dummy', and the file has others: 'label' "
+        "the model has the columns 'text' and 'dummy', and the data has others: 'label' "
         "(--input, --label)"
     ]
     assert asked(folder, path, *options)[0] == 0

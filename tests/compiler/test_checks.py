@@ -361,7 +361,7 @@ def test_contexts_with_one_id_are_the_counterexample():
         ("dana-lemma-2", {"dimension": 2, "heads": 1, "data": PAIRS, "contexts": 3}, "left out"),
         ("dana-lemma-4", {"delta": 1}, "above 0 and below 1"),
         ("separation", {}, "needs data"),
-        ("separation", {"data": "capitals.jsonl"}, "check takes a Dataset"),
+        ("separation", {"data": "capitals.jsonl"}, "capitals.jsonl does not exist"),
         ("separation", {"data": PAIRS, "radius": -1}, "radius must be above 0"),
         ("contextual-mapping", {"data": PAIRS, "model": "folder"}, "check takes a Model"),
     ],

@@ -89,7 +89,7 @@ def test_two_dimensions():
 
 
 def test_several_labels_are_refused():
-    with pytest.raises(AssumptionError, match="A1 fails: 1 contexts have several labels"):
+    with pytest.raises(AssumptionError, match="A1 fails: contexts with several labels: 1;"):
         compiled([(["a", "b"], "x"), (["a", "b"], "y"), (["b", "b"], "x")])
     with pytest.raises(AssumptionError, match="A1 fails"):
         compiled([(["a", "a"], "a")])

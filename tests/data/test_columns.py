@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import byheart
 from byheart.compiler.compiling import compile
 from byheart.data.columns import NUMBER
 from byheart.data.load import BEFORE, applicable, load
@@ -204,6 +205,7 @@ def test_many_empty_cells_are_counted(tmp_path):
         ('a;b\n"x;y";"z,w"\n', ";"),
         ("a,b;c,d\n1,2;3,4\n", ","),  # both fit, the first is taken
         ("name,text\n1,a;b\n2,a;b;c\n", ","),
+        ("ABBEY  AE1 B IY0\nABBOT  AE1 B AH0 T\n", "  "),
         ("a\n1\n", ","),
         ("", ","),
     ],
@@ -237,10 +239,41 @@ def test_a_tab_can_be_typed(tmp_path, name):
     assert load(path, input="a", label="b", delimiter=name)[0] == (["x", "\ty"], "z")
 
 
-@pytest.mark.parametrize("delimiter", ["", ";;", '"', "\n"])
+def test_several_characters_are_a_delimiter_without_quotes(tmp_path):
+    path = table(tmp_path, 'a ||| b\n"x ||| y|\n')
+    assert load(path, input="a", label="b", delimiter=" ||| ", unit="char")[0] == (['"', "x"], "y|")
+
+
+@pytest.mark.parametrize("delimiter", ["", ';"', '"', "\n"])
 def test_bad_delimiters(tmp_path, delimiter):
-    with pytest.raises(ByheartError, match="delimiter must be one character such as"):
+    with pytest.raises(ByheartError, match="delimiter must be characters such as"):
         load(table(tmp_path, "a,b\n1,2\n"), input="a", label="b", delimiter=delimiter)
+
+
+# A table without names
+
+
+def test_a_table_without_a_header_has_numbered_columns(tmp_path):
+    path = table(tmp_path, "ABBEY  AE1 B IY0\nABBOT  AE1 B AH0 T\n")  # as CMUdict has them
+    with pytest.raises(ByheartError, match="are ABBEY, AE1 B IY0 .header='none' if these are a r"):
+        load(path)
+    with pytest.raises(ByheartError, match=r"input='1' label='2'; the columns are 1, 2\.$"):
+        load(path, header="none")
+    found = load(path, header="none", input="1", label="2")
+    assert list(found) == [(["ABBEY"], "AE1 B IY0"), (["ABBOT"], "AE1 B AH0 T")]
+    assert load(path, **found.loading).sha256() == found.sha256()
+    for name, content in (("d.csv", "France,Paris\nPeru,Lima\n"), ("d.tsv", "France\tParis\n")):
+        (tmp_path / name).write_text(content)
+        rows = load(tmp_path / name, header="none", input="1", label="2")
+        assert rows[0] == (["France"], "Paris")
+        assert len(rows) == content.count("\n")
+        model = compile(rows)
+        assert byheart.verify(model, tmp_path / name).checked == len(rows)
+    (tmp_path / "d.csv").write_text("France,Paris\nPeru\n")
+    with pytest.raises(ByheartError, match="line 2: the row has 1 field and the first row 2"):
+        load(tmp_path / "d.csv", header="none", input="1", label="2")
+    with pytest.raises(ByheartError, match="header must be one of first, none, not 'no'"):
+        load(tmp_path / "d.csv", header="no")
 
 
 # What to type instead
@@ -252,7 +285,8 @@ def test_a_table_without_options_names_its_columns(tmp_path):
         load(path)
     assert str(caught.value) == (
         f"{path}: choose the columns to read with input=... and label=..., such as "
-        "input='country' label='capital'; the columns are country, note, capital."
+        "input='country' label='capital'; the columns are country, note, capital (header='none' "
+        "if these are a row)."
     )
     with pytest.raises(ByheartError, match='did you mean "country"'):
         load(path, input="contry", label="capital")

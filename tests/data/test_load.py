@@ -604,7 +604,7 @@ def test_tsv_has_no_quotes(tmp_path):
         ("a,a,b\n1,2,3\n", {"input": "a", "label": "b"}, '"a" is the name of two columns'),
         ("a,b\n", {"input": "a", "label": "b"}, "holds no sequences"),
         ("a,b\n1,2\n1,2,3\n", {"input": "a", "label": "b"}, "line 3: .* 3 fields and the header 2"),
-        ("a,b\n1,2\n1\n", {"input": "a", "label": "b"}, "line 3: the row has 1 fields"),
+        ("a,b\n1,2\n1\n", {"input": "a", "label": "b"}, "line 3: the row has 1 field and"),
         ("a,b\n 	,2\n", {"input": "a", "label": "b"}, r'an empty cell \("a" in line 2\)'),
         ("a,b\n1,\n", {"input": "a", "label": "b"}, r'an empty cell \("b" in line 2\)'),
         ("a,b\n1,\0\n", {"input": "a", "label": "b"}, "line 2: holds a NUL byte"),

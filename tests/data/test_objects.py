@@ -182,3 +182,38 @@ def test_columns_by_name_as_pandas_writes_them():
     assert list(load(value, input="of", label="is")) == [(["France"], "Paris"), (["Peru"], "Lima")]
     record = {"France": {"capital": "Paris"}, "Peru": {"capital": "Lima"}}  # the key is a column
     assert load(record, input="key", label="capital")[1] == (["Peru"], "Lima")
+
+
+def test_columns_of_an_object_are_chosen_with_load():
+    says = r"such as byheart\.load\(data, input='prompt', label='completion'\); the columns are"
+    for call in (byheart.compile, byheart.stats, byheart.bounds, byheart.load):
+        with pytest.raises(ByheartError, match=says):
+            call(RECORDS)
+    numbers = [{"x": i % 2, "y": i // 2, "class": i} for i in range(4)]
+    with pytest.raises(ByheartError, match=r"input=\['x', 'y'\], label='class'\)"):
+        load(numbers)
+
+
+def test_a_check_takes_objects():
+    assert byheart.check("separation", data=PAIRS).evidence == "proved"
+
+
+def test_the_split_orientation_of_pandas_is_a_table():
+    rows = [["x", "1"], ["y", "2"]]  # as many as columns, so that it could be three columns
+    split = {"columns": ["a", "b"], "index": [0, 1], "data": rows}
+    for value in (
+        split,
+        {**split, "data": [*rows, ["z", "3"]]},
+        {"columns": ["a", "b"], "data": rows},
+    ):
+        found = load(value, input="a", label="b")
+        assert [(*tokens, label) for tokens, label in found] == list(map(tuple, value["data"]))
+    pandas = pytest.importorskip("pandas")
+    text = pandas.DataFrame({"a": ["x", "y"], "b": ["1", "2"]}).to_json(orient="split")
+    assert list(load(json.loads(text), input="a", label="b")) == [(["x"], "1"), (["y"], "2")]
+
+
+def test_a_list_as_label_says_what_it_can_be():
+    says = r"row 1: the label is a list of 3 .* or a single label \(a list as text is one\)"
+    with pytest.raises(ByheartError, match=says):
+        load([{"word": "ABBEY", "phones": ["AE1", "B", "IY0"]}], input="word", label="phones")

@@ -1,10 +1,11 @@
 """verify judges what the network says, and nothing that only looks right passes."""
 
+import importlib
 from dataclasses import replace
 
 import pytest
 
-from byheart import ByheartError, compile, from_rows, verify
+from byheart import ByheartError, compile, contextual_mapping, from_rows, load, verify
 from byheart.exact.network import Linear, matrix, vector
 from byheart.models.claims.labels import batch_of
 
@@ -163,3 +164,92 @@ def test_an_answer_of_thousands_of_digits_is_told_by_its_length(model):
     found = verify(replace(model, network=always), from_rows(ROWS))
     assert (found.evidence, found.correct) == ("refuted", 0)
     assert found.failures[0].endswith("says None (output a number of 16610 bits)")
+
+
+# ---------------------------------------------------------------- objects instead of a Dataset
+
+PAIRS = [("The capital of France is", "Paris"), ("The capital of Peru is", "Lima")]
+RECORDS = [{"prompt": prompt, "answer": label} for prompt, label in PAIRS]
+NAMED = {"input": "prompt", "label": "answer"}
+
+
+def frames(records):
+    """The records as other objects that have columns."""
+    for library, made in (
+        ("pandas", lambda x: x.DataFrame(records)),
+        ("datasets", lambda x: x.Dataset.from_list(records)),
+    ):
+        try:
+            yield made(importlib.import_module(library))
+        except ImportError:
+            continue
+
+
+def test_objects_are_read_as_the_data_of_the_model_was():
+    text = compile(PAIRS)
+    assert verify(text, PAIRS).evidence == verify(text, iter(PAIRS)).evidence == "proved"
+    chars = compile(load(PAIRS, unit="char"))
+    assert verify(chars, PAIRS).checked == 2 and verify(chars, PAIRS).holds
+    # tokens need no rule for text
+    tokens = [(list(prompt), label) for prompt, label in PAIRS]
+    assert verify(chars, tokens).holds
+    with pytest.raises(ByheartError, match="sequence 1 has 24 tokens"):
+        verify(text, tokens)
+    for objects in (RECORDS, *frames(RECORDS)):
+        chosen = compile(load(objects, **NAMED))
+        assert verify(chosen, objects).holds and verify(chosen, PAIRS).holds
+
+
+def test_objects_with_a_wrong_label_are_refuted():
+    wrong = [PAIRS[0], (PAIRS[1][0], "Paris")]
+    found = verify(compile(PAIRS), wrong)
+    assert (found.evidence, found.correct) == ("refuted", 1)
+
+
+def test_what_leaves_out_a_part_of_objects_must_be_repeated():
+    wider = [{**record, "other": i} for i, record in enumerate(RECORDS)]
+    chosen = compile(load(wider, **NAMED))
+    found = verify(chosen, wider)
+    assert (found.evidence, found.correct, found.holds) == (None, 2, False)
+    assert found.failures[0].endswith("and the data has others: 'other' (input=..., label=...)")
+    assert verify(chosen, wider, **NAMED).holds
+    short = compile(load([("a b", "x"), ("b c", "y")], length=1))
+    longer = [("a b", "x"), ("b z", "y")]
+    said = verify(short, longer)
+    assert not said and said.failures[0] == (
+        "2 of 2 rows of the data were not read in full: the model stops at 1 token (length=...)"
+    )
+    assert verify(short, longer, length=1).holds
+    gaps = [*RECORDS, {"prompt": "x", "answer": None}]
+    skipped = compile(load(gaps, **NAMED, empty="skip"))
+    assert verify(skipped, gaps).failures[0].startswith("1 of 3 rows of the data was not read")
+    assert verify(skipped, gaps, empty="skip").holds
+    nested = {"data": {"rows": RECORDS}, "version": 1}
+    inside = compile(load(nested, records="data.rows", **NAMED))
+    assert "(records=...)" in verify(inside, nested).failures[0]
+    assert verify(inside, nested, records="data.rows").holds and verify(inside, RECORDS).holds
+
+
+def test_a_path_is_read_as_on_the_command_line(tmp_path):
+    path = tmp_path / "capitals.csv"
+    path.write_text("prompt,answer\n" + "".join(f"{x},{y}\n" for x, y in PAIRS))
+    chosen = compile(load(path, **NAMED))
+    assert verify(chosen, path).holds and verify(chosen, str(path)).holds
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sampel'"):
+        verify(chosen, path, sampel=3)
+
+
+def test_numbers_of_a_table_of_version_0_1_are_words_in_pairs_too():
+    data = load([{"q": "about 3.14", "a": "pi"}, {"q": "about 2", "a": "two"}], input="q",
+                label="a", unit="wordpunct", numeric="words", between="", empty="keep")  # fmt: skip
+    old = compile(data)
+    old = replace(old, about={**old.about, "loading": {"input": ["q"], "label": "a"}})
+    assert verify(old, [("about 3.14", "pi"), ("about 2", "two")]).holds
+
+
+def test_a_contextual_mapping_of_objects():
+    whole = compile(PAIRS)
+    assert contextual_mapping(whole, PAIRS) == contextual_mapping(whole, load(PAIRS))
+    wider = [{**record, "other": i} for i, record in enumerate(RECORDS)]
+    with pytest.raises(ByheartError, match="read it as you want it with byheart.load"):
+        contextual_mapping(compile(load(wider, **NAMED)), wider)

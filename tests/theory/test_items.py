@@ -274,9 +274,9 @@ def test_a_bad_architecture_names_which_assumption_fails(item, changed, said):
 @pytest.mark.parametrize(
     ("item", "changed", "said"),
     [
-        (kajitsuka2025.THEOREM_4_1, {"conflicts": 3}, "3 contexts have two"),
+        (kajitsuka2025.THEOREM_4_1, {"conflicts": 3}, "contexts with two or more: 3"),
         (kajitsuka2025.THEOREM_4_1, {"every": True}, "see Corollary 4.1"),
-        (kajitsuka2025.THEOREM_D_1, {"mixed": 2}, "2 multisets"),
+        (kajitsuka2025.THEOREM_D_1, {"mixed": 2}, "multisets with two labels or more: 2"),
         (kajitsuka2025.THEOREM_E_1, {"mixed": 1}, "order matters"),
         (kajitsuka2025.THEOREM_F_1, {}, "not known: bits"),
         (related.SONTAG, {}, "the tokens are 1 apart"),

@@ -292,7 +292,7 @@ def test_all_contexts_of_a_small_vocabulary():
     draw = random.Random(1)
     z, u = ([Fraction(x, 2**20) for x in draw.sample(range(2**20), k)] for k in (7, 4))
     found = theorem_4(z, u)
-    assert found.evidence == "proved" and f"{7 + 7**2 + 7**3 + 7**4} contexts" in found.detail
+    assert found.evidence == "proved" and f"{7 + 7**2 + 7**3 + 7**4:,} contexts" in found.detail
 
 
 # --- Theorem 6

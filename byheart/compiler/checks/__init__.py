@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...data.dataset import check_dataset
+from ...data.load import dataset_of
 from ...errors import ByheartError
 from ...models.model import Model
 from . import dana2024, kajitsuka2025, madden2024
@@ -18,8 +18,8 @@ def check(name: str, **given: Any) -> Checked:
 
     Args:
         name: One of those that `byheart check` lists, such as "madden-theorem-2".
-        **given: Numbers, sizes, `data` (a Dataset) or `model` (a Model), as the statement needs
-            them. Floats are taken as the rational numbers that they are.
+        **given: Numbers, sizes, `data` (a Dataset, or whatever `load` reads) or `model` (a Model),
+            as the statement needs them. Floats are taken as the rational numbers that they are.
 
     Returns:
         `.holds`, `.evidence`, `.detail` and `.counterexample`; `.json()` is what `byheart check
@@ -42,7 +42,7 @@ def check(name: str, **given: Any) -> Checked:
         if given.get(option) is None:
             raise ByheartError(f"{name} needs {option}=....")
     if given.get("data") is not None:
-        check_dataset(given["data"], "check")
+        given["data"] = dataset_of(given["data"])
     if "model" in given and not isinstance(given["model"], Model):
         raise ByheartError("check takes a Model; open its folder with byheart.open.")
     outcome = found.run(**{option: x for option, x in given.items() if x is not None})

@@ -38,6 +38,7 @@ from ...data.targets import Targets
 from ...errors import AssumptionError
 from ...gadgets.logits import wanted
 from ...machine.memory import SMALLER, require
+from ...machine.tables import plural
 from ...softmax.decoder import Decoder, Shape
 from ...softmax.doubles import activation, divergences
 from ..base import Built, Report
@@ -65,8 +66,9 @@ class OneLayerSmooth(NeuronDecoder):
         check_dimension(shape)
         if neurons < contexts:  # A3
             raise AssumptionError(
-                f"A3 fails: {neurons} neurons for {contexts} contexts; one-layer-smooth "
-                "needs one per context, and method='one-layer-narrow' tries with fewer."
+                f"A3 fails: {plural(neurons, 'neuron')} for {plural(contexts, 'context')}; "
+                "one-layer-smooth needs one per context, and method='one-layer-narrow' tries with "
+                "fewer."
             )
         # activations and their square, each twice, logits and weights, with room for copies
         matrices = 2 * contexts * (neurons + contexts) + 3 * contexts * shape.vocabulary

@@ -77,6 +77,7 @@ class Located(Construction):
     """
 
     stores = "recites"
+    tokenizer = "bpe:8000"
     z: ClassVar[float]
     logit: ClassVar[float] = 40.0
     begins: ClassVar[bool] = False
@@ -126,7 +127,7 @@ class Located(Construction):
         if dataset.tokenizer is None:
             raise ByheartError(
                 f"the method {self.name} needs text that a tokenizer split; "
-                "give tokenizer='bpe:8000'."
+                f"give tokenizer={self.tokenizer!r}."
             )
         return vocabulary_of(dataset.tokenizer, dataset.loading.get("tokenizer"), self.begins)
 

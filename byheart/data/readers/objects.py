@@ -5,6 +5,7 @@ A record is a mapping from names to cells. A mapping inside it is columns of its
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...errors import ByheartError
@@ -19,7 +20,7 @@ WANTED = "give a path, a data frame, a list of records, or a list of pairs (inpu
 
 def read(given: Any, records: str | None, **how: Any) -> Dataset:
     """The dataset of a data frame, of records or of pairs; the options are those of `load`."""
-    return Dataset(**fields(table(given, NAME, records), **how))
+    return Dataset(**fields(replace(table(given, NAME, records), object=True), **how))
 
 
 def table(value: Any, name: str, records: str | None = None) -> Table:
@@ -46,6 +47,25 @@ def table(value: Any, name: str, records: str | None = None) -> Table:
         names,
         lambda chosen: ([place for place, _ in placed], [columns[names.index(x)] for x in chosen]),
     )
+
+
+def has_names(value: Any) -> bool:
+    """Whether the columns of an object have names of their own, which those of pairs have not."""
+    frame = hasattr(value, "column_names") or hasattr(value, "columns")
+    if frame or isinstance(value, Mapping) or not isinstance(value, Iterable):
+        return True
+    return isinstance(next(iter(value), {}), Mapping)
+
+
+def holds_tokens(value: Any) -> bool:
+    """Whether an object holds lists of tokens with their labels, which need no options."""
+    try:
+        found = table(value, NAME)
+        if not {"input", "label"} <= {*found.columns} <= {"input", "label", "count"}:
+            return False
+        return isinstance(next(iter(found.select(["input"])[1][0]), None), list)
+    except ByheartError:  # whoever reads it says why
+        return False
 
 
 def record_table(
@@ -110,6 +130,13 @@ def _mapping(value: Mapping, name: str) -> Table:
             f"{name} has several splits, {', '.join(value)}; choose one, such as "
             f"{_with_columns(value, next(iter(value)), name)}."
         )
+    if {"columns", "data"} <= {*value} <= {"columns", "index", "data"}:  # of orient="split"
+        names, rows = value["columns"], value["data"]
+        sound = isinstance(names, list) and all(isinstance(x, str) for x in names)
+        if sound and isinstance(rows, list) and all(isinstance(x, list) for x in rows):
+            if {len(row) for row in rows} == {len(names)} and len(set(names)) == len(names):
+                columns = {x: [row[i] for row in rows] for i, x in enumerate(names)}
+                return _frame(columns, names, name)
     first = entries[0] if entries and isinstance(entries[0], Mapping) else {}
     numbered = [str(i) for i in range(len(first))]
     if first and all(isinstance(x, Mapping) and [*map(str, x)] == numbered for x in entries):
@@ -138,7 +165,7 @@ def _with_columns(value: Any, path: str, name: str) -> str:
     try:
         found = table(value, name, path)
         ours = {"input", "label"} <= {*found.columns}
-        return f"records={path!r}" + ("" if ours else f" {example(found)}")
+        return f"records={path!r}" + ("" if ours else f" {' '.join(example(found))}")
     except ByheartError:  # something is wrong with the records; whoever chooses them gets to know
         return f"records={path!r}"
 

@@ -1,15 +1,16 @@
-"""Tables with a header: values with a delimiter between them, in quotes where they contain it.
+"""Tables: values with a delimiter between them, in quotes where they contain it.
 
-Tab-separated values (.tsv) have no quotes.
+Tab-separated values (.tsv), and those with several characters between them, have no quotes.
 """
 
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from ...errors import ByheartError
+from ...machine.tables import plural
 from ..columns import Table, fields
 from ..dataset import Dataset
 from .raw import Raw
@@ -18,57 +19,70 @@ from .text import read_text
 Fields = tuple[int, list[str]]  # a line number and the fields there
 DELIMITERS = (",", ";", "\t", "|")  # that are tried, in this order
 NAMES = {"tab": "\t", "\\t": "\t"}  # as a command line can write it
+SPACES = "  "  # which is tried last
 SAMPLE = 200  # rows that a delimiter is tried on
 
 
 def read(
-    raw: Raw, delimiter: str | None, input: Sequence[str], label: str | None, **how: Any
+    raw: Raw,
+    delimiter: str | None,
+    header: str,
+    input: Sequence[str],
+    label: str | None,
+    **how: Any,
 ) -> Dataset:
     """One sequence per row; the options are those of `load`."""
     lines = read_text(raw).split("\n")
     plain = raw.kind == ".tsv" and NAMES.get(delimiter or "", delimiter) in (None, "\t")
+    chosen = [*input, *(() if label is None else (label,))]
     if delimiter is not None:
         delimiter = NAMES.get(delimiter, delimiter)
-        if len(delimiter) != 1 or delimiter in '"\r\n':
+        if not delimiter or {*delimiter} & {*'"\r\n'}:
             raise ByheartError(
-                f"delimiter must be one character such as ';' or 'tab', not {delimiter!r}."
+                f"delimiter must be characters such as ';' or 'tab' or '||', not {delimiter!r}."
             )
     elif not plain:
-        delimiter = sniffed(lines, [*input, *(() if label is None else (label,))])
-    rows = _split(lines) if plain else _quoted(lines, str(delimiter), raw.name)
-    header = next(rows, (1, []))[1]
+        delimiter = sniffed(lines, () if header == "none" else chosen)
+    rows = _split(lines, "\t") if plain else _rows(lines, str(delimiter), raw.name)
+    first = next(rows, (1, []))
+    names = first[1]
+    if header == "none":
+        names, rows = [str(i + 1) for i in range(len(names))], chain([first], rows)
 
     def select(chosen: Sequence[str]) -> tuple[list[int], list[list]]:
         places: list[int] = []
         cells: list[list] = [[] for _ in chosen]
-        wanted = [(header.index(name), column) for name, column in zip(chosen, cells, strict=True)]
+        wanted = [(names.index(name), column) for name, column in zip(chosen, cells, strict=True)]
         for place, row in rows:
-            if len(row) != len(header):
+            if len(row) != len(names):
+                before = "first row" if header == "none" else "header"
                 raise ByheartError(
-                    f"{raw.name}, line {place}: the row has {len(row)} fields and the header "
-                    f"{len(header)}; quote or repair it, or give another delimiter=...."
+                    f"{raw.name}, line {place}: the row has {plural(len(row), 'field')} and the "
+                    f"{before} {len(names)}; quote or repair it, or give another delimiter=...."
                 )
             places.append(place)
             for index, column in wanted:
                 column.append(row[index])
         return places, cells
 
-    data = Dataset(
-        **fields(Table(raw.name, "line", header, select), input=input, label=label, **how)
-    )
-    return data if plain else replace(data, loading={**data.loading, "delimiter": delimiter})
+    remark = "" if header == "none" else "header='none' if these are a row"
+    table = Table(raw.name, "line", names, select, remark=remark)
+    data = Dataset(**fields(table, input=input, label=label, **how))
+    more = {} if plain else {"delimiter": delimiter}
+    more |= {"header": header} if header == "none" else {}
+    return replace(data, loading={**data.loading, **more}) if more else data
 
 
 def sniffed(lines: Sequence[str], names: Sequence[str]) -> str:
     """The delimiter of a table: that under which it is one.
 
     Its header has the named columns and at least two; the rows after it have as many fields. If
-    several delimiters do that, or none, the first of `DELIMITERS` that comes closest.
+    several delimiters do that, or none, the first of them that comes closest.
     """
 
     def fits(delimiter: str) -> tuple[bool, bool, bool]:
         try:
-            sample = [row for _, row in islice(_quoted(lines, delimiter, ""), SAMPLE)]
+            sample = [row for _, row in islice(_rows(lines, delimiter, ""), SAMPLE)]
         except ByheartError:
             sample = []
         header = sample[0] if sample else []
@@ -76,12 +90,17 @@ def sniffed(lines: Sequence[str], names: Sequence[str]) -> str:
         alike = several and all(len(row) == len(header) for row in sample)
         return several and set(names) <= set(header), alike, several
 
-    return max(DELIMITERS, key=fits)  # the first of those that are equal
+    return max((*DELIMITERS, SPACES), key=fits)  # the first of those that are equal
 
 
-def _split(lines: Sequence[str]) -> Iterator[Fields]:
+def _rows(lines: Sequence[str], delimiter: str, name: str) -> Iterator[Fields]:
+    single = len(delimiter) == 1
+    return _quoted(lines, delimiter, name) if single else _split(lines, delimiter)
+
+
+def _split(lines: Sequence[str], delimiter: str) -> Iterator[Fields]:
     """The rows of a table without quotes."""
-    return ((place, line.split("\t")) for place, line in enumerate(lines, 1) if line)
+    return ((place, line.split(delimiter)) for place, line in enumerate(lines, 1) if line)
 
 
 def _quoted(lines: Sequence[str], delimiter: str, name: str) -> Iterator[Fields]:

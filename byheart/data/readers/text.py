@@ -32,7 +32,13 @@ LETTER = regex.compile(r"\p{L}")
 UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 TEXTS, SAMPLE = 100, 1000  # how many texts, and characters of each, a script is recognised by
 FEW = 4  # lines of prose may well have one comma each
-NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "vertical bars"}
+NAMES = {
+    "\t": "tabs",
+    ",": "commas",
+    ";": "semicolons",
+    "|": "vertical bars",
+    "  ": "pairs of spaces",
+}
 CLAUSES = (
     "most letters are of a script without spaces between words, so that a token is a whole clause; "
     "unit='char' or tokenizer=... makes smaller ones"
@@ -101,7 +107,7 @@ def tables(texts: Sequence[str]) -> list[str]:
     if len(texts) != 1:
         return []
     lines = list(islice((line for line in texts[0].split("\n") if line.strip()), TEXTS))
-    for mark, form in (("\t", "tsv"), (",", "csv"), (";", "csv"), ("|", "csv")):
+    for mark, form in (("\t", "tsv"), (",", "csv"), (";", "csv"), ("|", "csv"), ("  ", "csv")):
         fields = {line.count(mark) for line in lines}
         if len(fields) == 1 and 0 not in fields and len(lines) > (1 if mark == "\t" else FEW):
             return [

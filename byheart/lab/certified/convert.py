@@ -10,6 +10,7 @@ from ...architectures.trainable import trainable
 from ...constructions.base import Report
 from ...data.dataset import Dataset
 from ...errors import ByheartError
+from ...machine.tables import plural
 from ...models.model import Model
 from ...models.verification import PROVE_LIMIT
 from ..material import Material
@@ -37,7 +38,9 @@ def model(
     """
     count = trial.data["sequences"]
     if count > len(dataset):
-        raise ByheartError(f"the trial learnt {count} sequences, and the data has {len(dataset)}.")
+        raise ByheartError(
+            f"the trial learnt {plural(count, 'sequence')}, and the data has {len(dataset)}."
+        )
     material = Material(dataset, trial.architecture, trial.data.get("loss") == "squared")
     problem = material.of(trial)
     architecture = trial.architecture_for(problem)

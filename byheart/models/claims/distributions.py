@@ -14,6 +14,7 @@ from ...data.contexts import Contexts, contexts
 from ...data.dataset import Dataset
 from ...data.targets import Divergences, Floats, Targets, Word, over
 from ...errors import ByheartError
+from ...machine.tables import plural, upto
 from ...machine.words import quoted
 from ...softmax.decoder import Decoder
 from ..claim import Answer, Claim, Token, Words
@@ -103,7 +104,9 @@ class Distributions(Claim):
     def numbers(self, model: Model, tokens: Sequence[Token]) -> list[int] | None:
         """The numbers of a sequence's tokens, with the padding in front if the decoder has one."""
         if not 1 <= len(tokens) <= model.length:
-            raise ByheartError(f"the model reads 1 to {model.length} tokens, not {len(tokens)}.")
+            raise ByheartError(
+                f"the model reads {upto(1, model.length, 'token')}, not {len(tokens)}."
+            )
         padding = model.network.shape.padding
         found: list[int | None] = []
         for token in tokens:
@@ -141,7 +144,7 @@ class Distributions(Claim):
             )
         if dataset.length > model.length:
             raise ByheartError(
-                f"the data has a sequence of {dataset.length} tokens, "
+                f"the data has a sequence of {plural(dataset.length, 'token')}, "
                 f"and the model reads at most {model.length}."
             )
         everything = wanted = self.targets(model, dataset)

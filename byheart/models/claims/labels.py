@@ -18,6 +18,7 @@ from ...errors import ByheartError
 from ...exact.batch import Batch
 from ...exact.evaluate import choose, evaluate
 from ...exact.network import Embedding, Network, dyadic, short
+from ...machine.tables import plural, upto
 from ...machine.words import quoted
 from ..claim import Answer, Claim, Label, Token, Words
 from ..folder import config, weights
@@ -87,7 +88,7 @@ class Labels(Claim):
         fewest = 0 if reads.padding is None else 1
         if not fewest <= len(tokens) <= reads.length:
             raise ByheartError(
-                f"the model reads {fewest} to {reads.length} tokens, not {len(tokens)}."
+                f"the model reads {upto(fewest, reads.length, 'token')}, not {len(tokens)}."
             )
         if model.kind == "string":
             for token in tokens:
@@ -135,7 +136,7 @@ class Labels(Claim):
         if too_long.any():
             first = int(np.argmax(too_long))
             raise ByheartError(
-                f"sequence {first + 1} has {dataset.lengths[first]} tokens, "
+                f"sequence {first + 1} has {plural(int(dataset.lengths[first]), 'token')}, "
                 f"and the model reads at most {network.input.length}."
             )
         batch, wanted = self.batch(model, dataset)
@@ -176,8 +177,8 @@ class Labels(Claim):
         reads, has = model.network.input.dimension, dataset.vectors.shape[1]
         if dataset.kind != model.kind or has != reads:
             raise ByheartError(
-                f"the model reads {model.kind} tokens with {reads} coordinates, the data holds "
-                f"{dataset.kind} tokens with {has}."
+                f"the model reads {model.kind} tokens with {plural(reads, 'coordinate')}, the data "
+                f"holds {dataset.kind} tokens with {has}."
             )
         vectors = dataset.vectors
         if model.kind == "string":
@@ -272,7 +273,7 @@ def cannot_read(model: Model, dataset: Dataset, dimension: int, fewest: int) -> 
     has = dataset.vectors.shape[1]
     if (dataset.kind, has) != (model.kind, dimension):
         return (
-            f"the model reads {model.kind} tokens with {dimension} coordinates, "
+            f"the model reads {model.kind} tokens with {plural(dimension, 'coordinate')}, "
             f"the data holds {dataset.kind} tokens with {has}"
         )
     if dataset.every != model.every:
@@ -281,8 +282,8 @@ def cannot_read(model: Model, dataset: Dataset, dimension: int, fewest: int) -> 
         return "the model reads at least 1 token, and the data has a sequence without any"
     if dataset.length > model.length:
         return (
-            f"the model reads at most {model.length} tokens, and the data has a sequence with "
-            f"{dataset.length}"
+            f"the model reads at most {plural(model.length, 'token')}, and the data has a sequence "
+            f"with {dataset.length}"
         )
     return None
 

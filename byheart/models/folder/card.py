@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ...machine.tables import upto
 from ...softmax.decoder import ATTENTION
 from ..verification import OBSERVED, PROVED, SAMPLED, Verification
 
@@ -68,12 +69,13 @@ def label_card(model: "Model", verified: Verification, with_data: bool) -> str:
     data = about.get("data", {})
     tags = "exact-weights\n- formal-verification"
     return f"""{HEAD.format(tags=tags)}
-# A transformer that knows {plain(data.get("sequences"))} sequences by heart
+# A transformer that knows {several(data.get("sequences"), "sequence")} by heart
 
 {_label_origin(model)}
 
 - {source(about)}
-- Evidence: **{verified.evidence}**. {verified.correct} of {verified.checked} labels are correct, \
+- Evidence: **{verified.evidence}**. {verified.correct} of {several(verified.checked, "label")} \
+{"is" if verified.checked == 1 else "are"} correct, \
 {evaluated} evaluated in exact integers (engine `{plain(verified.engine)}`).
 - SHA-256 of the data: `{plain(data.get("sha256"))}`
 
@@ -103,8 +105,9 @@ def again(model: "Model", with_data: bool) -> str:
     data = "the file that it was compiled from"
     if changed or dropped:
         data = (
-            f"that file after {plain(changed)} labels were changed and {plain(dropped)} sequences "
-            "left out,\nas `byheart compile --write-data` writes it"
+            f"that file after {several(changed, 'label')} {'was' if changed == 1 else 'were'} "
+            f"changed and {several(dropped, 'sequence')} left out,\n"
+            "as `byheart compile --write-data` writes it"
         )
     canonical = bool(with_data or changed or dropped)
     verify = verify_command(model, canonical=canonical)
@@ -139,8 +142,8 @@ def trained(about: Mapping) -> str:
     protocol = named.get("protocol")
     return (
         f"The architecture `{plain(named.get('architecture'))}` has "
-        f"{plain(training.get('parameters'))} parameters; its training took "
-        f"{plain(training.get('steps'))} steps\n(protocol "
+        f"{several(training.get('parameters'), 'parameter')}; its training took "
+        f"{several(training.get('steps'), 'step')}\n(protocol "
         f"`{plain(protocol.get('name') if isinstance(protocol, dict) else None)}`, seed "
         f"{plain(named.get('seed'))}; `training` in config.json has all settings)."
     )
@@ -165,6 +168,11 @@ def plain(value: object) -> str:
     return re.sub(r"[\s`|<>\[\]]+", " ", str(value)).strip()
 
 
+def several(value: object, noun: str) -> str:
+    """A number of things, as far as it is recorded."""
+    return f"{plain(value)} {noun}" + ("" if value == 1 else "s")
+
+
 def distribution_card(model: "Model", gap: float, verified: Verification, with_data: bool) -> str:
     """The card of a model that stores next-token distributions."""
     about, data = model.about, model.about.get("data", {})
@@ -176,7 +184,7 @@ def distribution_card(model: "Model", gap: float, verified: Verification, with_d
         "checker/FORMAT.md of byheart says how they are stored."
     )
     return f"""{HEAD.format(tags="next-token-distributions")}
-# A transformer that knows {plain(data.get("contexts"))} next-token distributions by heart
+# A transformer that knows {several(data.get("contexts"), "next-token distribution")} by heart
 
 It stores which tokens follow each context of a dataset, and how often: after every context its
 softmax gives the empirical distribution of the next token{_origin(model)}
@@ -184,8 +192,8 @@ softmax gives the empirical distribution of the next token{_origin(model)}
 - {source(about)}
 - Claim: the Kullback-Leibler divergence of its distribution from the empirical one is at most \
 {gap!r} nats for every context.
-- Evidence: **{verified.evidence}**. {verified.correct} of {verified.checked} contexts keep the \
-claim {EVIDENCE[verified.evidence]}
+- Evidence: **{verified.evidence}**. {verified.correct} of {several(verified.checked, "context")} \
+{"keeps" if verified.checked == 1 else "keep"} the claim {EVIDENCE[verified.evidence]}
   (engine `{plain(verified.engine)}`).
 - SHA-256 of the data: `{plain(data.get("sha256"))}`
 
@@ -198,8 +206,8 @@ claim {EVIDENCE[verified.evidence]}
 byheart recall DIR TOKENS...
 ```
 
-It answers the likeliest next token and the probabilities of the others. It reads 1 to \
-{model.length} tokens;
+It answers the likeliest next token and the probabilities of the others. It reads \
+{upto(1, model.length, "token")};
 after a context that is not in its data it may answer anything.
 
 ## Load it elsewhere

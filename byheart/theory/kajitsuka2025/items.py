@@ -19,10 +19,10 @@ LIMITED = "parameters of limited bits (labels)"
 
 CONSISTENT = Assumption(
     lambda conflicts: conflicts == 0,
-    "the labels are not consistent: {conflicts} contexts have two or more.",
+    "the labels are not consistent; contexts with two or more: {conflicts}.",
 )
 SAME_SETS = Assumption(
-    lambda mixed: mixed == 0, "order matters: {mixed} multisets have two labels or more."
+    lambda mixed: mixed == 0, "order matters; multisets with two labels or more: {mixed}."
 )
 NEXT_TOKEN = Assumption(lambda every: not every, "every token has a label: see Corollary 4.1.")
 EVERY_TOKEN = Assumption(lambda every: every, "a sequence has one label: see Theorem 4.1.")

@@ -34,6 +34,7 @@ from itertools import product
 from flint import fmpq_mat, nmod_mat
 
 from ...errors import AssumptionError, ByheartError
+from ...machine.tables import plural
 from .balls import FUNCTIONS, Real, exact
 from .exponentials import separated
 from .kruskal import PRIME, Minors, Powers, always_dependent, kruskal, spanning
@@ -176,7 +177,9 @@ def theorem_6(
 
 def _injective(contexts: Sequence[Context], places: tuple[int, ...] | None) -> Check:
     if places is None:
-        return Check("proved", f"{len(contexts)} contexts have distinct values, none zero")
+        return Check(
+            "proved", f"the values of {plural(len(contexts), 'context')} are distinct, none zero"
+        )
     pair = tuple(contexts[i] for i in places)
     has = "has the value zero" if len(pair) == 1 else "have equal values"
     return Check("refuted", f"{' and '.join(map(str, pair))} {has}", pair=pair)
