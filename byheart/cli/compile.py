@@ -96,7 +96,8 @@ def compiled(
     given = dict(loading or {})
     method = options.get("method")
     splits = find(method).tokenizer if method else None
-    if splits and not {"unit", "tokenizer"} & given.keys():
+    plain = given.get("unit", "word") == "word" and given.get("tokenizer") is None
+    if splits and plain:
         given["tokenizer"] = splits
     dataset = load(data, **given)
     loaded = time.perf_counter() - started
