@@ -382,6 +382,14 @@ def test_the_published_four_blocks_are_drawn():
     assert f"n = 10 (one seed): {found}" in length.caption(rows)
 
 
+def test_seeds_that_take_more_blocks_or_miss_are_told():
+    rows = [row(2, True), row(1, False), row(3, True, 1), row(2, False, 1)]
+    assert "n = 10 (2 seeds): 2 to 3 (with 1" in length.caption({"n10": rows})
+    rows += [row(2, False, 2), row(3, False, 2)]
+    said = "n = 10 (3 seeds): 2 to 3, not reached by 1 of the seeds (with 1"
+    assert said in length.caption({"n10": rows})
+
+
 @pytest.mark.parametrize(("reached", "said"), [(False, "none"), (True, "8")])
 def test_what_came_of_two_dimensions_is_said(reached, said):
     narrow = [row(k, reached and k == 8, seed, 500) for seed in (0, 1) for k in (8, 4)]
