@@ -117,7 +117,7 @@ class StockGPT2(Located):
         }  # fmt: skip
 
     def remembered(self, plan: Plan, streams: Floats, stored: np.ndarray) -> Memory:
-        return memory(streams, stored, self.z, self.reach or REACH, sphere=True)
+        return memory(streams, stored, self.z, self.reach or REACH[self.weights], sphere=True)
 
     def written(
         self, plan: Plan, layer: int, weights: Floats, biases: Floats, outputs: Floats

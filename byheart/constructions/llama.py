@@ -152,7 +152,7 @@ class StockLlama(Located):
         ratio = streams / constant[:, None]
         ratio[:, one] = 0.0
         z = self.z / float(constant.min())
-        return memory(ratio, stored, z, self.reach or REACH, sphere=False)
+        return memory(ratio, stored, z, self.reach or REACH[self.weights], sphere=False)
 
     def written(
         self, plan: Plan, layer: int, weights: Floats, biases: Floats, outputs: Floats

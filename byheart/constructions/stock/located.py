@@ -26,7 +26,7 @@ from ...stock.texts import Texts, next_tokens, texts_of
 from ...stock.tokens import Vocabulary, vocabulary_of
 from ..base import Built, Construction, Predicted, Report, option
 
-REACH = 0.004
+REACH = {"float32": 0.004, "float16": 0.02, "bfloat16": 0.06}  # a coarser type needs more room
 ENTRIES = 3  # of the sparse matrices, per row or column
 HEADS = (8, 16, 32, 64)  # that are tried
 PLACES = 64  # at least so many, so that longer prompts can be asked
