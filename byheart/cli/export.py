@@ -96,7 +96,7 @@ def exported(
         "files": list(found.files),
         "runtime": found.runtime,
         "verified": NOT_CHECKED if checked is None else checked.json(),
-        "noun": model.claim.noun,
+        "noun": "predictions" if isinstance(model.claim, Recites) else model.claim.noun,
         "failures": [] if checked is None else list(checked.failures),
         "notes": notes,
         "holds": found.output is not None,

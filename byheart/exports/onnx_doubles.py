@@ -30,7 +30,7 @@ class Graph:
         )
         return name
 
-    def constant(self, values: NDArray | float, name: str | None = None) -> str:
+    def constant(self, values: NDArray | np.generic, name: str | None = None) -> str:
         name = name or f"constant_{len(self.constants)}"
         array = np.asarray(values, order="C")  # a scalar stays one
         self.constants.append(self.library.numpy_helper.from_array(array, name))
@@ -132,6 +132,6 @@ def of_decoder(decoder: Decoder, opset: int) -> Any:
             g = made.node(ACTIVATIONS[shape.activation], g)
     length = "length" if shape.padding is None else shape.length
     given = helper.make_tensor_value_info("input_ids", kinds.INT64, ["batch", length])
-    sizes = ["batch", shape.vocabulary]
-    output = helper.make_tensor_value_info("logits", kinds.DOUBLE, sizes)
+    ends = ["batch", shape.vocabulary]
+    output = helper.make_tensor_value_info("logits", kinds.DOUBLE, ends)
     return made.model(given, output, weight(g, "output"), opset)

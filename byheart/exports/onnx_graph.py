@@ -100,7 +100,10 @@ def runtime(file: Path) -> Runtime:
         session = library.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the package has no common class
         reason = " ".join(str(error).split())
-        raise ByheartError(f"ONNX Runtime does not run this graph: {reason}.") from None
+        raise ByheartError(
+            f"ONNX Runtime {library.__version__} does not run this graph ({reason}); use "
+            "to='torch', or compile with activation='tanh' or activation='logistic'."
+        ) from None
     (given,), (output,) = session.get_inputs(), session.get_outputs()
 
     def run(inputs: NDArray) -> NDArray:

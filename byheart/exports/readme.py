@@ -64,7 +64,8 @@ def card(
     if found is not None and ran is not None:
         evidence = (
             f"Observed when it was exported: {found.correct:,} of {found.checked:,} "
-            f"{model.claim.noun} right in {ran.sentence}. That is a run, not a proof."
+            f"{'predictions' if stock else model.claim.noun} right in {ran.sentence}. "
+            "That is a run, not a proof."
         )
     return (
         f"# A model that byheart compiled and exported to {to}\n\n"
