@@ -17,7 +17,7 @@ from ..models.folder.names import as_json
 from ..models.model import Model
 from .judging import Runtime
 from .packages import package
-from .pytorch import CODE, Files, refuse_other
+from .pytorch import CODE, Files, code, refuse_other
 
 CODED = "modeling_byheart"
 OWN = ("byheart.json", "ground_truth.jsonl")  # of a stock folder: not those of Hugging Face
@@ -104,7 +104,7 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def loaded(model: Model, beside: Path | None, dtype: str, **options: Any) -> Any:
+def loaded(model: Model, folder: Path, dtype: str, **options: Any) -> Any:
     """A stock checkpoint in transformers, from a folder that holds its configuration and weights.
 
     Nothing else that lies in the folder of a stranger is read.
@@ -112,7 +112,7 @@ def loaded(model: Model, beside: Path | None, dtype: str, **options: Any) -> Any
     library = package("transformers", "the runtime transformers")
     torch = package("torch", "the runtime transformers")
     made = files(model)
-    with tempfile.TemporaryDirectory(prefix=".byheart-", dir=beside) as place:
+    with tempfile.TemporaryDirectory(prefix=".byheart-", dir=folder) as place:
         for name in ("config.json", "model.safetensors", "generation_config.json"):
             with open(Path(place) / name, "wb") as file:
                 file.writelines(made[name])
@@ -128,23 +128,22 @@ def loaded(model: Model, beside: Path | None, dtype: str, **options: Any) -> Any
             return found.eval()
 
 
-def runtime(model: Model, folder: Path | None = None) -> Runtime:
+def runtime(model: Model, folder: Path) -> Runtime:
     """The model in transformers: a checkpoint in its own type, a decoder by its own code.
 
-    folder  of the export of a decoder
+    folder  that a decoder was exported to; a checkpoint needs a place to write
     """
     library = package("transformers", "the runtime transformers")
     torch = package("torch", "the runtime transformers")
     stock = isinstance(model.claim, Recites)
     if stock:
         dtype = model.network.dtype
-        module = loaded(model, None, dtype)
+        module = loaded(model, folder, dtype)
     else:
         dtype = "float64"
         with quiet():
-            module = library.AutoModelForCausalLM.from_pretrained(
-                folder, dtype=torch.float64, local_files_only=True, trust_remote_code=True
-            ).eval()
+            own = code(folder / f"{CODED}.py").ByheartDecoder
+            module = own.from_pretrained(folder, dtype=torch.float64, local_files_only=True).eval()
 
     def run(tokens: NDArray) -> NDArray:
         with torch.no_grad():

@@ -78,11 +78,16 @@ def refuse_other(model: Model, target: str) -> None:
 def load(folder: Path) -> Any:
     """The module that the model.py of an export gives, byheart's own file."""
     package("torch", "an export to torch")
-    made = importlib.util.spec_from_file_location("byheart_exported_model", folder / "model.py")
+    return code(folder / "model.py").load(folder)
+
+
+def code(file: Path) -> Any:
+    """A file of modules/, as an export has it."""
+    made = importlib.util.spec_from_file_location(f"byheart_exported_{file.stem}", file)
     assert made is not None and made.loader is not None
-    code = importlib.util.module_from_spec(made)
-    made.loader.exec_module(code)
-    return code.load(folder)
+    module = importlib.util.module_from_spec(made)
+    made.loader.exec_module(module)
+    return module
 
 
 def runtime(folder: Path) -> Runtime:

@@ -31,14 +31,13 @@ def observe(
             "runtime=... is for stock checkpoints (methods gpt2 and llama); byheart export writes "
             "other models for torch, ONNX Runtime and transformers, and runs them there."
         )
-    if runtime == "transformers":
-        opened = huggingface.runtime(model)
-        return observed(model, dataset, opened, progress), opened
     if runtime == "llama.cpp":  # before anything is written
         gguf_file.llama_cpp()
     with tempfile.TemporaryDirectory(prefix="byheart-") as place:
         folder = Path(place)
-        if runtime == "onnxruntime":
+        if runtime == "transformers":
+            opened = huggingface.runtime(model, folder)
+        elif runtime == "onnxruntime":
             onnx_graph.write(model, folder)
             opened = onnx_graph.runtime(folder / "model.onnx")
         else:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +20,10 @@ from .conftest import FLAGS, READING
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
+
+
+def add(more, values):
+    values.update(more)
 
 
 def held(model, facts):
@@ -156,9 +161,9 @@ def test_a_change_is_noticed(family, name, change, holds, checkpoints, facts, tm
 
 def test_keys_that_may_change_the_graph_are_not_run(checkpoints, facts, tmp_path, capsys):
     for i, key in enumerate(("attn_implementation", "auto_map", "quantization_config")):
-        folder = changed(
-            checkpoints["gpt2"], tmp_path / str(i), "config.json", lambda x: x.update({key: "x"}), True
-        )  # fmt: skip
+        more = {key: "x"}
+        place = tmp_path / str(i)
+        folder = changed(checkpoints["gpt2"], place, "config.json", partial(add, more), True)
         asked = ["verify", str(folder), str(facts), *FLAGS, "--runtime", "transformers"]
         assert main(asked) == 2
         assert f"config.json has the key '{key}'" in capsys.readouterr().err
