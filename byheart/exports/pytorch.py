@@ -66,12 +66,12 @@ def refuse_other(model: Model, target: str) -> None:
     digits = model.bits.largest
     if isinstance(model.claim, Distributions):
         raise ByheartError(
-            f"the decoder has weights of {digits:,} bits, and {target} computes in doubles; "
-            "compile the data with method='one-layer'."
+            f"the decoder has exact weights of up to {digits:,} bits, and {target} computes in "
+            "doubles; compile the data with method='one-layer'."
         )
     raise ByheartError(
-        f"the network has weights of up to {digits:,} bits, which no floating-point runtime "
-        "holds; compile the data with method='float64', which has doubles alone."
+        f"the network is exact in integers (weights of up to {digits:,} bits), and nothing proves "
+        "that it is in doubles; compile the data with method='float64', whose networks are."
     )
 
 

@@ -163,9 +163,9 @@ def test_a_logit_that_is_not_a_number_is_wrong():
 @pytest.mark.parametrize(
     ("method", "to", "says"),
     [
-        ("hash-fold-retrieve", "torch", "which no floating-point runtime holds.*method='float64'"),
+        ("hash-fold-retrieve", "torch", "exact in integers .weights of up to .*method='float64'"),
         ("hash-fold-retrieve", "onnx", "method='float64'"),
-        ("one-layer-literal", "onnx", "weights of .* bits, and ONNX computes in doubles"),
+        ("one-layer-literal", "onnx", "exact weights of .* bits, and ONNX computes in doubles"),
         ("float64", "huggingface", "is no language model of Hugging Face"),
         ("float64", "gguf", "stock architectures alone"),
         ("float64", "tflite", "to must be one of torch, onnx, huggingface, gguf"),
