@@ -5,6 +5,7 @@
 Standard library only, and no code shared with the package that writes the folders: `FORMAT.md`
 beside this file is all it was written from. The order here is the order there. Labels are compared
 in exact arithmetic; divergences are bounded from above with integers that are rounded outwards.
+Stock checkpoints (section 10) are judged by `check_stock.py` beside this file.
 
 Exit codes: 0 the claim holds; 1 readable, but a label, a divergence, a count or a hash disagrees;
 2 refused.
@@ -16,6 +17,7 @@ import bisect
 import dataclasses
 import functools
 import hashlib
+import importlib
 import io
 import json
 import math
@@ -35,6 +37,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, compress, pairwise
+from types import ModuleType
 from typing import Any, BinaryIO, NoReturn
 
 TEXTS = ("config.json", "vocabulary.json")
@@ -418,7 +421,16 @@ def check_float64(config: Config) -> None:
 
 # ---------------------------------------------------------------- weights (section 4)
 
-DTYPES = {"I32": ("i", 4), "U8": ("B", 1), "I64": ("q", 8), "U64": ("Q", 8), "F64": ("d", 8)}
+DTYPES = {
+    "I32": ("i", 4),
+    "U8": ("B", 1),
+    "I64": ("q", 8),
+    "U64": ("Q", 8),
+    "F64": ("d", 8),
+    "F32": ("f", 4),
+    "F16": ("H", 2),
+    "BF16": ("H", 2),
+}
 DYADIC_ARRAYS = {
     "tensor": "I32",
     "row": "I32",
@@ -433,7 +445,7 @@ Arrays = dict[str, array]
 
 
 class Weights:
-    """weights.safetensors: what its header says is checked before its data is read."""
+    """A safetensors file: what its header says is checked before its data is read."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -442,7 +454,7 @@ class Weights:
     def arrays(self, dtypes: dict[str, str], shapes: dict[str, list], entries: int = 0) -> Arrays:
         """The arrays with these names and types; together they fill the file without holes. An
         array that is not in `shapes` has one side, for at most so many entries."""
-        name = "weights.safetensors"
+        name = os.path.basename(self.path)
         with open_regular(self.path) as file:
             size, start = os.fstat(file.fileno()).st_size, file.read(8)
             length = int.from_bytes(start, "little")
@@ -455,7 +467,8 @@ class Weights:
                 told = f"{show(sorted(header))}, not {show(sorted(dtypes))}"
                 refuse(f"{name} names the tensors {told}")
             places = {
-                key: read_place(header[key], key, dtypes[key], shapes.get(key)) for key in dtypes
+                key: read_place(header[key], f"{name}, {key}", dtypes[key], shapes.get(key))
+                for key in dtypes
             }
             end = 0
             for key, (begin, stop) in sorted(places.items(), key=lambda item: item[1]):
@@ -478,8 +491,7 @@ class Weights:
         }
 
 
-def read_place(given: Any, key: str, dtype: str, wanted: list[int] | None) -> tuple[int, int]:
-    where = f"weights.safetensors, {key}"
+def read_place(given: Any, where: str, dtype: str, wanted: list[int] | None) -> tuple[int, int]:
     if not isinstance(given, dict):
         refuse(f"{where} is not described by an object")
     expect(given, "dtype", dtype, where)
@@ -2990,7 +3002,7 @@ def token_failure(model: LanguageModel, words: list, context: Context) -> str | 
 @dataclass
 class Report:
     """settled  whether the failures are facts, and not only what could not be shown
-    unit     what is checked: labels or contexts
+    unit     what is checked: labels, contexts, or answers of a stock checkpoint
     largest  the largest bound of a divergence"""
 
     checked: int = 0
@@ -3013,20 +3025,43 @@ def check(
     directory: str, path: str | None = None, sample: int | None = None, seed: int = 0
 ) -> Report:
     """The verdict on a folder and its data. Raises Refusal for what is not readable."""
-    model = read_model(directory)
-    report = Report(failures=structure_failures(model))
-    if path is not None:
-        data = read_data(path)
-        if isinstance(model, LanguageModel):
-            report.unit = "contexts"
-            check_distributions(model, data, report, sample, seed)
-        else:
-            check_labels(model, data, report, sample, seed)
+    if recites(directory):
+        report = stock().check_stock(directory, path, sample, seed)
+    else:
+        model = read_model(directory)
+        report = Report(failures=structure_failures(model))
+        if path is not None:
+            data = read_data(path)
+            if isinstance(model, LanguageModel):
+                report.unit = "contexts"
+                check_distributions(model, data, report, sample, seed)
+            else:
+                check_labels(model, data, report, sample, seed)
     if not report.failures:
         report.verdict = (
             "STRUCTURE OK" if path is None else "VERIFIED" if sample is None else "SAMPLED"
         )
     return report
+
+
+def recites(directory: str) -> bool:
+    """Whether the folder holds a stock checkpoint (section 10)."""
+    try:
+        content = read_bytes(os.path.join(directory, "certificate.json"), JSON_LIMIT)
+        return parse_object(content, "certificate.json").get("claim") == "recites"
+    except Refusal:  # it is told again, in its turn
+        return False
+
+
+def stock() -> ModuleType:
+    """check_stock.py beside this file, which needs this very module under its name: a script runs
+    under another one, and `python -I` leaves its folder out of the path."""
+    if __package__:
+        return importlib.import_module(".check_stock", __package__)
+    if __name__ == "__main__":
+        sys.modules["check"] = sys.modules["__main__"]
+        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    return importlib.import_module("check_stock")
 
 
 def check_labels(model: Model, data: Data, report: Report, sample: int | None, seed: int) -> None:
@@ -3141,14 +3176,17 @@ def sentence(report: Report) -> str:
         return f": no {report.unit.removesuffix('s')} was checked"
     if report.unit == "labels":
         right, all_of_them = "labels are right", "every sequence was evaluated in exact integers"
+    elif report.unit == "answers":
+        right = "answers are right in every execution in float32"
+        all_of_them = "every logit was enclosed in integers"
     else:
         right = "contexts are within the gap"
         largest = None if report.largest is None else rounded_up(report.largest)
         all_of_them = f"every divergence was bounded in integers, the largest by {largest} nats"
+    others = "contexts" if report.unit == "contexts" else "sequences"
     rest = {
         "VERIFIED": f", {all_of_them}",
-        "SAMPLED": f"; the other {report.unit.replace('labels', 'sequences')} were not evaluated, "
-        "this is no proof",
+        "SAMPLED": f"; the other {others} were not evaluated, this is no proof",
         "NOT VERIFIED": "",
     }
     return f": {report.correct} of {report.checked} {right}{rest[report.verdict]}"

@@ -29,14 +29,17 @@ from typing import Any
 import numpy as np
 
 from ..data.targets import Floats
+from ..errors import ByheartError
 from ..gadgets.key_memory import Memory, memory
 from ..gadgets.places import frequencies
 from ..gadgets.reed_muller import words
 from ..stock.checkpoint import Checkpoint, rounded, shapes
-from .stock.located import REACH, Located, Plan, Shell, sparse
+from .base import option
+from .stock.located import Located, Plan, Shell, sparse
 
 SCORE = 56.0  # the gap of attention scores, in nats: exp(-56) is below the rounding of a sum
 FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
+HASH = 18  # lanes at least
 WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tokens' mean times n
 
 
@@ -45,8 +48,20 @@ class StockGPT2(Located):
     name = "gpt2"
     z = 16.0
 
+    activation: str = option("gelu_new", "Activation of the neurons.", choices=("gelu_new", "gelu"))
+
     def fitted_width(self, heads: int, code: int) -> int:
-        return -(-(3 * code) // heads) * heads
+        least = 2 * code + 3 * 4 + 2 + HASH
+        return -(-least // heads) * heads
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        graded = self.copies > 1 or self.decoys or self.layers > 1 or self.blocks is not None
+        if self.superposed is not None and (graded or self.activation != "gelu_new"):
+            raise ByheartError(
+                "superposed=... is one block of gelu_new neurons; leave out layers, copies, "
+                "blocks, decoys and activation."
+            )
 
     def waves(self, plan: Plan) -> int:
         most = (plan.width // plan.heads - 1) // 2
@@ -105,6 +120,9 @@ class StockGPT2(Located):
         kept = {name: rounded(x, self.weights) for name, x in tensors.items()}
         return Shell(Checkpoint(config, kept, self.weights), codes, out, ())
 
+    def unbiased(self, plan: Plan) -> dict[str, np.ndarray]:
+        return {"transformer.ln_f.bias": np.zeros(plan.width, np.float32)}
+
     def config(self, plan: Plan) -> dict[str, Any]:
         return {
             "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2",
@@ -117,7 +135,7 @@ class StockGPT2(Located):
         }  # fmt: skip
 
     def remembered(self, plan: Plan, streams: Floats, stored: np.ndarray) -> Memory:
-        return memory(streams, stored, self.z, self.reach or REACH[self.weights], sphere=True)
+        return memory(streams, stored, self.z, self.chosen_reach, sphere=True)
 
     def written(
         self, plan: Plan, layer: int, weights: Floats, biases: Floats, outputs: Floats

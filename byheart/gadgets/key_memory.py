@@ -16,7 +16,6 @@ nothing. So a small reach rejects more strangers, and a large one bears more rou
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from ..data.targets import Floats
 from ..errors import AssumptionError
@@ -121,6 +120,8 @@ def _fitted(own: Floats, streams: Floats, worst: np.ndarray, gap: float) -> Floa
     l_j >= 0 that minimise |sum l_j a_j|^2 / 2 - sum l_j (gap |u|^2 - <u, a_j>). Staying near u
     keeps strangers out, too, which no competitor stands for.
     """
+    from scipy.optimize import nnls  # slow to import
+
     result = np.empty_like(own)
     for row, (stream, others) in enumerate(zip(own, worst, strict=True)):
         apart = stream - streams[others]  # [count, d]

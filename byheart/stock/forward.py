@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
 
 from .checkpoint import Block, Checkpoint
 
@@ -30,6 +29,8 @@ def gelu_new(z: Array) -> Array:
 
 
 def gelu(z: Array) -> Array:
+    from scipy.special import erf  # slow to import
+
     return 0.5 * z * (1.0 + erf(z / math.sqrt(2.0)))
 
 

@@ -1,0 +1,407 @@
+"""Enclose what every execution of a GPT-2 or a Llama in float32 can compute, in integers.
+
+Section 10 of FORMAT.md says which executions there are. A number here is an integer x that stands
+for x / 2**F. Middles are rounded down and radii up, so that what an execution computes is never
+further from the middle than the radius.
+
+Four kinds of error are kept apart, because intervals alone would grow too wide:
+
+- A stream is `middle + e_1 d_1 + ... + e_k d_k + O f + r`: the strength of a neuron that is on is
+  known up to one number e_j between -1 and 1, which multiplies its whole row d_j; |r| is at most
+  `radius` in each lane.
+- What the heads of an attention add is off by f, lane by lane of the heads, before the output
+  matrix O: the next matrix W is multiplied by O first, and |W O| by the bounds of f.
+- All lanes of a normed stream have the factor `1 / sqrt(variance)` in common: its error multiplies
+  the result of a product with a matrix, and not the sum of absolute values.
+- They also have the shift by the mean in common: it multiplies the product of the gains with the
+  matrix.
+"""
+
+import math
+import operator
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import repeat
+
+try:
+    from . import check
+except ImportError:  # this folder is no package, but on the path
+    import check
+
+F = 60  # a number is a multiple of 2^-F
+ONE = 1 << F
+U = 24  # the unit roundoff is 2^-U
+LARGE = 1 << F + 40  # no number of a stream or a norm is as large: far from float32's largest
+GROUP = 1024  # rows of a matrix that are multiplied at once
+DIRECTIONS = 8  # of a stream; more become part of its radius
+
+Vector = list[int]
+
+
+# ---------------------------------------------------------------- rounding outwards
+
+
+def up(number: int, bits: int = F) -> int:
+    """number / 2**bits, rounded up."""
+    return -(-number >> bits)
+
+
+def fixed(value: float) -> int:
+    """The value within half a unit."""
+    return round(math.ldexp(value, F))
+
+
+def gamma(k: int) -> int:
+    """At least k u / (1 - k u)."""
+    return -((-k << F) // ((1 << U) - k))
+
+
+def fixed_up(value: Fraction) -> int:
+    return -((-value.numerator << F) // value.denominator)
+
+
+def scaled_up(vector: Iterable[int], factor: int) -> Vector:
+    """At least the products with the factor; nothing is negative."""
+    return [(x * factor >> F) + 1 for x in vector]
+
+
+def plus(*vectors: Iterable[int]) -> Vector:
+    return [sum(lanes) for lanes in zip(*vectors, strict=True)]
+
+
+def length_up(vector: Iterable[int]) -> int:
+    """At least the Euclidean length."""
+    return math.isqrt(sum(x * x for x in vector)) + 1
+
+
+# ---------------------------------------------------------------- matrices
+
+
+class Matrix:
+    """A matrix whose rows are packed into long integers, so that Python multiplies many at once.
+
+    Row o is stored as integers of at most `bits` bits, w 2^q_o rounded, its largest entry having
+    exactly `bits`; a vector is rounded to `bits` bits as well. A sum of such products fits into 63
+    bits, and 64 bits are a field of the long integers. What rounding loses is bounded by the same
+    sum of absolute values as every other error, with entries rounded up.
+    """
+
+    def __init__(self, columns: Iterable[Sequence[float]], rows: int, inputs: int) -> None:
+        """columns  for each input, the weights of all rows"""
+        table = [list(column) for column in columns]
+        self.rows, self.inputs = rows, inputs
+        self.bits = (63 - inputs.bit_length()) // 2
+        largest = [0.0] * rows
+        self.terms = 0  # nonzero weights of the row that has most
+        counts = [0] * rows
+        for column in table:
+            largest = list(map(max, largest, map(abs, column)))
+            counts = list(map(operator.add, counts, map(bool, column)))
+        self.terms = max(counts)
+        self.empty = [row for row, count in enumerate(counts) if not count]
+        exponents = [self.bits - math.frexp(x)[1] if x else 0 for x in largest]
+        self.exponent = max((e for e, x in zip(exponents, largest, strict=True) if x), default=0)
+        self.raised = [
+            1 << self.exponent - e if x else 1 for e, x in zip(exponents, largest, strict=True)
+        ]
+        self.level = all(x == 1 for x in self.raised)
+        self.exact = True
+        factors = [math.ldexp(1.0, e) for e in exponents]
+        self.groups: list[tuple[int, list[int], list[int]]] = []
+        parts: list[tuple[list, list]] = []
+        for column in table:
+            products = list(map(operator.mul, column, factors))
+            numbers = list(map(round, products))
+            self.exact = self.exact and numbers == products
+            parts.append((numbers, list(map(math.ceil, map(abs, products)))))
+        for begin in range(0, rows, GROUP):
+            size = min(GROUP, rows - begin)
+            marks = pack([-(2**63)] * size)
+            groups = (
+                [(pack(part[kind][begin : begin + size]) ^ marks) - marks for part in parts]
+                for kind in (0, 1)
+            )
+            self.groups.append((marks, *groups))
+
+    def product(self, vector: Sequence[int], groups: int) -> tuple[Vector, int]:
+        """The products with integers of at most `bits` bits, and the exponent of their unit."""
+        found: list[int] = []
+        for group in self.groups:
+            marks = group[0]
+            total = sum(map(operator.mul, vector, group[groups])) + marks
+            size = -(-marks.bit_length() // 8)
+            found += array("q", (total ^ marks).to_bytes(size, sys.byteorder))
+        if not self.level:
+            found = list(map(operator.mul, found, self.raised))
+        return found, -self.exponent
+
+    def enclose(self, vectors: list[Vector], radius: Vector) -> tuple[list[Vector], Vector]:
+        """The products with the vectors, and one radius, which is enough for all their errors and
+        for a further vector that is at most `radius` in each lane."""
+        slack, products = 0, []
+        for vector in vectors:
+            size = max(map(abs, vector), default=0)
+            shift = max(0, size.bit_length() - self.bits)
+            found, unit = self.product([x >> shift for x in vector] if shift else vector, 1)
+            products.append(moved(found, unit + shift))
+            slack += 1 << shift if shift else 0
+            if not self.exact:  # half a unit of a row is at most 2^-bits of its largest entry
+                slack += (sum(map(abs, vector)) >> self.bits) + 1
+        radius = [x + slack for x in radius] if slack else radius
+        size = max(radius, default=0)
+        shift = max(0, size.bit_length() - self.bits)
+        found, unit = self.product([up(x, shift) for x in radius] if shift else radius, 2)
+        more = len(vectors) + 1  # each was rounded down
+        return products, [x + more for x in moved(found, unit + shift)]
+
+
+def pack(numbers: list[int]) -> int:
+    return int.from_bytes(array("q", numbers).tobytes(), sys.byteorder)
+
+
+def moved(numbers: list[int], exponent: int) -> Vector:
+    """The numbers times 2**exponent, rounded down."""
+    if exponent >= 0:
+        return list(map(operator.lshift, numbers, repeat(exponent)))
+    return list(map(operator.rshift, numbers, repeat(-exponent)))
+
+
+# ---------------------------------------------------------------- streams and norms
+
+
+class Output:
+    """The output matrix of an attention: its errors come to the stream along its columns."""
+
+    def __init__(self, columns: Sequence[Sequence[float]], rows: int) -> None:
+        self.matrix = Matrix(columns, rows, len(columns))
+        self.columns = [list(map(fixed, column)) for column in columns]
+        self.centered = [[x - sum(c) // rows for x in c] for c in self.columns]
+
+
+@dataclass
+class Spread:
+    """Errors of at most `sizes` in the lanes of the heads; `box` is what they are in the stream."""
+
+    output: Output
+    sizes: Vector
+    box: Vector
+
+
+@dataclass
+class Stream:
+    middle: Vector
+    directions: list[Vector]
+    spreads: list[Spread]
+    radius: Vector
+
+    def bounds(self) -> Vector:
+        """The largest absolute value of each lane."""
+        sizes = [map(abs, vector) for vector in (self.middle, *self.directions)]
+        return plus(*sizes, self.radius, *(spread.box for spread in self.spreads))
+
+    def plus(self, middle: Vector, radius: Vector) -> "Stream":
+        """The sum with something that is within the radius of the middle, rounded."""
+        total = replace(self, middle=plus(self.middle, middle), radius=plus(self.radius, radius))
+        return total.rounded()
+
+    def rounded(self) -> "Stream":
+        """After an addition of what is already in the middle."""
+        unit = gamma(1)
+        radius = [r + (x * unit >> F) + 2 for r, x in zip(self.radius, self.bounds(), strict=True)]
+        return replace(self, radius=radius)
+
+    def limited(self) -> "Stream":
+        """The same with fewer directions: the shortest ones become part of the radius."""
+        if len(self.directions) <= DIRECTIONS:
+            return self
+        ordered = sorted(self.directions, key=lambda d: sum(map(abs, d)), reverse=True)
+        rest = (map(abs, direction) for direction in ordered[DIRECTIONS:])
+        return replace(self, directions=ordered[:DIRECTIONS], radius=plus(self.radius, *rest))
+
+
+@dataclass
+class Norm:
+    """A LayerNorm (with a bias) or RMSNorm."""
+
+    gain: Vector
+    bias: Vector | None
+    epsilon: Fraction
+
+    def of(self, stream: Stream) -> "Normed":
+        """Item 4 of the executions.
+
+        The lanes are y = s g (x - m) + b + h. With x - mean(x) = c + sum of e_j d_j + r - mean(r)
+        and m within `shift` of the mean, s from `lowest` to `highest` and |h| <= `lane`:
+        y = s g c (the middle, for the s halfway, and its common `factor`) + sum of e_j s g d_j
+        + s g r - s g shift + b + h. Spreads are like directions, with all means taken off.
+        """
+        size, bounds = len(self.gain), stream.bounds()
+        if max(bounds) >= LARGE:
+            check.refuse("a stream may become larger than 2^40: the checker cannot bound it")
+        mean = shift = 0
+        middle, directions = stream.middle, stream.directions
+        if self.bias is not None:
+            mean = sum(middle) // size
+            middle = [x - mean for x in middle]
+            means = [sum(direction) // size for direction in directions]
+            directions = [[x - m for x in d] for d, m in zip(directions, means, strict=True)]
+            shift = up(gamma(size) * (sum(bounds) // size + 1))
+            shift += sum(stream.radius) // size + len(directions) + 2
+        # the sum of squares, in units of 2^-2F
+        square = sum(x * x for x in middle)
+        cross = sum(abs(sum(map(operator.mul, middle, d))) for d in directions)
+        cross += sum((abs(x) + 1) * r for x, r in zip(middle, stream.radius, strict=True))
+        beyond = sum(map(length_up, directions)) + length_up(stream.radius)
+        cross += 4 * size * (len(directions) + 1)  # means that were rounded
+        for spread in stream.spreads:
+            output = spread.output
+            columns = output.columns if self.bias is None else output.centered
+            for column, error in zip(columns, spread.sizes, strict=True):
+                cross += (abs(sum(map(operator.mul, middle, column))) >> F) * error
+                cross += ((sum(map(abs, middle)) >> F - 1) + 2) * error
+            beyond += length_up(spread.box)
+        squares = sum(x * x for x in bounds)
+        mean_size = abs(mean) + shift
+        if self.bias is not None:
+            error = gamma(size + 4) * (squares // size + 1 + mean_size * mean_size)
+        else:
+            error = gamma(size + 2) * (squares // size + 1)
+        error = up(error) + 1
+        epsilon = self.epsilon.numerator << 2 * F
+        low = (square - 2 * cross) // size - error + epsilon // self.epsilon.denominator
+        high = (square + 2 * cross + beyond * beyond) // size + 2 + error
+        high -= -epsilon // self.epsilon.denominator
+        if low <= 0:
+            check.refuse("the variance of a norm may be 0: the checker cannot bound it")
+        lowest = math.isqrt((1 << 4 * F) // high)
+        highest = math.isqrt((1 << 4 * F) // low + 1) + 1
+        lowest -= (lowest * 10 >> U) + 1
+        highest += (highest * 10 >> U) + 1
+        halfway = (lowest + highest) // 2
+        factor = -((-(highest - halfway) << F) // halfway)
+        gains = list(map(abs, self.gain))
+        radius = [  # a gain is known within half a unit
+            (g * r + x + mean_size >> F) + 2
+            for g, r, x in zip(gains, stream.radius, bounds, strict=True)
+        ]
+        loose = scaled_up(radius, highest)
+        middle = [(g * x >> F) * halfway >> F for g, x in zip(self.gain, middle, strict=True)]
+        directions = [
+            [(g * x >> F) * highest >> F for g, x in zip(self.gain, d, strict=True)]
+            for d in directions
+        ]
+        shift = up(shift * highest)
+        sizes = [map(abs, vector) for vector in (middle, *directions)]
+        spreads = [
+            Spread(
+                spread.output,
+                scaled_up(spread.sizes, highest),
+                [(g * x >> F) * highest // ONE + 3 for g, x in zip(gains, spread.box, strict=True)],
+            )
+            for spread in stream.spreads
+        ]
+        sizes += [(g * shift >> F for g in gains), loose, *(spread.box for spread in spreads)]
+        bias = self.bias if self.bias is not None else [0] * size
+        found = [x + (x * factor >> F) + abs(b) for x, b in zip(plus(*sizes), bias, strict=True)]
+        units = (len(directions) + 2) * ((highest >> F) + 4)  # lost by rounding down
+        six = 6 * highest
+        lane = [
+            (((x + mean_size) * g >> F) * six >> F + U) + (y >> U - 1) + units
+            for x, g, y in zip(bounds, gains, found, strict=True)
+        ]
+        radius = plus(loose, lane)
+        bounds = plus(found, lane)
+        return Normed(self, middle, directions, spreads, radius, factor, shift, bounds)
+
+
+@dataclass
+class Normed:
+    """radius  independent errors of the lanes
+    factor  the middle is multiplied by a number within this of 1
+    shift   the gains times a number within this of 0 are added
+    bounds  the largest absolute values of the lanes"""
+
+    norm: Norm
+    middle: Vector
+    directions: list[Vector]
+    spreads: list[Spread]
+    radius: Vector
+    factor: int
+    shift: int
+    bounds: Vector
+
+
+class Projection:
+    """A matrix that reads a normed stream, with a bias (None: zeros).
+
+    A row without weights and bias is exactly 0. With `follows`, spreads are multiplied by the
+    product of the matrix, the gains and the output matrix that they come from."""
+
+    def __init__(
+        self, matrix: Matrix, bias: Sequence[float] | None, norm: Norm, follows: bool = True
+    ) -> None:
+        self.matrix, self.norm, self.follows = matrix, norm, follows
+        self.followed: dict[int, Matrix] = {}
+        (self.gains, constant), radius = matrix.enclose(
+            [norm.gain, norm.bias or [0] * matrix.inputs], [1] * matrix.inputs
+        )
+        self.gains = [abs(g) + r for g, r in zip(self.gains, radius, strict=True)]
+        self.zeros = [row for row in matrix.empty if bias is None or not bias[row]]
+        added = list(map(fixed, bias or [0.0] * matrix.rows))
+        self.gamma = gamma(matrix.terms + 2)
+        self.constant = plus(constant, added)
+        self.radius = [
+            r + (abs(b) * self.gamma >> F) + 4 for r, b in zip(radius, added, strict=True)
+        ]
+
+    def parts(self, normed: Normed) -> tuple[Vector, list[Vector], Vector]:
+        """The middle without the constant, the directions, and the radius for everything but
+        these and what is common to all lanes."""
+        lanes = [
+            r + (x * self.gamma >> F) + 1 for r, x in zip(normed.radius, normed.bounds, strict=True)
+        ]
+        if not self.follows:
+            lanes = plus(lanes, *(spread.box for spread in normed.spreads))
+        (middle, *directions), radius = self.matrix.enclose(
+            [normed.middle, *normed.directions], lanes
+        )
+        if self.follows:
+            for spread in normed.spreads:
+                more = self.follow(spread.output).enclose([], spread.sizes)[1]
+                radius = list(map(operator.add, radius, more))
+        return middle, directions, plus(radius, self.radius)
+
+    def follow(self, output: Output) -> Matrix:
+        """At least the absolute values of the product of this matrix, the gains and the output."""
+        if id(output) not in self.followed:
+            gain, table = self.norm.gain, []
+            columns = output.columns if self.norm.bias is None else output.centered
+            for column in columns:  # within 2 units
+                lanes = [g * x >> F for g, x in zip(gain, column, strict=True)]
+                units = [(2 * abs(g) + abs(x) >> F) + 4 for g, x in zip(gain, column, strict=True)]
+                (product,), error = self.matrix.enclose([lanes], units)
+                sizes = [abs(x) + r for x, r in zip(product, error, strict=True)]
+                table.append([math.nextafter(math.ldexp(x, -F), math.inf) for x in sizes])
+            self.followed[id(output)] = Matrix(table, self.matrix.rows, len(table))
+        return self.followed[id(output)]
+
+    def enclose(self, normed: Normed) -> tuple[Vector, Vector]:
+        """The middle and the radius of each row."""
+        middle, directions, radius = self.parts(normed)
+        factor, shift = normed.factor, normed.shift
+        radius = [r + (abs(x) * factor >> F) + 1 for r, x in zip(radius, middle, strict=True)]
+        if shift:
+            radius = [r + (g * shift >> F) + 1 for r, g in zip(radius, self.gains, strict=True)]
+        for direction in directions:
+            radius = list(map(operator.add, radius, map(abs, direction)))
+        middle = list(map(operator.add, middle, self.constant))
+        if (
+            max(map(abs, middle)) + max(radius) >= LARGE >> 8
+        ):  # the cube of an argument is below 2^96
+            check.refuse("a product may become larger than 2^32: the checker cannot bound it")
+        for row in self.zeros:
+            middle[row] = radius[row] = 0
+        return middle, radius

@@ -1,0 +1,152 @@
+"""Stock checkpoints: the examples, the folder, the claim and the ways to run the checker."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import check
+import check_stock
+import make_stock_examples
+
+CHECKER = Path(__file__).resolve().parent.parent
+GOOD = sorted((CHECKER / "stock" / "good").iterdir())
+BAD = sorted((CHECKER / "stock" / "bad").iterdir())
+
+
+def run(*arguments: object) -> int:
+    return check.main([str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def copied(tmp_path):
+    def make(name: str) -> Path:
+        return Path(shutil.copytree(CHECKER / "stock" / "good" / name, tmp_path / name))
+
+    return make
+
+
+# ---------------------------------------------------------------- the examples
+
+
+@pytest.mark.parametrize("folder", GOOD, ids=lambda folder: folder.name)
+def test_good_folders_are_verified(folder, capsys):
+    assert run(folder, folder / "data.jsonl") == 0
+    assert capsys.readouterr().out.startswith("VERIFIED")
+    assert check.failures(folder, folder / "data.jsonl") == []
+    assert run(folder) == 0
+    assert capsys.readouterr().out == "STRUCTURE OK, no data checked\n"
+
+
+@pytest.mark.parametrize("folder", BAD, ids=lambda folder: folder.name)
+def test_bad_folders_fail_with_their_own_sentence(folder, capsys):
+    expected = json.loads((folder / "EXPECT.json").read_text())
+    assert run(folder, folder / "data.jsonl") == expected["exit"]
+    out, err = capsys.readouterr()
+    assert expected["message"] in (out if expected["exit"] == 1 else err)
+    assert (out == "") == (expected["exit"] == 2) and "Traceback" not in err
+    assert len(err.splitlines()) == (expected["exit"] == 2)
+    if expected["exit"] == 2:
+        assert run(folder) == (0 if expected["data"] else 2)
+
+
+def test_the_examples_are_what_their_script_writes(tmp_path, monkeypatch):
+    monkeypatch.setattr(make_stock_examples, "HERE", tmp_path)
+    make_stock_examples.main()
+
+    def content(root: Path) -> dict:
+        return {p.relative_to(root): p.read_bytes() for p in root.rglob("*.*") if p.is_file()}
+
+    assert content(tmp_path) == content(CHECKER / "stock") != {}
+
+
+def test_a_sample_is_no_proof(capsys):
+    folder = CHECKER / "stock" / "good" / "llama"
+    assert run(folder, folder / "data.jsonl", "--sample", 2, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "verdict": "SAMPLED",
+        "checked": 2,
+        "correct": 2,
+        "evidence": "sampled",
+        "failures": [],
+    }
+
+
+def test_what_cannot_be_shown_is_not_refuted(capsys):
+    for name, evidence in (("tie", None), ("neuron-unsure", None), ("answer", "refuted")):
+        folder = CHECKER / "stock" / "bad" / name
+        assert run(folder, folder / "data.jsonl", "--json") == 1
+        assert json.loads(capsys.readouterr().out)["evidence"] == evidence
+
+
+def test_only_float32_can_be_proved(copied, capsys):
+    folder = copied("gpt2")
+    half = CHECKER / "stock" / "bad" / "half-precision"
+    for name in os.listdir(half):
+        shutil.copy(half / name, folder / name)
+    claim = json.loads((folder / "certificate.json").read_text())
+    claim["verified"]["evidence"] = "proved"
+    (folder / "certificate.json").write_text(json.dumps(claim))
+    assert run(folder) == 1
+    assert "claims a proof for float16" in capsys.readouterr().out
+
+
+def test_a_tensor_in_bfloat16_is_read(copied, capsys):
+    """The upper half of a float32; of the examples' weights nothing but zeros is cut off."""
+    folder = copied("gpt2")
+    content = (folder / "model.safetensors").read_bytes()
+    size = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:size])
+    for place in header.values():
+        place["dtype"] = "BF16"
+        place["data_offsets"] = [offset // 2 for offset in place["data_offsets"]]
+    text = json.dumps(header).encode()
+    halves = np.frombuffer(content[size:], "<u2")[1::2].tobytes()
+    (folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + halves)
+    claim = json.loads((folder / "certificate.json").read_text())
+    claim |= {"dtype": "bfloat16"}
+    claim["verified"]["evidence"] = "observed"
+    (folder / "certificate.json").write_text(json.dumps(claim))
+    found = check_stock.read_stock(str(folder))
+    before = check_stock.read_stock(str(CHECKER / "stock" / "good" / "gpt2"))
+    assert found.tensors == before.tensors
+
+
+# ---------------------------------------------------------------- independence
+
+
+def test_only_the_standard_library_and_the_checker_are_imported():
+    for name in ("check_stock.py", "enclose.py", "enclose_blocks.py"):
+        names = set()
+        for node in ast.walk(ast.parse((CHECKER / name).read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found = [alias.name for alias in node.names] if node.level else [node.module]
+                names |= {str(module).split(".")[0] for module in found}
+            assert not isinstance(node, ast.Assert)  # python -O leaves them out
+        assert names <= sys.stdlib_module_names | {"check", "enclose", "enclose_blocks"}
+
+
+@pytest.mark.parametrize("name", ["gpt2", "tie"])
+def test_it_runs_as_a_script_and_as_a_package(name, tmp_path):
+    folder = next(f for f in [*GOOD, *BAD] if f.name == name)
+    (tmp_path / "byheart_checker").symlink_to(CHECKER)
+    asked = [str(folder), str(folder / "data.jsonl"), "--json"]
+    program = "import sys, byheart_checker.check as c; sys.exit(c.main(sys.argv[1:]))"
+    answers = []
+    for command, home in (
+        ([sys.executable, "-I", "-S", str(CHECKER / "check.py")], CHECKER),
+        ([sys.executable, "-S", "-c", program], tmp_path),
+    ):
+        environment = {**os.environ, "PYTHONPATH": str(home)}
+        done = subprocess.run([*command, *asked], capture_output=True, env=environment)
+        assert done.stderr == b""
+        answers.append((done.returncode, json.loads(done.stdout)))
+    assert answers[0] == answers[1] and answers[0][0] == (name == "tie")
