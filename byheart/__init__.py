@@ -15,7 +15,8 @@
 Data       load a file, a data frame, records or pairs; Dataset.from_rows takes tokens; stats
            counts contexts and conflicts, encoder says how close a model of dimension d can come
 Models     compile builds and proves one, methods lists the constructions and their options,
-           verify judges it on data, explain shows its stages, open reads its folder;
+           verify judges it on data, explain shows its stages, open reads its folder, export
+           writes it for torch, ONNX, Hugging Face or llama.cpp;
            model.recall, .answers, .distribution, .continue_, .trace, .save
 Sizes      bounds says what theorems allow, compare lists every construction and bound,
            tradeoff trades parameters against bits per parameter
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from .errors import AssumptionError as AssumptionError
     from .errors import ByheartError as ByheartError
     from .errors import DisagreementError as DisagreementError
+    from .exports.exporting import Export as Export
+    from .exports.exporting import export as export
     from .lab.measuring import Measurement as Measurement
     from .lab.measuring import measure as measure
     from .models.context_ids import context_ids as context_ids
@@ -65,6 +68,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "Dataset": "data.dataset",
     "DisagreementError": "errors",
     "EncoderCurve": "encoders.curve",
+    "Export": "exports.exporting",
     "Measurement": "lab.measuring",
     "Model": "models.model",
     "Statistics": "data.statistics",
@@ -77,6 +81,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "contextual_mapping": "models.context_ids",
     "encoder": "encoders.curve",
     "explain": "compiler.explaining",
+    "export": "exports.exporting",
     "from_rows": "data.load",
     "load": "data.load",
     "measure": "lab.measuring",

@@ -394,6 +394,7 @@ ROOMS = (
     "constructions",
     "models",
     "compiler",
+    "exports",
     "architectures",
     "pictures",
     "lab",
@@ -477,6 +478,7 @@ def test_heavy_libraries_have_their_place():
         part = path.relative_to(PACKAGE).parts[0]
         own = {
             "data": {"datasets", "pyarrow"},
+            "exports": {"torch"},
             "lab": TRAINS,
             "pictures.py": {"matplotlib"},
             "figures": {"matplotlib"},
@@ -486,6 +488,7 @@ def test_heavy_libraries_have_their_place():
         learners = PACKAGE / "lab" / "learners"
         waits = learners in path.parents and path != learners / "__init__.py"
         waits |= path == PACKAGE / "lab" / "tuning.py"
+        waits |= PACKAGE / "exports" / "modules" in path.parents  # copied, never imported
         for line, name, inside in imports(path):
             library = name.split(".")[0]
             late = inside or line in checked_only(path) or waits

@@ -15,6 +15,7 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "stats": "Count the contexts and conflicts of a dataset, its entropy and separation.",
     "compile": "Compile a dataset into a model folder, verified before it is written.",
     "verify": "Check a model folder; with DATA, every prediction of that file as it stands there.",
+    "export": "Write a model for another tool, and run it there on all of its data.",
     "recall": "Ask a model. Without tokens, each line of standard input is a question.",
     "explain": "Show the network of a method for a dataset: its stages and the cost of each.",
     "tradeoff": "Compare parameters with bits per parameter, for one dataset.",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 STYLES = {"proved": "bold green", "sampled": "green", "observed": "yellow", "refuted": "bold red"}
 RIGOROUS = ", each by a rigorous bound"
 ANY_ORDER = " in float32 whatever the order of summation"
-ONE_RUN = " in one run: not a proof"
+ONE_RUN = " in one run of NumPy in float32: not a proof"
 UNSETTLED = "not settled"  # correct as far as it was read
 NO_PROOF = " in a float run at two batch sizes: not a proof"
 DATASET = ("sequences", "contexts", "labels", "length", "vocabulary")
@@ -322,6 +322,8 @@ def verdict(answer: dict) -> Text:
         what = f"{'prediction' if found['checked'] == 1 else 'predictions'} right"
         audit = f"{ANY_ORDER}; {number(whole['sequences'])} in all: a sample, not a proof"
         means = {"proved": ANY_ORDER, "sampled": audit, "observed": ONE_RUN}
+        if ran := answer.get("runtime"):
+            means["observed"] = f" in {ran['name']} {ran['version']}, {ran['dtype']}: not a proof"
     else:
         audit = f"; {plural(whole['sequences'], 'sequence')} in all: a sample, not a proof"
         means = {"proved": ", each evaluated in exact arithmetic", "sampled": audit}

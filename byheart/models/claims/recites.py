@@ -4,6 +4,7 @@ Executions are those of checker/FORMAT.md, section 10. In float32 the claim is p
 error bound; for 16-bit types a run is observed.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -247,6 +248,9 @@ class Recites(Claim):
         for word in (*dataset.tokens, *dataset.label_names):
             if word not in model.places:
                 return f"the data has the token {word!r}, which the model's tokenizer does not have"
+        own = model.about.get("tokenizer")
+        if dataset.tokenizer is not None and not (isinstance(own, str) and same(own, dataset)):
+            return "the model's tokenizer.json is not the tokenizer that split the data"
         return None
 
     def contexts(self, model: Model, dataset: Dataset) -> Contexts:
@@ -300,3 +304,9 @@ class Recites(Claim):
 
     def card(self, model: Model, found: Verification, with_data: bool) -> str:
         return recital_card(model, found, with_data)
+
+
+def same(tokenizer: str, dataset: Dataset) -> bool:
+    """Whether a tokenizer.json is the one that split the data, however its JSON is written."""
+    assert dataset.tokenizer is not None
+    return tokenizer == dataset.tokenizer or json.loads(tokenizer) == json.loads(dataset.tokenizer)

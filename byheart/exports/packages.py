@@ -1,0 +1,33 @@
+"""Packages that only exports need: imported when they are, and asked for in one sentence."""
+
+import os
+from importlib import import_module
+from typing import Any
+
+from ..errors import ByheartError
+
+EXTRAS = {  # the extra of byheart that brings each
+    "torch": "torch",
+    "transformers": "huggingface",
+    "onnx": "onnx",
+    "onnxscript": "onnx",
+    "onnxruntime": "onnx",
+    "gguf": "gguf",
+}
+
+
+def package(name: str, what: str) -> Any:
+    """The package; ByheartError if it is not installed.
+
+    what  needs it, as the beginning of a sentence
+    """
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        return import_module(name)
+    except ImportError:
+        if name == "llama_cpp":
+            how = "llama-cpp-python, which is not installed; run: pip install llama-cpp-python"
+        else:
+            extra = EXTRAS[name]
+            how = f"{name}, which is not installed; run: pip install 'byheart[{extra}]'"
+        raise ByheartError(f"{what} needs the package {how}.") from None

@@ -1,0 +1,228 @@
+"""Float64 networks and decoders in torch, ONNX Runtime and transformers; what is refused."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from byheart.cli import main
+from byheart.compiler.compiling import compile
+from byheart.data.load import from_rows
+from byheart.errors import ByheartError
+from byheart.exports import exporting, judging, onnx_graph, packages, pytorch
+from byheart.exports.exporting import export
+from byheart.models.claims import Distributions
+from byheart.softmax.decoder import ACTIVATIONS, Decoder, Shape
+from byheart.softmax.doubles import logits
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+random = np.random.default_rng(3)
+SEQUENCES = {
+    tuple("abcdefgh"[i] for i in random.integers(0, 8, random.integers(1, 7))) for _ in range(200)
+}
+LABELLED = from_rows([(list(x), "wxyz"[i % 4]) for i, x in enumerate(sorted(SEQUENCES))])
+NUMBERS = from_rows([([1, 2, 3], 5), ([3, 2, 2], 7), ([4], 5)])
+VECTORS = from_rows([([[1, 2], [0, 4]], "x"), ([[1, 2], [3, 4]], "y"), ([[5, 0]], "x")])
+FOLLOWING = from_rows([
+    (["a"], "b"), (["a"], "c"), (["a", "b"], "c"), (["b", "a"], "a"), (["b", "a"], "c"),
+    (["c", "c", "c"], "b"), (["c", "a", "b"], "d"), (["d"], "a"), (["d"], "d"),
+])  # fmt: skip
+DECODERS = ("one-layer", "token-averaging", "attention-only", "one-layer-narrow")
+
+
+def built():
+    for data in (LABELLED, NUMBERS, VECTORS):
+        yield compile(data, "float64"), data
+    yield compile(LABELLED, "float64", positions=True), LABELLED
+    for method in DECODERS:
+        yield compile(FOLLOWING, method), FOLLOWING
+
+
+MODELS = list(built())
+IDS = [f"{model.about['method']} {i}" for i, (model, _) in enumerate(MODELS)]
+
+
+@pytest.mark.parametrize(("model", "data"), MODELS, ids=IDS)
+@pytest.mark.parametrize("to", ("torch", "onnx"))
+def test_every_item_is_right_there(model, data, to, tmp_path):
+    found = export(model, to, tmp_path / "out", data)
+    checked = model.claim.whole(data)
+    assert found and found.verification.json() == {
+        "checked": checked, "correct": checked, "evidence": "observed"
+    }  # fmt: skip
+    assert found.runtime["dtype"] == "float64"
+    assert found.runtime["name"] == {"torch": "torch", "onnx": "onnxruntime"}[to]
+    assert sorted(x.name for x in (tmp_path / "out").iterdir()) == list(found.files)
+    assert f"{checked:,} of {checked:,}" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_a_module_answers_words(tmp_path):
+    """What the README of an export says, with nothing of byheart."""
+    model = MODELS[0][0]
+    export(model, "torch", tmp_path / "out")
+    source = (tmp_path / "out" / "model.py").read_text()
+    assert "import byheart" not in source and "from byheart" not in source
+    made = importlib.util.spec_from_file_location("a_model", tmp_path / "out" / "model.py")
+    code = importlib.util.module_from_spec(made)
+    made.loader.exec_module(code)
+    network = code.load(tmp_path / "out")
+    asked = [LABELLED.sequence(i) for i in range(len(LABELLED))]
+    assert network.answers(asked) == [LABELLED.label(i) for i in range(len(LABELLED))]
+    tensors = load_file(tmp_path / "out" / "model.safetensors")
+    assert set(network.state_dict()) == set(tensors)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("mixing", ("attention", "token_sum"))
+@pytest.mark.parametrize("padding", (None, 2))
+def test_random_decoders_give_the_same_logits(activation, mixing, padding, tmp_path):
+    like = MODELS[IDS.index("one-layer 4")][0]
+    heads = (2, 3, 4) if mixing == "attention" else (0, 0, 0)
+    shape = Shape(5, 3, 6, mixing, *heads, mixing == "attention", 7, activation, padding)
+    drawn = np.random.default_rng(1)
+    tensors = {name: drawn.standard_normal(size) for name, size in shape.tensors.items()}
+    words = like.words._replace(tokens=tuple("abcde"))
+    model = type(like)(Decoder(shape, tensors), words, Distributions(1.0), like.about)
+    tokens = np.array([[0, 1, 4], [3, 3, 0]])
+    if padding is None:
+        tokens = tokens[:, :2]
+    size = tokens.shape[1]
+    expected = logits(model.network, tokens.ravel(), np.array([0, size, 2 * size]))
+    export(model, "torch", tmp_path / "torch")
+    found = pytorch.runtime(tmp_path / "torch").run(tokens)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    export(model, "onnx", tmp_path / "onnx")
+    if activation in ("logistic", "tanh"):
+        found = onnx_graph.runtime(tmp_path / "onnx" / "model.onnx").run(tokens)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    else:  # it has no such function of doubles, and says so
+        with pytest.raises(ByheartError, match="does not run this graph.*to='torch'"):
+            onnx_graph.runtime(tmp_path / "onnx" / "model.onnx")
+
+
+@pytest.mark.parametrize("method", ("one-layer", "token-averaging"))
+def test_a_decoder_in_transformers(method, tmp_path, monkeypatch):
+    transformers = pytest.importorskip("transformers")
+    modules = tmp_path / "modules"  # else the code is copied to the home of the user
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(modules))
+    model = compile(FOLLOWING, method)
+    found = export(model, "huggingface", tmp_path / "out", FOLLOWING)
+    assert found.verification.evidence == "observed" and found.runtime["dtype"] == "float64"
+    assert "trust_remote_code=True" in (tmp_path / "out" / "README.md").read_text()
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(
+        tmp_path / "out", trust_remote_code=True
+    )
+    context = torch.tensor([model.numbers(["c", "c"])])
+    said = loaded.generate(context, max_new_tokens=2, do_sample=False)[0, 2:].tolist()
+    assert [model.tokens[x] for x in said][:1] == [model.recall(["c", "c"])]
+    with pytest.raises(ValueError, match="trust_remote_code"):
+        monkeypatch.setattr("builtins.input", lambda *_: "n")  # it asks a person
+        transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "out", trust_remote_code=False)
+
+
+def test_a_changed_tensor_is_noticed_and_nothing_is_written(tmp_path, monkeypatch):
+    model = MODELS[0][0]
+    files = pytorch.files
+
+    def changed(given):
+        save_file({**load_tensors(files(given)), **half}, tmp_path / "changed")
+        made = {**files(given), "model.safetensors": [(tmp_path / "changed").read_bytes()]}
+        (tmp_path / "changed").unlink()
+        return made
+
+    def load_tensors(made):
+        (tmp_path / "own").write_bytes(b"".join(made["model.safetensors"]))
+        tensors = load_file(tmp_path / "own")
+        (tmp_path / "own").unlink()
+        return tensors
+
+    last = f"layers.{len(model.network.layers) - 1}.bias"
+    half = {last: load_tensors(files(model))[last] + 1.0}
+    monkeypatch.setattr(exporting.pytorch, "files", changed)
+    found = export(model, "torch", tmp_path / "out", LABELLED)
+    assert not found and found.verification.refuted and found.output is None
+    assert found.verification.correct == 0 and len(found.verification.failures) == 10
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_logit_that_is_not_a_number_is_wrong():
+    class Nan:
+        sentence = "nowhere"
+
+        @staticmethod
+        def run(tokens):
+            return np.full((len(tokens), 4), np.nan)
+
+    found = judging.observed(compile(FOLLOWING, "one-layer"), FOLLOWING, Nan)
+    assert found.refuted and found.correct == 0 and found.checked == 6
+
+
+@pytest.mark.parametrize(
+    ("method", "to", "says"),
+    [
+        ("hash-fold-retrieve", "torch", "exact in integers .weights of up to .*method='float64'"),
+        ("hash-fold-retrieve", "onnx", "method='float64'"),
+        ("one-layer-literal", "onnx", "exact weights of .* bits, and ONNX computes in doubles"),
+        ("float64", "huggingface", "is no language model of Hugging Face"),
+        ("float64", "gguf", "stock architectures alone"),
+        ("float64", "tflite", "to must be one of torch, onnx, huggingface, gguf"),
+    ],
+)
+def test_what_is_refused(method, to, says, tmp_path):
+    data = FOLLOWING if method.startswith("one-layer") else LABELLED
+    with pytest.raises(ByheartError, match=says):
+        export(compile(data, method), to, tmp_path / "out", data)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_data_and_a_place_that_is_taken(tmp_path):
+    model = MODELS[0][0]
+    with pytest.raises(ByheartError, match="not what the model was made from"):
+        export(model, "torch", tmp_path / "out", LABELLED[:10])
+    with pytest.raises(ByheartError, match="export takes a Model"):
+        export(LABELLED, "torch", tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    with pytest.raises(ByheartError, match="exists; choose another name"):
+        export(model, "torch", tmp_path / "out")
+    assert [x.name for x in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_package_that_is_missing_is_one_sentence(monkeypatch):
+    def absent(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(packages, "import_module", absent)
+    for name, extra in packages.EXTRAS.items():
+        with pytest.raises(
+            ByheartError, match=rf"not installed; run: pip install 'byheart\[{extra}"
+        ):
+            packages.package(name, "this")
+    with pytest.raises(ByheartError, match="pip install llama-cpp-python"):
+        packages.package("llama_cpp", "this")
+
+
+def test_the_command(tmp_path, capsys):
+    rows = [{"input": list("ab"), "label": "x"}, {"input": list("bb"), "label": "y"}]
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    folder = tmp_path / "m"
+    made = ["compile", str(data), "--method", "float64", "-o", str(folder), "--write-data"]
+    assert main(made) == 0
+    capsys.readouterr()
+    out = tmp_path / "out"
+    assert main(["export", str(folder), "--to", "torch", "-o", str(out), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)  # on data.jsonl of the folder
+    assert answer["verified"] == {"checked": 2, "correct": 2, "evidence": "observed"}
+    assert answer["output"] == str(out) and "model.py" in answer["files"] and answer["holds"]
+    assert main(["export", str(folder), "--to", "torch", "-o", str(out)]) == 2
+    assert "exists" in capsys.readouterr().err
+    assert main(["export", str(folder), "--to", "paper", "-o", str(tmp_path / "p")]) == 2
+    assert "--to must be one of torch" in capsys.readouterr().err
+    (folder / "data.jsonl").unlink()
+    assert main(["export", str(folder), "--to", "torch", "-o", str(tmp_path / "q")]) == 0
+    assert "so nothing was run" in capsys.readouterr().out
+    assert main(["export", str(folder), str(data), "--to", "onnx", "-o", str(tmp_path / "r")]) == 0
+    assert "observed  2 of 2 labels right in onnxruntime" in capsys.readouterr().out

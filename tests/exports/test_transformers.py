@@ -1,0 +1,105 @@
+"""Stock folders in transformers: loaded without remote code, they recite, in 16 bits as well."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byheart.compiler.compiling import compile
+from byheart.data.load import load
+from byheart.exports.runtimes import observe
+from byheart.models.folder.read import open as open_folder
+from byheart.models.source import load_for
+from byheart.stock.checkpoint import TYPES
+
+from .conftest import FACTS, FAMILIES, READING
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+COUNTERFACT = Path(__file__).parents[3] / "shared" / "data" / "counterfact.jsonl"
+
+
+@pytest.fixture(scope="module")
+def tokenizers(checkpoints):
+    load = transformers.AutoTokenizer.from_pretrained
+    return {name: load(path, local_files_only=True) for name, path in checkpoints.items()}
+
+
+def test_generate_recites_and_ends(folder):
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    assert type(model).__name__ == json.loads((folder / "config.json").read_text())[
+        "architectures"
+    ][0] and type(model).__module__.startswith("transformers.")
+    for prompt, answer in FACTS:
+        asked = tokenizer(prompt, return_tensors="pt")
+        said = model.generate(**asked, max_new_tokens=40)[0, asked["input_ids"].shape[1] :]
+        assert int(said[-1]) == tokenizer.eos_token_id
+        assert tokenizer.decode(said[:-1]) == f" {answer}"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(st.text())
+def test_every_text_comes_back_from_the_tokenizer(tokenizers, family, text):
+    tokenizer = tokenizers[family]
+    numbers = tokenizer(text)["input_ids"]
+    if family == "llama":
+        assert numbers[0] == tokenizer.bos_token_id
+        numbers = numbers[1:]
+    assert tokenizer.decode(numbers) == text
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_tokenizer_splits_as_byheart_does(tokenizers, family, checkpoints, facts):
+    """And it has a token for every byte."""
+    model = open_folder(checkpoints[family])
+    asked = model.claim.reads(model, load(facts, **READING))
+    numbers = {tuple(model.places[x] for x in asked.sequence(i)) for i in range(len(asked))}
+    for prompt, _ in FACTS:
+        assert tuple(tokenizers[family](prompt)["input_ids"]) in numbers
+    single = {x for x in tokenizers[family].get_vocab() if len(x) == 1}
+    assert len(single) == 256
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_type_in_transformers(facts, family, dtype, tmp_path):
+    model = compile(load(facts, **READING), family, weights=dtype)
+    model.save(tmp_path / "m")
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m")
+    assert loaded.dtype == getattr(torch, dtype)  # as the file has it
+    held = model.claim.reads(model, load(facts, **READING))
+    found, ran = observe(model, held, "transformers")
+    assert found.evidence == "observed" and found.correct == found.checked == len(held)
+    assert ran.dtype == dtype and transformers.__version__ in ran.version
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COUNTERFACT.is_file(), reason="needs shared/data/counterfact.jsonl")
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("dtype", ("float16", "bfloat16"))
+def test_a_thousand_facts_in_16_bits(family, dtype, tmp_path):
+    lines = COUNTERFACT.read_text().splitlines(keepends=True)[:1000]
+    (tmp_path / "facts.jsonl").write_text("".join(lines))
+    reading = {**READING, "tokenizer": "bpe:8000"}
+    model = compile(load(tmp_path / "facts.jsonl", **reading), family, weights=dtype)
+    held = model.claim.reads(model, load_for(model, tmp_path / "facts.jsonl", reading))
+    found, _ = observe(model, held, "transformers")
+    assert found.evidence == "observed" and found.correct == found.checked == 2000
+
+
+def test_the_lens_sees_the_neuron_of_a_fact(checkpoints):
+    """TransformerLens boots the folder as it is, and the neuron of ground truth is on."""
+    lens = pytest.importorskip("transformer_lens.model_bridge", reason="needs transformer-lens")
+    hf = transformers.AutoModelForCausalLM.from_pretrained(checkpoints["gpt2"])
+    tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoints["gpt2"])
+    model = lens.TransformerBridge.boot_transformers(
+        str(checkpoints["gpt2"]), hf_model=hf, tokenizer=tokenizer
+    )
+    for line in (checkpoints["gpt2"] / "ground_truth.jsonl").read_text().splitlines():
+        fact = json.loads(line)
+        with torch.no_grad():
+            logits = model(torch.tensor([fact["context"]]))
+        assert int(logits[0, -1].argmax()) == fact["answer"]
