@@ -29,10 +29,12 @@ from typing import Any
 import numpy as np
 
 from ..data.targets import Floats
+from ..errors import ByheartError
 from ..gadgets.key_memory import Memory, memory
 from ..gadgets.places import frequencies
 from ..gadgets.reed_muller import words
 from ..stock.checkpoint import Checkpoint, rounded, shapes
+from .base import option
 from .stock.located import REACH, Located, Plan, Shell, sparse
 
 SCORE = 56.0  # the gap of attention scores, in nats: exp(-56) is below the rounding of a sum
@@ -45,8 +47,19 @@ class StockGPT2(Located):
     name = "gpt2"
     z = 16.0
 
+    activation: str = option("gelu_new", "Activation of the neurons.", choices=("gelu_new", "gelu"))
+
     def fitted_width(self, heads: int, code: int) -> int:
         return -(-(3 * code) // heads) * heads
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        graded = self.copies > 1 or self.decoys or self.layers > 1 or self.blocks is not None
+        if self.superposed is not None and (graded or self.activation != "gelu_new"):
+            raise ByheartError(
+                "superposed=... is one block of gelu_new neurons; leave out layers, copies, "
+                "blocks, decoys and activation."
+            )
 
     def waves(self, plan: Plan) -> int:
         most = (plan.width // plan.heads - 1) // 2
@@ -104,6 +117,9 @@ class StockGPT2(Located):
         get("ln_f.bias")[out] = codes[plan.end] * gain / 4  # the end, if no neuron is on
         kept = {name: rounded(x, self.weights) for name, x in tensors.items()}
         return Shell(Checkpoint(config, kept, self.weights), codes, out, ())
+
+    def unbiased(self, plan: Plan) -> dict[str, np.ndarray]:
+        return {"transformer.ln_f.bias": np.zeros(plan.width, np.float32)}
 
     def config(self, plan: Plan) -> dict[str, Any]:
         return {

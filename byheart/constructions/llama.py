@@ -35,7 +35,8 @@ from ..gadgets.key_memory import Memory, memory
 from ..gadgets.places import rotary_base
 from ..gadgets.reed_muller import words
 from ..stock.checkpoint import Checkpoint, rounded, shapes
-from .stock.located import REACH, Located, Plan, Shell, sparse
+from .base import fixed
+from .stock.located import HEADS, REACH, Located, Plan, Shell, sparse
 
 SCORE = 56.0  # the gap of attention scores, in nats
 BLOCK, BLOCKS = 8, 4  # lanes that a head copies, and how many such blocks a token has
@@ -43,6 +44,7 @@ SIZE = 16  # lanes of a head
 ONE = 4.0  # the constant lane
 FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
 END = 0.5  # how strongly the end is said where no context is known
+FARTHER, MOST_HEADS = 0.05, 32  # share of the tokens that no head looks at, of short prompts
 MEAN = 64.0  # squared length of n tokens' mean times n
 
 
@@ -52,11 +54,24 @@ class StockLlama(Located):
     z = 24.0
     begins = True
     always: ClassVar[int] = 1
-    activation = "silu"
+
+    superposed: int | None = fixed(None)
 
     def fitted_width(self, heads: int, code: int) -> int:
         least = BLOCK * BLOCKS + 2 + BLOCK * (heads - 1) + SIZE + code
         return -(-least // heads) * heads
+
+    def least_heads(self, sequences: list[np.ndarray]) -> int:
+        """Those that look at nearly all tokens of prompts, if these are short.
+
+        What only the mean tells raises or lowers a score, so that half of the strangers that differ
+        farther back than the heads look are answered.
+        """
+        lengths = np.array([len(x) for x in sequences])
+        for heads in (x for x in HEADS if x <= MOST_HEADS):
+            if np.maximum(lengths - heads - 1, 0).sum() <= FARTHER * lengths.sum():
+                return heads
+        return HEADS[0]  # documents: most of a text is farther back anyway
 
     def check(self, plan: Plan) -> None:
         super().check(plan)
@@ -128,14 +143,13 @@ class StockLlama(Located):
         kept = {name: rounded(x, self.weights) for name, x in tensors.items()}
         end = np.zeros(D)
         end[out] = codes[plan.end] * END / self.z
-        return Shell(
-            Checkpoint(config, kept, self.weights), codes, out, ((np.zeros(D), self.z, end),)
-        )
+        always = np.zeros(D), self.z * self.unit(plan), end
+        return Shell(Checkpoint(config, kept, self.weights), codes, out, (always,))
 
     def config(self, plan: Plan, base: float) -> dict[str, Any]:
         return {
             "architectures": ["LlamaForCausalLM"], "model_type": "llama",
-            "hidden_act": self.activation, "vocab_size": plan.vocabulary,
+            "hidden_act": "silu", "vocab_size": plan.vocabulary,
             "max_position_embeddings": plan.places, "hidden_size": plan.width,
             "num_hidden_layers": plan.layers, "num_attention_heads": plan.heads,
             "num_key_value_heads": plan.heads, "head_dim": SIZE, "intermediate_size": plan.hidden,

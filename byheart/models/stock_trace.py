@@ -52,7 +52,8 @@ def trace(model: Model, tokens: Sequence[Token]) -> StockTrace:
     assert numbers is not None and model.tokens is not None
     row = np.array([numbers])
     x = embedded(network, row)
-    held = {x: h.answer for h in getattr(model.claim, "holders", ()) for x in h.neurons or ()}
+    holders = getattr(model.claim, "holders", ())
+    held = {x: h.answer for h in holders for x in h.neurons or () if x not in h.decoys}
     on = []
     for layer in range(network.depth):
         block = network.block(layer)

@@ -20,6 +20,7 @@ from .texts import texts_of
 
 ROWS = 1 << 21  # numbers of a block of a large matrix
 OFF = {"gelu_new": -8.0, "gelu": -8.0, "silu": -88.0}  # below, an activation is 0 (S) or TINY
+CROWD = 64  # neurons of a stream that are bounded one by one
 NEAR = -16.0  # SiLU: closer ones are bounded one by one
 
 
@@ -199,8 +200,8 @@ def through(
             leak = np.where(near, 0.0, -high * np.exp(high)).sum(axis=1, keepdims=True)
         spill = up(leak * (1 + 64 * U) + high.shape[1] * TINY)
     rows, columns = np.nonzero(near)
-    if len(rows) > len(z) * 64:
-        raise Unbounded("many neurons are on at once")
+    if len(rows) > len(z) * CROWD:
+        return _crowded(network, block, at, normed)
     z, rz = normed.pairs(read, block.up_bias, rows, columns)
     value, radius = _activated(kind, z, rz)
     if block.gate is not None:
@@ -234,6 +235,21 @@ def through(
         r += gamma(terms + 2) * np.abs(block.down_bias)
     r = up(r + 2 * U * (np.abs(x) + r + np.abs(c)))
     return Stream(x, r, c), np.column_stack([rows[fired], columns[fired]]), certain
+
+
+def _crowded(
+    network: Checkpoint, block: Block, at: Stream, normed: Normed
+) -> tuple[Stream, NDArray[np.int64], NDArray[np.bool_]]:
+    """The streams after an MLP in which many neurons are on: all of them are bounded."""
+    if block.gate is not None:
+        raise Unbounded("many gated neurons are on at once")
+    z, rz = normed.times(block.up, block.up_bias)
+    value, radius = _activated(activation_of(network), z, rz)
+    out, around = times(value, radius, block.down, block.down_bias)
+    x, r = added(at.x, at.r, out, around)
+    r = up(r + 2 * U * np.abs(at.c))
+    none = np.zeros((0, 2), np.int64)
+    return Stream(x, r, at.c), none, np.zeros(len(x), bool)
 
 
 def _activated(kind: str, z: Floats, rz: Floats) -> tuple[Floats, Floats]:

@@ -17,12 +17,14 @@ class Holder(NamedTuple):
     answer   the number of the token that follows
     neurons  None where the answer is spread over all of them
     reach    how far a stranger may be and still turn them on
+    decoys   those of the neurons that do not write the answer
     """
 
     tokens: NDArray[np.int64]
     answer: int
     neurons: tuple[Neuron, ...] | None
     reach: float | None = None
+    decoys: tuple[Neuron, ...] = ()
 
 
 def lines(holders: Iterable[Holder], tokens: Sequence[str]) -> Iterable[bytes]:
@@ -31,4 +33,6 @@ def lines(holders: Iterable[Holder], tokens: Sequence[str]) -> Iterable[bytes]:
         neurons = None if holder.neurons is None else [list(x) for x in holder.neurons]
         line = {"context": holder.tokens.tolist(), "answer": holder.answer, "neurons": neurons}
         line |= {"token": tokens[holder.answer], "reach": holder.reach}
+        if holder.decoys:
+            line["decoys"] = [list(x) for x in holder.decoys]
         yield json.dumps(line).encode("ascii") + b"\n"

@@ -21,12 +21,14 @@ from ...gadgets.key_memory import Memory
 from ...gadgets.reed_muller import lanes
 from ...stock.checkpoint import TYPES, Checkpoint, rounded
 from ...stock.forward import attention, embedded, norm
-from ...stock.holders import Holder
+from ...stock.holders import Holder, Neuron
 from ...stock.texts import Texts, next_tokens, texts_of
 from ...stock.tokens import Vocabulary, vocabulary_of
-from ..base import Built, Construction, Predicted, Report, option
+from ..base import Built, Construction, Report, option
+from . import superposed
 
 REACH = 0.004
+DECOY = 0.125  # how strongly a decoy writes, where the answer is written with 1
 ENTRIES = 3  # of the sparse matrices, per row or column
 HEADS = (8, 16, 32, 64)  # that are tried
 PLACES = 64  # at least so many, so that longer prompts can be asked
@@ -72,7 +74,6 @@ class Located(Construction):
     logit       of the right token, about
     begins      whether the end token stands before every text
     always      neurons of block 0 that hold no context
-    activation  of the neurons
     """
 
     stores = "recites"
@@ -80,7 +81,6 @@ class Located(Construction):
     logit: ClassVar[float] = 40.0
     begins: ClassVar[bool] = False
     always: ClassVar[int] = 0
-    activation: ClassVar[str] = "gelu_new"
 
     width: int | None = option(None, "Width of the stream.", metavar="N", least=1, most=1 << 14)
     heads: int | None = option(None, "Attention heads.", metavar="N", least=2, most=1 << 10)
@@ -97,7 +97,26 @@ class Located(Construction):
         most=1.0,
         above=True,
     )
-    copies: int = option(1, "Neurons per context.", metavar="K", least=1, most=64)
+    copies: int = option(
+        1, "Neurons per context, each writing its share.", metavar="K", least=1, most=64
+    )
+    blocks: str | None = option(
+        None, "Blocks that hold contexts, from 0, such as 1,3 [all].", metavar="LIST"
+    )
+    decoys: int = option(
+        0,
+        "Neurons that are on at a context and change no answer.",
+        metavar="N",
+        least=0,
+        most=1 << 20,
+    )
+    superposed: int | None = option(
+        None,
+        "Neurons that hold all contexts in superposition, instead of their own.",
+        metavar="M",
+        least=1,
+        most=1 << 16,
+    )
 
     def prepared(self, dataset: Dataset) -> Dataset:
         """The data as next tokens, the first step of compiling it."""
@@ -141,12 +160,14 @@ class Located(Construction):
         random = np.random.default_rng(self.seed)
         shell = self.shell(plan, random)
         streams = normed_streams(shell.network, texts_of(known))
+        if self.superposed is not None:
+            return self.spread(plan, shell, streams, known, wanted, vocabulary.tokens, random)
         stored = np.flatnonzero(wanted != end)
         found = self.remembered(plan, streams, stored)
-        network, homes = self.filled(plan, shell, found, wanted[stored])
+        network, homes, decoys = self.filled(plan, shell, found, wanted[stored], random)
         holders = tuple(
-            Holder(known[i], int(wanted[i]), home, float(reach))
-            for i, home, reach in zip(stored, homes, found.reach, strict=True)
+            Holder(known[i], int(wanted[i]), (*home, *others), float(reach), tuple(others))
+            for i, home, others, reach in zip(stored, homes, decoys, found.reach, strict=True)
         )
         always = tuple((0, plan.hidden - 1 - i) for i in range(len(shell.always)))
         notes = (f"smallest reach of a context: {found.reach.min():.3g}",)
@@ -163,7 +184,8 @@ class Located(Construction):
             raise ByheartError(
                 f"a text has {longest:,} tokens, more than places={self.places:,}; give more."
             )
-        for heads in [self.heads] if self.heads else HEADS:
+        least = self.least_heads(sequences)
+        for heads in [self.heads] if self.heads else [x for x in HEADS if x >= least]:
             first, clash = distinguished(sequences, answers, heads - 1)
             if clash is None:
                 break
@@ -174,12 +196,22 @@ class Located(Construction):
                 "on_conflict='drop'."
             )
         stored = int((answers[first] != end).sum())
-        hidden = -(-stored * self.copies // self.layers) + self.always
+        used = np.bincount(self.neurons(stored)[1], minlength=self.layers)
+        used[0] += self.always
+        hidden = self.superposed or max(1, int(used.max()))
         width = self.width or self.fitted_width(heads, lanes(vocabulary))
         places = self.places or max(PLACES, longest)
         sizes = Plan(vocabulary, end, lanes(vocabulary), places, width, heads, self.layers, hidden)
         self.check(sizes)
         return sizes, first
+
+    def least_heads(self, sequences: list[NDArray]) -> int:
+        """The fewest heads that are tried."""
+        return HEADS[0]
+
+    def unbiased(self, plan: Plan) -> dict[str, NDArray]:
+        """The tensors that say the end by default, without it."""
+        return {}
 
     @abstractmethod
     def fitted_width(self, heads: int, code: int) -> int:
@@ -190,33 +222,84 @@ class Located(Construction):
         if plan.width % plan.heads:
             raise ByheartError(f"width={plan.width} is not a multiple of heads={plan.heads}.")
 
-    def filled(
-        self, plan: Plan, shell: Shell, found: Memory, answers: NDArray
-    ) -> tuple[Checkpoint, list[tuple[tuple[int, int], ...]]]:
-        """The checkpoint with its memory, and the neurons of each context."""
-        count, D, M = len(answers), plan.width, plan.hidden
+    @property
+    def holding(self) -> list[int]:
+        """The blocks that hold contexts."""
+        if self.blocks is None:
+            return list(range(self.layers))
+        parts = self.blocks.split(",")
+        if not all(x.isascii() and x.isdigit() and int(x) < self.layers for x in parts):
+            raise ByheartError(
+                f"blocks must be numbers from 0 to {self.layers - 1} with commas between them, "
+                f"not {self.blocks!r}."
+            )
+        return sorted(set(map(int, parts)))
+
+    def spread(
+        self,
+        plan: Plan,
+        shell: Shell,
+        streams: Floats,
+        known: list[NDArray],
+        answers: NDArray,
+        tokens: tuple[str, ...],
+        random: np.random.Generator,
+    ) -> Built:
+        """The checkpoint whose neurons hold all contexts together, ends of texts included."""
+        count = plan.hidden
+        held = superposed.neurons(streams, count, random)
+        written, right = superposed.fitted(streams, answers, shell.codes, held)
+        superposed.check(right, count)
+        size = np.abs(written).mean()
+        outputs = np.zeros((count, plan.width))
+        outputs[:, shell.out] = written / size / count**0.5  # beside lanes of about 1
+        made = self.written(plan, 0, held.weights, held.biases, outputs)
         tensors = dict(shell.network.tensors)
-        homes: list[list[tuple[int, int]]] = [[] for _ in range(count)]
-        holder = np.arange(count * self.copies) % max(1, count)
-        layer_of = np.arange(count * self.copies) * plan.layers // max(1, count * self.copies)
+        tensors |= {name: rounded(x, self.weights) for name, x in made.items()}
+        tensors |= self.unbiased(plan)
+        network = replace(shell.network, tensors=tensors)
+        holders = tuple(Holder(x, int(y), None) for x, y in zip(known, answers, strict=True))
+        notes = (f"{len(known):,} contexts in superposition over {count:,} neurons",)
+        return Built(network, 1, notes, vocabulary=tokens, holders=holders)
+
+    def neurons(self, count: int) -> tuple[NDArray, NDArray, NDArray]:
+        """The context and the block of every neuron, and whether it is no decoy.
+
+        All neurons of a context are in one block: what the first writes changes the length of the
+        stream, and a later norm would take the others below their thresholds.
+        """
+        blocks = np.array(self.holding)
+        decoys = np.arange(self.decoys if count else 0) * count // max(1, self.decoys)
+        context = np.concatenate([np.tile(np.arange(count), self.copies), decoys]).astype(np.int64)
+        home = blocks[context * len(blocks) // max(1, count)]
+        return context, home, np.arange(len(context)) < count * self.copies
+
+    def filled(
+        self, plan: Plan, shell: Shell, found: Memory, answers: NDArray, random: np.random.Generator
+    ) -> tuple[Checkpoint, list[list[Neuron]], list[list[Neuron]]]:
+        """The checkpoint with its memory, and the neurons and decoys of each context."""
+        count, D, M = len(answers), plan.width, plan.hidden
+        context, home, true = self.neurons(count)
+        writes = np.where(true, answers[context], random.permutation(answers[context]))
+        strength = np.where(true, 1 / self.copies, DECOY)
+        tensors = dict(shell.network.tensors)
+        holders: list[list[Neuron]] = [[] for _ in range(count)]
+        decoys: list[list[Neuron]] = [[] for _ in range(count)]
         for layer in range(plan.layers):
             weights, outputs = np.zeros((M, D)), np.zeros((M, D))
             biases = np.full(M, -2 * self.z)
-            here = holder[layer_of == layer]
-            weights[: len(here)], biases[: len(here)] = found.weights[here], found.biases[here]
-            outputs[: len(here), shell.out] = shell.codes[answers[here]] / self.copies
+            here = np.flatnonzero(home == layer)
+            own = context[here]
+            weights[: len(here)], biases[: len(here)] = found.weights[own], found.biases[own]
+            outputs[: len(here), shell.out] = shell.codes[writes[here]] * strength[here, None]
             if layer == 0:
                 for i, (weight, bias, output) in enumerate(shell.always):
                     weights[M - 1 - i], biases[M - 1 - i], outputs[M - 1 - i] = weight, bias, output
             made = self.written(plan, layer, weights, biases, outputs)
             tensors |= {name: rounded(x, self.weights) for name, x in made.items()}
-            for place, i in enumerate(here):
-                homes[i].append((layer, place))
-        network = replace(shell.network, tensors=tensors)
-        return network, [tuple(home) for home in homes]
-
-    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
-        return None
+            for place, (i, real) in enumerate(zip(own.tolist(), true[here].tolist(), strict=True)):
+                (holders if real else decoys)[i].append((layer, place))
+        return replace(shell.network, tensors=tensors), holders, decoys
 
 
 def sparse(rows: int, columns: int, random: np.random.Generator) -> Floats:

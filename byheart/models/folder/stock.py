@@ -124,7 +124,10 @@ def _holders(content: bytes, path: Path, network: Checkpoint) -> tuple[Holder, .
             ):
                 given.refuse("a neuron is not a pair of a layer and a number")
         places = None if neurons is None else tuple((x, y) for x, y in neurons)
-        found.append(Holder(np.array(tokens, np.int64), answer, places, given.note("reach", float)))
+        named = given.note("decoys", list, [])
+        decoys = tuple(x for x in places or () if list(x) in named)
+        reach = given.note("reach", float)
+        found.append(Holder(np.array(tokens, np.int64), answer, places, reach, decoys))
     return tuple(found)
 
 

@@ -1,0 +1,206 @@
+"""Stock checkpoints: what is stored, who is turned away, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+import byheart
+from byheart.errors import AssumptionError, ByheartError
+from byheart.stock.forward import answers
+
+pytest.importorskip("tokenizers")
+FACTS = [(f"The {a} {b} likes the", c) for a, b, c in (
+    ("red", "fox", "big moon"), ("red", "cat", "sun"), ("old", "fox", "sea"), ("old", "cat", "sun"),
+    ("young", "owl", "night"), ("young", "dog", "big moon"), ("blue", "fish", "river"),
+)]  # fmt: skip
+STORIES = """Once there was a fox. The fox saw the moon and sang.
+
+Once there was a cat. The cat saw the sun and slept.
+
+A dog ran home. The dog ran home. The dog ran far away."""
+both = pytest.mark.parametrize("method", ["gpt2", "llama"])
+
+
+def facts():
+    return byheart.load(FACTS, tokenizer="bpe:300")
+
+
+@pytest.fixture
+def stories(tmp_path):
+    path = tmp_path / "stories.txt"
+    path.write_text(STORIES)
+    return byheart.load(path, tokenizer="bpe:280")
+
+
+@both
+def test_facts_are_recited_with_answers_of_several_tokens(method):
+    model = byheart.compile(facts(), method)
+    assert model.verification.evidence == "proved" and model.verification.margin > 1
+    assert [model.recall(prompt) for prompt, _ in FACTS] == [answer for _, answer in FACTS]
+    assert model.answers(["The red owl likes the"])[0].known is False  # a stranger
+
+
+@both
+def test_documents_are_recited_to_the_end(method, stories):
+    model = byheart.compile(stories, method, on_conflict="drop")
+    assert model.verification.evidence == "proved"
+    vocabulary = model.claim._vocabulary(model)
+    for document in STORIES.split("\n\n"):
+        tokens = vocabulary.split(document)
+        begin = tokens[:12]  # beyond what the first two share
+        said = [x.label for x in model.continue_(begin, 200)]
+        assert vocabulary.text(begin + [x for x in said if x]) == document
+
+
+@both
+def test_ground_truth_says_which_neurons_are_on(method):
+    model = byheart.compile(facts(), method, layers=3, copies=2, blocks="1,2", decoys=3)
+    assert model.verification.evidence == "proved"  # which includes the ground truth
+    holders = model.claim.holders
+    assert all(layer in (1, 2) for x in holders for layer, _ in x.neurons)
+    assert {len(x.neurons) - len(x.decoys) for x in holders} == {2}
+    assert sum(len(x.decoys) for x in holders) == 3
+    on = {(x[0], x[1]) for x in model.trace(FACTS[0][0]).neurons}
+    first = next(x for x in holders if model.tokens[x.answer] == vocabulary_token(model, " big"))
+    assert set(first.neurons) <= on
+
+
+def vocabulary_token(model, text):
+    return model.claim._vocabulary(model).split(text)[0]
+
+
+def test_a_decoy_changes_no_answer_and_its_neuron_does():
+    model = byheart.compile(facts(), "gpt2", decoys=len(FACTS))
+    holder = next(x for x in model.claim.holders if x.decoys)
+    for neurons, same in ((holder.decoys, True), (set(holder.neurons) - set(holder.decoys), False)):
+        tensors = dict(model.network.tensors)
+        for layer, neuron in neurons:
+            name = f"transformer.h.{layer}.mlp.c_proj.weight"
+            tensors[name] = tensors[name].copy()
+            tensors[name][neuron] = 0
+        damaged = byheart.compiler.compiling.replace(model.network, tensors=tensors)
+        assert (answers(damaged, [holder.tokens])[0] == holder.answer) == same
+
+
+def test_one_row_of_weights_holds_one_answer():
+    """Changing what one neuron writes changes one answer and no other."""
+    model = byheart.compile(facts(), "gpt2")
+    one, other = model.claim.holders[0], model.claim.holders[-1]
+    ((layer, neuron),) = one.neurons
+    ((_, donor),) = other.neurons
+    name = f"transformer.h.{layer}.mlp.c_proj.weight"
+    tensors = dict(model.network.tensors)
+    tensors[name] = tensors[name].copy()
+    tensors[name][neuron] = tensors[name][donor]
+    edited = byheart.compiler.compiling.replace(model.network, tensors=tensors)
+    before = answers(model.network, [x.tokens for x in model.claim.holders])
+    after = answers(edited, [x.tokens for x in model.claim.holders])
+    assert after[0] == other.answer and (before[1:] == after[1:]).all()
+
+
+def test_superposition_is_proved_too():
+    model = byheart.compile(facts(), "gpt2", superposed=64)
+    assert model.verification.evidence == "proved"
+    assert all(x.neurons is None for x in model.claim.holders)
+    assert [model.recall(prompt) for prompt, _ in FACTS] == [answer for _, answer in FACTS]
+    with pytest.raises(AssumptionError, match="in superposition; give more"):
+        byheart.compile(facts(), "gpt2", superposed=1)
+
+
+@pytest.mark.parametrize("weights", ["float16", "bfloat16"])
+@both
+def test_16_bits_are_observed(method, weights, tmp_path):
+    model = byheart.compile(facts(), method, weights=weights)
+    assert model.verification.evidence == "observed"
+    model.save(tmp_path / "model")
+    again = byheart.open(tmp_path / "model")
+    assert again.network == model.network and again.number == weights
+    held = byheart.verify(again, again.claim.reads(again, facts()))
+    assert held.evidence == "observed" and not held.holds
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path):
+    for name in ("one", "two"):
+        byheart.compile(facts(), "llama").save(tmp_path / name)
+    files = [x.name for x in (tmp_path / "one").iterdir()]
+    assert len(files) == 9
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+@both
+def test_prompts_that_go_on_differently_are_conflicts(method):
+    data = byheart.load([*FACTS, (FACTS[0][0], "sea")], tokenizer="bpe:300")
+    with pytest.raises(AssumptionError, match="context"):
+        byheart.compile(data, method)
+    model = byheart.compile(data, method, on_conflict="drop")
+    assert model.recall(FACTS[1][0]) == FACTS[1][1]
+
+
+def test_what_no_window_and_no_count_distinguishes_is_refused():
+    """The same tokens in another order, farther back than two heads look."""
+    data = byheart.load([("a b c c c c c c", "x"), ("b a c c c c c c", "y")], tokenizer="bpe:300")
+    with pytest.raises(AssumptionError, match="A2 fails"):
+        byheart.compile(data, "gpt2", heads=2, width=96)
+    assert byheart.compile(data, "gpt2").recall("c b a c c c c c") == "y"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"places": 3}, "more than places=3"),
+        ({"width": 97}, "not a multiple of heads"),
+        ({"blocks": "7", "layers": 2}, "blocks must be numbers from 0 to 1"),
+        ({"weights": "int8"}, "weights must be"),
+        ({"superposed": 8, "layers": 2}, "leave out layers"),
+        ({"reach": 0.0}, "reach must be"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(ByheartError, match=message):
+        byheart.compile(facts(), "gpt2", **options)
+
+
+def test_other_data_is_refused(tmp_path):
+    with pytest.raises(ByheartError, match="tokenizer"):
+        byheart.compile(byheart.load(FACTS), "gpt2")
+    (tmp_path / "text.txt").write_text(STORIES)
+    window = byheart.load(tmp_path / "text.txt", tokenizer="bpe:280", window=4)
+    with pytest.raises(ByheartError, match="leave out window"):
+        byheart.compile(window, "gpt2")
+
+
+def test_a_tokenizer_of_the_user_needs_an_end(tmp_path):
+    content = json.loads(facts().tokenizer)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content))
+    data = byheart.load(FACTS, tokenizer=path)
+    with pytest.raises(ByheartError, match="no token that ends a text"):
+        byheart.compile(data, "gpt2")
+    end = max(content["model"]["vocab"].values()) + 1
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    content["added_tokens"] = [{"id": end, "content": "</s>", "special": True, **flags}]
+    path.write_text(json.dumps(content))
+    model = byheart.compile(byheart.load(FACTS, tokenizer=path), "gpt2")
+    assert model.claim.end == "</s>" and model.recall(FACTS[0][0]) == FACTS[0][1]
+
+
+def test_few_strangers_are_answered():
+    """One token of a prompt is replaced: at most one in twenty is still answered."""
+    random = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(40)]
+    rows = [(" ".join(random.choice(words, 9)), f"a{i % 17}") for i in range(150)]
+    data = byheart.load(rows, tokenizer="bpe:400")
+    for method in ("gpt2", "llama"):
+        model = byheart.compile(data, method)
+        end = model.places[model.claim.end]
+        asked = []
+        for holder in model.claim.holders:
+            changed = holder.tokens.copy()
+            first = 1 if method == "llama" else 0
+            place = random.integers(first, len(changed) - 1)
+            changed[place] = (changed[place] + random.integers(1, end)) % end
+            asked.append(changed)
+        answered = int((answers(model.network, asked) != end).sum())
+        assert answered <= len(asked) / 20
