@@ -38,10 +38,12 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/family.py
 	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/attention_only.py
+	$(BIN)/python benchmarks/stock.py
 	$(BIN)/python benchmarks/training.py
 
 picture: $(TOOLS)
 	$(BIN)/python tools/make_demo_picture.py
+	$(BIN)/python tools/make_stock_picture.py
 
 figures: $(TOOLS)
 	$(BIN)/byheart reproduce --all
