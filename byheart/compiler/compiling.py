@@ -27,7 +27,7 @@ SAMPLE = 100  # sequences verified where all of them would take too long
 RECORDED = (
     "positions", "on_conflict", "reject_unknown", "minimise", "bits", "separation", "attention",
     "dimension", "heads", "head_dimension", "skip", "activation", "gap", "neurons", "tight",
-    "encoder", "epsilon",
+    "encoder", "epsilon", "editable",
 )  # fmt: skip
 
 
@@ -88,7 +88,8 @@ def compile(
         "options": _recorded(construction, on_conflict),
         "loading": dict(prepared.loading),
         **sizes_of(prepared, built.network, grouped),
-        "search": {"seed": construction.seed, "tries": built.tries},
+        "search": {"seed": construction.seed, "tries": built.tries}
+        | ({} if built.structure is None else {"structure": built.structure}),
         "notes": list(built.notes),
         "conflicts": settled(dataset, prepared),
     }

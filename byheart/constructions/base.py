@@ -74,6 +74,7 @@ class Built:
     unknown     ... and y = unknown means that the input was never seen
     vocabulary  of a decoder that stores distributions: its tokens, in the order of their numbers
     gap         the divergence from its target that no context may exceed, in nats
+    structure   of an editable network: what finds its structure again without a search
     """
 
     network: Any  # a Network, or a Decoder
@@ -84,6 +85,7 @@ class Built:
     unknown: int | None = None
     vocabulary: tuple[Word, ...] = ()
     gap: float = 0.0
+    structure: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
