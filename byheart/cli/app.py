@@ -16,6 +16,11 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "compile": "Compile a dataset into a model folder, verified before it is written.",
     "verify": "Check a model folder; with DATA, every prediction of that file as it stands there.",
     "recall": "Ask a model. Without tokens, each line of standard input is a question.",
+    "edit": "Change, add or remove items of a model; the new folder is the one that compile would "
+    "write.",
+    "forget": "Forget items: the new folder is compiled from the remaining data and holds nothing "
+    "of them.",
+    "diff": "Compare two model folders of one shape: parameters, bits and, with DATA, answers.",
     "explain": "Show the network of a method for a dataset: its stages and the cost of each.",
     "tradeoff": "Compare parameters with bits per parameter, for one dataset.",
     "methods": "The constructions: paper, assumptions, guarantee. With NAME, the options of one.",

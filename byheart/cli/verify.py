@@ -1,5 +1,6 @@
 """verify: does a model folder hold what a file states?"""
 
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..compiler.compiling import sizes_of
+from ..compiler.editing import recompiled
 from ..data.dataset import Dataset
 from ..data.load import is_corpus
 from ..errors import ByheartError
@@ -28,6 +30,7 @@ from ..models.source import (
 )
 from ..models.verification import (
     PROVE_LIMIT,
+    PROVED,
     REFUTED,
     Verification,
     checked_accept,
@@ -67,6 +70,9 @@ def command(
     checker: Annotated[
         bool, typer.Option("--checker", help="Run the independent checker instead.")
     ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Also compile DATA again, and compare the weights.")
+    ] = False,
     engine: Annotated[str, typer.Option(help="auto, exact or limbs.")] = "auto",
     sample: Annotated[
         int | None, typer.Option(metavar="K", help="Only K random sequences: not a proof.")
@@ -84,7 +90,9 @@ def command(
     how: dict[str, Any] = {"engine": engine, "sample": sample, "seed": seed}
     how["prove_limit"] = prove_limit
     with watching() as watch:
-        answer = verified(directory, data, checker, loading, accept or (), watch=watch, **how)
+        answer = verified(
+            directory, data, checker, loading, accept or (), rebuild, watch=watch, **how
+        )
     finish(answer, json, view)
     if "verify" in answer and not json:
         copied(f"\nto accept what was left out, run: {answer['verify']}")
@@ -98,6 +106,7 @@ def verified(
     checker: bool = False,
     loading: options.Loading | None = None,
     accept: Sequence[str] = (),
+    rebuild: bool = False,
     *,
     engine: str = "auto",
     sample: int | None = None,
@@ -116,8 +125,9 @@ def verified(
     check_prove_limit(prove_limit)
     accepted, given = checked_accept(accept), dict(loading or {})
     if data is None:
-        for name in ("sample", *given):
-            if name != "sample" or sample is not None:
+        needing = {"sample": sample is not None, "rebuild": rebuild}
+        for name in (*needing, *given):
+            if needing.get(name, True):
                 raise ByheartError(
                     f"--{name} needs the data; name its file after the model folder."
                 )
@@ -154,6 +164,17 @@ def verified(
         model = recounted(model, dataset)
         corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
         more |= {"reading": dict(dataset.loading), "covered": covered(dataset, corpus)}
+    if rebuild and dataset is not None and found is not None:
+        watch.stage("building again")
+        same = rebuilt(model, dataset, Path(directory), prove_limit, watch)
+        more["rebuilt"] = same
+        if not same:
+            wrong = "compiling the data again gives other weights"
+            found = replace(found, evidence=REFUTED, failures=(*found.failures, wrong))
+    if "change" in model.about:
+        done = more.get("rebuilt")
+        evidence = None if done is None else PROVED if done else REFUTED
+        more["change"] = {**model.about["change"], "evidence": evidence}
     failures = found.failures if found is not None else ()
     return {
         **model_answer(model, found, seconds, failures),
@@ -184,6 +205,19 @@ def judged(
     return replace(found, evidence=REFUTED, failures=wrong) if wrong else found
 
 
+def rebuilt(
+    model: Model, dataset: Dataset, directory: Path, prove_limit: float, watch: Watch
+) -> bool:
+    """Whether the folder's options make of this data the very bytes of its weights."""
+    _, held, _ = settlement(model, dataset)
+    made = recompiled(model, held, prove_limit, watch)
+    digest = hashlib.sha256()
+    for piece in made.claim.weights(made):
+        digest.update(piece)
+    with open(directory / "weights.safetensors", "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == digest.hexdigest()
+
+
 def recounted(model: Model, dataset: Dataset) -> Model:
     """The model with counts of this data instead of those that its folder states."""
     contexts = model.claim.contexts(model, dataset)
@@ -203,6 +237,10 @@ def view(answer: dict) -> Group:
     if not answer["failures"] and not answer["holds"]:
         parts.append(Text(f"  that is no proof; --accept {evidence} takes it for enough"))
     parts += [Text(f"  {sentence}") for sentence in answer["failures"]]
+    if answer.get("rebuilt"):
+        parts.append(Text("compiling the data again gives the same weights, byte for byte"))
+    if "change" in answer:
+        parts.append(Text(changed(answer["change"])))
     if "reading" in answer:
         parts.append(Text(f"read as {reading(answer)}"))
     own = "by the folder's own account"
@@ -215,6 +253,17 @@ def view(answer: dict) -> Group:
     elif "reading" in answer:  # there is data, so the bits that it needs are known
         sizes = Group(sizes, rows(bit_rows(answer["bits"])))
     return Group(*parts, sizes, timed(answer))
+
+
+def changed(change: dict) -> str:
+    """What the folder says of its change, and on what evidence."""
+    says = f"the folder says that it comes from another one by {change['kind']}"
+    means = {
+        "proved": "proved: it is what compile makes of this data, whatever was there before",
+        "refuted": "refuted: it is not what compile makes of this data",
+        None: "not checked: --rebuild does",
+    }
+    return f"{says}; {means[change['evidence']]}"
 
 
 def reading(answer: dict) -> str:

@@ -133,6 +133,8 @@ def configured(
             raise ByheartError(f"pass {named} to the method itself: {type(method).__name__}(...).")
         return method if method.seed or not seed else replace(method, seed=seed)
     construction = find(method, form)
+    if options.get("editable") is True and construction.edits:  # it is without being asked
+        options = {name: value for name, value in options.items() if name != "editable"}
     for name in options:
         if name not in construction.options():
             own = f" in its {construction.form} form" if construction.form else ""

@@ -199,6 +199,11 @@ class Construction(ABC):
         return None
 
     @property
+    def edits(self) -> bool:
+        """Whether items of its models can be changed and removed in place (compiler/editing.py)."""
+        return False
+
+    @property
     def header(self) -> Header:
         return parse_header(inspect.getdoc(sys.modules[type(self).__module__]) or "")
 

@@ -112,6 +112,10 @@ class Retrieval(Labelled):
 
         return build(dataset, contexts, self, report)
 
+    @property
+    def edits(self) -> bool:
+        return self.editable
+
     def traced_stage(self, layer: Layer) -> str:
         """Folds for different purposes take turns: they are shown as one stage."""
         folds = isinstance(layer, FeedForward) and layer.stage in FOLDS

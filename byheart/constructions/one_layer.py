@@ -53,6 +53,11 @@ DIGITS = 160  # binary, of the contexts' numbers that GELU needs
 class OneLayer(NeuronDecoder):
     name = "one-layer"
 
+    @property
+    def edits(self) -> bool:
+        """A context has neurons of its own, whatever the others are."""
+        return True
+
     def shape(self, targets: Targets) -> Shape:
         check_vocabulary(self.name, targets)
         shape = self.sizes(targets, 1, len(targets), "logistic")

@@ -61,6 +61,20 @@ class Items:
         found = [numbers.get(token) for token in tokens]
         return None if None in found else self._key(found)
 
+    def tokens(self, key: Hashable) -> list:
+        """The tokens of an item that `rows` calls so."""
+        assert isinstance(key, tuple)
+        if self.texts:
+            return list(key)
+        if self.positions:
+            return [self.dataset.token(i) for i in key]
+        multiset, last = key
+        ids = list(multiset)
+        if last is not None:
+            ids.remove(last)
+            ids.append(last)
+        return [self.dataset.token(i) for i in ids]
+
     def _key(self, ids: list) -> Hashable:
         if self.positions:
             return tuple(ids)
@@ -172,7 +186,10 @@ def joined(one: Dataset, other: Dataset) -> Dataset:
     if one.kind == "string":
         tokens = sorted({*one.tokens, *other.tokens})
         place = {word: i for i, word in enumerate(tokens)}
-        tokens, numbers = tuple(tokens), [np.array([place[x] for x in d.tokens]) for d in (one, other)]
+        tokens, numbers = (
+            tuple(tokens),
+            [np.array([place[x] for x in d.tokens]) for d in (one, other)],
+        )
     else:
         pair = [np.asarray(d.tokens) for d in (one, other)]
         if pair[0].dtype != pair[1].dtype and any(
