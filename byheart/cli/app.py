@@ -16,6 +16,7 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "compile": "Compile a dataset into a model folder, verified before it is written.",
     "verify": "Check a model folder; with DATA, every prediction of that file as it stands there.",
     "recall": "Ask a model. Without tokens, each line of standard input is a question.",
+    "locate": "Which parameters hold an answer, and which would have to change.",
     "edit": "Change, add or remove items of a model; the new folder is the one that compile would "
     "write.",
     "forget": "Forget items: the new folder is compiled from the remaining data and holds nothing "
