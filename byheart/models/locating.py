@@ -17,7 +17,6 @@ from ..data.dataset import Dataset
 from ..errors import ByheartError
 from ..exact.network import (
     FeedForward,
-    LayerKind,
     Linear,
     Matrix,
     Network,
@@ -264,13 +263,13 @@ def _network_changes(
 
 def with_value(network: Network, place: Place, value: Fraction) -> Network:
     """The network with one parameter changed."""
-    layer: LayerKind = network.layers[place.layer]
+    layer: Any = network.layers[place.layer]
     tensor: Matrix = layer.tensors[place.tensor]
     entries = {(row, column): x for row, column, x in tensor.entries}
     entries[place.row, place.column] = dyadic(value)
     made = matrix(tensor.rows, tensor.columns, {k: x.fraction for k, x in entries.items()})
     layers = list(network.layers)
-    layers[place.layer] = replace(layer, **{place.tensor: made})  # type: ignore[type-var]
+    layers[place.layer] = replace(layer, **{place.tensor: made})
     return replace(network, layers=tuple(layers))
 
 
