@@ -39,7 +39,6 @@ from .layout import FoldLayout, FoldPlan
 from .plan import MAX_FOLDS, candidates, cost
 
 RANKS = 4  # orders that may be dependent before another hash is tried
-SLACK = 6  # first guess of the numbers beyond the equations of the fullest position
 # what `again` needs of a plan, beside its tables, and sizes beyond any plan
 RECORDED = (
     "columns", "lanes", "gates", "token_folds", "mix_folds", "top", "low", "marks", "narrow",
@@ -55,20 +54,22 @@ class Effort:
     orders     of the folds that are tried with each hash
     hashes     that fail for one reason before something is enlarged
     spare      first guess of the fullest position, in units of expected_load
+    slack      first guess of the numbers beyond its equations
     """
 
     attempts: int
     orders: int
     hashes: int
     spare: float
+    slack: int
 
 
 def effort_for(contexts: int) -> Effort:
     if contexts <= 4000:
-        return Effort(2000, 200, 12, 0.25)
+        return Effort(2000, 200, 12, 0.25, 6)
     if contexts <= 40_000:
-        return Effort(1000, 400, 4, 0.42)
-    return Effort(500, 400, 2, 0.54)
+        return Effort(1000, 400, 4, 0.42, 5)
+    return Effort(500, 800, 2, 0.51, 5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,7 @@ class Structure:
 def find(inputs: Inputs, objective: str, seed: int, report: Report) -> Structure:
     """The first structure of a bounded search; the same inputs and seed give the same."""
     task, effort = inputs.task, effort_for(inputs.task.contexts)
-    needs = Needs(effort.spare, SLACK, first_token_folds(inputs))
+    needs = Needs(effort.spare, effort.slack, first_token_folds(inputs))
     failures: Counter[str] = Counter()
     notes: list[str] = []
     plan, unknowns = _cheapest(inputs, objective, needs)
@@ -181,6 +182,8 @@ def again(inputs: Inputs, record: Mapping[str, Any], seed: int) -> Structure | N
     if not all(type(x) is int and 0 <= x < LARGEST for x in whole) or len(tables) > MOST_TABLES:
         return None
     if sizes["lanes"] > MOST_LANES or sizes["token_folds"] + sizes["mix_folds"] > MOST_LANES:
+        return None
+    if sum(sizes[name] for name in ("top", "low", "gates", "marks")) > MAX_FOLDS:
         return None
     try:
         plan = FoldPlan(**{**sizes, "narrow": bool(sizes["narrow"])}, tables=tuple(tables))
@@ -231,10 +234,11 @@ def _enlarge(failure: str, needs: Needs) -> str:
             f"{needs.hash_bits} more hash bits"
         )
     if failure == "load":
-        needs.spare += 0.03
+        needs.loosened += 1
+        needs.spare += 0.03 if needs.loosened <= 10 else 0.1
         return f"a bit position is too full: {needs.spare:.2f} of the random excess spared"
-    needs.hash_bits += needs.slack >= 8
-    needs.slack += 1 if needs.slack < 8 else 6
+    needs.slack += 1
+    needs.hash_bits += needs.slack % 2  # equal rows are equal bits
     return f"the stored numbers are not independent: {needs.slack} more than equations"
 
 
