@@ -39,6 +39,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/attention_only.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/edit.py
 
 picture: $(TOOLS)
 	$(BIN)/python tools/make_demo_picture.py

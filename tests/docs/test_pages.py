@@ -46,7 +46,7 @@ def test_the_readme_lists_the_folders_that_there_are():
     table = (ROOT / "README.md").read_text().partition("## Where things are")[2]
     folders = re.findall(r"^\| `([\w/]+)/` \|", table, flags=re.MULTILINE)
     packages = {path.parent.name for path in (ROOT / "byheart").glob("*/__init__.py")}
-    others = {"checker", "results", "benchmarks", "tests", "docs", "tools"}
+    others = {"checker", "results", "benchmarks", "examples", "tests", "docs", "tools"}
     assert sorted(folders) == sorted({f"byheart/{name}" for name in packages} | others)
     assert all((ROOT / name).is_dir() for name in others)
     pages = re.findall(r"^\| \[(docs/[\w-]+\.md)\]\(\1\) \|", table, flags=re.MULTILINE)
