@@ -27,7 +27,7 @@ SAMPLE = 100  # sequences verified where all of them would take too long
 RECORDED = (
     "positions", "on_conflict", "reject_unknown", "minimise", "bits", "separation", "attention",
     "dimension", "heads", "head_dimension", "skip", "activation", "gap", "neurons", "tight",
-    "encoder", "epsilon", "editable",
+    "encoder", "epsilon",
 )  # fmt: skip
 
 
@@ -211,11 +211,12 @@ def prepare(
 
 
 def _recorded(construction: Construction, on_conflict: str) -> dict[str, Any]:
-    """The options as config.json records them; a method's own further ones come last."""
+    """The options as config.json records them; further ones of a method last, if they are set."""
     defaults = {name: x.default for c in ALL for name, x in c.options().items()}
     own = {name: getattr(construction, name) for name in construction.options()}
     known = {**defaults, "positions": False, "on_conflict": on_conflict, **own}
-    return {name: known[name] for name in (*RECORDED, *(x for x in own if x not in RECORDED))}
+    further = [x for x in own if x not in RECORDED and own[x] != defaults[x]]
+    return {name: known[name] for name in (*RECORDED, *further)}
 
 
 def sizes_of(dataset: Dataset, network: Any, grouped: Contexts) -> dict[str, Any]:

@@ -156,6 +156,25 @@ def test_a_strange_change_in_a_certificate(change, code, run, place):
     assert run("verify", place / "m")[0] == code
 
 
+@pytest.mark.parametrize(
+    ("options", "editable"),
+    [
+        (("--editable",), True),
+        ((), False),
+        (("--method", "one-layer"), True),
+        (("--method", "token-averaging", "--editable"), True),
+    ],
+)
+def test_compile_says_whether_a_model_is_editable(options, editable, run, place):
+    command = ("compile", place / "data.jsonl", "-o", place / "new", *options)
+    code, output, _ = run(*command, "--json")
+    assert code == 0 and json.loads(output)["editable"] is editable
+    code, output, _ = run(*command, "--force")
+    assert ("by byheart edit and forget" in output) is editable
+    code, _, errors = run(*command[:4], "--force", "--method", "bit-extraction", "--editable")
+    assert code == 2 and "does not take --editable" in errors
+
+
 # ---------------------------------------------------------------- refusals
 
 
