@@ -1,6 +1,6 @@
 """Editable networks: their size, the cost of an edit, and whether edits are what they claim.
 
-    python benchmarks/edit.py [--largest 100000] [--datasets 5] [--write]
+    python benchmarks/edit.py [--largest 100000] [--datasets 5] [--parts sizes ...] [--write]
 
 sizes      nonzero parameters of editable networks and of ordinary ones, medians over datasets; CPU
            time of a label edit (the structure that is recorded, solved again) and of a compile of
@@ -19,6 +19,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,7 +183,7 @@ def markdown(results: dict) -> str:
         "ordinary | compile, CPU s | label edit, CPU s | times faster |",
         "| ---: " * 10 + "|",
     ]
-    for row in results["sizes"]:
+    for row in results.get("sizes", ()):
         ratio, faster = row["editable"] / row["ordinary"], row["compile"] / row["edit"]
         lines.append(
             f"| {row['N']:,} | {row['contexts']:,} | {row['editable']:,} | {row['ordinary']:,} "
@@ -190,23 +191,23 @@ def markdown(results: dict) -> str:
             f"| {row['compile']:.2f} | {row['edit']:.3f} | {faster:.0f} |"
         )
     lines += ["", "| what was tried | outcome |", "| --- | --- |"]
-    for row in results["histories"]:
+    for row in results.get("histories", ()):
         lines.append(
             f"| {row['edits']:,} random edits of {row['N']:,} items in {row['batches']} batches: "
             f"the weights are those of a fresh compile | {row['equal']} of {row['batches']} "
             f"batches, all items proved in {row['proved']} |"
         )
-    row = results["worlds"]
-    lines.append(
-        f"| two worlds with different labels for a forgotten item: every file is the same | "
-        f"{row['equal']} of {row['pairs']} |"
-    )
-    for row in results["removals"]:
+    if row := results.get("worlds"):
+        lines.append(
+            f"| two worlds with different labels for a forgotten item: every file is the same | "
+            f"{row['equal']} of {row['pairs']} |"
+        )
+    for row in results.get("removals", ()):
         lines.append(
             f"| forgetting one of {row['N']:,} items keeps the structure in place | "
             f"{row['kept']} of {row['removals']} |"
         )
-    for row in results["decoders"]:
+    for row in results.get("decoders", ()):
         lines.append(
             f"| a label edit of `one-layer` with {row['contexts']:,} contexts | touches "
             f"{row['touched']} of {row['parameters']:,} parameters, {row['neurons']} neurons |"
@@ -217,17 +218,19 @@ def markdown(results: dict) -> str:
 def missed(results: dict) -> list[str]:
     """Limits that do not hold."""
     found = []
-    for row in results["sizes"]:
+    for row in results.get("sizes", ()):
         if row["editable"] > LIMITS.get(row["N"], 1 << 60):
             found.append(f"N = {row['N']}: {row['editable']} parameters")
         if row["compile"] / row["edit"] < FASTER.get(row["N"], 0):
             found.append(f"N = {row['N']}: {row['compile'] / row['edit']:.1f} times faster")
-    for row in results["histories"]:
+    for row in results.get("histories", ()):
         if min(row["equal"], row["proved"]) < row["batches"]:
             found.append(f"history of {row['N']}")
-    if results["worlds"]["equal"] < results["worlds"]["pairs"]:
+    if (row := results.get("worlds")) and row["equal"] < row["pairs"]:
         found.append("two worlds differ")
-    found += [f"{row['touched']} touched" for row in results["decoders"] if row["touched"] > 10]
+    found += [
+        f"{row['touched']} touched" for row in results.get("decoders", ()) if row["touched"] > 10
+    ]
     return found
 
 
@@ -238,28 +241,38 @@ def write(text: str) -> None:
     path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
+def parts(largest: int, datasets: int) -> dict[str, Callable[[], object]]:
+    """What is measured, by name."""
+    ten = largest >= 10_000
+    return {
+        "sizes": lambda: [sizes(n, datasets) for n in LIMITS if n <= largest],
+        "worlds": lambda: worlds(100, 30),
+        "decoders": lambda: [decoder(n) for n in (100, 1000, 10_000) if n <= largest],
+        "removals": lambda: [removals(1000, 20), *([removals(10_000, 5)] if ten else [])],
+        "histories": lambda: [history(1000, 1000, 10), *([history(10_000, 100, 5)] if ten else [])],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", type=int, default=100_000)
     parser.add_argument("--datasets", type=int, default=5)
+    parser.add_argument("--parts", nargs="*", help="only these; the others are as in edit.json")
     parser.add_argument(
         "--write", action="store_true", help="write edit.json and the tables in docs/edit.md"
     )
     options = parser.parse_args()
+    record = ROOT / "benchmarks/edit.json"
+    results = json.loads(record.read_text()) if options.parts and record.exists() else {}
     sizes(100, 1)  # kernels are compiled before anything is timed
-    ten = options.largest >= 10_000
-    results = {
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-        "sizes": [sizes(n, options.datasets) for n in LIMITS if n <= options.largest],
-        "worlds": worlds(100, 30),
-        "decoders": [decoder(n) for n in (100, 1000, 10_000) if n <= options.largest],
-        "removals": [removals(1000, 20), *([removals(10_000, 5)] if ten else [])],
-        "histories": [history(1000, 1000, 10), *([history(10_000, 100, 5)] if ten else [])],
-    }
+    for name, measure in parts(options.largest, options.datasets).items():
+        if options.parts is None or name in options.parts:
+            results[name] = measure()
+            results["machine"] = f"{platform.machine()}, Python {platform.python_version()}"
+            if options.write:
+                record.write_text(json.dumps(results, indent=1) + "\n")
+                write(markdown(results))
     print(markdown(results))
-    if options.write:
-        (ROOT / "benchmarks/edit.json").write_text(json.dumps(results, indent=1) + "\n")
-        write(markdown(results))
     if found := missed(results):
         sys.exit("not reached: " + "; ".join(found))
 
