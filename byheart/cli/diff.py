@@ -76,7 +76,8 @@ def view(answer: dict) -> Group:
     if answer["answers"] is not None:
         found = answer["answers"]
         asked = plural(answer["asked"], "sequence")
-        parts.append(Text(f"{plural(len(found), 'answer')} differ, of {asked}"))
+        verb = "differs" if len(found) == 1 else "differ"
+        parts.append(Text(f"{plural(len(found), 'answer')} {verb}, of {asked}"))
         for one in found[:SHOWN]:
             parts.append(Text(f"  {one['input']}: {one['before']!r}, then {one['after']!r}"))
         if len(found) > SHOWN:
