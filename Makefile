@@ -40,6 +40,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/attention_only.py
 	$(BIN)/python benchmarks/stock.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/edit.py
 
 picture: $(TOOLS)
 	$(BIN)/python tools/make_demo_picture.py

@@ -17,7 +17,9 @@ Data       load a file, a data frame, records or pairs; Dataset.from_rows takes 
 Models     compile builds and proves one, methods lists the constructions and their options,
            verify judges it on data, explain shows its stages, open reads its folder, export
            writes it for torch, ONNX, Hugging Face or llama.cpp;
-           model.recall, .answers, .distribution, .continue_, .trace, .save
+           model.recall, .answers, .distribution, .continue_, .trace, .locate, .save
+Changes    edit changes, adds and removes items of a model, forget removes them, diff says what
+           differs between two models
 Sizes      bounds says what theorems allow, compare lists every construction and bound,
            tradeoff trades parameters against bits per parameter
 Theorems   check decides a statement of the papers on given numbers, data or a model
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from .compiler.checks import check as check
     from .compiler.comparing import compare as compare
     from .compiler.compiling import compile as compile
+    from .compiler.editing import Change as Change
+    from .compiler.editing import edit as edit
+    from .compiler.editing import forget as forget
     from .compiler.explaining import explain as explain
     from .compiler.methods import methods as methods
     from .compiler.trading import tradeoff as tradeoff
@@ -55,6 +60,8 @@ if TYPE_CHECKING:
     from .lab.measuring import measure as measure
     from .models.context_ids import context_ids as context_ids
     from .models.context_ids import contextual_mapping as contextual_mapping
+    from .models.difference import Difference as Difference
+    from .models.difference import diff as diff
     from .models.folder.read import open as open
     from .models.model import Model as Model
     from .models.verification import Verification as Verification
@@ -65,7 +72,9 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "AssumptionError": "errors",
     "Bounds": "architectures.bounding",
     "ByheartError": "errors",
+    "Change": "compiler.editing",
     "Dataset": "data.dataset",
+    "Difference": "models.difference",
     "DisagreementError": "errors",
     "EncoderCurve": "encoders.curve",
     "Export": "exports.exporting",
@@ -79,9 +88,12 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "compile": "compiler.compiling",
     "context_ids": "models.context_ids",
     "contextual_mapping": "models.context_ids",
+    "diff": "models.difference",
+    "edit": "compiler.editing",
     "encoder": "encoders.curve",
     "explain": "compiler.explaining",
     "export": "exports.exporting",
+    "forget": "compiler.editing",
     "from_rows": "data.load",
     "load": "data.load",
     "measure": "lab.measuring",

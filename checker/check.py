@@ -710,7 +710,22 @@ def read_certificate(content: bytes, claim: str) -> dict[str, Any]:
     for key, kind in (("checked", int), ("correct", int), ("evidence", str)):
         get(verified, key, kind, f"{name}, verified")
     read_data_claim(raw, name)
+    read_change(raw, name)
     return raw
+
+
+def read_change(raw: dict[str, Any], name: str) -> str | None:
+    """The data that the folder's change speaks of; None if it was not made from another folder."""
+    if "change" not in raw:
+        return None
+    change, where = get(raw, "change", dict, name), f"{name}, change"
+    if get(change, "kind", str, where) not in ("edit", "forget"):
+        refuse(f'{where}: "kind" is {show(change["kind"])}, not edit or forget')
+    get(change, "rebuilt", bool, where)
+    for key in change:
+        if key not in ("kind", "data", "rebuilt"):
+            refuse(f"{where}: {show(key)} may not stand there")
+    return get(change, "data", str, where)
 
 
 def read_data_claim(raw: dict[str, Any], name: str) -> tuple[str, int]:
@@ -2829,6 +2844,8 @@ def structure_failures(model: Model | LanguageModel) -> list[str]:
     claim = read_data_claim(certificate, "certificate.json")
     if read_data_claim(raw, "config.json") != claim:
         found.append("config.json and certificate.json name different data")
+    if read_change(certificate, "certificate.json") not in (None, claim[0]):
+        found.append("certificate.json names different data for its change")
     if isinstance(model, LanguageModel):
         return found + context_evidence_failures(certificate, model.contexts)
     return found + evidence_failures(certificate, None if model.config.every else claim[1])

@@ -206,6 +206,8 @@ def folder(
             "engine": engine,
         },
     }
+    if "change" in example:
+        certificate["change"] = example["change"]
     return {
         "config.json": encode(config),
         "vocabulary.json": encode(words),
@@ -732,7 +734,13 @@ def sampled() -> dict:
     return {**words(), "sampled": 2}
 
 
-KINDS = (words, vectors, spread, larger, phrases, tags, sets, extremes, floats, sampled)
+def forgotten() -> dict:
+    """`words` as if it had been made from another folder."""
+    sha256 = data_hash("string", words()["rows"])
+    return {**words(), "change": {"kind": "forget", "data": sha256, "rebuilt": True}}
+
+
+KINDS = (words, vectors, spread, larger, phrases, tags, sets, extremes, floats, sampled, forgotten)
 GOOD = {make.__name__: make for make in KINDS}
 
 
@@ -1689,7 +1697,23 @@ def bad_edges() -> Bad:
     }
 
 
+def bad_changes() -> dict:
+    """What a certificate may not say of a change."""
+    files, kind = build(forgotten()), '"kind" is "erase"'
+    extra = put("change", "from", "0" * 64)
+    return {
+        "change-data": wrong(
+            "different data for its change", certificate(files, put("change", "data", "0" * 64))
+        ),
+        "change-kind": unreadable(kind, certificate(files, put("change", "kind", "erase"))),
+        "change-rebuilt": unreadable('"rebuilt"', certificate(files, put("change", "rebuilt", 1))),
+        "change-from": unreadable('"from"', certificate(files, extra)),
+        "change-list": unreadable('"change"', certificate(files, put("change", []))),
+    }
+
+
 BAD = (
+    bad_changes,
     bad_answers,
     bad_files,
     bad_entries,

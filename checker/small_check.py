@@ -25,12 +25,10 @@ FILES = ("config.json", "weights.safetensors", "vocabulary.json")
 DTYPES = {"I32": "i", "I64": "q", "U8": "B", "U64": "Q", "F64": "d"}
 OFFSETS = {"bias": "weight", "position": "weight", "b1": "W1", "b2": "W2"}
 TENSORS = {  # of section 3, in order, with their shapes; s stands for heads * head_dimension
-    "linear": "weight rows columns bias rows 1",
+    **dict.fromkeys(("linear", "relu"), "weight rows columns bias rows 1"),
     "embedding": "weight rows columns position rows 1",
-    "relu": "weight rows columns bias rows 1",
     "feed_forward": "W1 hidden D b1 hidden 1 W2 D hidden b2 D 1",
-    "uniform_attention": "W_V s D W_O D s",
-    "sparse_attention": "W_V s D W_O D s",
+    **dict.fromkeys(("uniform_attention", "sparse_attention"), "W_V s D W_O D s"),
     "hard_attention": "W_Q s D W_K s D W_V s D W_O D s",
     "sum": "",
 }
@@ -258,19 +256,17 @@ def read_weights(net, raw):
             need(sign < 2 and mantissa.bit_length() <= 2**22 >= abs(exponent), "out of range")
             entries.append((*place, (-mantissa if sign else mantissa, exponent)))
     need(found == expected, "the arrays are not those of the network")
-    counts = dict.fromkeys(("counted", "outside", "total", "fixed", "largest"), 0)
+    counts, sizes = dict.fromkeys(("counted", "outside", "total"), 0), [0]
     counts |= {"nonzero": len(entries), "dense": sum(math.prod(t[1].shapes[t[2]]) for t in tensors)}
     for before, (number, row, column, (m, e)) in pairwise([(0, 0, -1), *entries]):
         i, layer, name = tensors[number]
         inside = row in range(layer.shapes[name][0]) and column in range(layer.shapes[name][1])
         need(inside and before[:3] < (number, row, column), "a parameter is unsorted or outside")
-        matrix = OFFSETS.get(name, name)
-        column = layer.shapes[matrix][1] if name in OFFSETS else column
-        layer.tensors[matrix].setdefault(row, {})[column] = m, e
+        column = layer.shapes[OFFSETS[name]][1] if name in OFFSETS else column
+        layer.tensors[OFFSETS.get(name, name)].setdefault(row, {})[column] = m, e
         counts["outside" if i in (0, len(net.layers) - 1) else "counted"] += 1
         counts["total"] += 1 + m.bit_length() + (1 + e.bit_length() if e else 0)
-        counts["fixed"] += plain_bits(m, e)
-        counts["largest"] = max(counts["largest"], plain_bits(m, e))
+        sizes.append(plain_bits(m, e))
     pairs = zip(arrays.get("target", ()), arrays.get("source", ()), strict=True)
     for layer in net.layers:
         for before, (target, source) in pairwise([(0, -1), *islice(pairs, layer.connections)]):
@@ -281,7 +277,7 @@ def read_weights(net, raw):
         for number in {net.columns} if "uniform" in layer.kind else numbers:
             entries = [m for row in layer.tensors["W_O"].values() for m, _ in row.values()]
             need(all(m % exactly(number)[0] == 0 for m in entries), "a mean is not dyadic")
-    return counts
+    return counts | {"fixed": sum(sizes), "largest": max(sizes)}
 
 
 def read_vocabulary(net, vocabulary):
@@ -342,8 +338,7 @@ def check(folder, path):
     raw = {name: (folder / name).read_bytes() for name in (*FILES, "certificate.json")}
     hashes = {name: hashlib.sha256(raw[name]).hexdigest() for name in FILES}
     config, certificate = read_object(raw["config.json"]), read_object(raw["certificate.json"])
-    net = read_config(config)
-    counts = read_weights(net, raw["weights.safetensors"])
+    counts = read_weights(net := read_config(config), raw["weights.safetensors"])
     tokens, answers = read_vocabulary(net, read_object(raw["vocabulary.json"]))
     inputs, labels, form, sha256 = read_data(path.read_bytes())
     known = (certificate.get("format"), get(certificate, "version")) == ("byheart-certificate", 1)
@@ -356,6 +351,11 @@ def check(folder, path):
     allowed = {"proved": [total], "sampled": range(1, total)}.get(evidence, ())
     facts = [("the number of checked labels", checked == correct and checked in allowed, True)]
     facts += [(f"the hash of {name}", files[name], hashes[name]) for name in FILES]
+    if "change" in certificate:
+        change = get(certificate, "change", dict)
+        fits = type(change.get("rebuilt")) is bool and change.get("kind") in ("edit", "forget")
+        need(fits and len(change) == 3, "change has another kind or other keys")
+        facts.append(("the hash of the changed data", get(change, "data", str), sha256))
     for own in (get(config, "data", dict), get(certificate, "data", dict)):
         facts.append(("the hash of the data", get(own, "sha256", str), sha256))
         facts.append(("the number of sequences", get(own, "sequences", **COUNT), len(inputs)))

@@ -180,12 +180,15 @@ VALUES = {
     "blocks": "0",
     "decoys": 4,
     "superposed": 10,
+    "editable": True,
 }
+IF_SET = {"editable"}  # in the record only where it is not the default
 
 
 def test_every_option_is_in_these_tests_and_in_the_record():
     assert {name for c in ALL for name in c.options()} == set(VALUES)
     assert {*RECORDED} <= {*VALUES, "on_conflict"}  # a method's own come after them
+    assert not {*RECORDED} & IF_SET
 
 
 @each
@@ -224,6 +227,8 @@ def test_what_it_does_not_take_is_refused(construction):
     """One sentence that names the option, before anything is built."""
     dataset = from_rows(next(iter(SHARED[named(construction)].values())))
     for name in set(VALUES) - set(construction.options()):
+        if name == "editable" and construction.edits:
+            continue  # it is, without being asked
         with pytest.raises(ByheartError, match=f"{construction.name}.* {name}=.*these do: "):
             compile(dataset, construction.name, construction.form, **{name: VALUES[name]})
 

@@ -17,6 +17,12 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "verify": "Check a model folder; with DATA, every prediction of that file as it stands there.",
     "export": "Write a model for another tool, and run it there on all of its data.",
     "recall": "Ask a model. Without tokens, each line of standard input is a question.",
+    "locate": "Which parameters hold an answer, and which would have to change.",
+    "edit": "Change, add or remove items of a model; the new folder is the one that compile would "
+    "write.",
+    "forget": "Forget items: the new folder is compiled from the remaining data and holds nothing "
+    "of them.",
+    "diff": "Compare two model folders of one shape: parameters, bits and, with DATA, answers.",
     "explain": "Show the network of a method for a dataset: its stages and the cost of each.",
     "tradeoff": "Compare parameters with bits per parameter, for one dataset.",
     "methods": "The constructions: paper, assumptions, guarantee. With NAME, the options of one.",

@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from ..compiler.compiling import compile
+from ..compiler.editing import construction_of
 from ..constructions import find
 from ..data.dataset import Dataset
 from ..data.load import load
@@ -113,7 +114,8 @@ def compiled(
         verify = verify_command(model, str(output), str(output / "data.jsonl"), canonical=True)
     read, unordered = how_read(dataset), model.about.get("unordered")
     read["reading_notes"] += [flags(unordered)] if unordered else []
-    return {**built_answer(model, loaded), "verify": verify, **read}
+    editable = construction_of(model).edits
+    return {**built_answer(model, loaded), "editable": editable, "verify": verify, **read}
 
 
 def build(dataset: Dataset, watch: Watch, **options: Any) -> Model:
@@ -150,7 +152,8 @@ def view(answer: dict) -> Group:
     elif notes:
         remark += f"; {plural(len(notes), 'fallback')}, listed by --json"
     tried = ("tried", number(tries), remark)
-    sizes = rows([*size_rows(answer), *changed, tried])
+    edits = [("editable", "yes", "by byheart edit and forget")] if answer.get("editable") else []
+    sizes = rows([*size_rows(answer), *changed, tried, *edits])
     unlike = "the file itself has other labels, so verify refutes the model on it; "
     unlike += "--write-data writes what the model holds"
     other = [Text(unlike, style="dim")] if changed and not answer.get("verify") else []

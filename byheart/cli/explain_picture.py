@@ -17,6 +17,7 @@ ROW, BOX = 0.56, 0.3  # a stage, and its box
 COLUMN, SPACE = 1.06, 0.16  # a column's box, and what is between two
 GAP, LONGEST = 0.55, 3.2  # before the bars, and the longest of them
 LETTER, SENTENCE = 0.074, 4.9  # a letter beside a bar, and room for what a stage does
+MARK = "#b3261e"  # parameters that one answer reads
 DOTS = "$\\cdots$"
 
 
@@ -54,6 +55,9 @@ def draw(answer: dict) -> "Figure":
         flow.step(stage, y)
         colour = COLOURS[stage["part"]]
         axes.add_patch(Rectangle((bars, y - 0.17), long, 0.17, fc=colour, ec="none"))
+        if stage.get("read"):  # of one answer, as `locate` finds them
+            share = max(0.04, long * stage["read"] / max(1, stage["nonzero"]))
+            axes.add_patch(Rectangle((bars, y - 0.2), share, 0.23, fc=MARK, ec="none"))
         beside = bars + long + (0.08 if long else 0)
         axes.text(beside, y - 0.085, words, size=8.5, va="center", color=INK)
         axes.text(bars, y + 0.1, stage["does"], size=7.8, va="center", color=PALE)
@@ -141,7 +145,8 @@ def size(stage: dict) -> str:
     layers = f", {count:,} layers" if count > 1 else ""
     if count > 1 and pieces > 1:
         layers += f" in {pieces:,} pieces"
-    return f"{stage['nonzero']:,}  ({share}{layers})"
+    read = f"; {stage['read']:,} read" if stage.get("read") else ""
+    return f"{stage['nonzero']:,}  ({share}{layers}){read}"
 
 
 def outside(answer: dict, decoder: bool) -> str:

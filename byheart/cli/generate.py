@@ -34,8 +34,15 @@ OPTIONS = tuple(
         (int, "heads", "adversarial: heads of the decoder [1]."),
         (int, "head-dimension", "adversarial: head dimension of the decoder (its dimension)."),
         (int, "neurons", "adversarial: neurons of the decoder [4]."),
+        (int, "subjects", "unlearning: what facts are about [50]."),
+        (int, "relations", "unlearning: facts of each subject [4]."),
+        (int, "objects", "unlearning: what answers are drawn from [20]."),
+        (int, "forgotten", "unlearning: facts to forget [10]."),
+        (int, "edited", "unlearning: facts to edit [10]."),
     )
 )
+PACK = "unlearning"  # a folder of models, not a dataset
+PACK_SIZES = ("subjects", "relations", "objects", "forgotten", "edited", "seed")
 TEXT = {"unit": "wordpunct", "documents": "line"}  # how a corpus in a .txt file is read
 
 
@@ -45,12 +52,17 @@ def command(
         str,
         typer.Argument(
             metavar="KIND",
-            help="random, tokens, multisets, adversarial, zipf or prefix-tree",
-            autocompletion=beginning((*MAKERS, *corpora.CORPORA)),
+            help="random, tokens, multisets, adversarial, zipf, prefix-tree or unlearning",
+            autocompletion=beginning((*MAKERS, *corpora.CORPORA, PACK)),
         ),
     ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help=".jsonl or .npz; zipf, prefix-tree: .bin or .txt")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help=".jsonl or .npz; zipf, prefix-tree: .bin or .txt; unlearning: a new folder",
+        ),
     ],
     chosen: MethodOptions,
     seed: Seed = 0,
@@ -69,13 +81,44 @@ def command(
     Documents of token ids, for stats. zipf: independent tokens, the t-th with probability
     proportional to 1 / t; prefix-tree: paths through a random tree, so that most beginnings are
     seen many times.
+
+    unlearning: a folder with facts, the models of all facts, without some and with others edited,
+    and the parameters that hold each fact, to score unlearning and editing methods on.
     """
     with watching() as watch:
-        answer = written(kind, output, force=force, watch=watch, **chosen, seed=seed)
-    finish(answer, json, view)
+        if kind == PACK:
+            answer = packed(output, watch=watch, **chosen, seed=seed)
+        else:
+            answer = written(kind, output, force=force, watch=watch, **chosen, seed=seed)
+    finish(answer, json, pack_view if kind == PACK else view)
     if "loading" in answer and not json:
         how = " ".join(f"--{name} {value}" for name, value in answer["loading"].items())
         print(f"\ncount it: byheart stats {shlex.quote(str(output))} {how}")
+
+
+def packed(output: Path, *, watch: Watch = SILENT, **options: Any) -> dict:
+    """Write the pack; options left None keep their defaults."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in PACK_SIZES:
+            sizes = ", ".join(f"--{size}" for size in PACK_SIZES)
+            flag = f"--{name.replace('_', '-')}"
+            raise ByheartError(f"{PACK} takes no {flag}; it takes {sizes}.")
+    from ..compiler.unlearning import unlearning  # it compiles models
+
+    return {"kind": PACK, **unlearning(output, watch=watch, **given)}
+
+
+def pack_view(answer: dict) -> RenderableType:
+    same = "the weights of forgotten/ and retained/ are the same bytes"
+    counted = f"{number(answer['forgotten'])} to forget, {number(answer['edited'])} to edit"
+    sizes = ", ".join(f"{name} {number(x)}" for name, x in answer["parameters"].items())
+    lines = [("facts", number(answer["facts"]), counted), ("parameters", "", sizes)]
+    if answer["forgotten_is_retained"]:
+        lines.append(("proof", "", same))
+    return rows(
+        [*lines, ("written", "", f"to {answer['folder']}; its README.md says what is in it")]
+    )
 
 
 def written(
@@ -84,7 +127,7 @@ def written(
     """Write a dataset of one of the papers' kinds; options left None keep their defaults."""
     labelled = kind in MAKERS
     if not labelled and kind not in corpora.CORPORA:
-        names = ", ".join([*MAKERS, *corpora.CORPORA])
+        names = ", ".join([*MAKERS, *corpora.CORPORA, PACK])
         raise ByheartError(f"there is no kind {kind!r}; there are: {names}.")
     endings = generate.WRITERS if labelled else corpora.EXTENSIONS
     if output.suffix.lower() not in endings:

@@ -5,15 +5,16 @@ import shlex
 
 OPTIONS = frozenset(
     """
-    accept activation address all architecture attention axis between bits branching build
+    accept activation add address all architecture attention axis between bits branching build
     checker coefficients contexts count criterion data dataset delimiter delta dimension
-    dimensions distance documents draw dtype effective empty encoder engine epsilon every
-    exponent file find force form format gap head_dimension header heads input inputs jobs json
-    label labels layers length loss method minimise neurons numbers numeric on_conflict output
-    parameters plot position_values positions protocol prove_limit quick radius records
-    reject_unknown rows runtime sample save seed seeds separation separator sequences set show
-    skew skip steps sweep table tight to token_values tokenizer trace train unit version
-    vocabulary weights width window with write_data
+    dimensions distance documents draw dtype editable edited edits effective empty encoder
+    engine epsilon every exponent file find force forgotten form format gap head_dimension
+    header heads input inputs item items jobs json label label_only labels layers length loss
+    method minimise neurons numbers numeric objects on_conflict output parameters plot
+    position_values positions protocol prove_limit quick radius rebuild records reject_unknown
+    relations reverse rows runtime sample save seed seeds separation separator sequences set
+    show skew skip steps subjects sweep table tight to token_values tokenizer trace train unit
+    version vocabulary weights width window with write_data
     """.split()
 )  # of all commands; a test compares them
 RENAMED = {"axes": "axis", "models": "with", "picture": "plot", "sizes": "set"}

@@ -1,5 +1,6 @@
 """verify: does a model folder hold what a file states?"""
 
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..compiler.compiling import sizes_of
+from ..compiler.editing import recompiled
 from ..data.dataset import Dataset
 from ..data.load import is_corpus
 from ..errors import ByheartError
@@ -31,6 +33,7 @@ from ..models.source import (
 )
 from ..models.verification import (
     PROVE_LIMIT,
+    PROVED,
     REFUTED,
     Verification,
     checked_accept,
@@ -72,6 +75,9 @@ def command(
     checker: Annotated[
         bool, typer.Option("--checker", help="Run the independent checker instead.")
     ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Also compile DATA again, and compare the weights.")
+    ] = False,
     engine: Annotated[str, typer.Option(help="auto, exact or limbs.")] = "auto",
     sample: Annotated[
         int | None, typer.Option(metavar="K", help="Only K random sequences: not a proof.")
@@ -98,7 +104,9 @@ def command(
     how: dict[str, Any] = {"engine": engine, "sample": sample, "seed": seed}
     how |= {"prove_limit": prove_limit, "runtime": runtime}
     with watching() as watch:
-        answer = verified(directory, data, checker, loading, accept or (), watch=watch, **how)
+        answer = verified(
+            directory, data, checker, loading, accept or (), rebuild, watch=watch, **how
+        )
     finish(answer, json, view)
     if "verify" in answer and not json:
         copied(f"\nto accept what was left out, run: {answer['verify']}")
@@ -112,6 +120,7 @@ def verified(
     checker: bool = False,
     loading: options.Loading | None = None,
     accept: Sequence[str] = (),
+    rebuild: bool = False,
     *,
     engine: str = "auto",
     sample: int | None = None,
@@ -132,8 +141,9 @@ def verified(
     check_runtime(runtime, data, sample, checker)
     accepted, given = checked_accept(accept), dict(loading or {})
     if data is None:
-        for name in ("sample", *given):
-            if name != "sample" or sample is not None:
+        needing = {"sample": sample is not None, "rebuild": rebuild}
+        for name in (*needing, *given):
+            if needing.get(name, True):
                 raise ByheartError(
                     f"--{name} needs the data; name its file after the model folder."
                 )
@@ -172,6 +182,17 @@ def verified(
         model = recounted(model, held)  # type: ignore[arg-type]
         corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
         more |= {"reading": dict(dataset.loading), "covered": covered(dataset, corpus)}
+    if rebuild and dataset is not None and found is not None:
+        watch.stage("building again")
+        same = rebuilt(model, dataset, Path(directory), prove_limit, watch)
+        more["rebuilt"] = same
+        if not same:
+            wrong = "compiling the data again gives other weights"
+            found = replace(found, evidence=REFUTED, failures=(*found.failures, wrong))
+    if "change" in model.about:
+        done = more.get("rebuilt")
+        evidence = None if done is None else PROVED if done else REFUTED
+        more["change"] = {**model.about["change"], "evidence": evidence}
     failures = found.failures if found is not None else ()
     return {
         **model_answer(model, found, seconds, failures),
@@ -231,6 +252,19 @@ def run_in(
     return found, ran.json()
 
 
+def rebuilt(
+    model: Model, dataset: Dataset, directory: Path, prove_limit: float, watch: Watch
+) -> bool:
+    """Whether the folder's options make of this data the very bytes of its weights."""
+    _, held, _ = settlement(model, dataset)
+    made = recompiled(model, held, prove_limit, watch)
+    digest = hashlib.sha256()
+    for piece in made.claim.weights(made):
+        digest.update(piece)
+    with open(directory / "weights.safetensors", "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == digest.hexdigest()
+
+
 def recounted(model: Model, dataset: Dataset) -> Model:
     """The model with counts of this data instead of those that its folder states."""
     contexts = model.claim.contexts(model, dataset)
@@ -253,6 +287,10 @@ def view(answer: dict) -> Group:
         parts.append(Text(f"  that is no proof, and enough by --accept {evidence}"))
     # only the verdict begins at the left, whatever the words of the folder are
     parts += [Padding(Text(sentence), (0, 0, 0, 2)) for sentence in answer["failures"]]
+    if answer.get("rebuilt"):
+        parts.append(Text("compiling the data again gives the same weights, byte for byte"))
+    if "change" in answer:
+        parts.append(Text(changed(answer["change"])))
     if "reading" in answer:
         parts.append(Text(f"read as {reading(answer)}"))
     if stores_distributions(answer) or recites(answer):
@@ -266,6 +304,17 @@ def view(answer: dict) -> Group:
         if "reading" in answer:  # there is data, so the bits that it needs are known
             sizes += bit_rows(answer["bits"])
     return Group(*parts, rows(sizes), timed(answer))
+
+
+def changed(change: dict) -> str:
+    """What the folder says of its change, and on what evidence."""
+    says = f"the folder says that it comes from another one by {change['kind']}"
+    means = {
+        "proved": "proved: it is what compile makes of this data, whatever was there before",
+        "refuted": "refuted: it is not what compile makes of this data",
+        None: "not checked: --rebuild does",
+    }
+    return f"{says}; {means[change['evidence']]}"
 
 
 def reading(answer: dict) -> str:

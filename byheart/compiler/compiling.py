@@ -90,7 +90,8 @@ def compile(
         "options": _recorded(construction, on_conflict),
         "loading": dict(prepared.loading),
         **sizes_of(prepared, built.network, grouped),
-        "search": {"seed": construction.seed, "tries": built.tries},
+        "search": {"seed": construction.seed, "tries": built.tries}
+        | ({} if built.structure is None else {"structure": built.structure}),
         "notes": list(built.notes),
         "conflicts": settled(dataset, prepared),
     }
@@ -134,6 +135,8 @@ def configured(
             raise ByheartError(f"pass {named} to the method itself: {type(method).__name__}(...).")
         return method if method.seed or not seed else replace(method, seed=seed)
     construction = find(method, form)
+    if options.get("editable") is True and construction.edits:  # it is without being asked
+        options = {name: value for name, value in options.items() if name != "editable"}
     for name in options:
         if name not in construction.options():
             own = f" in its {construction.form} form" if construction.form else ""
@@ -216,11 +219,12 @@ def check_fits(construction: Construction, dataset: Dataset) -> None:
 
 
 def _recorded(construction: Construction, on_conflict: str) -> dict[str, Any]:
-    """The options as config.json records them; a method's own further ones come last."""
+    """The options as config.json records them; further ones of a method last, if they are set."""
     defaults = {name: x.default for c in ALL for name, x in c.options().items()}
     own = {name: getattr(construction, name) for name in construction.options()}
     known = {**defaults, "positions": False, "on_conflict": on_conflict, **own}
-    return {name: known[name] for name in (*RECORDED, *(x for x in own if x not in RECORDED))}
+    further = [x for x in own if x not in RECORDED and own[x] != defaults[x]]
+    return {name: known[name] for name in (*RECORDED, *further)}
 
 
 def sizes_of(dataset: Dataset, network: Any, grouped: Contexts) -> dict[str, Any]:

@@ -76,6 +76,7 @@ class Built:
     gap         the divergence from its target that no context may exceed, in nats
     holders     of a stock checkpoint: the neurons that answer each context ...
     always      ... and those that are on at every context, as (layer, neuron)
+    structure   of an editable network: what finds its structure again without a search
     """
 
     network: Any  # a Network, or a Decoder
@@ -88,6 +89,7 @@ class Built:
     gap: float = 0.0
     holders: tuple[Any, ...] = ()
     always: tuple[tuple[int, int], ...] = ()
+    structure: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,11 @@ class Construction(ABC):
         fired    the hidden units of each layer that are above 0
         """
         return None
+
+    @property
+    def edits(self) -> bool:
+        """Whether items of its models can be changed and removed in place (compiler/editing.py)."""
+        return False
 
     @property
     def header(self) -> Header:

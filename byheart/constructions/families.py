@@ -1,7 +1,7 @@
 """The options that the constructions of one family share, each written once.
 
 Labelled         stores a label per context      positions, attention
-  Retrieval      after hash-fold-retrieve        reject_unknown, minimise
+  Retrieval      after hash-fold-retrieve        reject_unknown, minimise, editable
   Extraction     after bit-extraction            separation
 Interpolation    stores next-token distributions dimension, heads, head_dimension, gap
   NeuronDecoder     one layer with neurons       skip, activation
@@ -11,9 +11,9 @@ A construction that does not leave one of them to the user fixes it: `positions 
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
@@ -63,7 +63,8 @@ class Labelled(Construction):
 class Retrieval(Labelled):
     """Labels by a hash of the context, stored numbers and their bits (hash-fold-retrieve).
 
-    embeds  whether tokens are ids of an embedding matrix
+    embeds     whether tokens are ids of an embedding matrix
+    structure  of an editable network: the record with which it is found without a search
     """
 
     embeds: ClassVar[bool] = False
@@ -97,11 +98,23 @@ class Retrieval(Labelled):
         most=40,
     )
     minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense", "bits"))
+    editable: bool = option(
+        False, "Let labels decide nothing but stored numbers, so that items can be edited."
+    )
+    structure: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .hash_fold_retrieve.build import build  # numba is slow to import
+        # numba is slow to import
+        if self.editable:
+            from .hash_fold_retrieve.editable import build
+        else:
+            from .hash_fold_retrieve.build import build
 
         return build(dataset, contexts, self, report)
+
+    @property
+    def edits(self) -> bool:
+        return self.editable
 
     def traced_stage(self, layer: Layer) -> str:
         """Folds for different purposes take turns: they are shown as one stage."""

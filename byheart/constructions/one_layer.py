@@ -15,6 +15,8 @@ Guarantee    G1  For every context, the divergence of the decoder's distribution
                  one is at most the gap (nats), over the real numbers.
              G2  As many neurons as contexts: m = n.
              G3  omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d parameters.
+             G4  Editable as it is: another label of a context changes the output weights of the
+                 neurons on either side of it (with the same vocabulary and the same draw).
 Departures   D1  The proof sets all biases to one eta and draws the slopes, which gives matrices of
                  numerical rank below 20, whatever n is. Here slopes and biases are free: neuron k
                  switches between the contexts k - 1 and k in the order of f. The matrix of
@@ -52,6 +54,11 @@ DIGITS = 160  # binary, of the contexts' numbers that GELU needs
 @dataclass(frozen=True)
 class OneLayer(NeuronDecoder):
     name = "one-layer"
+
+    @property
+    def edits(self) -> bool:
+        """A context has neurons of its own, whatever the others are."""
+        return True
 
     def shape(self, targets: Targets) -> Shape:
         check_vocabulary(self.name, targets)

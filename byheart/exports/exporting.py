@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..data.dataset import Dataset, check_dataset
+from ..data.dataset import Dataset
 from ..errors import ByheartError
 from ..machine.files import refuse_existing
 from ..machine.watch import SILENT, Watch
 from ..models.claims import Recites
 from ..models.folder.swap import sync
 from ..models.model import Model
-from ..models.source import settlement
+from ..models.source import load_for, settlement
 from ..models.verification import Verification
 from . import gguf_file, huggingface, onnx_graph, pytorch
 from .judging import Runtime, observed
@@ -124,7 +124,8 @@ def export(
 
 def held_by(model: Model, data: Dataset) -> Dataset:
     """The data as the network is asked about it; ByheartError if it is not the model's."""
-    check_dataset(data, "export")
+    if not isinstance(data, Dataset):
+        data = load_for(model, data)
     asked = model.claim.reads(model, data)
     unfit = model.claim.unfitting(model, asked)
     if unfit:

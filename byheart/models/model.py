@@ -206,6 +206,18 @@ class Model:
             )
         return self.claim.trace(self, tokens)
 
+    def locate(self, question: Question) -> Any:
+        """Which parameters hold the answer to one input: a Location with .json()."""
+        from .locating import locate
+        from .placing import asked
+
+        tokens = asked(self, question).tokens
+        if self.numbers(tokens) is None:
+            raise ByheartError(
+                "a word is outside the model's vocabulary, so no parameter holds an answer."
+            )
+        return locate(self, tokens)
+
     def save(
         self, path: str | PathLike[str], *, force: bool = False, data: Dataset | None = None
     ) -> None:

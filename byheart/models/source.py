@@ -173,3 +173,14 @@ def differences(model: Model, dataset: Dataset) -> list[str]:
     if claimed is not None and claimed.evidence == PROVED and claimed.checked != whole:
         return [f"certificate.json claims {claimed.checked} {claim.noun}, the data has {whole}"]
     return []
+
+
+def load_whole(model: Model, data: str | Path, given: Mapping[str, Any] | None = None) -> Dataset:
+    """The data of a file, all of it; refused if the folder would leave out a part unasked."""
+    dataset = load_for(model, data, given)
+    left_out = unaccepted(Path(data), dataset, given or {})
+    if left_out:
+        raise ByheartError(
+            f"{data}: {left_out[0]}; repeat that option to say that the rest does not count."
+        )
+    return dataset

@@ -6,6 +6,7 @@ where they are kept. What is followed is the last token's column, or a deep set'
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 
 from ..constructions import ALL
@@ -131,11 +132,14 @@ def show(number: Dyadic) -> str:
     return f"{show(dyadic(int(value)))} + fraction"
 
 
-def trace(model: Model, tokens: Sequence[Token]) -> Trace:
-    """Follow one input, whose words the model knows, through the network in exact arithmetic.
+def followed(
+    model: Model, tokens: Sequence[Token]
+) -> tuple[list[Lanes], list[list[int]], list[Fraction]]:
+    """One input, whose words the model knows, through the network in exact arithmetic.
 
-    Before columns first meet, a stream has an entry for each distinct column; later one for each
-    column that is kept, the last one last.
+    Returns the last column's nonzero lanes after each layer, the hidden units of each layer that
+    are above 0 in it, and the outputs. Before columns first meet, a stream has an entry for each
+    distinct column; later one for each column that is kept, the last one last.
     """
     assert isinstance(model.claim, Labels)
     network, rows = model.network, model.numbers(tokens)
@@ -157,6 +161,14 @@ def trace(model: Model, tokens: Sequence[Token]) -> Trace:
 
     outputs = exact.evaluate(network, batch, observe)
     fired = [_fired(layer, streams[i - 1], streams[i]) for i, layer in enumerate(network.layers)]
+    return streams, fired, list(outputs)
+
+
+def trace(model: Model, tokens: Sequence[Token]) -> Trace:
+    """How one input, whose words the model knows, is answered."""
+    assert isinstance(model.claim, Labels)
+    network = model.network
+    streams, fired, outputs = followed(model, tokens)
     construction = made_by(model)
     stored = construction and construction.stored(network, streams, fired)
 

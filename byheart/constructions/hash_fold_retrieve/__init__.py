@@ -16,6 +16,8 @@ Guarantee    G1  The output is the number of the sequence's label, exactly, for 
                  more than I bits, I = contexts x log2(labels).
              G3  With reject_unknown = b, an input whose context was never seen gives "unknown",
                  except with probability about 2**-b.
+             G4  With editable, the structure is a function of the inputs, the seed and the bits of
+                 a label, and takes any labels; the weights are one of structure and labels.
 Departures   D1  Not the paper's proof. Its keys, selectors and bit extraction (Lemmas C.1, G.1-G.6)
                  are replaced by hashing with folds, linear systems over GF(2) and one fold per
                  stored bit: smaller by a factor of 100 to 500.

@@ -9,14 +9,14 @@ import numpy as np
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
-from ...exact.network import Input
+from ...exact.network import Input, Network
 from ...machine.kernels import njit
 from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..retrieval.assemble import assemble, constant
 from ..retrieval.hashing import Hash
 from ..retrieval.plan import Storage, climb
-from ..retrieval.problem import Problem, Task, prepare
+from ..retrieval.problem import Inputs, Problem, Task, prepare
 from ..retrieval.search import Limits, Needs, cheapest, effort_for, first_needs, search
 from ..retrieval.solve import Terms
 from .assemble import blocks
@@ -56,7 +56,7 @@ class Unlimited(Limits):
         lift = max(0, math.ceil(-low + 1e-6))
         longest = digits + math.ceil(math.log2(high + lift + 1e-6))
         constant = numbers[0] + lift * modulus
-        hash_unit = Fraction(1 << scale(layout, numbers, digits))
+        hash_unit = Fraction(1 << layout.scale(numbers, numbers, modulus))
         return Storage(layout, numbers, longest, window, Fraction(1), hash_unit, constant)
 
 
@@ -74,37 +74,22 @@ def _extremes(starts, units, values):
     return low, high
 
 
-def scale(layout: FoldLayout, numbers: list[int], digits: int) -> int:
-    """Room for the payload P under the hash, which is multiplied by 2**scale.
-
-    |P - e/2| <= 2**(scale - 2) whatever folds fire, and lanes stay below 2**scale.
-    """
-    low = high = 0
-    reach = 1
-    tables = {place: r for r, place in enumerate(layout.table_place)}
-    for place in reversed(range(len(layout.folds))):
-        stored = layout.stored.get(place)
-        number = numbers[stored] if stored is not None else 0
-        reach = max(reach, abs(2 * low - number), abs(2 * high - number))
-        low, high = min(low, number - high), max(high, number - low)
-        if layout.plan.narrow and place in tables:
-            table = tables[place]
-            cells = [layout.cell(table, 0, row) for row in range(1, layout.plan.tables[table])]
-            high += max((numbers[c] for c in cells if c is not None), default=0)
-    sums = layout.plan.lanes * (len(layout.plan.tables) + 1) << digits
-    return max((reach // 2).bit_length() + 2, sums.bit_length())
-
-
-def posed(
-    dataset: Dataset, contexts: Contexts, options: Retrieval, length: int | None = None
-) -> tuple[Input, tuple[int, ...], Problem | None]:
-    """What the network reads, the labels by frequency, and the problem; None if there is none."""
+def read(dataset: Dataset, options: Retrieval, length: int | None = None) -> Input:
+    """What the network reads."""
     spec = input_of(dataset, bool(options.positions))
     spec = replace(spec, length=length or spec.length)
     if options.attention == "sum":
         spec = replace(spec, padding=None)
     if options.attention == "sparse":
         spec = replace(spec, extra=spec.padding)
+    return spec
+
+
+def posed(
+    dataset: Dataset, contexts: Contexts, options: Retrieval, length: int | None = None
+) -> tuple[Input, tuple[int, ...], Problem | None]:
+    """What the network reads, the labels by frequency, and the problem; None if there is none."""
+    spec = read(dataset, options, length)
     marks, mixing, embedding = options.reject_unknown, options.attention, options.embeds
     return spec, *prepare(dataset, contexts, spec, marks=marks, mixing=mixing, embedding=embedding)
 
@@ -133,7 +118,7 @@ def build(
 
     length  of the network, if not that of the longest sequence
     """
-    marks, mixing, embedding = options.reject_unknown, options.attention, options.embeds
+    mixing, embedding = options.attention, options.embeds
     spec, order, problem = posed(dataset, contexts, options, length)
     if problem is None:
         return Built(constant(spec, mixing, embedding, dataset), 0, order=order)
@@ -144,17 +129,24 @@ def build(
             f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
             "use another seed=...."
         )
-    unknown = len(order) if marks else None
-    layers = list(blocks(found.storage, problem.task.code, unknown))
-    output = "J0" if found.plan.narrow else "O"
-    network = assemble(
-        spec,
-        dataset.every,
-        mixing,
-        problem.grain,
-        found.hashed,
-        found.storage.hash_unit,
-        layers,
-        output,
+    network, unknown = network_of(
+        spec, dataset.every, options, problem, found.hashed, found.storage, len(order)
     )
     return Built(network, found.tries, found.notes, order=order, unknown=unknown)
+
+
+def network_of(
+    spec: Input,
+    every: bool,
+    options: Retrieval,
+    inputs: Inputs,
+    hashed: Hash,
+    storage: Storage,
+    labels: int,
+) -> tuple[Network, int | None]:
+    """The network with these stored numbers, and what it answers for an unknown input."""
+    unknown = labels if options.reject_unknown else None
+    layers = list(blocks(storage, inputs.task.code, unknown))
+    output = "J0" if storage.layout.plan.narrow else "O"
+    mixing, grain, unit = options.attention, inputs.grain, storage.hash_unit
+    return assemble(spec, every, mixing, grain, hashed, unit, layers, output), unknown

@@ -208,6 +208,27 @@ class FoldLayout(base.Layout):
         unit = self.table_start[table] + lane * (self.plan.tables[table] - 1) + row - 1
         return unit if unit < self.unknowns else None
 
+    def scale(self, low: Sequence[int], high: Sequence[int], modulus: int) -> int:
+        """Room for the payload P under the hash, which is multiplied by 2**scale.
+
+        |P - e/2| <= 2**(scale - 2) whatever folds fire, and lanes stay below 2**scale. Each stored
+        number is between its `low` and its `high`, those in lanes below the modulus.
+        """
+        least = most = 0
+        reach = 1
+        tables = {place: r for r, place in enumerate(self.table_place)}
+        for place in reversed(range(len(self.folds))):
+            stored = self.stored.get(place)
+            first, last = (low[stored], high[stored]) if stored is not None else (0, 0)
+            reach = max(reach, abs(2 * least - last), abs(2 * most - first))
+            least, most = min(least, first - most), max(most, last - least)
+            if self.plan.narrow and place in tables:
+                table = tables[place]
+                cells = [self.cell(table, 0, row) for row in range(1, self.plan.tables[table])]
+                most += max((high[c] for c in cells if c is not None), default=0)
+        sums = self.plan.lanes * (len(self.plan.tables) + 1) * modulus
+        return max((reach // 2).bit_length() + 2, sums.bit_length())
+
     def column_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Folds that do not fire count."""
         return self.plan.columns - 1 - self._counted("column", hashes)

@@ -52,12 +52,11 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Contexts and the words that they must give.
+class Inputs:
+    """The contexts that are to be told apart, without their labels.
 
     columns   [columns, coordinates] integers, the distinct input columns
     sums      from columns to contexts
-    labels    [contexts] label numbers in the order of the code
     draw      whether tokens are ids whose numbers are drawn
     grain     a power of two: columns are the input's coordinates times this
     """
@@ -65,7 +64,6 @@ class Problem:
     task: Task
     columns: NDArray
     sums: Sums
-    labels: NDArray
     draw: bool = False
     grain: int = 1
 
@@ -73,6 +71,16 @@ class Problem:
     def mixed(self) -> bool:
         """Whether a token's number needs no folds: it is drawn, and no position is added."""
         return self.draw and self.columns.shape[1] == 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem(Inputs):
+    """Contexts and the words that they must give.
+
+    labels    [contexts] label numbers in the order of the code
+    """
+
+    labels: NDArray
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -114,6 +122,29 @@ def prepare(
     rank = np.empty(len(order), dtype=np.int64)
     rank[list(order)] = np.arange(len(order))
     labels = rank[dataset.labels[contexts.first]]
+    equations = int((np.array(code.lengths, dtype=np.int64)[labels] + marks).sum())
+    read = inputs(dataset, contexts, spec, code, equations, marks, mixing, embedding)
+    return order, Problem(
+        task=read.task,
+        columns=read.columns,
+        sums=read.sums,
+        draw=read.draw,
+        grain=read.grain,
+        labels=labels,
+    )
+
+
+def inputs(
+    dataset: Dataset,
+    contexts: Contexts,
+    spec: Input,
+    code: PrefixCode,
+    equations: int,
+    marks: int,
+    mixing: str,
+    embedding: bool,
+) -> Inputs:
+    """The contexts as sums of distinct columns; the labels of the dataset are not read."""
     seen, sums = sums_of(dataset, contexts, spec)
     if marks and sums.own is None:
         sums = replace(sums, level=False)  # an unknown set may have any cardinality
@@ -123,13 +154,12 @@ def prepare(
     vectors = seen.vectors if padded else seen.vectors[:-1]
     if embedding:
         ids = np.unique(vectors[:, 0].astype(np.int64))
-        inputs, embed = int(ids.max()) + 1, len(ids) + vectors.shape[1] - 1
+        first, embed = int(ids.max()) + 1, len(ids) + vectors.shape[1] - 1
     else:
         bias = not sums.level or any(int(x) < 0 for x in vectors.min(axis=0))
-        inputs, embed = vectors.shape[1], vectors.shape[1] + bias
-    equations = int((np.array(code.lengths, dtype=np.int64)[labels] + marks).sum())
-    task = Task(len(labels), equations, code, inputs, embed, marks, sums.total, mixing)
-    return order, Problem(task, vectors, sums, labels, embedding, 1 << -seen.exponent)
+        first, embed = vectors.shape[1], vectors.shape[1] + bias
+    task = Task(len(contexts), equations, code, first, embed, marks, sums.total, mixing)
+    return Inputs(task, vectors, sums, embedding, 1 << -seen.exponent)
 
 
 def sums_of(dataset: Dataset, contexts: Contexts, spec: Input) -> tuple[Columns, Sums]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from .hashing import Hash, conflicts, fewest_folds, hash_contexts
 from .plan import Layout, Plan, Storage, expected_load
-from .problem import Problem, Task
+from .problem import Inputs, Problem, Task
 from .solve import Terms, solve
 
 # random contexts leave the fullest position at most this far above the mean (see expected_load)
@@ -115,13 +115,13 @@ def effort_for(contexts: int) -> Effort:
     return Effort(60, 6, 1, 1, 200, 0.45, 8)
 
 
-def first_needs(problem: Problem) -> Needs:
+def first_needs(problem: Inputs) -> Needs:
     """What is needed as long as nothing has failed."""
     effort = effort_for(problem.task.contexts)
-    return Needs(effort.spare, effort.slack, _first_token_folds(problem))
+    return Needs(effort.spare, effort.slack, first_token_folds(problem))
 
 
-def cheapest(problem: Problem, limits: Limits, objective: str, needs: Needs) -> list[Plan]:
+def cheapest(problem: Inputs, limits: Limits, objective: str, needs: Needs) -> list[Plan]:
     """The cheapest plans, with their folds before those of the hash."""
     found = []
     tried = effort_for(problem.task.contexts).plans
@@ -178,7 +178,7 @@ def search(
     return None
 
 
-def _first_token_folds(problem: Problem) -> int:
+def first_token_folds(problem: Inputs) -> int:
     """Enough to distinguish random contexts; with fingerprints, unknown ones from them too.
 
     A few folds leave many tokens on one straight piece, where equal sums give equal H. Each fold

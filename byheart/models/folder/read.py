@@ -17,6 +17,7 @@ from .strict import Object, read_text_file, shown
 from .swap import is_unfinished
 
 WEIGHTS = ".safetensors"
+CHANGE, CHANGES = ("kind", "data", "rebuilt"), ("edit", "forget")
 RETRIES = 5  # a folder that is replaced while it is read is read again
 
 
@@ -83,6 +84,8 @@ def read(path: Path) -> Model:
             more = f" (and {len(found) - 1} more disagreements)" if len(found) > 1 else ""
             raise DisagreementError(f"{path}: {found[0]}{more}.")
         model.about["verification"] = _verification(certificate)
+        if (change := _change(certificate)) is not None:
+            model.about["change"] = change
         if os.path.lexists(path / TOKENIZER):
             model.about["tokenizer"] = read_text_file(path / TOKENIZER).decode(errors="replace")
         return model
@@ -106,6 +109,7 @@ def _certificate(content: bytes, path: Path) -> Object:
         files.get(name, str)
     _verification(given)
     _data(given)
+    _change(given)
     return given
 
 
@@ -142,6 +146,17 @@ def _data(given: Object) -> tuple[str, int]:
     return data.get("sha256", str), data.get("sequences", int)
 
 
+def _change(certificate: Object) -> dict[str, Any] | None:
+    """How the model came from another one, if it did (checker/FORMAT.md, section 3)."""
+    if "change" not in certificate.values:
+        return None
+    given = certificate.object("change")
+    if given.values.keys() != set(CHANGE):
+        given.refuse(f"it must name {', '.join(CHANGE)} and nothing else")
+    kind, data = given.choice("kind", CHANGES), given.get("data", str)
+    return {"kind": kind, "data": data, "rebuilt": given.get("rebuilt", bool)}
+
+
 def _disagreements(
     certificate: Object, hashes: dict[str, str], model: Model, where: str
 ) -> Iterator[str]:
@@ -157,6 +172,9 @@ def _disagreements(
                 yield f"config.json says {group}.{name} is {shown(stated)}, it is {count}"
     if _data(recorded) != _data(certificate):
         yield "config.json and certificate.json name different data"
+    change = _change(certificate)
+    if change is not None and change["data"] != _data(certificate)[0]:
+        yield "certificate.json names different data for its change"
     counted = model.claim.counted
     count = recorded.object("data").get(counted, int)
     if not model.claim.covers(_verification(certificate), count, model.every):

@@ -79,6 +79,7 @@ def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str
         **claim.certificate(),
         "files": hashes,
         "data": {name: model.about["data"][name] for name in ("sha256", "sequences")},
+        **({"change": change} if (change := model.about.get("change")) else {}),
         "verified": {**verified.json(), "engine": verified.engine},
         **(verified.fit.json() if verified.fit else {}),
     }

@@ -1,0 +1,224 @@
+"""Items of a dataset changed, added or removed.
+
+An item is what a model distinguishes: a context with all of its rows, a whole sequence where every
+token has a label, or a whole document of a text. Changed items keep their place, removed ones leave
+no trace, added ones follow at the end.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import ByheartError
+from .arrays import Ints, beyond_float, number_rows, offsets
+from .dataset import Dataset
+
+BEGINNINGS = 10_000  # as many as readers/corpus.py lists
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of a dataset, and how to find one.
+
+    dataset    what they are items of
+    positions  whether order counts
+    last       whether the last token counts apart from the multiset
+    """
+
+    dataset: Dataset
+    positions: bool
+    last: bool
+
+    @property
+    def texts(self) -> bool:
+        """Whether items are documents."""
+        return bool({"documents", "dtype"} & set(self.dataset.loading))
+
+    def rows(self) -> Mapping[Hashable, list[int]]:
+        """The rows of each item."""
+        found: dict[Hashable, list[int]] = {}
+        if self.texts:
+            for first, last in self._documents():
+                found.setdefault(self._document(first, last), []).extend(range(first, last))
+            return found
+        ids, starts = self.dataset.ids.tolist(), self.dataset.starts.tolist()
+        for row, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
+            found.setdefault(self._key(ids[start:end]), []).append(row)
+        return found
+
+    def key(self, tokens: Sequence) -> Hashable | None:
+        """What `rows` calls the item with these tokens; None if a token is not in the data."""
+        data = self.dataset
+        if self.texts:
+            return tuple(tokens)
+        if data.kind == "string":
+            numbers: dict = {word: i for i, word in enumerate(data.tokens)}
+        else:
+            numbers = {_plain(token): i for i, token in enumerate(data.vectors.tolist())}
+            tokens = [_plain(x) if isinstance(x, list | tuple) else (x,) for x in tokens]
+        found = [numbers.get(token) for token in tokens]
+        return None if None in found else self._key(found)
+
+    def tokens(self, key: Hashable) -> list:
+        """The tokens of an item that `rows` calls so."""
+        assert isinstance(key, tuple)
+        if self.texts:
+            return list(key)
+        if self.positions:
+            return [self.dataset.token(i) for i in key]
+        multiset, last = key
+        ids = list(multiset)
+        if last is not None:
+            ids.remove(last)
+            ids.append(last)
+        return [self.dataset.token(i) for i in ids]
+
+    def _key(self, ids: list) -> Hashable:
+        if self.positions:
+            return tuple(ids)
+        alone = self.last and not self.dataset.every and ids
+        return tuple(sorted(ids)), (ids[-1] if alone else None)
+
+    def _documents(self) -> list[tuple[int, int]]:
+        """The first row of each document, and the first after it: its first context is one token.
+
+        With a window of one token, every context is.
+        """
+        data = self.dataset
+        if data.loading.get("window") == 1:
+            raise ByheartError(
+                "with window=1 a text is not kept apart by documents, so none can be edited; "
+                "compile it with a longer window=...."
+            )
+        first = np.flatnonzero(data.lengths == 1).tolist()
+        return list(zip(first, [*first[1:], len(data)], strict=True))
+
+    def _document(self, first: int, last: int) -> tuple:
+        data = self.dataset
+        return (data.sequence(first)[0], *(data.label(row) for row in range(first, last)))
+
+
+def _plain(token: Sequence) -> tuple:
+    return tuple(token)
+
+
+def relabelled(items: Items, changes: Sequence[tuple[list[int], Sequence, Any]]) -> Dataset:
+    """The dataset with other labels: for each change its rows, its tokens and its label.
+
+    Where every token has a label, the label is a list of one for each of the tokens.
+    """
+    data = items.dataset
+    if items.texts and changes:
+        raise ByheartError(
+            "in a text the labels are the words themselves; remove the document and add another."
+        )
+    names: list = sorted({*data.label_names, *_given(data, changes)})
+    place = {name: i for i, name in enumerate(names)}
+    labels = np.array([place[name] for name in data.label_names])[data.labels]
+    for rows, tokens, label in changes:
+        for row in rows:
+            if not data.every:
+                labels[row] = place[label]
+                continue
+            span = range(data.starts[row], data.starts[row + 1])
+            labels[span.start : span.stop] = [
+                place[name] for name in _aligned(items, row, tokens, label)
+            ]
+    return replace(data, labels=labels.astype(np.int32), label_names=tuple(names)).occurring()
+
+
+def _given(data: Dataset, changes: Sequence[tuple[list[int], Sequence, Any]]) -> set:
+    """The labels of the changes, of the type that the data has."""
+    found = set()
+    wanted = type(data.label_names[0])
+    for _, tokens, label in changes:
+        own = label if data.every else [label]
+        if data.every and (not isinstance(label, list) or len(label) != len(tokens)):
+            raise ByheartError(
+                f"every token of this data has a label: give {len(tokens)} for {tokens!r}."
+            )
+        for name in own:
+            if type(name) is not wanted:
+                raise ByheartError(
+                    f"the labels of this data are of type {wanted.__name__}, not {name!r}."
+                )
+        found |= set(own)
+    return found
+
+
+def _aligned(items: Items, row: int, tokens: Sequence, labels: list) -> list:
+    """The labels for the tokens of a row, which may stand in another order."""
+    own = items.dataset.sequence(row)
+    if items.positions:
+        return labels
+    pairs: dict = {}
+    for token, label in zip(tokens, labels, strict=True):
+        key = tuple(token) if isinstance(token, list | tuple) else token
+        if pairs.setdefault(key, label) != label:
+            raise ByheartError(
+                f"the token {token!r} is given two labels, and order does not count here."
+            )
+    return [pairs[tuple(token) if isinstance(token, list) else token] for token in own]
+
+
+def without(dataset: Dataset, rows: Sequence[int]) -> Dataset:
+    """The dataset without these rows; ByheartError if nothing would be left."""
+    kept = np.delete(np.arange(len(dataset)), rows)
+    if not len(kept):
+        raise ByheartError("nothing would be left of the data; delete the model instead.")
+    return _begun(dataset.subset(kept).occurring())
+
+
+def joined(one: Dataset, other: Dataset) -> Dataset:
+    """The sequences of one dataset, then those of the other."""
+    if one.kind != other.kind or one.vectors.shape[1] != other.vectors.shape[1]:
+        raise ByheartError(
+            f"the data has tokens of kind {one.kind}, what is added {other.kind}; or they have "
+            "other dimensions."
+        )
+    if one.every != other.every:
+        raise ByheartError("of the data and what is added, one has a label for every token.")
+    if type(one.label_names[0]) is not type(other.label_names[0]):
+        raise ByheartError("of the data and what is added, one has integers as labels.")
+    tokens: Any
+    if one.kind == "string":
+        tokens = sorted({*one.tokens, *other.tokens})
+        place = {word: i for i, word in enumerate(tokens)}
+        tokens, numbers = (
+            tuple(tokens),
+            [np.array([place[x] for x in d.tokens]) for d in (one, other)],
+        )
+    else:
+        pair = [np.asarray(d.tokens) for d in (one, other)]
+        if pair[0].dtype != pair[1].dtype and any(
+            x.dtype.kind == "i" and beyond_float(x) for x in pair
+        ):
+            raise ByheartError("an integer of the data is beyond what a double can hold.")
+        tokens, same = number_rows(np.concatenate(pair))
+        numbers = [same[: len(pair[0])], same[len(pair[0]) :]]
+    names: list = sorted({*one.label_names, *other.label_names})
+    label = {name: i for i, name in enumerate(names)}
+    labels = [np.array([label[x] for x in d.label_names])[d.labels] for d in (one, other)]
+    ids = [numbers[i][d.ids] for i, d in enumerate((one, other))]
+    return _begun(
+        replace(
+            one,
+            tokens=tokens,
+            ids=np.concatenate(ids).astype(np.int32),
+            starts=offsets(np.concatenate([one.lengths, other.lengths])),
+            labels=np.concatenate(labels).astype(np.int32),
+            label_names=tuple(names),
+            counts=np.concatenate([one.counts, other.counts]),
+        )
+    )
+
+
+def _begun(dataset: Dataset) -> Dataset:
+    """The dataset with the beginnings of its documents as they are now."""
+    if dataset.beginnings is None:
+        return dataset
+    first: Ints = np.unique(dataset.ids[dataset.starts[:-1][dataset.lengths == 1]])
+    found = tuple(dataset.token(i) for i in first.tolist())
+    return replace(dataset, beginnings=found if len(found) <= BEGINNINGS else None)  # type: ignore[arg-type]
