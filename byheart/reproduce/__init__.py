@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from . import dana, kajitsuka, madden
 from .figure import Figure, RowsByLabel
+from .morris import MORRIS_CAPACITY
 
-FIGURES: tuple[Figure, ...] = (madden.MADDEN_1, *dana.DANA, *kajitsuka.KAJITSUKA)
+FIGURES: tuple[Figure, ...] = (madden.MADDEN_1, *dana.DANA, *kajitsuka.KAJITSUKA, MORRIS_CAPACITY)
 
 
 def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
