@@ -20,6 +20,7 @@ Models     compile builds and proves one, methods lists the constructions and th
 Sizes      bounds says what theorems allow, compare lists every construction and bound,
            tradeoff trades parameters against bits per parameter
 Theorems   check decides a statement of the papers on given numbers, data or a model
+Checkpoints  audit measures how many bits of a file a trained checkpoint holds
 Training   measure trains an architecture and finds the smallest that memorises (needs PyTorch)
 
 Errors are ByheartError: one sentence that says what to do. AssumptionError names the hypothesis of
@@ -32,6 +33,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .architectures.bounding import Bounds as Bounds
     from .architectures.bounding import bounds as bounds
+    from .audit.answer import Audit as Audit
+    from .audit.auditing import audit as audit
     from .compiler.checks import check as check
     from .compiler.comparing import compare as compare
     from .compiler.compiling import compile as compile
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 HOMES = {  # each public name with its module, which is imported when the name is first used
     "AssumptionError": "errors",
+    "Audit": "audit.answer",
     "Bounds": "architectures.bounding",
     "ByheartError": "errors",
     "Dataset": "data.dataset",
@@ -69,6 +73,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "Model": "models.model",
     "Statistics": "data.statistics",
     "Verification": "models.verification",
+    "audit": "audit.auditing",
     "bounds": "architectures.bounding",
     "check": "compiler.checks",
     "compare": "compiler.comparing",

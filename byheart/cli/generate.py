@@ -24,10 +24,18 @@ OPTIONS = tuple(
     option(None, kind | None, name, help)
     for kind, name, help in (
         (int, "sequences", "Number of sequences [1000]."),
-        (int, "length", "Tokens per sequence [4; multisets: at most 7; uniform: 32; zipf, prefix-tree: 10]."),
+        (
+            int,
+            "length",
+            "Tokens per sequence [4; multisets: at most 7; uniform: 32; zipf, prefix-tree: 10].",
+        ),
         (int, "dimension", "Coordinates per token [2]."),
         (int, "labels", "Number of labels [2]."),
-        (int, "vocabulary", "Tokens to draw from (zipf, prefix-tree: 50000; uniform: 64; adversarial: 5)."),
+        (
+            int,
+            "vocabulary",
+            "Tokens to draw from (zipf, prefix-tree: 50000; uniform: 64; adversarial: 5).",
+        ),
         (str, "skew", "Of the labels: uniform, zipf or geometric."),
         (float, "exponent", "Probabilities fall as 1 / rank^EXPONENT (zipf: 1; prefix-tree: 2)."),
         (int, "branching", "prefix-tree: tokens that may follow a beginning [16]."),

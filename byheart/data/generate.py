@@ -1,5 +1,6 @@
 """Datasets to try methods on, and files to keep them in."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -179,7 +180,12 @@ def _labelled(
     return replace(dataset, labels=numbers.astype(np.int32), label_names=tuple(names.tolist()))
 
 
-KINDS = {"random": random, "tokens": tokens, "multisets": multisets, "uniform": uniform}
+KINDS: dict[str, Callable[..., Dataset]] = {
+    "random": random,
+    "tokens": tokens,
+    "multisets": multisets,
+    "uniform": uniform,
+}
 WRITERS = {".jsonl": jsonl.write, ".npz": npz.write}
 
 

@@ -1,4 +1,4 @@
-"""Capacity in bits per parameter, as Morris et al. (2025) measure it, at sizes that train in minutes.
+"""Capacity in bits per parameter, as Morris et al. (2025) measure it, at small sizes.
 
 Small stock GPT-2 models are trained on uniform random tokens, of which nothing but memory can
 predict any. Each size is trained on two numbers of sequences, whose information is more than it
@@ -6,27 +6,21 @@ can hold: if it memorises as many bits of both, and twice the steps change them 
 2 %, that is its capacity.
 """
 
-from collections.abc import Sequence
-from statistics import median
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..data.generate import uniform
-from ..lab.protocol import protocol
-from ..lab.sweeps.capacity import FLAT, STORED
-from ..lab.sweeps.results import memorised
+from ..lab.protocol import Protocol, protocol
 from ..lab.sweeps.sweep import SEQUENCES, Sweep
-from ..lab.trial import Criterion, Row
-from ..theory.information import MORRIS_2025
-from . import plotting
-from .figure import Figure, Part, RowsByLabel, Settings, paragraph, seeds, spread, trainings
-from .published import column, read
+from ..lab.trial import Criterion
+from .figure import Figure, Part, Settings
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
+    pass
 
 LENGTH, VOCABULARY, LAYERS, HEADS = 32, 64, 2, 4
 ENOUGH = 0.02  # twice the steps change a plateau by no more than this share
+RATE = 0.5  # over the dimension: the rate of a training
 LONG = "long"
 MOST_SEQUENCES = 1024  # of the dataset, whose first sequences every part takes
 
@@ -41,15 +35,15 @@ class Setup(NamedTuple):
 
 
 SETUPS = {  # those that train in the least time first, and one number of sequences of every size
-    "d8-n64": Setup(8, 64, 4000),
-    "d16-n256": Setup(16, 256, 4000),
-    "d32-n768": Setup(32, 768, 4000),
-    "d8-n128": Setup(8, 128, 4000),
-    "d16-n384": Setup(16, 384, 4000),
-    "d32-n1024": Setup(32, 1024, 4000),
+    "d8-n64": Setup(8, 64, 2000),
+    "d16-n256": Setup(16, 256, 2000),
+    "d32-n768": Setup(32, 768, 2000),
+    "d8-n128": Setup(8, 128, 2000),
+    "d16-n384": Setup(16, 384, 2000),
+    "d32-n1024": Setup(32, 1024, 2000),
     f"d8-n64-{LONG}": Setup(8, 64, 16_000, 1),
 }
-QUICK = {"d8-n64": Setup(8, 64, 1000, 1), "d8-n128": Setup(8, 128, 1000, 1)}
+QUICK = {"d8-n64": Setup(8, 64, 500, 1), "d8-n128": Setup(8, 128, 500, 1)}
 
 
 def parts(settings: Settings) -> list[Part]:
@@ -63,7 +57,7 @@ def parts(settings: Settings) -> list[Part]:
                 {"layers": LAYERS, "dimension": one.dimension, "heads": HEADS},
                 ((SEQUENCES, (one.sequences,)),),
                 {"sha256": dataset.sha256()},
-                protocol("gpt2", "fast", one.steps),
+                paced(one),
                 Criterion("plateau", ENOUGH),
                 settings.repeats(one.seeds),
             ),
@@ -71,6 +65,12 @@ def parts(settings: Settings) -> list[Part]:
         )
         for label, one in (QUICK if settings.quick else SETUPS).items()
     ]
+
+
+def paced(setup: Setup) -> Protocol:
+    """The protocol fast, with a rate that falls as 1 / dimension."""
+    found, rate = protocol("gpt2", "fast", setup.steps), RATE / setup.dimension
+    return replace(found, attempts=tuple(replace(x, rate=rate) for x in found.attempts))
 
 
 MORRIS_CAPACITY = Figure(

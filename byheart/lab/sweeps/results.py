@@ -116,7 +116,7 @@ class Point:
         return max(result.steps for result in self.results)
 
     def spread(self, measure: str) -> Spread:
-        """Of "gap", "loss", "accuracy" or "bits"; one that diverged counts as infinitely far off."""
+        """Of "gap", "loss", "accuracy" or "bits"; what diverged counts as infinitely far off."""
         given = [getattr(result, measure) for result in self.results]
         numbers = [math.inf if x is None else x for x in given]
         ends = median(numbers), min(numbers), max(numbers)
