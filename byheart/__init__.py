@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .architectures.bounding import Bounds as Bounds
     from .architectures.bounding import bounds as bounds
-    from .audit.answer import Audit as Audit
-    from .audit.auditing import audit as audit
+    from .auditing.answer import Audit as Audit
+    from .auditing.audit import audit as audit
     from .compiler.checks import check as check
     from .compiler.comparing import compare as compare
     from .compiler.compiling import compile as compile
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 HOMES = {  # each public name with its module, which is imported when the name is first used
     "AssumptionError": "errors",
-    "Audit": "audit.answer",
+    "Audit": "auditing.answer",
     "Bounds": "architectures.bounding",
     "ByheartError": "errors",
     "Dataset": "data.dataset",
@@ -73,7 +73,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "Model": "models.model",
     "Statistics": "data.statistics",
     "Verification": "models.verification",
-    "audit": "audit.auditing",
+    "audit": "auditing.audit",
     "bounds": "architectures.bounding",
     "check": "compiler.checks",
     "compare": "compiler.comparing",

@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .. import pictures
-from ..audit.answer import check_table
-from ..audit.auditing import audit
+from ..auditing.answer import check_table
+from ..auditing.audit import audit
 from ..machine.files import refuse_existing
 from . import options
 from .audit_picture import draw

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..architectures.bounding import bounds
 from ..errors import ByheartError
+from ..machine.tables import plural
 from ..theory.information import ALLENZHU_2024, MORRIS_2025
 from ..theory.papers import cited
 from .membership import Membership
@@ -73,14 +74,14 @@ def verdict(
             first += "; how much of that is memory and how much is language, this does not tell"
     sentences = [first]
     if extraction["asked"]:
-        how = "given their inputs" if labelled else f"after {extraction['prefix']} tokens"
+        how = "given their inputs" if labelled else f"after {plural(extraction['prefix'], 'token')}"
         sentences.append(
             f"It recites {extraction['verbatim']:,} of {extraction['asked']:,} items verbatim {how}"
         )
     else:
         sentences.append(
-            f"No item is longer than the prefix of {extraction['prefix']} tokens, so recitation "
-            "was not tried"
+            f"No item is longer than the prefix of {plural(extraction['prefix'], 'token')}, so "
+            "recitation was not tried"
         )
     if told is not None:
         can = "can be told" if told.distinguished else "cannot be told"

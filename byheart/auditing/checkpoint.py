@@ -20,6 +20,7 @@ from ..errors import ByheartError
 from ..machine.memory import require
 
 CONFIG, INDEX = "config.json", "model.safetensors.index.json"
+TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 LONGEST = 2**20  # bytes of a config
 LAYERS = 10_000
@@ -97,14 +98,19 @@ class Checkpoint:
         """What splits a text; ByheartError if the folder has none."""
         from transformers import AutoTokenizer
 
+        if not any((self.folder / name).is_file() for name in TOKENIZERS):
+            raise ByheartError(
+                f"{self.folder} has no tokenizer, and text needs one; copy its tokenizer.json "
+                "there, or give token ids (.bin, .npz)."
+            )
         try:
             return AutoTokenizer.from_pretrained(
                 str(self.folder), local_files_only=True, trust_remote_code=False
             )
         except Exception as error:  # many classes, depending on what is missing
             raise ByheartError(
-                f"{self.folder} has no tokenizer that can be read ({_short(error)}), and text "
-                "needs one; copy its tokenizer.json there, or give token ids (.bin, .npz)."
+                f"the tokenizer of {self.folder} cannot be read ({_short(error)}), and text needs "
+                "it; copy its tokenizer.json there, or give token ids (.bin, .npz)."
             ) from None
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
