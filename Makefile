@@ -38,6 +38,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/family.py
 	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/attention_only.py
+	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/training.py
 
 picture: $(TOOLS)

@@ -24,7 +24,7 @@ TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "s
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 LONGEST = 2**20  # bytes of a config
 LAYERS = 10_000
-CHUNK = 1 << 20  # logits that are normalised at one time
+CHUNK = 1 << 18  # logits that are normalised at one time
 LENGTHS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
 NEEDS = "an audit of a checkpoint needs transformers: pip install 'byheart[huggingface]'."
 
@@ -79,12 +79,14 @@ class Checkpoint:
             size = max(1, CHUNK // flat.shape[1])
             for a in range(0, len(flat), size):
                 part, wanted = flat[a : a + size], following[a : a + size, None]
-                top, likeliest = part.max(-1, keepdim=True)
-                # The sum has at most as many terms as tokens, each at most 1: float32 is enough.
-                normal = (part - top).float().exp_().sum(-1).double().log_()
-                chosen = part.gather(1, wanted)
-                bits[a : a + size] = normal + (top.double() - chosen.double())[:, 0]
-                hits[a : a + size] = (likeliest == wanted)[:, 0]
+                top, chosen = part.amax(-1, keepdim=True), part.gather(1, wanted)
+                best = (chosen == top)[:, 0]
+                tied = best.nonzero()[:, 0]
+                tied = tied[(part[tied] == top[tied]).sum(-1) > 1]  # greedy takes the first
+                best[tied] = part[tied].argmax(-1) == wanted[tied, 0]
+                chances = part.float().log_softmax(-1).gather(1, wanted)
+                bits[a : a + size] = -chances[:, 0].double()
+                hits[a : a + size] = best
         if not bool(torch.isfinite(bits).all()):
             raise ByheartError(
                 f"{self.folder}: the model gives a token no probability that is a number; its "
