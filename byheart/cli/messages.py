@@ -11,16 +11,17 @@ from typing import Any
 OPTIONS = frozenset(
     """
     accept activation address all architecture attention axis between bits branching build checker
-    coefficients contexts count criterion data dataset delimiter delta dimension dimensions distance
-    documents draw dtype effective empty encoder engine epsilon every exponent file find force form
-    format gap head_dimension heads input inputs jobs json label labels layers length loss method
-    minimise neurons numbers numeric on_conflict output parameters plot position_values positions
-    protocol prove_limit quick radius records reject_unknown rows sample save seed seeds separation
-    separator sequences set show skew skip steps sweep table tight token_values tokenizer trace
-    train unit version vocabulary weights width window with write_data
+    coefficients contexts count criterion data dataset delimiter delta device dimension dimensions
+    distance documents draw dtype effective empty encoder engine epsilon every exponent file find
+    force form format gap head_dimension heads input inputs items jobs json label labels layers
+    length loss method minimise neurons numbers numeric on_conflict output parameters plot
+    position_values positions prefix protocol prove_limit quick radius records reference
+    reject_unknown rows sample save seed seeds separation separator sequences set show skew skip
+    steps strangers suffix sweep table tight token_values tokenizer trace train unit version
+    vocabulary weights width window with write_data
     """.split()
 )  # of all commands; a test compares them
-RENAMED = {"axes": "axis", "models": "with", "picture": "plot", "sizes": "set"}
+RENAMED = {"axes": "axis", "folder": "output", "models": "with", "picture": "plot", "sizes": "set"}
 KEYWORD = re.compile(
     r"""(?<![\w.'"/=-])([a-z][a-z_]*)=(?:(True|False)\b|'([^']+)'|"([^"]+)"|(\.\.\.)"""
     r"""|(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w,-]?\w))"""

@@ -195,9 +195,9 @@ def caption(rows: RowsByLabel) -> str:
     missing = [label for label in SETUPS if not rows.get(label)]
     every = [row for part in rows.values() for row in part]
     return paragraph(
-        f"Ours: {len(every)} trainings of stock GPT-2 models with {LAYERS} layers and {HEADS} heads "
-        f"on the first N of {MOST_SEQUENCES:,} sequences of {LENGTH + 1} uniform tokens out of "
-        f"{VOCABULARY}; a sequence holds {LENGTH * 6} bits. "
+        f"Ours: {len(every)} trainings of stock GPT-2 models with {LAYERS} layers and {HEADS} "
+        f"heads on the first N of {MOST_SEQUENCES:,} sequences of {LENGTH + 1} uniform tokens out "
+        f"of {VOCABULARY}; a sequence holds {LENGTH * 6} bits. "
         f"Bits memorised per parameter, median over seeds: {'; '.join(map(told, found))}.",
         "A point is settled if twice the steps change its bits by no more than 2 %; a triangle is "
         "censored: more steps memorise more.",
@@ -225,7 +225,7 @@ def by_size(found: Iterable[Trained]) -> dict[int, list[Trained]]:
 
 
 def plateaus(found: Iterable[Trained]) -> str:
-    """Which sizes memorise as many bits of both numbers of sequences, and whether steps are enough."""
+    """Which sizes memorise as many bits of both numbers of sequences, and in enough steps."""
     sentences = []
     for parameters, some in by_size(found).items():
         if len(some) < 2:
@@ -302,9 +302,9 @@ def finding(rows: RowsByLabel) -> str:
 
 
 DIFFERENCES = (
-    "Differs from the paper: models of thousands of parameters instead of 500,000 and more, "
-    "sequences of 33 tokens out of 64 instead of 64 out of 2,048, thousands of steps instead of a "
-    "million, weights of 32 bits; the first token of a sequence is given and not counted."
+    "Differs from the paper: models of thousands of parameters instead of 500,000 to 1.5 billion, "
+    "shorter sequences over a smaller vocabulary, far fewer steps, weights of 32 bits; the first "
+    "token of a sequence is given and not counted."
 )
 MORRIS_CAPACITY = Figure(
     name="morris-capacity",
