@@ -69,7 +69,7 @@ def verdict(
     else:
         first = f"The model spends {bits:,.0f} bits less on the {what} than {reference}"
         if memorised["share"] is not None:
-            first += f", {memorised['share']:.1%} of their code length"
+            first += f", {memorised['share']:.1%} of that code length"
         if text and reference in REFERENCES:
             first += "; how much of that is memory and how much is language, this does not tell"
     sentences = [first]

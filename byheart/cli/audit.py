@@ -158,7 +158,8 @@ def numbers(answer: dict) -> list[Line]:
         if "bits" in limit:
             used = f"{limit['share']:.1%} used; " if limit["share"] is not None else ""
             remark = f"bits, {limit['name']}; {used}{kind}"
-            found.append(("could hold", f"≤ {whole(limit['bits'])}", remark))
+            sign = "about" if limit["kind"] == "rule_of_thumb" else "≤"
+            found.append(("could hold", f"{sign} {whole(limit['bits'])}", remark))
         else:
             remark = f"contexts, {limit['name']}: {limit['reason']}"
             sign = {"at_most": "≤", "at_least": "≥"}[limit["direction"]]

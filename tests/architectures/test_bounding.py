@@ -59,7 +59,9 @@ def test_what_is_shown(data, tmp_path):
     write_jsonl(data, tmp_path / "<b>.jsonl")
     found = byheart.bounds(tmp_path / "<b>.jsonl", "gpt2")
     assert repr(found).startswith("Bounds for <b>.jsonl and gpt2 (likely to fit)\n")
-    assert re.search(r"≥ 3 +parameters \(distributions\) +Madden et al. \(2024\), Lemma 1", repr(found))
+    assert re.search(
+        r"≥ 3 +parameters \(distributions\) +Madden et al. \(2024\), Lemma 1", repr(found)
+    )
     shown = found._repr_html_()
     assert "&lt;b&gt;.jsonl" in shown and "<b>" not in shown
     assert "3 contexts" in repr(byheart.bounds(data)) and "Bounds" in repr(
