@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..constructions.base import Report
-from ..data.dataset import Dataset
-from ..data.load import TEXTS, kind_of
+from ..data.load import OPTIONS, kind_of
 from ..errors import ByheartError
 from ..lab.sweeps.rows import settle
 from ..machine.watch import SILENT, Watch
@@ -132,7 +131,7 @@ def _checkpoint(
     if strangers is not None and str(strangers) == RANDOM:
         groups["strangers"] = drawn(items, seed)
     elif strangers is not None:
-        groups["strangers"] = items_of(subject, strangers, loading)
+        groups["strangers"] = items_of(subject, strangers, meaningful(strangers, loading))
     second = None
     if reference not in REFERENCES:
         second = checkpoint.opened(reference, device)
@@ -141,8 +140,7 @@ def _checkpoint(
                 f"{reference} predicts {second.vocabulary:,} tokens and {path} predicts "
                 f"{subject.vocabulary:,}; a reference must have the same tokenizer."
             )
-        text = uses_text(data, items)
-        if text and items_of(second, data, loading).sha256() != items.sha256():
+        if items.text and items_of(second, data, loading).sha256() != items.sha256():
             raise ByheartError(
                 f"{reference} splits the text into other tokens than {path}; a reference must have "
                 "the same tokenizer."
@@ -193,7 +191,6 @@ def _checkpoint(
         codes,
         asks,
         limits(path, subject.parameters, subject.stored),
-        uses_text(data, items),
         seconds,
         None if folder is None else str(folder),
     )
@@ -239,22 +236,17 @@ def _compiled(
     own = ({"name": "stored bits", "kind": "theorem", "bits": model.bits.total},)
     seconds = {"load": loaded - began, "score": ended - loaded}
     asks = (1, int(groups["items"].lengths.max()))
-    return _answer(
-        facts, named(data), reference, groups, scores, codes, asks, own, False, seconds, None
-    )
+    return _answer(facts, named(data), reference, groups, scores, codes, asks, own, seconds, None)
 
 
 def named(data: Any) -> str:
     return Path(data).name if isinstance(data, str | Path) else "data"
 
 
-def uses_text(data: Any, items: Items) -> bool:
-    """Whether the items were made of text by a tokenizer."""
-    if isinstance(data, Dataset):
-        return data.kind == "string"
-    if isinstance(data, list | tuple):
-        return True
-    return kind_of(data) in TEXTS or items.labelled
+def meaningful(data: Any, loading: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that apply to strangers, whose file may be of another kind."""
+    takes = OPTIONS.get(kind_of(data, loading.get("format")), ())
+    return {name: value for name, value in loading.items() if name in (*takes, "length")}
 
 
 def drawn(items: Items, seed: int) -> Items:
@@ -293,7 +285,6 @@ def _answer(
     codes: Mapping[str, NDArray],
     asks: tuple[int, int],
     held: tuple[Mapping[str, Any], ...],
-    text: bool,
     seconds: Mapping[str, float],
     folder: str | None,
 ) -> Audit:
@@ -352,7 +343,7 @@ def _answer(
             "information": predicted * math.log2(model["vocabulary"]),
             "skipped": items.skipped,
             "cut": items.cut,
-            "text": text,
+            "text": items.text,
             "labelled": items.labelled,
         },
         reference={"name": reference, "bits": float(code.sum())},
@@ -362,8 +353,8 @@ def _answer(
         extraction=extraction,
         accuracy=float(found.hits.sum() / predicted),
         membership=belongs,
-        verdict=verdict(reference, memorised, extraction, told, text, items.labelled),
-        notes=tuple(notes(reference, text, memorised, told)),
+        verdict=verdict(reference, memorised, extraction, told, items.text, items.labelled),
+        notes=tuple(notes(reference, items.text, memorised, told)),
         items=tuple(
             {
                 "item": i,

@@ -35,6 +35,7 @@ class Items:
     labelled  whether what is predicted is a label: it is asked for after the whole input
     skipped   documents without a token to predict
     cut       tokens left out because items were truncated
+    text      whether a tokenizer made the tokens
     """
 
     ids: Ints
@@ -43,6 +44,7 @@ class Items:
     labelled: bool = False
     skipped: int = 0
     cut: int = 0
+    text: bool = False
 
     def __len__(self) -> int:
         return len(self.given)
@@ -83,6 +85,7 @@ def made(
     given: Sequence[int],
     length: int | None = None,
     labelled: bool = False,
+    text: bool = False,
 ) -> Items:
     """Items of these rows, truncated to a length; those with nothing to predict are left out."""
     kept = [
@@ -101,6 +104,7 @@ def made(
         labelled,
         len(rows) - len(kept),
         whole - sum(len(row[:length]) for row in rows),
+        text,
     )
 
 
@@ -115,7 +119,7 @@ def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> I
         found = _rows(checkpoint, data, None)
     elif isinstance(data, list | tuple) and data and all(isinstance(x, str) for x in data):
         texts = checkpoint.tokens(data)
-        found = made(texts, [1] * len(texts))
+        found = made(texts, [1] * len(texts), text=True)
     elif kind in TEXTS:
         for name in OWN:
             if options.get(name) not in (None, "word"):
@@ -124,13 +128,14 @@ def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> I
                     "splits the text."
                 )
         texts = checkpoint.tokens(documents(data, str(options.get("documents", "auto"))))
-        found = made(texts, [1] * len(texts), options.get("length"))
+        found = made(texts, [1] * len(texts), options.get("length"), text=True)
     elif is_corpus(data, options.get("format")):
         if "window" in options:
             raise ByheartError(f"{data}: window=... does not apply to an audit.")
         found = _stored(load_documents(data, **options))
     else:
-        found = _rows(checkpoint, load(data, **options), options.get("length"))
+        length = options.pop("length", None)
+        found = _rows(checkpoint, load(data, **options), length)
     return checked(checkpoint, found, str(data) if isinstance(data, str | Path) else "the data")
 
 
@@ -181,6 +186,10 @@ def _stored(found: Documents) -> Items:
 
 def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items:
     """The rows of a dataset: whole numbers are token ids, words make up a text."""
+    if length is not None and not dataset.every:
+        raise ByheartError(
+            "length=... would cut off the labels of these rows; shorten their inputs."
+        )
     if not dataset.has_vocabulary:
         raise ByheartError("a language model reads text or token ids, and this data has vectors.")
     if dataset.kind == "string":
@@ -190,7 +199,7 @@ def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items
         labels = [f" {str(dataset.label(i)).strip()}" for i in range(len(dataset))]
         before, after = checkpoint.tokens(inputs), checkpoint.tokens(labels)
         rows = [[*x, *y] for x, y in zip(before, after, strict=True)]
-        return made(rows, [len(x) for x in before], labelled=True)
+        return made(rows, [len(x) for x in before], labelled=True, text=True)
     if not all(isinstance(name, int) for name in dataset.label_names):
         raise ByheartError("the tokens are ids and the labels are words; give labels that are ids.")
     tokens = dataset.vectors[:, 0].astype(np.int64)[dataset.ids]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BINS = 40
+BINS = 20
 
 
 def draw(answer: dict) -> "Figure":
@@ -56,5 +56,5 @@ def totals(axes: "Axes", answer: dict) -> None:
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set_xlim(1, 20 * max(x for _, x, _, _ in shown))
-    pictures.entitle(axes, "observed, beside what could be held")
+    pictures.entitle(axes, "all items, observed")
     axes.set_xlabel("bits", color=INK)

@@ -123,6 +123,14 @@ def test_data_that_the_model_cannot_read(checkpoint, tokenized, ids, tmp_path):
     np.savez(table, inputs=np.ones((2, 3, 2)), labels=np.array([0, 1]))
     with pytest.raises(ByheartError, match="reads text or token ids"):
         audit(folder, table)
+    np.savez(table, inputs=np.ones((2, 30), int), labels=np.ones((2, 30), int))
+    with pytest.raises(ByheartError, match="has 31 tokens"):
+        audit(folder, table)
+    assert audit(folder, table, loading={"length": 20}).data["cut"] == 22
+    np.savez(table, inputs=np.ones((2, 3), int), labels=np.ones(2, int))
+    with pytest.raises(ByheartError, match="would cut off the labels"):
+        audit(folder, table, loading={"length": 2})
+    assert not audit(folder, table).data["text"]
     np.savez(table, inputs=np.ones((2, 3), int), labels=np.zeros((2, 3), int))
     with pytest.raises(ByheartError, match="is not the next token"):
         audit(folder, table)
