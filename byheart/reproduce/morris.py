@@ -156,7 +156,7 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
         if stored > 1:
             words = f"{MORRIS_2025:g} of {HALF} bits (Morris et al.)"
         axes.plot(ends, (published, published), color=plotting.PUBLISHED, linewidth=1.4, zorder=1)
-        plotting.beside(axes, words, (ends[0], published), True, size=8.5, ha="left")
+        plotting.beside(axes, words, (ends[1], published), True, size=8.5, ha="right")
         _points(axes, found, stored)
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -169,7 +169,7 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
         axes.plot(across, heights, color=plotting.BOUND, label="compiled, proved", **proved)
     plotting.finish(left, "Per parameter", "parameters", "bits memorised per parameter")
     plotting.finish(right, "Per stored bit (1 is the limit)", "parameters", "bits per stored bit")
-    plotting.legend(left, loc="upper right")
+    plotting.legend(left, loc="upper left")
 
 
 def _points(axes: "Axes", found: Iterable[Trained], stored: int) -> None:
