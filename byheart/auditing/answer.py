@@ -19,7 +19,7 @@ TABLES = (".jsonl", ".csv")
 class Audit(Tabular):
     """The answer of `audit`: everything in it is observed.
 
-    model       folder, kind, parameters, stored_bits, vocabulary, length
+    model       folder, kind, compiled (by byheart), parameters, stored_bits, vocabulary, length
     data        name, items, tokens, predicted (of them), information (bits, if they were uniform)
     reference   its name, and the code length of the data under it
     code_length of the data under the model, in bits

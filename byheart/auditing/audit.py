@@ -170,6 +170,7 @@ def _checkpoint(
     facts = {
         "folder": str(path),
         "kind": subject.kind,
+        "compiled": False,
         "parameters": subject.parameters,
         "stored_bits": subject.stored,
         "vocabulary": subject.vocabulary,
@@ -227,6 +228,7 @@ def _compiled(
     facts = {
         "folder": str(path),
         "kind": str(model.about.get("method")),
+        "compiled": True,
         "parameters": model.parameters.nonzero,
         "stored_bits": model.bits.total,
         "vocabulary": size,

@@ -20,10 +20,11 @@ from ..errors import ByheartError
 from ..machine.memory import require
 
 CONFIG, INDEX = "config.json", "model.safetensors.index.json"
+ADAPTER = "adapter_config.json"
 TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 LONGEST = 2**20  # bytes of a config
-LAYERS = 10_000
+LAYERS = 1_000
 CHUNK = 1 << 18  # logits that are normalised at one time
 LENGTHS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
 NEEDS = "an audit of a checkpoint needs transformers: pip install 'byheart[huggingface]'."
@@ -136,6 +137,11 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
     """The model of a folder; ByheartError says what is missing or cannot be trusted."""
     folder = Path(name)
     config = _config(folder)
+    if (folder / ADAPTER).exists():  # whose base may be anywhere
+        raise ByheartError(
+            f"{folder} holds an adapter ({ADAPTER}), not a whole model; merge it into its base "
+            "first: merge_and_unload() of peft, then save_pretrained."
+        )
     weights = _weights(folder)
     size = sum(path.stat().st_size for path in weights)
     require(2 * size, str(folder), "loading the weights", "use a machine with more memory")

@@ -124,13 +124,17 @@ def numbers(answer: dict) -> list[Line]:
     reference, extraction = answer["reference"], answer["extraction"]
     error = memorised["standard_error"]
     share = memorised["share"]
+    counted, stored = "tied ones counted once", "in the number type of the files"
+    if model["compiled"]:
+        counted, stored = "those that are not 0", "sign, mantissa and exponent of each"
+    noun = "label" if data["labelled"] else "token"
     found: list[Line] = [
-        ("parameters", number(model["parameters"]), f"{model['kind']}; tied ones counted once"),
-        ("stored bits", number(model["stored_bits"]), "in the number type of the files"),
+        ("parameters", number(model["parameters"]), f"{model['kind']}; {counted}"),
+        ("stored bits", number(model["stored_bits"]), stored),
         (
             "items",
             number(data["items"]),
-            f"{plural(data['predicted'], 'token')} predicted{left(data)}",
+            f"{plural(data['predicted'], noun)} predicted{left(data)}",
         ),
         (
             "information",
