@@ -81,7 +81,8 @@ def test_paths_that_hold_no_model(tmp_path, capsys):
 def test_membership_and_limits_are_shown(capsys):
     """Of a made-up answer: what is only there with strangers, and the theorems' contexts."""
     answer = {
-        "model": {"folder": "m", "kind": "gpt2", "compiled": False, "parameters": 10, "stored_bits": 320,
+        "model": {"folder": "m", "kind": "gpt2", "compiled": False, "parameters": 10,
+                  "stored_bits": 320,
                   "vocabulary": 8, "length": 9},
         "data": {"name": "d", "items": 2, "tokens": 8, "predicted": 6, "information": 18.0,
                  "skipped": 1, "cut": 3, "text": False, "labelled": False},

@@ -75,7 +75,12 @@ def test_both_units_are_told():
 
 def test_the_finding_says_what_size_and_steps_change():
     told = morris.finding({"d8-n64": [row()]})
-    assert "2.37 at 2,528 parameters" in told and "Twice the steps add 20.0% to 20.0%" in told
+    assert "2.37 at 2,528 parameters" in told and "Twice the steps add 20.0% at 2,528" in told
+    assert "The larger the model" not in told
+    larger = {**row(dimension=16, bits=(20_000.0, 26_000.0)), "parameters": 8128}
+    told = morris.finding({"d8-n64": [row()], "d16-n256": [larger]})
+    assert "20.0% at 2,528, 30.0% at 8,128" in told and "The larger the model, the more" in told
+    assert "memorised 2.78; with Adam and smaller batches it is 3.20" in told
     assert morris.finding({}) == "" and morris.caption({}) == morris.DIFFERENCES
 
 
