@@ -192,7 +192,13 @@ def caption(rows: RowsByLabel) -> str:
     found = trained(rows)
     if not found:
         return DIFFERENCES
-    missing = [label for label in SETUPS if not rows.get(label)]
+    done = {label: len(rows.get(label, ())) for label in SETUPS}
+    missing = [label for label, count in done.items() if not count]
+    missing += [
+        f"{SETUPS[label].seeds - count} of {SETUPS[label].seeds} seeds of {label}"
+        for label, count in done.items()
+        if 0 < count < SETUPS[label].seeds
+    ]
     every = [row for part in rows.values() for row in part]
     return paragraph(
         f"Ours: {len(every)} trainings of stock GPT-2 models with {LAYERS} layers and {HEADS} "
@@ -203,7 +209,7 @@ def caption(rows: RowsByLabel) -> str:
         "censored: more steps memorise more.",
         plateaus(found),
         _long(rows),
-        f"Not trained, or not finished: {', '.join(missing)}." if missing else "",
+        f"Not trained here: {', '.join(missing)}." if missing else "",
         _compared(found),
         DIFFERENCES,
     )
