@@ -225,6 +225,22 @@ def test_of_a_compiled_model_every_item_is_verbatim_and_all_information_is_memor
     assert found.model["stored_bits"] == byheart.open(tmp_path / "model").bits.total
 
 
+def test_a_compiled_model_with_a_label_per_token(tmp_path):
+    from byheart.data.generate import tokens
+
+    data = tokens(20, length=3, seed=2)
+    byheart.compile(data).save(tmp_path / "model")
+    found = byheart.audit(tmp_path / "model", data, reference="unigram")
+    assert found.data["items"] == found.extraction["verbatim"] == 20
+    assert found.data["predicted"] == 60 and found.code_length == 0
+    assert {item["common"] for item in found.items} == {3}
+    counts = np.bincount(data.labels) + 0.5
+    wanted = -np.log2(counts / counts.sum())[data.labels].sum()
+    assert found.memorised["bits"] == pytest.approx(wanted)
+    with pytest.raises(ByheartError, match="gives every token a label"):
+        byheart.audit(tmp_path / "model", byheart.Dataset.from_rows([([[0, 0]], 1)]))
+
+
 def test_wrong_labels_of_a_compiled_model_cost_bits(tmp_path):
     """Of four labels one is wrong: 3 log2(4/3) + log2(4) for where, and 1 for which."""
     rows = [([i, 1], i % 2) for i in range(4)]
