@@ -293,9 +293,9 @@ def finding(rows: RowsByLabel) -> str:
         f"{MORRIS_2025:g}, for models of 500,000 parameters and more. Ours, the most over the "
         f"numbers of sequences that were trained: {listed} parameters.",
         f"Twice the steps add {added} parameters (median)." if added else "",
-        "The larger the model, the more steps it lacks: what is missing to the published number is "
-        "training at the larger sizes, and size or training at the smallest, which these rows do "
-        "not separate."
+        "The larger the model, the more steps it lacks: a part of the distance to the published "
+        "number is training, most of all at the larger sizes. How much of it is size, these rows "
+        "do not tell."
         if rising
         else "",
         f"An earlier single training of {PROTOTYPE_SIZE:,} parameters with the optimiser SOAP, of "
