@@ -39,6 +39,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/attention_only.py
 	$(BIN)/python benchmarks/stock.py
+	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/edit.py
 

@@ -23,6 +23,7 @@ Changes    edit changes, adds and removes items of a model, forget removes them,
 Sizes      bounds says what theorems allow, compare lists every construction and bound,
            tradeoff trades parameters against bits per parameter
 Theorems   check decides a statement of the papers on given numbers, data or a model
+Checkpoints  audit measures how many bits of a file a trained checkpoint holds
 Training   measure trains an architecture and finds the smallest that memorises (needs PyTorch)
 
 Errors are ByheartError: one sentence that says what to do. AssumptionError names the hypothesis of
@@ -35,6 +36,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .architectures.bounding import Bounds as Bounds
     from .architectures.bounding import bounds as bounds
+    from .auditing.answer import Audit as Audit
+    from .auditing.audit import audit as audit
     from .compiler.checks import check as check
     from .compiler.comparing import compare as compare
     from .compiler.compiling import compile as compile
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 HOMES = {  # each public name with its module, which is imported when the name is first used
     "AssumptionError": "errors",
+    "Audit": "auditing.answer",
     "Bounds": "architectures.bounding",
     "ByheartError": "errors",
     "Change": "compiler.editing",
@@ -82,6 +86,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "Model": "models.model",
     "Statistics": "data.statistics",
     "Verification": "models.verification",
+    "audit": "auditing.audit",
     "bounds": "architectures.bounding",
     "check": "compiler.checks",
     "compare": "compiler.comparing",

@@ -403,6 +403,7 @@ ROOMS = (
     "architectures",
     "pictures",
     "lab",
+    "auditing",
     "reproduce",
     "cli",
     "__main__",
@@ -471,7 +472,9 @@ def test_every_part_has_its_place():
 
 
 TRAINS = {"torch", "optuna", "pytorch_optimizer", "ray"}
-HEAVY = {*TRAINS, "matplotlib", "onnx", "tensorflow", "jax", "pandas", "datasets", "pyarrow"}
+LOADS = {"torch", "transformers"}
+DRAWS_AND_READS = {"matplotlib", "onnx", "tensorflow", "jax", "pandas", "datasets", "pyarrow"}
+HEAVY = {*TRAINS, *LOADS, *DRAWS_AND_READS}
 
 
 def test_heavy_libraries_have_their_place():
@@ -485,6 +488,7 @@ def test_heavy_libraries_have_their_place():
             "data": {"datasets", "pyarrow"},
             "exports": {"torch"},
             "lab": TRAINS,
+            "auditing": LOADS,
             "pictures.py": {"matplotlib"},
             "figures": {"matplotlib"},
             "cli": {"matplotlib"},

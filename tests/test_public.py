@@ -31,7 +31,8 @@ def test_examples_run(name, tmp_path, monkeypatch):
 def test_the_public_names_are_listed():
     assert sorted(byheart.__all__) == byheart.__all__
     wanted = (
-        "load compile verify open stats bounds compare explain tradeoff encoder measure methods"
+        "load compile verify open stats bounds compare explain tradeoff encoder measure methods "
+        "audit"
     )
     assert set(wanted.split()) <= set(byheart.__all__)
     assert (PACKAGE / "py.typed").is_file()

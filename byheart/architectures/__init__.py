@@ -18,7 +18,7 @@ from .papers import (
     kajitsuka2025,
     madden2024,
 )
-from .public import PUBLIC, public
+from .public import PUBLIC, public, small_gpt2
 
 ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "dana2024": dana2024,
@@ -27,8 +27,9 @@ ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "madden2024": madden2024,
     "kajitsuka2025": kajitsuka2025,
     "decoder": decoder,
+    "gpt2": small_gpt2,  # of given sizes; without sizes it is the public one
 }
-NAMES = (*ARCHITECTURES, *PUBLIC)
+NAMES = tuple(dict.fromkeys((*ARCHITECTURES, *PUBLIC)))
 SIZES = {"width": "neurons"}  # the paper's word where it is another one
 
 
@@ -42,7 +43,7 @@ def architecture(name: str, sizes: Mapping[str, int | str]) -> Architecture:
             f"there is no architecture {name!r}; there are: {', '.join(NAMES)}, and the "
             f"config.json of a model of another size ({', '.join(KINDS)})."
         )
-    build = ARCHITECTURES.get(name)
+    build = None if name in PUBLIC and not sizes else ARCHITECTURES.get(name)
     takes = {} if build is None else inspect.signature(build).parameters
     given = {
         SIZES[size] if size not in takes and SIZES.get(size) in takes else size: value

@@ -21,7 +21,7 @@ from ..theory.madden2024.capacity import DEFINITION_1, lemma_1_parameters
 from ..theory.papers import cited
 from ..theory.question import ACTIVATIONS, ATTENTIONS
 from ..theory.table_1 import TABLES, filled
-from . import ARCHITECTURES
+from . import ARCHITECTURES, PUBLIC
 from . import architecture as described
 
 BITS = 32
@@ -223,7 +223,7 @@ def architecture_facts(
     else:
         kind = name or "decoder"
         lent: dict[str, int | str] = {}
-        if data is not None and kind in ARCHITECTURES:
+        if data is not None and kind in ARCHITECTURES and (sizes or kind not in PUBLIC):
             pairs = {"vocabulary": data.union, "length": data.length}
             lent = {size: value for size, value in pairs.items() if value is not None}
         found = described(kind, {**lent, **sizes})

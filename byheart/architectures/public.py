@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from ..errors import ByheartError
 from .description import Architecture, Sizes, Tensors, sizes_of
 
 # layers, dimension, heads
@@ -142,6 +143,17 @@ def gpt2(
         last if tied else {},
         sizes_of("decoder", vocabulary, length, d, width, **own),
     )
+
+
+def small_gpt2(
+    vocabulary: int, length: int, layers: int, dimension: int, heads: int
+) -> Architecture:
+    """GPT-2 of any size, with 4 neurons per coordinate as the public ones have."""
+    if dimension % max(1, heads):
+        raise ByheartError(
+            f"gpt2: the dimension {dimension:,} is not a multiple of the {heads:,} heads."
+        )
+    return gpt2("gpt2", layers, dimension, heads, 4 * dimension, vocabulary, length)
 
 
 def neox(

@@ -26,13 +26,14 @@ class Trainable:
     embeddings  the distribution of the initial embeddings
     squared     whether it can be trained with the squared loss
     theory      bounds from numbers of contexts and outputs, by theorems about this architecture
+    capacity    whether the bits that it memorises are measured, instead of its smallest size
     """
 
     criterion: tuple[str, float]
     sizes: Mapping[str, int]
     optional: tuple[str, ...] = ()
     equal: Mapping[str, str] = field(default_factory=dict)
-    problem: Literal["next_token", "labelled"] = "next_token"
+    problem: Literal["next_token", "labelled", "prefixes"] = "next_token"
     from_data: Mapping[str, str] = field(
         default_factory=lambda: {"vocabulary": "vocabulary", "length": "length"}
     )
@@ -44,6 +45,7 @@ class Trainable:
     embeddings: Literal["normal", "uniform"] = "uniform"
     squared: bool = False
     theory: Callable[[int, int], dict[str, int]] | None = None
+    capacity: bool = False
 
     def complete(self, sizes: Mapping[str, int], varies: Collection[str] = ()) -> dict[str, int]:
         """The sizes with those that nobody gave; those that follow one that varies are left out."""
@@ -92,6 +94,13 @@ TRAINABLE: dict[str, Trainable] = {
         from_data={"vocabulary": "vocabulary", "length": "length", "labels": "outputs"},
         decoder=False,
         squared=True,
+    ),
+    "gpt2": Trainable(
+        criterion=("plateau", 0.02),
+        sizes={"layers": 2, "dimension": 16, "heads": 4},
+        problem="prefixes",
+        decoder=False,
+        capacity=True,
     ),
 }
 

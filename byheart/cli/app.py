@@ -32,6 +32,7 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "check": "Check a statement of a paper on your own numbers, data or model. Without NAME, list "
     "them.",
     "statements": "Every numbered statement of the papers, and the command that shows it.",
+    "audit": "Measure how many bits of a file a checkpoint holds, and which items it recites.",
     "measure": "Train sizes of an architecture, and report the smallest that memorises a dataset.",
     "reproduce": "Redraw figures of the papers from trained rows, beside published numbers "
     "and bounds.",

@@ -24,10 +24,18 @@ OPTIONS = tuple(
     option(None, kind | None, name, help)
     for kind, name, help in (
         (int, "sequences", "Number of sequences [1000]."),
-        (int, "length", "Tokens per sequence [4; multisets: at most 7; zipf, prefix-tree: 10]."),
+        (
+            int,
+            "length",
+            "Tokens per sequence [4; multisets: at most 7; uniform: 32; zipf, prefix-tree: 10].",
+        ),
         (int, "dimension", "Coordinates per token [2]."),
         (int, "labels", "Number of labels [2]."),
-        (int, "vocabulary", "Tokens to draw from (zipf, prefix-tree: 50000; adversarial: 5)."),
+        (
+            int,
+            "vocabulary",
+            "Tokens to draw from (zipf, prefix-tree: 50000; uniform: 64; adversarial: 5).",
+        ),
         (str, "skew", "Of the labels: uniform, zipf or geometric."),
         (float, "exponent", "Probabilities fall as 1 / rank^EXPONENT (zipf: 1; prefix-tree: 2)."),
         (int, "branching", "prefix-tree: tokens that may follow a beginning [16]."),
@@ -52,7 +60,7 @@ def command(
         str,
         typer.Argument(
             metavar="KIND",
-            help="random, tokens, multisets, adversarial, zipf, prefix-tree or unlearning",
+            help="random, tokens, multisets, uniform, adversarial, zipf, prefix-tree or unlearning",
             autocompletion=beginning((*MAKERS, *corpora.CORPORA, PACK)),
         ),
     ],
@@ -74,6 +82,9 @@ def command(
     Random sequences with hard cases: permutations, repeated tokens, duplicates.
     random: one label per sequence; tokens: one label per token;
     multisets: of different sizes, even empty.
+
+    uniform: independent random tokens, each followed by the next one, to measure capacity with
+    (measure --architecture gpt2, audit).
 
     adversarial: what a decoder of one layer and these sizes cannot memorise (madden2024,
     Theorem 1), with a count in each row.

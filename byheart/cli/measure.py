@@ -26,8 +26,9 @@ CRITERIA = {
     "gap": "gap ≤ {:.4g} % of the entropy",
     "loss": "loss ≤ {:.4g} nats above the least",
     "accuracy": "accuracy ≥ {:.4g} % of the best",
+    "plateau": "twice the steps change the bits by ≤ {:.4g} %",
 }
-SHARES = ("gap", "accuracy")  # shown in per cent
+SHARES = ("gap", "accuracy", "plateau")  # shown in per cent
 UNITS = {"gap": "%", "loss": "nats", "accuracy": "%"}
 BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|nats\b)")
 
@@ -61,7 +62,10 @@ def command(
     ] = "fast",
     criterion: Annotated[
         str | None,
-        typer.Option(metavar="KIND=V", help="Memorised: gap=SHARE, loss=NATS or accuracy=SHARE."),
+        typer.Option(
+            metavar="KIND=V",
+            help="Memorised: gap=SHARE, loss=NATS or accuracy=SHARE; gpt2: plateau=SHARE.",
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(metavar="K", help="Random seeds per size.")] = 3,
     steps: Annotated[
@@ -81,7 +85,11 @@ def command(
     address: Annotated[str | None, typer.Option(help="Address of the Ray cluster.")] = None,
     save: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep the smallest that memorises as a model folder."),
+        typer.Option(
+            metavar="DIR",
+            help="Keep the smallest that memorises as a model folder; gpt2: the fullest, as a "
+            "Hugging Face folder.",
+        ),
     ] = None,
     plot: Picture = None,
     on_conflict: OnConflict = "refuse",
@@ -91,6 +99,9 @@ def command(
     """Train sizes of an architecture, and report the smallest that memorises a dataset.
 
     The last --axis is the one that is searched. What is not reached is "not reached in T steps".
+
+    gpt2 is a small stock GPT-2, and its capacity is measured: the bits that it memorises of
+    --axis sequences=... random sequences (byheart generate uniform), where they level off.
     """
     picture = pictures.checked(plot, force)
     with keeping(output), watching("training") as watch:
@@ -151,7 +162,7 @@ def view(answer: dict) -> Group:
     about = (
         "".join(f"{name}, " for name in named(answer["sizes"]))
         + f"protocol {answer['protocol']}, {plural(answer['seeds'], 'seed')}"
-        + f"; memorised: {criterion}"
+        + f"; {'settled' if kind == 'plateau' else 'memorised'}: {criterion}"
     )
     parts: list[RenderableType] = [Line(title, "bold"), Line(about, "dim"), Text()]
     for cell in answer["cells"]:
@@ -160,8 +171,9 @@ def view(answer: dict) -> Group:
             at = ", ".join(named(cell["at"]))
             parts.append(Line(f"{at}{contexts if cell['points'] else ''}", "bold"))
         if cell["points"]:
-            parts.append(table(answer, cell["points"]))
-        parts.append(conclusion(answer, cell))
+            draws = bits_table if "capacity" in cell else table
+            parts.append(draws(answer, cell["points"]))
+        parts.append((filled if "capacity" in cell else conclusion)(answer, cell))
         theory = cell["theory"]
         if theory is not None:
             one = theory["enough_neurons"] == 1
@@ -200,6 +212,53 @@ def table(answer: dict, points: list[dict]) -> Table:
             number(point["steps"]),
         )
     return found
+
+
+def bits_table(answer: dict, points: list[dict]) -> Table:
+    """One row per number of sequences: what the data holds, and what was memorised of it."""
+    settles = answer["criterion"]["kind"] == "plateau"
+    found = columns()
+    names = ("sequences", "information", "memorised bits", "over seeds", "per parameter")
+    for name in (*names, "settled" if settles else "reached", "steps"):
+        found.add_column(name, justify="left" if name == "over seeds" else "right", no_wrap=True)
+    for point in points:
+        bits = point["bits"]
+        low, high, middle = (bits[x] for x in ("low", "high", "median"))
+        spread = "" if low == high else f"{shown('bits', low)} to {shown('bits', high)}"
+        found.add_row(
+            number(point["value"]),
+            number(round(point["information"])),
+            shown("bits", middle),
+            Text(spread, style="dim"),
+            "-" if middle is None else f"{middle / point['parameters']:.3f}",
+            f"{point['reached']} of {point['seeds']}",
+            number(point["steps"]),
+        )
+    return found
+
+
+def filled(answer: dict, cell: dict) -> Text:
+    """The most bits memorised, and whether that is shown to be the capacity."""
+    found = cell["capacity"]
+    if found is None:
+        return Text("nothing was trained here, or every training diverged", style="dim")
+    parameters = cell["points"][0]["parameters"]
+    text = Text("most bits memorised: ")
+    text.append(number(round(found["bits"])), "bold green" if found["plateau"] else "bold")
+    text.append(
+        f", {found['per_parameter']:.3f} per parameter ({number(parameters)} of 32 bits), "
+        f"{found['per_stored_bit']:.4f} per stored bit; "
+    )
+    if found["plateau"]:
+        return text.append("more sequences and more steps leave it as it is: a plateau, observed")
+    reasons = []
+    if found["share"] >= 0.95:
+        reasons.append("it is nearly all that the data holds")
+    if not found["level"]:
+        reasons.append("two numbers of sequences that give the same bits within 5 % are missing")
+    if not found["settled"]:
+        reasons.append("more steps still change it")
+    return text.append(f"not shown to be a plateau: {', and '.join(reasons)}", "yellow")
 
 
 def conclusion(answer: dict, cell: dict) -> Text:

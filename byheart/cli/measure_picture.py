@@ -31,7 +31,10 @@ def draw(answer: dict) -> "Figure":
     """The points of a `measure` answer."""
     figure, axes = pictures.canvas(7.2, 4.8)
     cells = [cell for cell in answer["cells"] if cell["points"]]
-    (smallest if len(cells) > 1 else distances)(axes, answer, cells)
+    if cells and "capacity" in cells[0]:
+        memorised(axes, cells)
+    else:
+        (smallest if len(cells) > 1 else distances)(axes, answer, cells)
     data, counts = answer["dataset"], {x["name"]: len(x["values"]) for x in answer["axes"]}
     upto = "up to " if counts.get("sequences", 1) > 1 else ""
     size = f"{upto}{plural(data['contexts'], 'context')}"
@@ -40,6 +43,36 @@ def draw(answer: dict) -> "Figure":
     pictures.quiet(axes, 8.5)
     pictures.legend(figure, 2, 8.5)
     return figure
+
+
+def memorised(axes: "Axes", cells: list[dict]) -> None:
+    """Bits memorised against the information of the data, a colour for each size."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    reached, missed, top = False, [], 1.0
+    for place, cell in enumerate(cells):
+        points = [point for point in cell["points"] if point["bits"]["median"] is not None]
+        colour = COLOURS[place % len(COLOURS)]
+        for point in points:
+            ends = [point["bits"][end] or point["bits"]["median"] for end in ("low", "high")]
+            settled = point["reached"] == point["seeds"]
+            mark = marker(settled, colour if settled else None)
+            bar(axes, point["information"], ends, point["bits"]["median"], colour, mark)
+            reached, top = reached or settled, max(top, point["information"])
+            missed += [] if settled else [point["steps"]]
+        if points:
+            where = [point["information"] for point in points]
+            name = f"{points[0]['parameters']:,} parameters"
+            bits = [point["bits"]["median"] for point in points]
+            axes.plot(where, bits, color=colour, linewidth=1.2, label=name)
+    low = min(axes.get_xlim()[0], top)
+    axes.plot([low, top], [low, top], color=PALE, linewidth=1, linestyle=":", label="all of it")
+    if reached:
+        axes.plot([], [], label="twice the steps change it little", **marker(True, INK))
+    if missed:
+        label = f"more than {max(missed):,} steps may memorise more"
+        axes.plot([], [], label=label, **marker(False))
+    pictures.label(axes, "information of the data, bits", "bits memorised")
 
 
 def distances(axes: "Axes", answer: dict, cells: list[dict]) -> None:

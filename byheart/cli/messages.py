@@ -6,18 +6,19 @@ import shlex
 OPTIONS = frozenset(
     """
     accept activation add address all architecture attention axis between bits branching build
-    checker coefficients contexts count criterion data dataset delimiter delta dimension
+    checker coefficients contexts count criterion data dataset delimiter delta device dimension
     dimensions distance documents draw dtype editable edited edits effective empty encoder
     engine epsilon every exponent file find force forgotten form format gap head_dimension
     header heads input inputs item items jobs json label label_only labels layers length loss
     method minimise neurons numbers numeric objects on_conflict output parameters plot
-    position_values positions protocol prove_limit quick radius rebuild records reject_unknown
-    relations reverse rows runtime sample save seed seeds separation separator sequences set
-    show skew skip steps subjects sweep table tight to token_values tokenizer trace train unit
-    version vocabulary weights width window with write_data
+    position_values positions prefix protocol prove_limit quick radius rebuild records reference
+    reject_unknown relations reverse rows runtime sample save seed seeds separation separator
+    sequences set show skew skip steps strangers subjects suffix sweep table tight to
+    token_values tokenizer trace train unit version vocabulary weights width window with
+    write_data
     """.split()
 )  # of all commands; a test compares them
-RENAMED = {"axes": "axis", "models": "with", "picture": "plot", "sizes": "set"}
+RENAMED = {"axes": "axis", "folder": "output", "models": "with", "picture": "plot", "sizes": "set"}
 KEYWORD = re.compile(
     r"""(?<![\w.'"/=-])([a-z][a-z_]*)=(?:(True|False)\b|'([^']+)'|"([^"]+)"|(\.\.\.)"""
     r"""|(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w,-]?\w))"""

@@ -1,5 +1,6 @@
 """Datasets to try methods on, and files to keep them in."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,6 +74,40 @@ def multisets(
     return _labelled(dataset, grouped, rng, skew, labels).occurring()
 
 
+def uniform(
+    sequences: int = SEQUENCES, length: int = 32, vocabulary: int = 64, seed: int = 0
+) -> Dataset:
+    """Independent uniform tokens; the label of each token is the one after it (morris2025).
+
+    A sequence has length + 1 tokens, of which the first is given: its information is
+    length x log2(vocabulary) bits, and nothing but memory predicts it.
+    """
+    sizes = {"sequences": sequences, "length": length}
+    for name, value in sizes.items():
+        check_size(name, value)
+    check_size("vocabulary", vocabulary, 2)
+    rng = _generator(seed)
+    tokens = rng.integers(0, vocabulary, (sequences, length + 1))
+    read, ids = number(tokens[:, :-1].ravel())
+    names, labels = number(tokens[:, 1:].ravel())
+    return Dataset(
+        kind="number",
+        tokens=read[:, None],
+        ids=ids.astype(np.int32),
+        starts=np.arange(sequences + 1, dtype=np.int64) * length,
+        labels=labels.astype(np.int32),
+        label_names=tuple(names.tolist()),
+        counts=np.ones(sequences, np.int64),
+        every=True,
+    )
+
+
+def _generator(seed: int) -> np.random.Generator:
+    if not isinstance(seed, int) or seed < 0:
+        raise ByheartError(f"seed must be an integer of 0 or more, not {seed!r}.")
+    return np.random.default_rng(seed)
+
+
 def _sequences(
     sequences: int, length: int, dimension: int, labels: int, seed: int, vocabulary: int | None
 ) -> tuple[Dataset, np.random.Generator]:
@@ -81,9 +116,7 @@ def _sequences(
     sizes = {"sequences": sequences, "length": length, "dimension": dimension, "labels": labels}
     for name, value in {**sizes, "vocabulary": vocabulary}.items():
         check_size(name, value)
-    if not isinstance(seed, int) or seed < 0:
-        raise ByheartError(f"seed must be an integer of 0 or more, not {seed!r}.")
-    rng = np.random.default_rng(seed)
+    rng = _generator(seed)
     side = max(2, int(vocabulary ** (1 / dimension)) + 1) * 2
     vectors = rng.integers(0, side + 1, (vocabulary, dimension))
     rows = _trapped(rng, rng.integers(0, vocabulary, (sequences, length)), vocabulary)
@@ -147,7 +180,12 @@ def _labelled(
     return replace(dataset, labels=numbers.astype(np.int32), label_names=tuple(names.tolist()))
 
 
-KINDS = {"random": random, "tokens": tokens, "multisets": multisets}
+KINDS: dict[str, Callable[..., Dataset]] = {
+    "random": random,
+    "tokens": tokens,
+    "multisets": multisets,
+    "uniform": uniform,
+}
 WRITERS = {".jsonl": jsonl.write, ".npz": npz.write}
 
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 
 from ..architectures.trainable import trainable
 from ..data.dataset import Dataset
+from .prefixes import prefixes
 from .problem import Problem, labelled, next_token
 from .trial import Trial
 
-PROBLEMS = {"next_token": next_token, "labelled": labelled}
+PROBLEMS = {"next_token": next_token, "labelled": labelled, "prefixes": prefixes}
 
 
 @dataclass(frozen=True)

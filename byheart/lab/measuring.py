@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,17 @@ from ..errors import ByheartError
 from ..machine.tables import Content, Tabular, plural
 from ..machine.watch import SILENT, Watch
 from ..models.folder.swap import check_place
+from .checkpoint import check_ids
+from .checkpoint import save as save_checkpoint
 from .material import Material
 from .protocol import protocol as protocol_of
 from .sweeps.axes import Values, check_complete, fixed
 from .sweeps.axes import axes as axes_of
+from .sweeps.capacity import Capacity, capacity
 from .sweeps.fields import FACTS
 from .sweeps.results import Cell, cells
 from .sweeps.sweep import SEQUENCES, Sweep
+from .train import train
 from .trial import Criterion, Trial
 from .trial import criterion as criterion_of
 from .workers import Workers, check_packages, rows_of
@@ -64,6 +68,10 @@ class Measurement(Tabular):
             return None
         return bounds(int(cell.facts["contexts"]), int(cell.facts["outputs"]))
 
+    def capacity(self, cell: Cell) -> Capacity | None:
+        """The bits that a size memorises, if that is what was asked."""
+        return capacity(cell) if trainable(self.sweep.architecture).capacity else None
+
     def json(self) -> dict[str, Any]:
         """The answer of `byheart measure --json`."""
         question = self.sweep.json()
@@ -72,7 +80,7 @@ class Measurement(Tabular):
             **{key: question[key] for key in keys},
             "protocol": self.sweep.protocol.name,
             "trials": dict(self.trials),
-            "cells": [{**cell.json(), "theory": self.theory(cell)} for cell in self.cells],
+            "cells": [self._cell(cell) for cell in self.cells],
             "seconds": dict(self.seconds),
             "dataset": dict(self.dataset),
             "folder": self.folder,
@@ -82,15 +90,30 @@ class Measurement(Tabular):
             "picture": self.picture,
         }
 
+    def _cell(self, cell: Cell) -> dict[str, Any]:
+        found = {**cell.json(), "theory": self.theory(cell)}
+        if trainable(self.sweep.architecture).capacity:
+            for told, point in zip(found["points"], cell.points, strict=True):
+                told |= {"bits": asdict(point.spread("bits")), "information": point.information}
+            most = self.capacity(cell)
+            found["capacity"] = None if most is None else most.json()
+        return found
+
     def table(self) -> Content:
-        """Title, names of the columns, and of each cell the smallest size that memorises."""
+        """Title, names of the columns, and of each cell the smallest size that memorises.
+
+        Where capacity is measured, the most bits that a size memorised.
+        """
         name = self.sweep.searched[0].replace("_", " ")
         title = f"{self.sweep.architecture} on {self.dataset['name']} ({self.sweep.criterion})"
         lines: list[tuple[object, ...]] = []
         for cell in self.cells:
             at = ", ".join(f"{name} {value:,}" for name, value in cell.at.items())
             smallest, words = cell.smallest, "nothing was trained"
-            if smallest is not None:
+            most = self.capacity(cell)
+            if most is not None:
+                words = f"{most.bits:,.0f} bits, {most.per_parameter:.3g} per parameter"
+            elif smallest is not None:
                 words = f"{name} {smallest.value:,} ({plural(smallest.parameters, 'parameter')})"
             elif cell.points:
                 steps = max(point.steps for point in cell.points)
@@ -98,7 +121,8 @@ class Measurement(Tabular):
                     f"{name} up to {cell.points[-1].value:,} not reached in {plural(steps, 'step')}"
                 )
             lines.append((at, words))
-        return title, ("", "smallest that memorises"), lines
+        asked = trainable(self.sweep.architecture)
+        return title, ("", "memorised" if asked.capacity else "smallest that memorises"), lines
 
 
 def measure(
@@ -129,19 +153,22 @@ def measure(
     Args:
         data: A dataset, or whatever byheart.load reads: a path, a data frame, rows.
         folder: Where the rows are kept.
-        architecture: "madden2024", "dana2024", "dana2024-program", "dana2024-mlp" or
-            "kajitsuka2025".
+        architecture: "madden2024", "dana2024", "dana2024-program", "dana2024-mlp",
+            "kajitsuka2025", or "gpt2", whose capacity is measured: how many bits it memorises.
         axes: The sizes to train by name, as numbers or as a text such as "4-64x2". The last one is
             searched for its smallest value; "sequences" takes the first sequences of the data.
+            For "gpt2", bits are measured against "sequences".
         sizes: Sizes that stay the same.
         protocol: "fast" (ours), "paper", or "script" (dana2024).
-        criterion: When data counts as memorised: "gap=SHARE", "loss=NATS" or "accuracy=SHARE".
+        criterion: When data counts as memorised: "gap=SHARE", "loss=NATS" or "accuracy=SHARE"; or
+            "plateau=SHARE", when the bits do: twice the steps change them by no more than this.
         seeds: Trainings of each size.
         steps: Of each attempt, instead of the protocol's.
         find: Bisect the last axis instead of training all of it.
         loss: "cross-entropy", or "squared" (kajitsuka2025, two labels).
         workers: How many processes train (by default one per core), or a Workers for a cluster.
-        save: A folder for the smallest network that memorises, as a verified model.
+        save: A folder for the smallest network that memorises, as a verified model; for "gpt2" a
+            Hugging Face folder with what memorised the most bits.
         on_conflict: As in byheart.compile, for a saved network that stores labels.
         force: Replace an older model in `save`.
         loading: Options of byheart.load, if `data` is not a dataset.
@@ -227,7 +254,9 @@ def measure(
             raise ByheartError(
                 f"the first {count:,} sequences cannot be judged: {error}"
             ) from error
-    if target is not None and not record.decoder:
+    if target is not None and record.capacity:
+        check_ids(material.part(counts[-1]))
+    elif target is not None and not record.decoder:
         _check_labels(material, counts, on_conflict)
 
     rows, ran = rows_of(sweep, material, folder, where, watch)
@@ -235,7 +264,10 @@ def measure(
     saved, not_saved = None, None
     try:
         if target is not None:
-            saved = _save(sweep, material, found, target, on_conflict, force, watch)
+            if record.capacity:
+                saved = _save_fullest(sweep, material, found, target, watch)
+            else:
+                saved = _save(sweep, material, found, target, on_conflict, force, watch)
     except ByheartError as error:  # what was measured counts all the same
         not_saved = str(error)
     problem = material.problem(counts[-1])
@@ -330,4 +362,31 @@ def _save(
         "sequences": count,
         "data": None if part is None else str(target / "data.jsonl"),
         "evidence": model.about["verification"].evidence,
+    }
+
+
+def _save_fullest(
+    sweep: Sweep, material: Material, found: tuple[Cell, ...], target: Path, watch: Watch
+) -> dict[str, Any] | None:
+    """Train again what memorised the most bits, and write it as a Hugging Face folder.
+
+    None if every training diverged.
+    """
+    results = [x for cell in found for point in cell.points for x in point.results]
+    known = [(x.bits, x.trial) for x in results if x.bits is not None]
+    if not known:
+        return None
+    check_packages(sweep.protocol)
+    watch.stage("saving")
+    _, trial = max(known, key=lambda one: one[0])
+    problem = material.of(trial)
+    _, learner = train(trial, problem)
+    tensors = {name: x.detach().numpy() for name, x in learner.named().items()}
+    save_checkpoint(trial.architecture_for(problem), tensors, target)
+    return {
+        "folder": str(target),
+        "sizes": dict(trial.sizes),
+        "sequences": trial.data[SEQUENCES],
+        "data": None,
+        "evidence": "observed",
     }

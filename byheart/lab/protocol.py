@@ -12,6 +12,7 @@ Every protocol sees each distinct context of a batch once, weighted: the same lo
 
 from dataclasses import asdict, dataclass, replace
 
+from ..architectures.trainable import trainable
 from ..errors import ByheartError
 
 # The longest side of a matrix that SOAP turns, unless an attempt has its own. It leaves the
@@ -59,7 +60,7 @@ class Search:
 class Protocol:
     """Attempts, one after another until one reaches the criterion.
 
-    batch    predictions in a batch, None: all of them
+    batch    predictions in a batch, None: all of them; of whole sequences, where a step reads them
     batches  how many batches are drawn before training and then used in turn
     stop     training ends when the mean loss is this close to the least possible and the criterion
              is reached, None: never; an accuracy is judged by the criterion alone, now and then
@@ -111,6 +112,13 @@ PROTOCOLS: dict[tuple[str, str], Protocol] = {
         )
         for name in DANA
     },
+    # The second attempt has twice the steps, to show whether the first one had enough.
+    ("gpt2", "fast"): Protocol(
+        "fast",
+        tuple(Attempt("adam", 0.03, steps, 0.0, 30) for steps in (4000, 8000)),
+        batch=2048,
+        batches=256,
+    ),
     ("kajitsuka2025", "fast"): Protocol(
         "fast",
         tuple(
@@ -123,7 +131,11 @@ PROTOCOLS: dict[tuple[str, str], Protocol] = {
 
 
 def protocol(architecture: str, name: str, steps: int | None = None) -> Protocol:
-    """The protocol of this name for an architecture; `steps` replaces those of each attempt."""
+    """The protocol of this name for an architecture; `steps` replaces those of each attempt.
+
+    Where attempts are compared to show a plateau, they are the steps of the first one, and the
+    others keep their ratio to it.
+    """
     names = [own for arch, own in PROTOCOLS if arch == architecture]
     if name not in names:
         raise ByheartError(f"{architecture} has the protocols {', '.join(names)}, not {name!r}.")
@@ -132,4 +144,11 @@ def protocol(architecture: str, name: str, steps: int | None = None) -> Protocol
         return chosen
     if not 1 <= steps <= MOST_STEPS:
         raise ByheartError(f"steps must be 1 to {MOST_STEPS:,}, not {steps:,}.")
-    return replace(chosen, attempts=tuple(replace(x, steps=steps) for x in chosen.attempts))
+    first = chosen.attempts[0].steps if trainable(architecture).capacity else None
+    return replace(
+        chosen,
+        attempts=tuple(
+            replace(x, steps=steps if first is None else steps * x.steps // first)
+            for x in chosen.attempts
+        ),
+    )

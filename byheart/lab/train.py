@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import TYPE_CHECKING
 
@@ -70,8 +70,11 @@ def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[R
         if trial.protocol.search is None:
             outcomes: list[Outcome] = []
             for number, attempt in enumerate(trial.protocol.attempts):
-                outcomes.append(outcome(trial, problem, attempt, number))
-                if outcomes[-1].reached:
+                one = outcome(trial, problem, attempt, number)
+                if outcomes and trial.criterion.level(problem, outcomes[-1].loss, one.loss):
+                    one = replace(one, reached=True)
+                outcomes.append(one)
+                if one.reached:
                     break
         else:
             from .tuning import searched

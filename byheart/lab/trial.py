@@ -22,6 +22,7 @@ from .protocol import Attempt, Protocol, Search
 Row = dict[str, Any]  # a line of rows.jsonl
 PROCESS = 300_000_000  # bytes of a worker that trains next to nothing; libraries are shared
 SINGLE, DOUBLE = 4, 8  # bytes
+CRITERIA = ("gap", "loss", "accuracy", "plateau")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Criterion:
     "gap"       summed loss minus entropy, as a share of the entropy, is at most `value`
     "loss"      mean loss minus mean entropy, in nats, is at most `value`
     "accuracy"  the share of the attainable accuracy is at least `value`
+    "plateau"   an attempt with more steps changes the memorised bits by at most this share
     """
 
     kind: str
@@ -55,7 +57,14 @@ class Criterion:
                 return excess <= self.value * problem.entropy
             case "loss":
                 return excess <= self.value * problem.predictions
+            case "plateau":  # which one attempt cannot show
+                return False
         return accuracy >= self.value * problem.best_accuracy
+
+    def level(self, problem: Problem, before: float, after: float) -> bool:
+        """Whether two summed losses, the second of more steps, show a plateau of memorised bits."""
+        uniform = problem.predictions * math.log(problem.outputs)
+        return self.kind == "plateau" and abs(after - before) <= self.value * (uniform - after)
 
 
 def criterion(text: str) -> Criterion:
@@ -65,10 +74,10 @@ def criterion(text: str) -> Criterion:
         found = Criterion(kind, float(value))
     except ValueError:
         found = Criterion("", 0)
-    if found.kind not in ("gap", "loss", "accuracy") or not 0 < found.value < float("inf"):
+    if found.kind not in CRITERIA or not 0 < found.value < float("inf"):
         raise ByheartError(
-            "criterion must be 'gap=SHARE', 'loss=NATS' or 'accuracy=SHARE', such as 'gap=0.01', "
-            f"not {text!r}."
+            "criterion must be 'gap=SHARE', 'loss=NATS', 'accuracy=SHARE' or 'plateau=SHARE', such "
+            f"as 'gap=0.01', not {text!r}."
         )
     if found.kind == "accuracy" and found.value > 1:
         raise ByheartError(f"an accuracy is at most 1, not {found.value:g}.")
@@ -125,7 +134,8 @@ class Trial:
         them and keeps more (19 were observed), and for each side of a matrix that it turns another
         matrix and its basis, and four to turn the largest. Of a fixed tensor: its rows twice. Of a
         context: activations with their gradients, and the loss in doubles. Of a batch drawn before
-        training: its indices as well.
+        training: its indices as well. A model that reads whole sequences keeps the activations of
+        all layers, of one batch: a context is one of its tokens.
         """
         described, protocol = self.architecture_for(problem), self.protocol
         turned = [x.turned for x in protocol.attempts if x.optimiser == "soap"]
@@ -138,6 +148,11 @@ class Trial:
             + sizes["layers"] * (4 * sizes["width"] + 4 * sizes["dimension"])
             + math.prod(problem.tokens.shape[1:])
         )
+        contexts = len(problem)
+        if trainable(self.architecture).problem == "prefixes":
+            contexts = min(contexts, 2 * (protocol.batch or contexts))
+            per_layer = 40 * sizes["dimension"] + 6 * sizes["heads"] * sizes["length"]
+            activations = sizes["layers"] * per_layer + 8 * problem.outputs
         drawn = 0
         if protocol.batch is not None and protocol.batches is not None:
             rows = protocol.batches * min(protocol.batch, len(problem.count))
@@ -149,7 +164,8 @@ class Trial:
             + SINGLE * 2 * fixed
             + SINGLE * (20 if turned else 7) * described.parameters
             + SINGLE * (2 * sum(side * side for side in sides) + 4 * max(sides, default=0) ** 2)
-            + len(problem) * (SINGLE * activations + (2 * SINGLE + 3 * DOUBLE) * problem.outputs)
+            + contexts * SINGLE * activations
+            + len(problem) * (2 * SINGLE + 3 * DOUBLE) * problem.outputs
             + drawn
         )
 

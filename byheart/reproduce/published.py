@@ -10,6 +10,8 @@ dana              The accuracies in the repository of dana2024. Column `experime
                   and mlp (5; 3), plane (6; 4). The program averages them over its last 100 training
                   batches, drawn from a fixed sample. It has head dimension 2 in the plane, where
                   the text of the paper says 5.
+compiled          Ours, not published elsewhere: sizes of hash-fold-retrieve with two labels, from
+                  benchmarks/results.json (a test compares them).
 """
 
 import csv

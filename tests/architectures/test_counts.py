@@ -95,7 +95,8 @@ HEADED = ("dana2024", "dana2024-program")  # which take heads and their dimensio
 
 
 def calls():
-    return {name: (build, (2,) if name in HEADED else ()) for name, build in ARCHITECTURES.items()}
+    headed = (*HEADED, "gpt2")
+    return {name: (build, (2,) if name in headed else ()) for name, build in ARCHITECTURES.items()}
 
 
 # --- models that anyone can download: published counts, and sums by hand
@@ -148,7 +149,7 @@ PUBLISHED = {
 
 
 def test_every_public_model_has_a_published_count():
-    assert set(PUBLISHED) == set(NAMES) - set(ARCHITECTURES)
+    assert set(PUBLISHED) == set(NAMES) - set(ARCHITECTURES) | {"gpt2"}  # public without sizes
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -164,6 +165,13 @@ def test_gpt2_by_hand():
     assert layer == 12 * d * d + 13 * d
     assert architecture("gpt2", {}).parameters == 50257 * d + 1024 * d + 12 * layer + 2 * d
     assert architecture("gpt2", {}).fixed == {"output.weight": (50257, d)}
+
+
+def test_gpt2_of_given_sizes_is_the_public_one_of_these_sizes():
+    sizes = {"vocabulary": 50257, "length": 1024, "layers": 12, "dimension": 768, "heads": 12}
+    assert architecture("gpt2", sizes) == architecture("gpt2", {})
+    with pytest.raises(ByheartError, match="768 is not a multiple of the 5 heads"):
+        architecture("gpt2", {**sizes, "heads": 5})
 
 
 def test_pythia_by_hand():
@@ -244,6 +252,7 @@ def test_sizes_are_facts_of_bounds(name):
         given = {"vocabulary": 5, "length": 2, "dimension": 6}
         given |= {"heads": 2, "head_dimension": 3} if name in HEADED else {}
         given |= {"width": 7} if name == "dana2024-mlp" else {}
+        given |= {"layers": 1, "heads": 2} if name == "gpt2" else {}
         found = architecture(name, given)
     else:
         found = architecture(name, {})
@@ -255,7 +264,8 @@ def test_sizes_are_facts_of_bounds(name):
     ("name", "given", "said"),
     [
         ("gpt3", {}, "no architecture 'gpt3'; there are: dana2024, .*pythia-12b.*config.json"),
-        ("gpt2", {"dimension": 5}, "gpt2 takes no dimension="),
+        ("gpt2-xl", {"dimension": 5}, "gpt2-xl takes no dimension="),
+        ("gpt2", {"dimension": 5}, "gpt2 needs vocabulary=..., length=..., layers=..., heads="),
         ("madden2024", {"vocabulary": 5, "head_dimension": 2}, "takes no head_dimension="),
         ("madden2024", {}, "madden2024 needs vocabulary="),
         ("decoder", {"vocabulary": 5}, "decoder needs length=..., dimension="),
@@ -287,5 +297,5 @@ def test_every_trainable_architecture_can_be_described():
         own = (record.sizes, record.equal, record.from_data, record.always, record.optional)
         for sizes in own:
             assert set(sizes) <= set(takes)
-    with pytest.raises(ByheartError, match="'gpt2' cannot be trained here; there are: madden2024"):
-        trainable("gpt2")
+    with pytest.raises(ByheartError, match="'gpt2-xl' cannot be trained here; there are: madden"):
+        trainable("gpt2-xl")

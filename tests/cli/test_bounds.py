@@ -439,7 +439,7 @@ def test_documents():
     [
         ((), "give a dataset"),
         (("--architecture", "gpt9"), "no architecture 'gpt9'"),
-        (("--architecture", "gpt2", "--dimension", "4"), "gpt2 takes no --dimension"),
+        (("--architecture", "gpt2-xl", "--dimension", "4"), "gpt2-xl takes no --dimension"),
         (("--dimension", "4"), "decoder needs --vocabulary, --length"),
         (
             ("--dimension", "0", "--vocabulary", "5", "--length", "2"),

@@ -570,7 +570,7 @@ def test_nothing_is_trained_beside_rows_that_lack_something(tmp_path):
 
 
 def test_an_architecture_that_cannot_be_trained(ask, engine):
-    refused(ask("--axis", "width=4", architecture="gpt2"), "there are: madden2024")
+    refused(ask("--axis", "width=4", architecture="gpt2-xl"), "there are: madden2024")
     refused(ask("--axis", "width=4", architecture="nonsense"), "'nonsense'")
 
 

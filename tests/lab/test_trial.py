@@ -95,7 +95,7 @@ def test_readable_criteria():
 
 
 @pytest.mark.parametrize(
-    "given", [("madden2024", "script"), ("dana2024", "slow"), ("gpt2", "fast")]
+    "given", [("madden2024", "script"), ("dana2024", "slow"), ("gpt2-xl", "fast")]
 )
 def test_unknown_protocols(given):
     with pytest.raises(ByheartError, match="protocols"):

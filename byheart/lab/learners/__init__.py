@@ -55,6 +55,7 @@ def learner(
 
     from .decoders.decoder import Decoder
     from .decoders.program import Program
+    from .gpt2 import GPT2
     from .kajitsuka2025 import start
 
     generator = torch.Generator().manual_seed(seed)
@@ -62,4 +63,6 @@ def learner(
     if record.decoder:
         kind = Program if record.shared else Decoder
         return kind(architecture, generator)
+    if record.problem == "prefixes":
+        return GPT2(architecture, generator, shrink)
     return start(architecture, problem, generator, shrink)

@@ -52,16 +52,22 @@ def parsed(texts: Iterable[str], kind: str, example: str) -> dict[str, str]:
 def axes(architecture: str, given: Mapping[str, Values]) -> tuple[Axis, ...]:
     """The axes in their order, except that the one of the data comes first.
 
-    The last one is searched for its smallest value, so it is a size.
+    The last one is searched for its smallest value, so it is a size. Where capacity is measured,
+    bits are measured against the number of sequences, so that axis is needed and comes last.
     """
-    names = size_names(architecture)
+    names, capacity = size_names(architecture), trainable(architecture).capacity
     found = [
         (_own(architecture, "axis", name, (*names, SEQUENCES)), values(some, f"the axis {name}"))
         for name, some in given.items()
     ]
-    if not {name for name, _ in found} - {SEQUENCES}:
+    if capacity and SEQUENCES not in dict(found):
+        raise ByheartError(
+            f"{architecture} is measured by the bits that it memorises of more and more sequences: "
+            f"one axis must be {SEQUENCES}."
+        )
+    if not capacity and not {name for name, _ in found} - {SEQUENCES}:
         raise ByheartError(f"one axis must be a size of {architecture}: {', '.join(names)}.")
-    return tuple(sorted(found, key=lambda axis: axis[0] != SEQUENCES))
+    return tuple(sorted(found, key=lambda axis: (axis[0] != SEQUENCES) != capacity))
 
 
 def fixed(architecture: str, given: Mapping[str, int | str]) -> dict[str, int]:

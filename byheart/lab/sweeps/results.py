@@ -32,6 +32,8 @@ class Result:
     loss      mean loss minus mean entropy, in nats (squared loss: the excess of that)
     accuracy  the share of correct predictions
     steps     of all attempts together
+    bits      memorised: the code length of the data under the uniform distribution over the
+              outputs, minus that under the model (morris2025)
     """
 
     trial: Trial
@@ -40,6 +42,7 @@ class Result:
     loss: float | None
     accuracy: float
     steps: int
+    bits: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,15 @@ def smallest(rows: Iterable[Row], dataset: Callable[[Row], int]) -> dict[int, Sm
 
 @dataclass(frozen=True)
 class Point:
-    """A value of the searched axis with the seeds that were trained there, one or more."""
+    """A value of the searched axis with the seeds that were trained there, one or more.
+
+    information  of the data in bits: predictions x log2(outputs)
+    """
 
     value: int
     parameters: int
     results: tuple[Result, ...]
+    information: float = 0.0
 
     @property
     def reached(self) -> int:
@@ -109,7 +116,7 @@ class Point:
         return max(result.steps for result in self.results)
 
     def spread(self, measure: str) -> Spread:
-        """Of "gap", "loss" or "accuracy"; a training that diverged counts as infinitely far off."""
+        """Of "gap", "loss", "accuracy" or "bits"; what diverged counts as infinitely far off."""
         given = [getattr(result, measure) for result in self.results]
         numbers = [math.inf if x is None else x for x in given]
         ends = median(numbers), min(numbers), max(numbers)
@@ -214,7 +221,9 @@ def cells(sweep: Sweep, rows: RowsByKey) -> list[Cell]:
             there = [(trial, rows[trial.key]) for trial in trials if trial.key in rows]
             if there:
                 results = tuple(result(*one) for one in there)
-                points.append(Point(value, there[0][1]["parameters"], results))
+                row = there[0][1]
+                information = row["predictions"] * math.log2(row["outputs"])
+                points.append(Point(value, row["parameters"], results, information))
                 facts = {fact: there[0][1][fact] for fact in FACTS}
         found.append(Cell(sweep.at(place), name, facts, tuple(points)))
     return found
@@ -230,4 +239,12 @@ def result(trial: Trial, row: Row) -> Result:
         None if excess is None else excess / row["predictions"],
         row["accuracy"],
         sum(attempt["steps"] for attempt in row["attempts"]),
+        memorised(row),
     )
+
+
+def memorised(row: Row) -> float | None:
+    """Bits that a training memorised; None if it diverged."""
+    if row["loss"] is None:
+        return None
+    return row["predictions"] * math.log2(row["outputs"]) - row["loss"] / math.log(2)

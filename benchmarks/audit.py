@@ -1,0 +1,113 @@
+"""Tokens per second of an audit, beside a bare loop that only runs the model.
+
+    python benchmarks/audit.py [--write]
+
+Stock models with random weights, made here. Both score the same batches in the same process, in
+turn; the bare loop computes the logits and drops them. The least of five runs counts for each,
+in seconds of the processor, with one thread. A second row has documents of many lengths.
+"""
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+
+from byheart.auditing import scoring
+from byheart.auditing.checkpoint import opened
+from byheart.auditing.items import Items, made
+from byheart.machine.watch import SILENT
+
+ROOT = Path(__file__).parents[1]
+RUNS = 5
+MUST = 0.9
+# name, layers, dimension, heads, vocabulary, lengths of documents (least, most), documents
+ROWS = [
+    ("the shape of pythia-70m", 6, 512, 8, 50_304, (128, 128), 4),
+    ("many lengths", 6, 256, 8, 8192, (16, 128), 32),
+    ("small vocabulary", 2, 64, 4, 64, (33, 33), 512),
+    ("much vocabulary for its size", 4, 128, 4, 8192, (128, 128), 32),
+]
+
+
+def least(work: Callable[[], object]) -> float:
+    work()
+    seconds = []
+    for _ in range(RUNS):
+        began = time.process_time()
+        work()
+        seconds.append(time.process_time() - began)
+    return min(seconds)
+
+
+def bare(model: torch.nn.Module, items: Items, tokens: int) -> None:
+    """The model over every batch, filled up as the audit fills it up."""
+    with torch.inference_mode():
+        for chosen in scoring.batches(items, tokens):
+            lengths = items.lengths[chosen]
+            filled = np.zeros((len(chosen), int(lengths.max())), np.int64)
+            held = np.arange(filled.shape[1]) < lengths[:, None]
+            filled[held] = np.concatenate(
+                [items.ids[items.starts[i] : items.starts[i + 1]] for i in chosen]
+            )
+            _ = model(input_ids=torch.from_numpy(filled)[:, :-1], use_cache=False).logits
+
+
+def measured(name, layers, dimension, heads, vocabulary, ends, count) -> dict:
+    config = transformers.GPT2Config(
+        vocab_size=vocabulary, n_positions=256, n_embd=dimension, n_layer=layers, n_head=heads,
+        bos_token_id=None, eos_token_id=None,
+    )  # fmt: skip
+    random = np.random.default_rng(0)
+    lengths = random.integers(ends[0], ends[1] + 1, count)
+    rows = [random.integers(0, vocabulary, length).tolist() for length in lengths]
+    with tempfile.TemporaryDirectory() as place:
+        transformers.GPT2LMHeadModel(config).save_pretrained(f"{place}/model")
+        subject = opened(f"{place}/model")
+    items = made(rows, [1] * count)
+    after, asked = items.asked(32, 50)
+    tokens = scoring.batch_tokens(subject, int(items.lengths.max()))
+    whole = sum(int(items.lengths[x].max()) * len(x) for x in scoring.batches(items, tokens))
+    alone = least(lambda: bare(subject.model, items, tokens))
+    ours = least(lambda: scoring.score(subject, items, after, asked, tokens, SILENT))
+    return {
+        "name": name,
+        "parameters": subject.parameters,
+        "tokens": len(items.ids),
+        "filled": whole / len(items.ids) - 1,
+        "bare": len(items.ids) / alone,
+        "audit": len(items.ids) / ours,
+        "ratio": alone / ours,
+        "reached": alone / ours >= MUST,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write benchmarks/audit.json")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    table = []
+    for row in ROWS:
+        table.append(measured(*row))
+        one = table[-1]
+        print(
+            f"{one['name']}: {one['parameters']:,} parameters, {one['tokens']:,} tokens, "
+            f"{one['filled']:.1%} filled up; bare {one['bare']:,.0f} tokens/s, audit "
+            f"{one['audit']:,.0f} tokens/s, {one['ratio']:.3f} of it (must be {MUST:g})",
+            flush=True,
+        )
+    if options.write:
+        machine = f"{platform.machine()}, Python {platform.python_version()}"
+        results = json.dumps({"machine": machine, "rows": table}, indent=1) + "\n"
+        (ROOT / "benchmarks/audit.json").write_text(results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""A Hugging Face folder on disk as a causal language model; nothing is downloaded or executed.
+
+A folder comes from anywhere: weights are read from safetensors alone, code that comes with a model
+is not run, and a model is refused unless every tensor that its config.json describes is there.
+"""
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ByheartError
+from ..machine.memory import require
+
+CONFIG, INDEX = "config.json", "model.safetensors.index.json"
+ADAPTER = "adapter_config.json"
+TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model")
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+LONGEST = 2**20  # bytes of a config
+LAYERS = 1_000
+CHUNK = 1 << 18  # logits that are normalised at one time
+LENGTHS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
+NEEDS = "an audit of a checkpoint needs transformers: pip install 'byheart[huggingface]'."
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A model that predicts the next token.
+
+    folder      where it was read
+    kind        the architecture, by the name that config.json has for it: "gpt2", "llama", ...
+    parameters  every tied one counted once
+    stored      bits of them, in the number type of the files
+    vocabulary  how many tokens it can predict
+    limit       the most tokens that it reads; None if config.json does not say
+    """
+
+    folder: Path
+    kind: str
+    parameters: int
+    stored: int
+    vocabulary: int
+    limit: int | None
+    model: Any
+    device: str
+
+    def memory(self, batch: int) -> int:
+        """Bytes of a batch of this many tokens, rather too many: logits, and what goes before."""
+        config = self.model.config
+        size = getattr(config, "hidden_size", 0) or 0
+        heads = getattr(config, "num_attention_heads", 0) or 0
+        length = min(batch, self.limit or batch)
+        width = getattr(config, "intermediate_size", None) or getattr(config, "n_inner", None)
+        return (
+            4
+            * batch
+            * (2 * self.vocabulary + 8 * size + 3 * (width or 4 * size) + 2 * heads * length)
+        )
+
+    def score(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """[k, L - 1] bits of every token after the first, and whether it is the likeliest one.
+
+        A causal model reads nothing behind a token, so rows may be filled up at the end.
+        """
+        import torch
+
+        ids = torch.from_numpy(rows).to(self.device)
+        with torch.inference_mode():
+            logits = self.model(input_ids=ids[:, :-1], use_cache=False).logits
+            flat, following = logits.flatten(0, 1), ids[:, 1:].flatten()
+            bits = torch.empty(len(flat), dtype=torch.float64)
+            hits = torch.empty(len(flat), dtype=torch.bool)
+            size = max(1, CHUNK // flat.shape[1])
+            for a in range(0, len(flat), size):
+                part, wanted = flat[a : a + size], following[a : a + size, None]
+                top, chosen = part.amax(-1, keepdim=True), part.gather(1, wanted)
+                best = (chosen == top)[:, 0]
+                tied = best.nonzero()[:, 0]
+                tied = tied[(part[tied] == top[tied]).sum(-1) > 1]  # greedy takes the first
+                best[tied] = part[tied].argmax(-1) == wanted[tied, 0]
+                chances = part.float().log_softmax(-1).gather(1, wanted)
+                bits[a : a + size] = -chances[:, 0].double()
+                hits[a : a + size] = best
+        if not bool(torch.isfinite(bits).all()):
+            raise ByheartError(
+                f"{self.folder}: the model gives a token no probability that is a number; its "
+                "weights overflow in this number type."
+            )
+        shape = (len(rows), -1)
+        return (bits / math.log(2)).reshape(shape).numpy(), hits.reshape(shape).numpy()
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """What splits a text; ByheartError if the folder has none."""
+        from transformers import AutoTokenizer
+
+        if not any((self.folder / name).is_file() for name in TOKENIZERS):
+            raise ByheartError(
+                f"{self.folder} has no tokenizer, and text needs one; copy its tokenizer.json "
+                "there, or give token ids (.bin, .npz)."
+            )
+        try:
+            return AutoTokenizer.from_pretrained(
+                str(self.folder), local_files_only=True, trust_remote_code=False
+            )
+        except Exception as error:  # many classes, depending on what is missing
+            raise ByheartError(
+                f"the tokenizer of {self.folder} cannot be read ({_short(error)}), and text needs "
+                "it; copy its tokenizer.json there, or give token ids (.bin, .npz)."
+            ) from None
+
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of texts, without special tokens around them."""
+        found = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+        unknown = getattr(self.tokenizer, "unk_token_id", None)
+        if all(token == unknown for ids in found for token in ids):
+            raise ByheartError(
+                f"the data has no token in the vocabulary of {self.folder}: its tokenizer splits "
+                "none of the text into tokens that it knows."
+            )
+        return [list(map(int, ids)) for ids in found]
+
+
+def is_checkpoint(folder: Path) -> bool:
+    """Whether a folder holds something else than a byheart model."""
+    return _config(folder).get("format") != "byheart-model"
+
+
+def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
+    """The model of a folder; ByheartError says what is missing or cannot be trusted."""
+    folder = Path(name)
+    config = _config(folder)
+    if (folder / ADAPTER).exists():  # whose base may be anywhere
+        raise ByheartError(
+            f"{folder} holds an adapter ({ADAPTER}), not a whole model; merge it into its base "
+            "first: merge_and_unload() of peft, then save_pretrained."
+        )
+    weights = _weights(folder)
+    size = sum(path.stat().st_size for path in weights)
+    require(2 * size, str(folder), "loading the weights", "use a machine with more memory")
+    transformers, torch = _libraries()
+    kind = config.get("model_type")
+    known = transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    if not isinstance(kind, str) or kind not in known:
+        named = (
+            "names no model_type" if kind is None else f"is of the model_type {str(kind)[:40]!r}"
+        )
+        raise ByheartError(
+            f"{folder / CONFIG} {named}, which transformers {transformers.__version__} does not "
+            "load as a causal language model; code that comes with a model is not run."
+        )
+    try:
+        chosen = torch.device(device)
+        torch.empty(0, device=chosen)
+    except (RuntimeError, AssertionError, NotImplementedError):
+        raise ByheartError(f"there is no device {device!r} here; use device='cpu'.") from None
+    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        described = transformers.AutoConfig.from_pretrained(str(folder), **local)
+        layers = getattr(described, "num_hidden_layers", 1)
+        if not isinstance(layers, int) or not 0 <= layers <= LAYERS:
+            raise ByheartError(f"{folder / CONFIG}: a model has at most {LAYERS:,} layers.")
+        with torch.device("meta"):
+            shape = transformers.AutoModelForCausalLM.from_config(described)
+        numbers = sum(x.numel() for x in shape.parameters())
+        if numbers > 4 * size:  # the shortest number types here have 4 bits, and may be tied
+            raise ByheartError(
+                f"{folder / CONFIG} describes {numbers:,} parameters, and the files have only "
+                f"{size:,} bytes."
+            )
+        model, info = transformers.AutoModelForCausalLM.from_pretrained(
+            str(folder), use_safetensors=True, dtype="auto", output_loading_info=True, **local
+        )
+    except ByheartError:
+        raise
+    except Exception as error:  # whatever a damaged file makes of a library
+        raise ByheartError(f"{folder} cannot be loaded: {_short(error)}.") from None
+    missing = sorted(info["missing_keys"]) + sorted(str(x) for x in info.get("mismatched_keys", ()))
+    if missing:
+        raise ByheartError(
+            f"{folder} lacks {len(missing):,} of the tensors that its {CONFIG} describes, the "
+            f"first is {missing[0][:80]}; a model with random numbers in their place says nothing."
+        )
+    for name, tensor in model.named_parameters():
+        if not bool(torch.isfinite(tensor).all()):
+            raise ByheartError(f"{folder}: the tensor {name} holds infinity or NaN.")
+    model = model.eval().to(chosen)
+    every = list(model.parameters())
+    limits = [getattr(described, name, None) for name in LENGTHS]
+    return Checkpoint(
+        folder,
+        kind,
+        sum(x.numel() for x in every),
+        sum(x.numel() * x.element_size() * 8 for x in every),
+        int(model.get_output_embeddings().weight.shape[0]),
+        next((x for x in limits if isinstance(x, int) and x > 0), None),
+        model,
+        device,
+    )
+
+
+def _libraries() -> tuple[Any, Any]:
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        raise ByheartError(NEEDS) from None
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    return transformers, torch
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    if not folder.is_dir():
+        word = "is not a directory" if folder.exists() else "does not exist"
+        raise ByheartError(f"{folder} {word}; give the folder of a model on this disk.")
+    if not path.is_file():
+        raise ByheartError(
+            f"{folder} has no {CONFIG}; give a Hugging Face folder or a byheart model folder."
+        )
+    try:
+        with path.open("rb") as file:
+            text = file.read(LONGEST + 1)
+        found = json.loads(text) if len(text) <= LONGEST else None
+    except OSError as error:
+        raise ByheartError(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise ByheartError(f"{path} is not a config: one JSON object is expected.")
+    return found
+
+
+def _weights(folder: Path) -> list[Path]:
+    """The files of weights; those of an index must be files of this folder."""
+    index = folder / INDEX
+    if (folder / "model.safetensors").is_file():
+        return [folder / "model.safetensors"]
+    if index.is_file():
+        try:
+            names = set(json.loads(index.read_bytes())["weight_map"].values())
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise ByheartError(f"{index} is not an index of safetensors files.") from None
+        for name in sorted(map(str, names)):
+            if Path(name).name != name or not name.endswith(".safetensors"):
+                raise ByheartError(f"{index} names {name[:80]!r}, which is no file of its folder.")
+            if not (folder / name).is_file():
+                raise ByheartError(f"{folder} lacks {name}, which its index names.")
+        return [folder / name for name in sorted(names)]
+    pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
+    if pickles:
+        raise ByheartError(
+            f"{folder} holds {pickles[0]}, a pickle, which may run any code when it is read; "
+            "convert it where you trust it: AutoModelForCausalLM.from_pretrained(FOLDER)."
+            "save_pretrained(NEW) writes model.safetensors."
+        )
+    raise ByheartError(f"{folder} has no model.safetensors.")
+
+
+def _short(error: BaseException) -> str:
+    """The first line of a library's message, without a full stop."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return " ".join(lines[0].split())[:160].rstrip(".")

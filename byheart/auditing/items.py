@@ -1,0 +1,228 @@
+"""Items: what a model is asked about, as token ids.
+
+Documents of a text or of token ids are items of their own, of which the first token is given. A row
+of a table, with an input and a label, is an item of which the input is given.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.arrays import Ints, offsets, take
+from ..data.dataset import Dataset
+from ..data.documents import Documents
+from ..data.load import TEXTS, is_corpus, kind_of, load, load_documents
+from ..data.readers.corpus import folder_texts
+from ..data.readers.raw import opened
+from ..data.readers.text import document_rule, read_text, split
+from ..errors import ByheartError
+from .checkpoint import Checkpoint
+
+OWN = ("unit", "tokenizer", "window")  # options of a text that the model decides
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """N sequences of token ids.
+
+    ids       of all items: item i is ids[starts[i] : starts[i + 1]]
+    given     [N] how many of its first tokens are not predicted
+    labelled  whether what is predicted is a label: it is asked for after the whole input
+    skipped   documents without a token to predict
+    cut       tokens left out because items were truncated
+    text      whether a tokenizer made the tokens
+    """
+
+    ids: Ints
+    starts: Ints
+    given: Ints
+    labelled: bool = False
+    skipped: int = 0
+    cut: int = 0
+    text: bool = False
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    @property
+    def lengths(self) -> Ints:
+        return np.diff(self.starts)
+
+    @property
+    def scored(self) -> Ints:
+        """[N] how many tokens of each item are predicted."""
+        return self.lengths - self.given
+
+    def targets(self) -> Ints:
+        """The tokens that are predicted, item after item."""
+        return take(self.ids, self.starts[:-1] + self.given, self.scored)
+
+    def sums(self, values: NDArray) -> NDArray[np.float64]:
+        """[N] the sum over each item of values that are aligned with its targets."""
+        ends = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+        places = offsets(self.scored)
+        return ends[places[1:]] - ends[places[:-1]]
+
+    def asked(self, prefix: int, suffix: int) -> tuple[Ints, Ints]:
+        """[N] after how many tokens an item is to be continued, and by how many: 0 if too short."""
+        after = self.given if self.labelled else np.maximum(self.given, prefix)
+        return after, np.clip(self.lengths - after, 0, suffix)
+
+    def sha256(self) -> str:
+        digest = hashlib.sha256(b"byheart-items-1\n")
+        for array in (self.ids, self.starts, self.given):
+            digest.update(array.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+
+def made(
+    rows: Sequence[Sequence[int]],
+    given: Sequence[int],
+    length: int | None = None,
+    labelled: bool = False,
+    text: bool = False,
+) -> Items:
+    """Items of these rows, truncated to a length; those with nothing to predict are left out."""
+    kept = [
+        (list(row[:length]), first)
+        for row, first in zip(rows, given, strict=True)
+        if len(row[:length]) > first
+    ]
+    whole = sum(map(len, rows))
+    flat = [token for row, _ in kept for token in row]
+    if not kept:
+        raise ByheartError("the data holds no item of two tokens or more: nothing is predicted.")
+    return Items(
+        np.array(flat, np.int64),
+        offsets(np.array([len(row) for row, _ in kept])),
+        np.array([first for _, first in kept], np.int64),
+        labelled,
+        len(rows) - len(kept),
+        whole - sum(len(row[:length]) for row in rows),
+        text,
+    )
+
+
+def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> Items:
+    """The items of a file, or of a Dataset, for a checkpoint; ByheartError if it cannot read them.
+
+    Text is split by the tokenizer of the model, whole numbers are its token ids.
+    """
+    options = {name: value for name, value in loading.items() if value not in (None, (), [])}
+    kind = kind_of(data, options.get("format"))
+    if isinstance(data, Dataset):
+        found = _rows(checkpoint, data, None)
+    elif isinstance(data, list | tuple) and data and all(isinstance(x, str) for x in data):
+        texts = checkpoint.tokens(data)
+        found = made(texts, [1] * len(texts), text=True)
+    elif kind in TEXTS:
+        for name in OWN:
+            if options.get(name) not in (None, "word"):
+                raise ByheartError(
+                    f"{data}: {name}=... does not apply to an audit: the model's own tokenizer "
+                    "splits the text."
+                )
+        texts = checkpoint.tokens(documents(data, str(options.get("documents", "auto"))))
+        found = made(texts, [1] * len(texts), options.get("length"), text=True)
+    elif is_corpus(data, options.get("format")):
+        if "window" in options:
+            raise ByheartError(f"{data}: window=... does not apply to an audit.")
+        found = _stored(load_documents(data, **options))
+    else:
+        length = options.pop("length", None)
+        found = _rows(checkpoint, load(data, **options), length)
+    return checked(checkpoint, found, str(data) if isinstance(data, str | Path) else "the data")
+
+
+def checked(checkpoint: Checkpoint, found: Items, name: str) -> Items:
+    """The items, if the model can read all of them."""
+    outside = (found.ids < 0) | (found.ids >= checkpoint.vocabulary)
+    if outside.any():
+        none = "has no token" if outside.all() else f"holds the token {found.ids[outside][0]}"
+        where = "in" if outside.all() else "outside"
+        raise ByheartError(
+            f"{name} {none} {where} the vocabulary of {checkpoint.folder}, the ids 0 to "
+            f"{checkpoint.vocabulary - 1:,}; give ids of this model's tokenizer."
+        )
+    limit, longest = checkpoint.limit, int(found.lengths.argmax())
+    if limit is not None and found.lengths[longest] > limit + 1:  # the last token is not read
+        raise ByheartError(
+            f"{name}: item {longest + 1:,} has {found.lengths[longest]:,} tokens, and the model "
+            f"reads at most {limit:,}; truncate with length={limit}, or cut the text into shorter "
+            "documents."
+        )
+    return found
+
+
+def documents(path: str | Path, rule: str) -> list[str]:
+    """The documents of a text file, of standard input, or of a folder of text files."""
+    if Path(path).is_dir():
+        contents, rule = folder_texts(Path(path)), "whole" if rule == "auto" else rule
+    else:
+        if str(path) != "-" and not Path(path).is_file():
+            raise ByheartError(f"{path} does not exist; check the path.")
+        with opened(Path(path), ".txt") as raw:
+            contents = [read_text(raw)]
+        rule = document_rule(contents[0]) if rule == "auto" else rule
+    found = [document for content in contents for document in split(content, rule)]
+    if not found:
+        raise ByheartError(f"{path} holds no text.")
+    return found
+
+
+def _stored(found: Documents) -> Items:
+    """The documents of a .bin file."""
+    ids, separator = np.asarray(found.ids).astype(np.int64), found.separator
+    marks = np.flatnonzero(ids == separator) if separator is not None else np.zeros(0, np.int64)
+    parts = [part[part != separator] for part in np.split(ids, marks)]
+    rows = [part.tolist() for part in parts if len(part)]
+    return made(rows, [1] * len(rows), found.length)
+
+
+def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items:
+    """The rows of a dataset: whole numbers are token ids, words make up a text."""
+    if length is not None and not dataset.every:
+        raise ByheartError(
+            "length=... would cut off the labels of these rows; shorten their inputs."
+        )
+    if not dataset.has_vocabulary:
+        raise ByheartError("a language model reads text or token ids, and this data has vectors.")
+    if dataset.kind == "string":
+        if dataset.every:
+            raise ByheartError("an audit of text needs one label per row, and this has several.")
+        inputs = [joined(dataset.sequence(i)) for i in range(len(dataset))]
+        labels = [f" {str(dataset.label(i)).strip()}" for i in range(len(dataset))]
+        before, after = checkpoint.tokens(inputs), checkpoint.tokens(labels)
+        rows = [[*x, *y] for x, y in zip(before, after, strict=True)]
+        return made(rows, [len(x) for x in before], labelled=True, text=True)
+    if not all(isinstance(name, int) for name in dataset.label_names):
+        raise ByheartError("the tokens are ids and the labels are words; give labels that are ids.")
+    tokens = dataset.vectors[:, 0].astype(np.int64)[dataset.ids]
+    labels_of = np.array(dataset.label_names, np.int64)[dataset.labels]
+    parts = np.split(tokens, dataset.starts[1:-1])
+    if not dataset.every:
+        rows = [[*part.tolist(), int(y)] for part, y in zip(parts, labels_of, strict=True)]
+        return made(rows, [len(part) for part in parts], labelled=True)
+    follows = np.split(labels_of, dataset.starts[1:-1])
+    for number, (part, label) in enumerate(zip(parts, follows, strict=True), 1):
+        if (part[1:] != label[:-1]).any():
+            raise ByheartError(
+                f"row {number:,} has a label per token which is not the next token; a language "
+                "model predicts only that."
+            )
+    rows = [[*part.tolist(), int(y[-1])] for part, y in zip(parts, follows, strict=True)]
+    return made(rows, [1] * len(rows), length)
+
+
+def joined(words: Sequence[str]) -> str:
+    """The text that tokens make up: those with their white space as they are, others with spaces.
+
+    >>> joined(["The", " capital"]), joined(["The", "capital"])
+    ('The capital', 'The capital')
+    """
+    return ("" if any(word[:1].isspace() for word in words) else " ").join(words)

@@ -1,0 +1,169 @@
+"""Score items by one pass of a model over each: code lengths, and what it would recite.
+
+Greedy continuation of a prefix gives the item's own tokens up to the first token that is not the
+likeliest after the true ones. So the pass that measures the code length also shows how far the
+model recites, and nothing is generated.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..constructions.base import Report
+from ..data.arrays import Ints
+from ..errors import ByheartError
+from ..lab.sweeps.rows import Rows
+from ..lab.sweeps.running import left
+from ..machine.memory import require
+from ..machine.watch import Watch
+from .checkpoint import Checkpoint
+from .items import Items
+
+LOGITS = 1 << 28  # bytes of the logits of a batch
+MOST = 1 << 14  # tokens of a batch
+LOOSE = 1.05  # items of a batch differ in length by at most this factor: little is filled up
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What a model makes of each item.
+
+    bits    [N] code length of the tokens that are predicted
+    hits    [N] how many of them are the likeliest
+    common  [N] how many tokens it recites correctly before the first error
+    """
+
+    bits: NDArray[np.float64]
+    hits: Ints
+    common: Ints
+
+
+def batch_tokens(checkpoint: Checkpoint, longest: int) -> int:
+    """Tokens of a batch, so that memory is bounded; one item at least."""
+    return max(longest, min(MOST, LOGITS // (4 * checkpoint.vocabulary)))
+
+
+def batches(items: Items, tokens: int) -> list[Ints]:
+    """The items of each batch, of nearly equal length, the longest first.
+
+    The largest batch comes first, so that memory which is not there is missed at once.
+    """
+    lengths = items.lengths
+    order = np.argsort(-lengths, kind="stable")
+    found: list[Ints] = []
+    start = 0
+    for place in range(1, len(order) + 1):
+        first = lengths[order[start]]
+        full = (
+            place == len(order)
+            or (place - start + 1) * first > tokens
+            or first > LOOSE * lengths[order[place]]
+        )
+        if full:
+            found.append(order[start:place])
+            start = place
+    return found
+
+
+def check_memory(checkpoint: Checkpoint, items: Items, report: Report) -> int:
+    """Say how much memory scoring takes; ByheartError if it is not there. Tokens of a batch."""
+    tokens = batch_tokens(checkpoint, int(items.lengths.max()))
+    needed = checkpoint.memory(tokens)
+    report(
+        f"{checkpoint.folder}: {checkpoint.stored // 8:,} bytes of weights, and at most {needed:,} "
+        f"bytes for batches of {tokens:,} tokens"
+    )
+    if checkpoint.device == "cpu":
+        advice = "truncate items with length=..., or use a machine with more memory"
+        require(needed, str(checkpoint.folder), f"a batch of {tokens:,} tokens", advice)
+    return tokens
+
+
+def score(
+    checkpoint: Checkpoint,
+    items: Items,
+    after: Ints,
+    asked: Ints,
+    tokens: int,
+    watch: Watch,
+    rows: Rows | None = None,
+    role: str = "items",
+) -> Scores:
+    """The scores of all items; batches that have a row are not computed again.
+
+    after, asked  after how many tokens each item is to be continued, and by how many
+    role          what the items are, in the keys of rows
+    """
+    scores = Scores(np.zeros(len(items)), *(np.zeros(len(items), np.int64) for _ in range(2)))
+    parts = batches(items, tokens)
+    watch.stage("scoring", len(items.ids))
+    began, done, fresh = time.monotonic(), 0, 0
+    for place, chosen in enumerate(parts):
+        key = f"{role}-{place}"
+        size = int(items.lengths[chosen].sum())
+        row = None if rows is None else rows.rows.get(key)
+        if row is None:
+            row = {"key": key, **_scored(checkpoint, items, chosen, after, asked)}
+            if rows is not None:
+                rows.add(row)
+            fresh += size
+        for name in ("bits", "hits", "common"):
+            if len(row.get(name, ())) != len(chosen):
+                raise ByheartError(f"the row {key} is not of this audit; use another folder.")
+            getattr(scores, name)[chosen] = row[name]
+        done += size
+        watch.advance(size)
+        if fresh:
+            watch.note(left((time.monotonic() - began) / fresh * (len(items.ids) - done)))
+    return scores
+
+
+def _scored(
+    checkpoint: Checkpoint, items: Items, chosen: Ints, after: Ints, asked: Ints
+) -> dict[str, list]:
+    """The scores of one batch as a row holds them."""
+    lengths = items.lengths[chosen]
+    held = np.arange(lengths.max()) < lengths[:, None]
+    filled = np.zeros(held.shape, np.int64)
+    filled[held] = np.concatenate(
+        [items.ids[items.starts[i] : items.starts[i + 1]] for i in chosen]
+    )
+    bits, hits = checkpoint.score(filled)
+    places = np.arange(1, held.shape[1])  # of the tokens that are predicted
+    scored = held[:, 1:] & (places >= items.given[chosen][:, None])
+    first = after[chosen][:, None]
+    wanted = (places >= first) & (places < first + asked[chosen][:, None])
+    recited = np.cumprod(hits | ~wanted, axis=1).astype(bool) & wanted
+    return {
+        "bits": np.where(scored, bits, 0.0).sum(axis=1).tolist(),
+        "hits": (hits & scored).sum(axis=1).tolist(),
+        "common": recited.sum(axis=1).tolist(),
+    }
+
+
+def journal(folder: Path | None) -> Any:
+    """The rows of a folder, or none."""
+    return nullcontext(None) if folder is None else Rows(folder)
+
+
+def identity(folder: Path) -> str:
+    """The hash of all files of a model that decide what it computes."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.safetensors")) + [folder / "config.json"]:
+        digest.update(path.name.encode() + b"\0")
+        for block in _blocks(path):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(1 << 22):
+            yield block

@@ -1,0 +1,277 @@
+"""audit: code lengths of a plain loop, known answers, and nothing found where nothing is."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import byheart
+from byheart.auditing import scoring
+from byheart.auditing.audit import audit
+from byheart.auditing.checkpoint import opened
+from byheart.auditing.items import items_of
+from byheart.errors import ByheartError
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+FAMILIES = ("gpt2", "gpt_neox", "llama")
+BIN = {"separator": 65_535}
+
+
+def plain(folder, row):
+    """The bits of a row after its first token, by transformers alone, and greedy continuations."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    with torch.no_grad():
+        logits = model(torch.tensor([row[:-1]])).logits[0].double()
+    chances = logits.log_softmax(-1)[range(len(row) - 1), row[1:]]
+    return -float(chances.sum()) / math.log(2), model
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_code_lengths_are_those_of_a_plain_loop(family, checkpoint, ids, random_rows):
+    """Items of different lengths share batches; every family ties and stores in its own way."""
+    folder = checkpoint(family, scale=4.0)
+    rows = [row[: 4 + i] for i, row in enumerate(random_rows(8))]
+    found = audit(folder, ids(rows), prefix=2, suffix=3, loading=BIN)
+    for row, item in zip(rows, found.items, strict=True):
+        bits, model = plain(folder, row)
+        assert item["bits"] == pytest.approx(bits, abs=1e-5)
+        assert item["reference_bits"] == pytest.approx(5 * (len(row) - 1))
+    assert found.code_length == pytest.approx(sum(x["bits"] for x in found.items))
+    assert found.model["parameters"] == sum(x.numel() for x in model.parameters())
+    assert found.model["stored_bits"] == 32 * found.model["parameters"]
+    assert found.model["kind"] == family
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_recitation_is_that_of_greedy_generation(family, checkpoint, ids, random_rows):
+    """Without generating: a continuation goes on as far as every true token is the likeliest."""
+    folder = checkpoint(family, scale=4.0)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    rows = random_rows(6)
+    start = torch.tensor([row[:3] for row in rows])
+    with torch.no_grad():
+        for _ in range(9):
+            best = model(start).logits[:, -1].argmax(-1, keepdim=True)
+            start = torch.cat([start, best], 1)
+    recited = [start[0].tolist(), start[1].tolist()[:7] + rows[1][7:], *rows[2:]]
+    found = audit(folder, ids(recited), prefix=3, suffix=20, loading=BIN)
+    for row, told, item in zip(recited, start.tolist(), found.items, strict=True):
+        same = [a == b for a, b in zip(row[3:], told[3:], strict=True)]
+        assert item["common"] == ([*same, False]).index(False)
+        assert item["asked"] == 9 and item["verbatim"] == all(same)
+    assert found.items[0]["verbatim"] and found.extraction["verbatim"] >= 1
+
+
+def test_shards_and_short_number_types(checkpoint, ids, random_rows):
+    rows = random_rows(4)
+    whole = audit(checkpoint("llama", scale=2.0), ids(rows), loading=BIN)
+    sharded = checkpoint("llama", scale=2.0, max_shard_size="8KB")
+    assert len(list(sharded.glob("*.safetensors"))) > 1
+    parts = audit(sharded, ids(rows), loading=BIN)
+    assert parts.code_length == whole.code_length
+    half = audit(checkpoint("llama", scale=2.0, dtype="bfloat16"), ids(rows), loading=BIN)
+    assert half.model["stored_bits"] == 16 * half.model["parameters"]
+    assert half.code_length == pytest.approx(whole.code_length, rel=0.05)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_model_that_has_not_seen_the_data_memorises_nothing(family, checkpoint, ids, random_rows):
+    """Ten datasets: two standard errors and an interval of 95 % hold for most of them.
+
+    Weights are small: any other distribution spends more bits than the uniform one, by its KL.
+    """
+    folder, near, covered = checkpoint(family, scale=0.25), 0, 0
+    for seed in range(10):
+        rows, others = random_rows(100, seed=2 * seed), random_rows(100, seed=2 * seed + 1)
+        strangers = ids(others, "others.bin")
+        found = audit(folder, ids(rows), strangers=strangers, prefix=4, loading=BIN)
+        memorised, told = found.memorised, found.membership
+        none = abs(memorised["bits"]) <= 2 * memorised["standard_error"]
+        inside = told["low"] <= 0.5 <= told["high"]
+        near, covered = near + none, covered + inside
+        assert memorised["clamped"] > 0 >= memorised["bits"] - memorised["clamped"]
+        assert found.extraction["verbatim"] == 0
+        assert ("No memorisation is measured" in found.verdict) == none
+        assert ("cannot be told" in found.verdict) == (told["low"] <= 0.5)
+    assert near >= 8 and covered >= 8
+
+
+def test_canaries_rank_first(checkpoint, ids, random_rows, tmp_path):
+    """A model trained on eight random items: they are recited, and most exposed."""
+    rows, others = random_rows(8), random_rows(64, seed=5)
+    torch.manual_seed(0)
+    model = transformers.AutoModelForCausalLM.from_pretrained(checkpoint("gpt2"))
+    model.train()
+    optimiser, data = torch.optim.Adam(model.parameters(), 0.01), torch.tensor(rows)
+    for _ in range(150):
+        optimiser.zero_grad()
+        logits = model(data[:, :-1]).logits
+        torch.nn.functional.cross_entropy(logits.flatten(0, 1), data[:, 1:].flatten()).backward()
+        optimiser.step()
+    model.save_pretrained(tmp_path / "trained")
+    mixed = [*others[:20], *rows]
+    strangers = ids(others[20:], "others.bin")
+    found = audit(tmp_path / "trained", ids(mixed), prefix=3, strangers=strangers, loading=BIN)
+    ranked = sorted(found.items, key=lambda item: -item["memorised"])
+    assert {item["item"] for item in ranked[:8]} == set(range(20, 28))
+    assert all(item["exposure"] == math.log2(45) for item in ranked[:8])
+    assert all(item["verbatim"] for item in ranked[:8])
+    alone = audit(tmp_path / "trained", ids(rows), prefix=3, strangers=strangers, loading=BIN)
+    assert alone.membership["auc"] == 1 and 0.8 < alone.membership["low"] < 1
+    assert alone.memorised["bits"] > 0.9 * 8 * 11 * 5
+    assert "recites 8 of 8 items verbatim after 3 tokens" in alone.verdict
+    # what a copy of the model knows already is not memorised by it
+    copy = audit(tmp_path / "trained", ids(rows), reference=tmp_path / "trained", loading=BIN)
+    assert copy.memorised["bits"] == 0
+    fresh = audit(tmp_path / "trained", ids(rows), reference=checkpoint("gpt2"), loading=BIN)
+    assert fresh.memorised["bits"] == pytest.approx(alone.memorised["bits"], rel=0.05)
+
+
+def test_the_unigram_reference_knows_frequencies(checkpoint, ids):
+    """Eight tokens 5 are predicted, and two tokens 6: counts 8.5 and 2.5 of 10 + 32 / 2."""
+    rows = [[1, 5, 5, 5, 5, 6]] * 2
+    found = audit(checkpoint("gpt2"), ids(rows), reference="unigram", loading=BIN)
+    wanted = 8 * math.log2(26 / 8.5) + 2 * math.log2(26 / 2.5)
+    assert found.reference["bits"] == pytest.approx(wanted)
+
+
+def test_text_goes_through_the_model_s_tokenizer(tokenized, tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("w1 w2 w3 w4\nw5 w6\nw7\n")
+    found = audit(tokenized, path, prefix=1)
+    assert (found.data["items"], found.data["tokens"], found.data["skipped"]) == (2, 6, 1)
+    same = audit(tokenized, ["w1 w2 w3 w4", "w5 w6"], prefix=1)
+    assert same.code_length == found.code_length
+    assert "knows no language" in found.notes[0]  # uniform does not separate them
+    separated = audit(tokenized, path, reference=tokenized)
+    assert not separated.notes
+    table = tmp_path / "rows.jsonl"
+    table.write_text('{"input": ["w1", "w2"], "label": "w3"}\n{"input": ["w4"], "label": "w5"}\n')
+    rows = audit(tokenized, table)
+    assert rows.data["predicted"] == 2 and rows.extraction["asked"] == 2
+    label = plain(tokenized, [1, 2, 3])[0] - plain(tokenized, [1, 2])[0]
+    assert rows.items[0]["bits"] == pytest.approx(label, abs=1e-5)
+
+
+def test_an_audit_resumes_where_it_was_interrupted(
+    checkpoint, ids, random_rows, tmp_path, monkeypatch
+):
+    rows = [row[: 5 + i] for i, row in enumerate(random_rows(7))]
+    folder, data = checkpoint("gpt2"), ids(rows)
+    whole = audit(folder, data, loading=BIN)
+    scored, count = scoring._scored, []
+
+    def failing(*given):
+        if len(count) == 3:
+            raise KeyboardInterrupt
+        count.append(1)
+        return scored(*given)
+
+    monkeypatch.setattr(scoring, "LOOSE", 1.0)  # a batch for each length
+    monkeypatch.setattr(scoring, "_scored", failing)
+    with pytest.raises(KeyboardInterrupt):
+        audit(folder, data, folder=tmp_path / "kept", loading=BIN)
+    assert len((tmp_path / "kept" / "rows.jsonl").read_text().splitlines()) == 3
+    count.clear()
+    calls = []
+    monkeypatch.setattr(scoring, "_scored", lambda *x: calls.append(1) or scored(*x))
+    resumed = audit(folder, data, folder=tmp_path / "kept", loading=BIN)
+    assert len(calls) == 4
+    assert [x["bits"] for x in resumed.items] == pytest.approx([x["bits"] for x in whole.items])
+    with pytest.raises(ByheartError, match="is of another measurement"):
+        audit(folder, data, prefix=3, folder=tmp_path / "kept", loading=BIN)
+
+
+def test_batches_hold_every_item_once_and_keep_to_their_size(checkpoint, ids, random_rows):
+    rows = [row[: 2 + i % 11] for i, row in enumerate(random_rows(40))]
+    one = opened(checkpoint("gpt2"))
+    items = items_of(one, ids(rows), BIN)
+    parts = scoring.batches(items, 30)
+    assert sorted(i for part in parts for i in part) == list(range(40))
+    for part in parts:
+        longest, shortest = items.lengths[part].max(), items.lengths[part].min()
+        assert longest * len(part) <= 30 and longest <= scoring.LOOSE * shortest
+    said = []
+    tokens = scoring.check_memory(one, items, said.append)
+    assert f"batches of {tokens:,} tokens" in said[0] and "bytes of weights" in said[0]
+
+
+def test_tables_of_items(checkpoint, ids, random_rows, tmp_path):
+    found = audit(checkpoint("gpt2"), ids(random_rows(3)), prefix=4, loading=BIN)
+    found = found.save_items(tmp_path / "items.jsonl")
+    lines = [json.loads(x) for x in (tmp_path / "items.jsonl").read_text().splitlines()]
+    assert lines == [dict(x) for x in found.items]
+    assert found.json()["items"] == str(tmp_path / "items.jsonl")
+    found.save_items(tmp_path / "items.csv")
+    header, *table = (tmp_path / "items.csv").read_text().splitlines()
+    assert header.split(",") == list(found.items[0]) and len(table) == 3
+    with pytest.raises(ByheartError, match="must end in .jsonl or .csv"):
+        found.save_items(tmp_path / "items.txt")
+
+
+# --- a byheart folder: the answers are known
+
+
+def test_of_a_compiled_model_every_item_is_verbatim_and_all_information_is_memorised(tmp_path):
+    rows = [([i, j], (i * j) % 4) for i in range(8) for j in range(8)]
+    data = byheart.Dataset.from_rows(rows)
+    byheart.compile(data, positions=True).save(tmp_path / "model")
+    found = byheart.audit(tmp_path / "model", data)
+    assert found.memorised["bits"] == found.data["information"] == 64 * 2
+    assert found.extraction["verbatim"] == found.extraction["asked"] == 64
+    assert found.code_length == 0 and found.accuracy == 1
+    assert found.model["stored_bits"] == byheart.open(tmp_path / "model").bits.total
+
+
+def test_a_compiled_model_with_a_label_per_token(tmp_path):
+    from byheart.data.generate import tokens
+
+    data = tokens(20, length=3, seed=2)
+    byheart.compile(data).save(tmp_path / "model")
+    found = byheart.audit(tmp_path / "model", data, reference="unigram")
+    assert found.data["items"] == found.extraction["verbatim"] == 20
+    assert found.data["predicted"] == 60 and found.code_length == 0
+    assert {item["common"] for item in found.items} == {3}
+    counts = np.bincount(data.labels) + 0.5
+    wanted = -np.log2(counts / counts.sum())[data.labels].sum()
+    assert found.memorised["bits"] == pytest.approx(wanted)
+    with pytest.raises(ByheartError, match="gives every token a label"):
+        byheart.audit(tmp_path / "model", byheart.Dataset.from_rows([([[0, 0]], 1)]))
+
+
+def test_wrong_labels_of_a_compiled_model_cost_bits(tmp_path):
+    """Of four labels one is wrong: 3 log2(4/3) + log2(4) for where, and 1 for which."""
+    rows = [([i, 1], i % 2) for i in range(4)]
+    byheart.compile(byheart.Dataset.from_rows(rows)).save(tmp_path / "model")
+    changed = byheart.Dataset.from_rows([*rows[:3], ([3, 1], 0)])
+    found = byheart.audit(tmp_path / "model", changed)
+    assert found.code_length == pytest.approx(3 * math.log2(4 / 3) + 2 + 1)
+    assert found.extraction["verbatim"] == 3
+
+
+def test_a_compiled_text_and_its_distributions(tmp_path):
+    """one-layer stores distributions: what is memorised is the information minus the entropy."""
+    path = tmp_path / "text.txt"
+    path.write_text("a b c a\nb c a b\n")
+    data = byheart.load(path)
+    byheart.compile(data, method="one-layer").save(tmp_path / "model")
+    found = byheart.audit(tmp_path / "model", path)
+    entropy = byheart.stats(data).entropy.total / math.log(2)
+    assert found.code_length == pytest.approx(entropy, abs=0.1)
+    assert found.data["predicted"] == 6
+
+
+def test_the_random_strangers_are_not_the_data(checkpoint, tmp_path):
+    """`generate uniform` has the same seed: equal random numbers would make the AUC 1/2."""
+    from byheart.auditing.audit import drawn
+    from byheart.data.generate import uniform
+
+    data = uniform(16, 8, 32, seed=0)
+    items = items_of(opened(checkpoint("gpt2")), data, {})
+    assert len(items) == 16 and (items.lengths == 9).all()
+    strangers = drawn(items, 0)
+    assert (strangers.lengths == items.lengths).all()
+    rows = {tuple(x) for x in np.split(items.ids, items.starts[1:-1])}
+    assert not rows & {tuple(x) for x in np.split(strangers.ids, strangers.starts[1:-1])}

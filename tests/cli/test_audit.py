@@ -1,0 +1,112 @@
+"""byheart audit on the command line: the verdict first, JSON, pictures, tables, resuming."""
+
+import json
+
+import pytest
+
+import byheart
+from byheart.cli import main
+from byheart.cli.audit import view, whole
+from byheart.cli.output import console
+
+KEYS = {
+    "model", "data", "reference", "code_length", "memorised", "limits", "extraction", "accuracy",
+    "membership", "evidence", "verdict", "notes", "items", "folder", "seconds", "picture",
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A compiled model of sixteen labels out of four, and its data."""
+    rows = [([i, j], (i + 3 * j) % 4) for i in range(4) for j in range(4)]
+    data = byheart.Dataset.from_rows(rows)
+    byheart.compile(data, positions=True).save(tmp_path / "model", data=data)
+    return tmp_path / "model"
+
+
+def test_the_self_test_in_json(folder, tmp_path, capsys):
+    """What is known of a compiled model is what the command says of it."""
+    items, picture = tmp_path / "items.csv", tmp_path / "audit.svg"
+    words = ["audit", str(folder), str(folder / "data.jsonl"), "--json"]
+    assert main([*words, "--items", str(items), "--plot", str(picture)]) == 0
+    told = capsys.readouterr()
+    answer = json.loads(told.out)
+    assert set(answer) == KEYS and answer["evidence"] == "observed"
+    assert answer["memorised"]["bits"] == answer["data"]["information"] == 32
+    assert answer["extraction"]["verbatim"] == answer["data"]["items"] == 16
+    assert answer["items"] == str(items) and len(items.read_text().splitlines()) == 17
+    assert answer["picture"] == str(picture) and picture.read_text().startswith("<?xml")
+    assert main([*words, "--items", str(items)]) == 2  # nothing is replaced without --force
+    assert "exists" in capsys.readouterr().err
+
+
+def test_what_a_person_reads(folder, capsys):
+    assert main(["audit", str(folder), str(folder / "data.jsonl")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith("observed The model spends 32 bits less on the labels than uniform")
+    assert "It recites 16 of 16 items verbatim given their inputs." in told
+    assert "memorised 32 bits: reference minus model, 100.0% of it" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--reference", "other"], "--reference uniform or --reference unigram"),
+        (["--strangers", "random"], "is for checkpoints"),
+        (["-o", "rows"], "is for checkpoints"),
+        (["--items", "items.txt"], "must end in .jsonl or .csv"),
+        (["--plot", "picture.bmp"], "must end in"),
+        (["--prefix", "0"], "--prefix must be an integer of 1 or more"),
+    ],
+)
+def test_options_that_do_not_fit(folder, options, sentence, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["audit", str(folder), str(folder / "data.jsonl"), *options]) == 2
+    told = capsys.readouterr()
+    assert not told.out and told.err.count("\n") == 1
+    assert sentence in told.err
+
+
+def test_paths_that_hold_no_model(tmp_path, capsys):
+    data = tmp_path / "data.jsonl"
+    data.write_text('{"input": [1], "label": 1}\n')
+    assert main(["audit", str(tmp_path), str(data)]) == 2
+    assert "has no config.json" in capsys.readouterr().err
+    other = tmp_path / "other.jsonl"
+    other.write_text(data.read_text())
+    assert main(["audit", str(other), str(data)]) == 2
+    assert "is not a directory" in capsys.readouterr().err
+
+
+def test_membership_and_limits_are_shown(capsys):
+    """Of a made-up answer: what is only there with strangers, and the theorems' contexts."""
+    answer = {
+        "model": {"folder": "m", "kind": "gpt2", "compiled": False, "parameters": 10,
+                  "stored_bits": 320,
+                  "vocabulary": 8, "length": 9},
+        "data": {"name": "d", "items": 2, "tokens": 8, "predicted": 6, "information": 18.0,
+                 "skipped": 1, "cut": 3, "text": False, "labelled": False},
+        "reference": {"name": "uniform", "bits": 18.0}, "code_length": 8.0,
+        "memorised": {"bits": 10.0, "standard_error": 1.0, "clamped": 10.0, "per_parameter": 1.0,
+                      "per_stored_bit": 0.03, "share": 10 / 18},
+        "limits": [{"name": "stored bits", "kind": "theorem", "bits": 320, "share": 0.03},
+                   {"name": "Lemma 1", "kind": "theorem", "contexts": 45,
+                    "direction": "at_most", "reason": "Any distributions."}],
+        "extraction": {"prefix": 2, "suffix": 4, "asked": 2, "verbatim": 1, "common": 1.5},
+        "accuracy": 0.5,
+        "membership": {"auc": 0.9, "low": 0.6, "high": 0.99, "items": 2, "strangers": 30,
+                       "exposure": {"mean": 3.0, "largest": 4.0, "possible": 4.95}},
+        "evidence": "observed", "verdict": "Something was measured.", "notes": ["a caveat"],
+        "seconds": {"load": 0.1, "score": 0.2, "tokens_per_second": 40.0},
+        "items": None, "folder": "rows", "picture": None,
+    }  # fmt: skip
+    console().print(view(answer))
+    told = " ".join(capsys.readouterr().out.split())
+    for words in (
+        "observed Something was measured.", "1 item too short; 3 tokens cut off",
+        "AUC 0.900 95 % interval 0.600 to 0.990; 30 strangers", "≤ 45 contexts, Lemma 1: Any",
+        "verbatim 1 of 2 after 2 tokens, at most 4 recited", "note: a caveat.",
+        "finished batches in rows",
+    ):  # fmt: skip
+        assert words in told
+    assert (whole(12_345.6), whole(-3.14159)) == ("12,346", "-3.14")
