@@ -4,6 +4,7 @@ Where a method has two forms, the first is the default.
 """
 
 from ..errors import ByheartError
+from .attention_neurons import AttentionNeurons
 from .attention_only import AttentionOnly
 from .attention_only_approximate import AttentionOnlyApproximate
 from .attention_only_argmax import AttentionOnlyArgmax
@@ -35,6 +36,7 @@ ALL: tuple[Construction, ...] = (
     SmallLimitedBits(),
     FaithfulLimitedBits(),
     Float64(),
+    AttentionNeurons(),
     OneLayer(),
     TokenAveraging(),
     OneLayerSmooth(),
