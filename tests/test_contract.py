@@ -42,6 +42,7 @@ ROWS = [
     (["d", "a"], "y"),
 ]
 NUMBERS = [([-1.5, 2], 4), ([2, -1.5], 5), ([0, 0, 0.25], 4), ([0], 6), ([-3], 5)]
+DIFFERENT = [([-1.5, 2], 4), ([2, -1.5], 5), ([0, 1, 0.25], 4), ([0], 6), ([-3], 5)]
 IDS = [([1, 2], 4), ([2, 1], 5), ([0, 0, 7], 4), ([0], 6), ([3], 5)]
 TAGS = [(["a", "b"], ["x", "y"]), (["b", "c", "a"], ["y", "y", "x"]), (["c"], ["z"])]
 TAGGED = [([-1.5, 2], [4, 5]), ([0, 0, 0.25], [6, 6, 4]), ([0], [6])]
@@ -59,6 +60,8 @@ def shared(construction):
         return kinds if construction.every else {**kinds, "words": ROWS, "numbers": NUMBERS}
     if not construction.last:
         return {"sets": SETS, "sets with nothing": EMPTY}
+    if construction.name in ("kim2023", "yun2020"):  # A3
+        return {"words": ROWS, "numbers": DIFFERENT}
     ids = construction.name in ("embedding", "attention-neurons")
     return {"words": ROWS, "numbers": IDS if ids else NUMBERS}
 

@@ -81,10 +81,11 @@ def attention_alone(network: Network, ids: Iterable[int] | None = None) -> Netwo
     for index, layer in enumerate(middle):
         average = _average(layer)
         if average is not None:
-            heads = [
-                (_columns(average.W_V, i), _rows(average.W_O, i)) for i in range(average.W_V.rows)
+            means = [
+                lanes.mean(_columns(average.W_V, row), _rows(average.W_O, row))
+                for row in range(average.W_V.rows)
             ]
-            layers.append(lanes.layer([lanes.mean(*head) for head in heads], layer.stage))
+            layers.append(lanes.layer(means, layer.stage))
             live |= set(average.W_O.by_row)
             continue
         if isinstance(layer, FeedForward):
