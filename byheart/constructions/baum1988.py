@@ -69,6 +69,10 @@ class Units:
     def depth(self) -> int:
         return 1
 
+    @property
+    def units(self) -> int:
+        return len(self.rows)
+
 
 @dataclass(frozen=True)
 class Slabs(Keyed):
@@ -96,7 +100,7 @@ class Slabs(Keyed):
         if dataset.length > 1 or one_label(dataset, contexts, self) is not None:
             return super().predict(dataset, contexts)
         _, plan, _ = self._points(dataset, contexts)
-        return Predicted(plan.width + plan.parameters, plan.depth)
+        return Predicted(plan.width + plan.parameters, plan.depth, plan.units)
 
     def _points(self, dataset: Dataset, contexts: Contexts) -> tuple:
         from .retrieval.reader import single_points

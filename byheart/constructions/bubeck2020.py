@@ -38,16 +38,16 @@ from .baum1988 import Rows, Slabs, Units
 class Rounded:
     """Units whose sum is within 1/4 of the label, and steps that round it."""
 
-    units: Units
+    slabs: Units
     classes: int
 
     @property
     def width(self) -> int:
-        return self.units.width
+        return self.slabs.width
 
     def layers(self) -> Iterator[Layer]:
-        yield self.units.hidden()
-        rows = self.units.rows
+        yield self.slabs.hidden()
+        rows = self.slabs.rows
         added = {(0, i): weight for i, (_, _, weight) in enumerate(rows)}
         yield Relu(matrix(1, len(rows), added), vector({0: Fraction(1, 4)}, 1), "sum")
         # relu(2 z - 2 c + 1) - relu(2 z - 2 c) is 0 for z <= c - 1/2 and 1 for z >= c
@@ -59,11 +59,16 @@ class Rounded:
 
     @property
     def parameters(self) -> int:
-        return self.units.inside + len(self.units.rows) + 1 + 6 * (self.classes - 1)
+        return self.slabs.inside + len(self.slabs.rows) + 1 + 6 * (self.classes - 1)
 
     @property
     def depth(self) -> int:
         return 3
+
+    @property
+    def units(self) -> int:
+        """Those of the slabs, one that adds them up, two per step of rounding."""
+        return len(self.slabs.rows) + 1 + 2 * (self.classes - 1)
 
 
 @dataclass(frozen=True)

@@ -164,6 +164,8 @@ class Plan(Protocol):
     def parameters(self) -> int: ...
     @property
     def depth(self) -> int: ...
+    @property
+    def units(self) -> int | None: ...  # neurons
     def layers(self) -> Iterable[Layer]: ...
 
 
@@ -202,7 +204,8 @@ class Keyed(Labelled):
             return size_of(constant)
         read = self.read(dataset, contexts)
         plan = self.plan(read.keys.tolist(), read.labels.tolist(), len(dataset.label_names))
-        return Predicted(read.parameters + plan.parameters, read.depth + plan.depth)
+        units = None if plan.units is None else read.units + plan.units
+        return Predicted(read.parameters + plan.parameters, read.depth + plan.depth, units)
 
 
 def one_label(dataset: Dataset, contexts: Contexts, options: Labelled) -> Built | None:
@@ -219,7 +222,8 @@ def one_label(dataset: Dataset, contexts: Contexts, options: Labelled) -> Built 
 
 def size_of(built: Built) -> Predicted:
     """The size of a network that was built, because that is as quick."""
-    return Predicted(built.network.counts()[0]["nonzero"], built.network.depth)
+    network = built.network
+    return Predicted(network.counts()[0]["nonzero"], network.depth, network.units)
 
 
 @dataclass(frozen=True)
@@ -245,7 +249,9 @@ class Interpolation(Construction):
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
         shape = self.shape(targets(dataset, contexts))
-        return None if shape is None else Predicted(shape.parameters, 1)
+        if shape is None:
+            return None
+        return Predicted(shape.parameters, 1, shape.neurons + shape.heads)
 
     def shape(self, targets: Targets) -> Shape | None:
         """The sizes of the decoder, refused as `interpolate` would; None if a search finds them."""

@@ -92,6 +92,11 @@ class Sorted:
     def depth(self) -> int:
         return 1 + 2 * (len(self.weights) - 1)
 
+    @property
+    def units(self) -> int:
+        """One that copies, then a head and two neurons per round, one in the last."""
+        return 3 * (len(self.weights) - 1)
+
 
 def sorted_keys(read: "Numbered", seed: int) -> Sorted:
     """Small weights for which the keys of all contexts differ."""
@@ -148,7 +153,8 @@ class SmallKim(Labelled):
         if constant is not None:
             return size_of(constant)
         found, plan = self._parts(dataset, contexts)
-        return Predicted(found.parameters + plan.parameters, found.depth + plan.depth)
+        units = None if plan.units is None else found.units + plan.units
+        return Predicted(found.parameters + plan.parameters, found.depth + plan.depth, units)
 
 
 @dataclass(frozen=True)

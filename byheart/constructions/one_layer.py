@@ -11,9 +11,9 @@ Assumptions  A1  Tokens are words or integers, at least two different ones.
              A3  z, u > 0: token and position values are positive (drawn from 0.2 to 2).
              A4  Attention scale: two scores differ by less than 16, so that softmax does not
                  saturate (which would bring contexts together; it follows from the draw).
-             A5  Without positions (after kajitsuka2024): a context is the multiset of tokens and the
-                 last one; orders of it have one distribution, and no two contexts have a last
-                 token and shares of tokens in common, as a, a and a, a, a do.
+             A5  Without positions (after kajitsuka2024): a context is the multiset of tokens and
+                 the last one; all its orders have one distribution, and no two contexts have the
+                 last token and the shares of tokens in common, as a, a and a, a, a do.
 Guarantee    G1  For every context, the divergence of the decoder's distribution from the empirical
                  one is at most the gap (nats), over the real numbers.
              G2  As many neurons as contexts: m = n. Without positions all position vectors are 0.

@@ -108,6 +108,10 @@ class Packed:
     def depth(self) -> int:
         return self.places + 1 + (len(self.starts) > 1) + (len(self.words[0]) > 1)
 
+    @property
+    def units(self) -> int:
+        return sum(len(block.units) for block in self.blocks())
+
 
 def _from_cuts(
     stage: str,

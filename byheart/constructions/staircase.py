@@ -51,6 +51,10 @@ class Steps:
     def depth(self) -> int:
         return 1
 
+    @property
+    def units(self) -> int:
+        return len(self.kinks)
+
 
 def steps(keys: list[int], labels: list[int]) -> Steps:
     """The ramp from a to b > a ends at b or, where a kink is at a already, begins at a."""

@@ -60,6 +60,11 @@ class Lookup:
     def depth(self) -> int:
         return 1 + lookup_size(len(self.keys), self.key_bits, self.label_bits, before=1).depth
 
+    @property
+    def units(self) -> None:
+        """Not counted beforehand."""
+        return None
+
 
 def looked_up(
     keys: list[int],

@@ -79,6 +79,10 @@ class Shifted:
     def depth(self) -> int:
         return 2 + len(self.values)
 
+    @property
+    def units(self) -> int:
+        return 2 + 2 * len(self.values)
+
 
 def shifted(read: "Numbered") -> Shifted:
     """Every sequence through the shifts, in whole numbers."""
@@ -134,4 +138,5 @@ class Yun2020(Labelled):
         if constant is not None:
             return size_of(constant)
         found, plan = self._parts(dataset, contexts)
-        return Predicted(found.parameters + plan.parameters, found.depth + plan.depth)
+        units = None if plan.units is None else found.units + plan.units
+        return Predicted(found.parameters + plan.parameters, found.depth + plan.depth, units)

@@ -88,6 +88,11 @@ class Switches:
     def depth(self) -> int:
         return 3 if self.between else 2
 
+    @property
+    def units(self) -> int:
+        count = len(self.begins)
+        return 1 + 2 * count + (1 + count if self.between else 0) + len(self.values)
+
 
 def switches(
     keys: Sequence[int],

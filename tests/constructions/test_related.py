@@ -34,6 +34,7 @@ def proved_as_predicted(rows, method, form, **options):
     model = compile(dataset, method, form, **options)
     assert model.verification.evidence == "proved"
     assert (model.parameters.nonzero, model.network.depth) == (told.parameters, told.depth)
+    assert told.units in (None, model.network.units)
     return model
 
 

@@ -73,6 +73,11 @@ class Reading:
     def depth(self) -> int:
         return len(self.hashed.token_thresholds) + (self.mixing != "none")
 
+    @property
+    def units(self) -> int:
+        """A neuron per fold, and a head."""
+        return self.depth
+
 
 def reading(
     dataset: Dataset, contexts: Contexts, positions: bool, attention: str, seed: int
