@@ -17,6 +17,7 @@ CITED = {
     "kajitsuka2025": "Kajitsuka & Sato (2025)",
     "kim2023": "Kim et al. (2023)",
     "madden2024": "Madden et al. (2024)",
+    "maddenthrampoulidis2024": "Madden & Thrampoulidis (2024)",
     "mahdavi2024": "Mahdavi et al. (2024)",
     "morris2025": "Morris et al. (2025)",
     "nilsson1965": "Nilsson (1965)",
