@@ -62,7 +62,7 @@ def command(
         typer.Option(
             metavar="COLUMN",
             help=f"Order of the rows: {', '.join(ORDERS)}.",
-            autocompletion=lambda: list(ORDERS),
+            autocompletion=options.beginning(ORDERS),
         ),
     ] = "parameters",
     until: Annotated[

@@ -16,8 +16,8 @@ OPTIONS = frozenset(
     format gap head_dimension heads input inputs jobs json label labels layers length loss method
     minimise neurons numbers numeric on_conflict output parameters plot position_values positions
     protocol prove_limit quick radius records reject_unknown rows sample save seed seeds separation
-    separator sequences set show skew skip steps sweep table tight token_values tokenizer trace
-    train unit version vocabulary weights width window with write_data
+    separator sequences set show skew skip sort steps sweep table tight token_values tokenizer trace
+    train unit until version vocabulary weights width window with write_data
     """.split()
 )  # of all commands; a test compares them
 RENAMED = {"axes": "axis", "models": "with", "picture": "plot", "sizes": "set"}

@@ -6,7 +6,8 @@ import pytest
 
 from byheart.compiler.compiling import compile
 from byheart.data.load import from_rows
-from byheart.errors import AssumptionError
+from byheart.errors import AssumptionError, ByheartError
+from byheart.models.context_ids import context_ids
 
 
 def contexts(count, length, ids, labels, seed=0):
@@ -65,3 +66,11 @@ def test_the_count_is_that_of_the_units(positions):
 def test_vectors_are_refused():
     with pytest.raises(AssumptionError, match="A2 fails: tokens are vectors"):
         compile(from_rows([([[1, 2]], "x"), ([[2, 1]], "y")]), "attention-neurons")
+
+
+def test_a_trace_shows_no_id_where_no_lane_holds_one():
+    model = compile(from_rows([([i, 9], i % 2) for i in range(6)]), "attention-neurons")
+    found = model.trace([3, 9])
+    assert found.context_ids == () and found.answer.label == 1
+    with pytest.raises(ByheartError, match="compares scores, and no lane is known"):
+        context_ids(model, [[3, 9]])
