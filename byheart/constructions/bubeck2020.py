@@ -76,7 +76,7 @@ class Bubeck(Slabs):
     name = "bubeck2020"
     stages = {
         **Slabs.stages,
-        "slabs": "Four units are 0 at all points but those on one plane, and near the label there.",
+        "slabs": "Four units are near the label on one plane, 0 at the other points.",
         "sum": "The units of all planes are added up.",
         "round": "Steps round the sum to the number of the label.",
     }

@@ -197,7 +197,7 @@ class Park(Keyed):
     name = "park2021"
     stages = {
         **Keyed.stages,
-        "shift": "Each piece of the keys is shifted: all fall on different places of a short line.",
+        "shift": "Pieces of the keys are shifted to different places of a short line.",
         "word": "The place chooses its word, and becomes the place within it.",
         "read": "Tent maps bring the label's bits to the front of the word.",
     }
