@@ -104,13 +104,16 @@ def sorted_keys(read: "Numbered", seed: int) -> Sorted:
     for i in range(1, rows.shape[1]):  # the padding leaves together
         rows[:, i:][(rows[:, i:] == rows[:, [i - 1]]) & (rows[:, [i - 1]] > 0)] = 0
         rows[:, i:] = np.sort(rows[:, i:], axis=1)[:, ::-1]
-    own, pick, size = read.rows[:, -1], Random(seed), 2.0
+    numbers = np.concatenate([rows, read.rows[:, -1:]], axis=1)
+    longest = int(numbers.max()).bit_length() + numbers.shape[1].bit_length()
+    pick, size = Random(seed), 2.0
     while True:
-        weights = [pick.randint(1, int(size)) for _ in range(rows.shape[1] + 1)]
-        keys = (rows * np.array(weights[:-1], dtype=object)).sum(axis=1) + weights[-1] * own
-        found = [int(key) for key in keys]
-        if len(set(found)) == len(found):
-            return Sorted(read, tuple(weights), found)
+        weights = [pick.randint(1, int(size)) for _ in range(numbers.shape[1])]
+        short = longest + int(size).bit_length() < 62
+        dtype = np.dtype(np.int64 if short else object)
+        keys = numbers.astype(dtype) @ np.array(weights, dtype)
+        if len(np.unique(keys)) == len(keys):
+            return Sorted(read, tuple(weights), [int(key) for key in keys])
         size = size * 1.02 + 0.2
 
 

@@ -65,6 +65,9 @@ def planes(
     pick, alive, left = random.Random(seed), set(members), list(members)
     residues = (points % PRIME).astype(np.int64)
     d = points.shape[1]
+    if d == 1:  # different points are planes of their own
+        yield from ((Plane((1,), int(points[i, 0])), [i]) for i in left)
+        return
     most = min(d, WIDEST)
     size, failures, spread = most, 0, 9
     pick.shuffle(left)
