@@ -34,6 +34,9 @@ from ..exact.network import Layer, Linear, Relu, matrix, vector
 from .baum1988 import Rows, Slabs, Units
 
 
+FEW = 4096  # points; beyond, a bound of |z| stands for its largest value
+
+
 @dataclass(frozen=True, eq=False)
 class Rounded:
     """Units whose sum is within 1/4 of the label, and steps that round it."""
@@ -91,8 +94,10 @@ class Bubeck(Slabs):
         whole = points.astype(object)
         for plane, hit in planes(points, range(len(points)), False, self.seed):
             V, w = _fitted(whole[hit], [int(labels[i]) for i in hit], grain)
-            z = whole @ np.array(V, dtype=object) + w  # in units of 2^-grain
-            q = (2 * max(abs(int(x)) for x in z)).bit_length()
+            reach = largest * sum(map(abs, V)) + abs(w)  # |z| in units of 2^-grain, at most
+            if len(points) <= FEW:
+                reach = max(abs(int(x)) for x in whole @ np.array(V, dtype=object) + w)
+            q = (2 * reach).bit_length()
             for tilt, shift, sign in ((1, 1, 1), (0, 1, -1), (1, -1, -1), (0, -1, 1)):
                 weights = tuple(
                     u + Fraction(tilt * v, 1 << q) for u, v in zip(plane.weights, V, strict=True)
