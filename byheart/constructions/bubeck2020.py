@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 from ..exact.network import Layer, Linear, Relu, matrix, vector
 from .baum1988 import Rows, Slabs, Units
 
-
 FEW = 4096  # points; beyond, a bound of |z| stands for its largest value
 
 
