@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import fill, shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import pictures
-from ..compiler.comparing import ESTIMATED, compare, titled
+from ..compiler.comparing import ESTIMATED, ORDERS, compare, titled
 from ..data.load import load
 from ..errors import ByheartError
 from ..models.folder.read import open as open_folder
@@ -34,6 +35,7 @@ ABOUT = (ESTIMATED, flags(ESTIMATED))  # as the library says it, and as the comm
 NAME = 48  # letters of a line beside a row
 LONGEST = 76  # letters beside a curve
 OURS = ("hash-fold-retrieve", "seq2seq (small)")  # what compile takes if no method is named
+WIDE = 110  # columns of a terminal that has room for all columns of the table
 ROOM = 0.033  # of the height, for a name beside its line
 
 
@@ -53,6 +55,20 @@ def command(
         list[Path] | None,
         typer.Option(
             "--with", metavar="DIR", help="A model folder, such as a trained one; repeatable."
+        ),
+    ] = None,
+    sort: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMN",
+            help=f"Order of the rows: {', '.join(ORDERS)}.",
+            autocompletion=options.beginning(ORDERS),
+        ),
+    ] = "parameters",
+    until: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N", help="Draw closed forms up to N contexts, such as 1e9 (with --plot)."
         ),
     ] = None,
     positions: options.Positions = None,
@@ -78,6 +94,7 @@ def command(
             opened[str(path)] = open_folder(path)
         dataset = load(data, **loading)
         how: dict[str, Any] = {"positions": positions, "on_conflict": on_conflict, "seed": seed}
+        how |= {"sort": sort, "until": None if until is None else int(until)}
         answer = compare(dataset, sizes, build, opened, watch=watch, **how).json()
         answer["dataset"] = {"name": data.name, **answer["dataset"]}
         for step in (answer, *answer["sweep"]):
@@ -106,6 +123,11 @@ def view(answer: dict) -> Group:
         "this many are enough (Kajitsuka & Sato do not count E_in, E_out and the embedding). "
         "Rates, and bounds that do not apply: byheart bounds --all --dataset.",
     ]
+    means += [
+        f"From about {about(found['contexts'])} contexts on {found['smaller']} is smaller than "
+        f"{found['larger']}, by closed forms for random data of this shape."
+        for found in answer["crossings"]
+    ]
     if any(row["kind"] == "trained" for row in rows):
         means.append(
             "Of a trained model the parameters that were trained count; bits are those of the "
@@ -114,10 +136,22 @@ def view(answer: dict) -> Group:
     return Group(*parts, *(Text(words, style="dim") for words in means), *drawn(answer, ""))
 
 
+def about(count: float) -> str:
+    """Two digits of a large number.
+
+    >>> about(74_794_362)
+    '75,000,000'
+    """
+    return f"{float(f'{count:.1e}'):,.0f}"
+
+
 def table(rows: list[dict]) -> Table:
     """What applies, without rates: a construction has a size, a bound a direction."""
     shown = columns()
-    for name in ("parameters", "bits", "depth", "seconds"):
+    built = sum(row["dense"] is not None for row in rows) > 1
+    full = built and get_terminal_size().columns >= WIDE
+    names = ["parameters", "dense", "bits", "longest", "units", "depth", "seconds"]
+    for name in names if full else ["parameters", "bits", "units", "depth"]:
         shown.add_column(name, justify="right", no_wrap=True)
     shown.add_column("evidence", no_wrap=True)
     shown.add_column("")
@@ -132,16 +166,19 @@ def table(rows: list[dict]) -> Table:
             sign = f"{SIGNS[row['direction']]} " if bound and size is not None else ""
             sign = "~ " if size is not None and row["reason"] in ABOUT else sign
             sizes.append(f"{sign}{number(rounded)}")
-        about = Text(titled(row["name"], row["kind"]), style="dim" if bound else "cyan")
+        title = Text(titled(row["name"], row["kind"]), style="dim" if bound else "cyan")
         unknown = row["kind"] == "construction" and row["parameters"] is None
-        if unknown or row["kind"] in FOLDERS:
-            about.append(f"  {row['reason']}", "dim")
+        if unknown or row["kind"] in (*FOLDERS, "measured"):
+            title.append(f"  {row['reason']}", "dim")
+        total, bits = sizes
+        units, depth = number(row["units"]), number(row["depth"])
+        seconds = "-" if row["seconds"] is None else f"{row['seconds']:.1f}"
+        dense, longest = number(row["dense"]), number(row["longest"])
+        wide = (total, dense, bits, longest, units, depth, seconds)
         shown.add_row(
-            *sizes,
-            number(row["depth"]),
-            "-" if row["seconds"] is None else f"{row['seconds']:.1f}",
+            *(wide if full else (total, bits, units, depth)),
             Text(word, style=STYLES.get(word, "")) if word else Text("-", style="dim"),
-            about,
+            title,
         )
     return shown
 
@@ -150,9 +187,11 @@ def draw(answer: dict) -> "Figure":
     """Parameters of all rows: over the contexts if there are several steps, or for one dataset."""
     steps, data = answer["sweep"], answer["dataset"]
     rows = [row for row in answer["rows"] if row["applies"] and row["parameters"]]
-    figure, axes = pictures.canvas(10.4, 7.6 if len(steps) > 1 else 1.8 + 0.3 * len(rows))
-    if len(steps) > 1:
-        curves(axes, steps)
+    grows = len(steps) > 1 or bool(answer["lines"])
+    figure, axes = pictures.canvas(10.4, 7.6 if grows else 1.8 + 0.3 * len(rows))
+    if grows:
+        one = [{"dataset": data, "rows": answer["rows"]}]
+        curves(axes, steps or one, answer["lines"], answer["crossings"])
     else:
         dots(axes, rows)
     title = f"{data['name']}: {counts(data, 'context', 'label')}"
@@ -179,15 +218,18 @@ def dots(axes: "Axes", rows: list[dict]) -> None:
     axes.set_xlabel(signs, color=INK)
 
 
-def curves(axes: "Axes", steps: list[dict]) -> None:
+def curves(axes: "Axes", steps: list[dict], forms: list[dict], crossings: list[dict]) -> None:
     """One line per name, over the contexts: constructions with marks, bounds dashed.
+
+    forms      closed forms that go on, thin, and alone then: without bounds
+    crossings  named where they are
 
     The names stand at the right, as near to the ends of their lines as there is room.
     """
     lines: dict[str, tuple[dict, list[tuple[int, float]]]] = {}
     for step in steps:
         for row in step["rows"]:
-            if row["applies"] and row["parameters"]:
+            if row["applies"] and row["parameters"] and not (forms and row["kind"] == "bound"):
                 points = lines.setdefault(row["name"], (row, []))[1]
                 points.append((step["dataset"]["contexts"], row["parameters"]))
     axes.set_xscale("log")
@@ -206,6 +248,10 @@ def curves(axes: "Axes", steps: list[dict]) -> None:
             colour, name = INK, f"{name}, our own network"
             style = {"marker": "*", "markersize": 11.0, "linewidth": 2.2}
         axes.plot(*zip(*points, strict=True), color=colour, **style)
+        form: list = next((x["points"] for x in forms if x["name"] == row["name"]), [])
+        if form:
+            axes.plot(*zip(*form, strict=True), color=colour, linewidth=0.9, linestyle=(0, (5, 1)))
+            points = [*points, tuple(form[-1])]
         names.append((points[-1], shorten(name, LONGEST, placeholder=" …"), colour))
     low, high = (math.log(limit) for limit in axes.get_ylim())
     ends = sorted(names, key=lambda name: name[0][1])
@@ -215,9 +261,19 @@ def curves(axes: "Axes", steps: list[dict]) -> None:
         look: dict[str, Any] = {"va": "center", "size": 7.5, "color": colour}
         look |= {"textcoords": "axes fraction", "annotation_clip": False}
         axes.annotate(name, end, (1.04, place), arrowprops=thread, **look)
+    for found in crossings:
+        if forms and found["contexts"] <= forms[0]["points"][-1][0]:
+            line = next((x["points"] for x in forms if x["name"] == found["smaller"]), None)
+            if line is not None:
+                height = min(y for x, y in line if x >= found["contexts"])
+                where = about(found["contexts"])
+                words = f"from {where} on\n{found['smaller']}\nbelow {found['larger']}"
+                axes.annotate(words, (found["contexts"], height), size=7, color=INK, va="top")
     contexts = sorted({step["dataset"]["contexts"] for step in steps})
+    if forms:
+        contexts = [x for x, _ in forms[0]["points"]][::2]
     pictures.ticks(axes.xaxis, contexts)
-    axes.set_xticklabels([f"{count:,}" for count in contexts])
+    axes.set_xticklabels([f"{count:,}" for count in contexts], rotation=30 if forms else 0)
     pictures.label(axes, "contexts", "parameters")
 
 

@@ -13,8 +13,8 @@ OPTIONS = frozenset(
     method minimise neurons numbers numeric objects on_conflict output parameters plot
     position_values positions prefix protocol prove_limit quick radius rebuild records reference
     reject_unknown relations reverse rows runtime sample save seed seeds separation separator
-    sequences set show skew skip steps strangers subjects suffix sweep table tight to
-    token_values tokenizer trace train unit version vocabulary weights width window with
+    sequences set show skew skip sort steps strangers subjects suffix sweep table tight to
+    token_values tokenizer trace train unit until version vocabulary weights width window with
     write_data
     """.split()
 )  # of all commands; a test compares them

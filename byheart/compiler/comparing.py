@@ -8,11 +8,14 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from ..constructions import ALL
+import numpy as np
+
+from ..constructions import ALL, find
 from ..constructions.base import Construction, Report
 from ..constructions.families import Retrieval
-from ..data.contexts import RESOLUTIONS, resolve
+from ..data.contexts import RESOLUTIONS, contexts, resolve
 from ..data.dataset import Dataset
 from ..data.load import dataset_of
 from ..errors import ByheartError
@@ -22,12 +25,14 @@ from ..machine.words import brief
 from ..models.model import Model
 from ..models.verification import verify
 from ..theory import Question, answers
+from ..theory.associative import LARGEST, smallest
 from ..theory.dana2024.associations import Task
 from ..theory.dana2024.associations import rows as associations
 from ..theory.facts import data_facts
 from ..theory.item import SIGNS
 from ..theory.papers import cited
 from .compiling import compile, configured, default_method, prepare, with_positions
+from .growing import Crossing, Line, growing
 
 PREDICTED = "predicted: nothing was built."
 SEARCHED = "its size is found by a search: build=True measures it."
@@ -35,7 +40,11 @@ ESTIMATED = "estimated from its plan: build=True measures it."
 QUICK = 100_000  # tokens of data for which the default method is built in seconds
 FEWEST, BITS = "parameters", "bits"
 COUNTS = ("sequences", "contexts", "labels", "length", "vocabulary")
-COLUMNS = ("parameters", "bits", "depth", "evidence", "kind", "")
+COLUMNS = (
+    "parameters", "dense", "bits", "longest", "units", "depth", "evidence", "kind", "",
+)  # fmt: skip
+ORDERS = ("parameters", "dense", "bits", "longest", "units", "depth", "name")
+MOST_FACTS = 2_000  # tokens of an associative memory that is measured
 LANES = 10  # of heads, and the dimension, as attention-only has them by default
 
 
@@ -45,10 +54,13 @@ class Row:
 
     Attributes:
         name: The method with its form, or the theorem.
-        kind: construction, trained, saved or bound.
+        kind: construction, measured, trained, saved or bound.
         direction: "at_most": this many are enough; "at_least": with fewer it is impossible.
         parameters: Nonzero ones; of a decoder, all. None where it is not known, here and below.
         bits: Of all parameters together.
+        dense: Parameters of full matrices.
+        longest: Bits of the longest parameter, in plain binary notation.
+        units: Neurons and attention heads.
         evidence: For a network that was built.
         seconds: To build and to verify it.
         reason: Why it does not apply, or how its size is known.
@@ -64,6 +76,9 @@ class Row:
     seconds: float | None = None
     applies: bool = True
     reason: str | None = None
+    dense: int | None = None
+    longest: int | None = None
+    units: int | None = None
 
     def size(self, value: int | float | None) -> str | int | float | None:
         """A size for a table; of a bound with the sign that says in which direction it holds."""
@@ -105,11 +120,15 @@ class Comparison(Tabular):
         built: Whether sizes were measured on networks that were built, not predicted.
         steps: Growing prefixes of the data, or the data alone.
         swept: Whether prefixes were asked for.
+        lines: Closed forms for more contexts than the data has, if they were asked for.
+        crossings: Where one of them becomes smaller than another.
     """
 
     built: bool
     steps: tuple[Step, ...]
     swept: bool
+    lines: tuple[Line, ...] = ()
+    crossings: tuple[Crossing, ...] = ()
 
     @property
     def dataset(self) -> dict[str, int]:
@@ -127,6 +146,8 @@ class Comparison(Tabular):
             "built": self.built,
             "rows": [row.json() for row in self.rows],
             "sweep": [step.json() for step in self.steps] if self.swept else [],
+            "lines": [line.json() for line in self.lines],
+            "crossings": [crossing.json() for crossing in self.crossings],
         }
 
     def table(self) -> Content:
@@ -134,7 +155,10 @@ class Comparison(Tabular):
         rows: list[tuple[object, ...]] = [
             (
                 x.size(x.parameters),
+                x.dense,
                 x.size(x.bits),
+                x.longest,
+                x.units,
                 x.depth,
                 x.evidence,
                 x.kind,
@@ -155,6 +179,8 @@ def compare(
     positions: bool | None = None,
     on_conflict: str = "refuse",
     seed: int = 0,
+    sort: str = "parameters",
+    until: int | None = None,
     watch: Watch = SILENT,
 ) -> Comparison:
     """Every construction and every bound for a dataset, side by side.
@@ -168,6 +194,9 @@ def compare(
         positions: As in `compile`.
         on_conflict: As in `compile`.
         seed: Random seed.
+        sort: The column that orders the rows, or "name".
+        until: Add, for growing numbers of contexts up to this one, the closed forms of the methods
+            that have one.
         watch: Told of each construction before it is tried.
 
     Returns:
@@ -189,6 +218,8 @@ def compare(
         raise ByheartError(
             f"sweep must be at most the {len(data):,} sequences of the data, not {wrong:,}."
         )
+    if sort not in ORDERS:
+        raise ByheartError(f"sort must be one of {', '.join(ORDERS)}, not {sort!r}.")
     choice = Choice(build, positions, on_conflict, seed)
     steps = []
     for count in counts:
@@ -198,9 +229,11 @@ def compare(
         others = [
             model_row(name, model, part, on_conflict) for name, model in (models or {}).items()
         ]
-        rows = all_rows(part, Question(facts), choice, watch.note, others)
+        rows = ordered(all_rows(part, Question(facts), choice, watch.note, others), sort)
         steps.append(Step({name: getattr(facts, name) for name in COUNTS}, tuple(rows)))
-    return Comparison(build, tuple(steps), sweep is not None)
+    built = {row.name for row in steps[-1].rows if row.applies and row.kind == "construction"}
+    lines, crossings = growing(data, built, until) if until else ((), ())
+    return Comparison(build, tuple(steps), sweep is not None, lines, crossings)
 
 
 def all_rows(
@@ -215,6 +248,7 @@ def all_rows(
     for construction in ALL:
         report(named(construction))
         found.append(construction_row(construction, dataset, choice, report))
+    found += related_rows(dataset, choice, report)
     return ordered([*found, *bound_rows(question), *association_rows(question)])
 
 
@@ -222,26 +256,38 @@ def named(construction: Construction) -> str:
     return construction.name + (f" ({construction.form})" if construction.form else "")
 
 
-def ordered(rows: Iterable[Row]) -> list[Row]:
-    """What applies first, by its parameters; those that are not known come last, by bits."""
+def ordered(rows: Iterable[Row], sort: str = "parameters") -> list[Row]:
+    """What applies first, by a column or its name; what is not known comes last, by parameters."""
 
     def place(row: Row) -> tuple:
-        sizes = [float("inf") if x is None else x for x in (row.parameters, row.bits)]
+        if sort == "name":
+            return not row.applies, row.kind == "bound", row.name
+        columns = (getattr(row, sort), row.parameters, row.bits)
+        sizes = [float("inf") if x is None else x for x in columns]
         return not row.applies, *sizes, row.kind, row.name
 
     return sorted(rows, key=place)
 
 
 def construction_row(
-    construction: Construction, dataset: Dataset, choice: Choice, report: Report
+    construction: Construction,
+    dataset: Dataset,
+    choice: Choice,
+    report: Report,
+    name: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Row:
-    """The size of a construction, measured or predicted; or why it does not apply."""
-    row = Row(named(construction), "construction", "at_most")
+    """The size of a construction, measured or predicted; or why it does not apply.
+
+    name, options  of a row for the construction with options of its own
+    """
+    row = Row(name or named(construction), "construction", "at_most")
     on_conflict, positions = choice.on_conflict, choice.positions
     takes = positions or "positions" in construction.options()  # without them, order never counts
-    given = {} if positions is None or not takes else {"positions": positions}
+    given: dict[str, Any] = {} if positions is None or not takes else {"positions": positions}
     if construction.stores == "distributions":  # it sees order and no conflicts
         on_conflict, given = "refuse", {}
+    given |= options or {}
     try:
         own = construction.name == default_method(dataset) and construction.form != "faithful"
         if not choice.build and not (own and dataset.lengths.sum() <= QUICK):
@@ -250,7 +296,9 @@ def construction_row(
             prepared = prepare(made, dataset, on_conflict)
             size = made.predict(*prepared)
             if size is not None:
-                return replace(row, parameters=size.parameters, depth=size.depth, reason=PREDICTED)
+                total, depth = size.parameters, size.depth
+                row = replace(row, parameters=total, depth=depth, units=size.units)
+                return replace(row, reason=PREDICTED)
             if own and isinstance(made, Retrieval):
                 from ..constructions.hash_fold_retrieve.build import estimate  # numba is slow
 
@@ -275,7 +323,59 @@ def construction_row(
         depth=model.network.depth,
         evidence=model.verification.evidence,
         seconds=sum(model.about["seconds"].values()),
+        **measured(model),
     )
+
+
+def measured(model: Model) -> dict[str, Any]:
+    """What else is counted in the weights of a model."""
+    dense, longest = model.parameters.dense, model.bits.largest
+    return {"dense": dense, "longest": longest, "units": model.network.units}
+
+
+def related_rows(dataset: Dataset, choice: Choice, report: Report) -> list[Row]:
+    """Systems of related work that are a method of ours with options of their own."""
+    if dataset.every or not len(dataset):
+        return []
+    rows = []
+    one_layer, only = find("one-layer"), find("attention-only")
+    plain = {"positions": False, "skip": True}
+    name = f"one-layer without positions, after {cited('kajitsuka2024')}"
+    rows.append(construction_row(one_layer, dataset, choice, report, name, plain))
+    rank = min(dataset.length, LANES)  # H (r - 1) + 1 contexts for H heads of rank r
+    if rank > 1 and LANES >= dataset.length:
+        ordered_contexts = len(contexts(dataset, positions=True))
+        heads = max(1, -(-(ordered_contexts - 1) // (rank - 1)))
+        sizes = {"heads": heads, "dimension": LANES, "head_dimension": LANES}
+        name = f"attention-only with the heads of {cited('mahdavi2024')}"
+        rows.append(construction_row(only, dataset, choice, report, name, sizes))
+    row = Row(f"linear associative memory, after {cited('cabannes2024')}", "measured", "at_most")
+    if dataset.length > 1 or not dataset.has_vocabulary:
+        return [*rows, replace(row, applies=False, reason="it reads single words or integers.")]
+    if (
+        choice.build
+        and len(dataset.tokens) <= MOST_FACTS
+        and not contexts(dataset, True).conflicts(dataset).any()
+    ):
+        rows.append(replace(row, **associative(dataset)))
+    return rows
+
+
+def associative(dataset: Dataset) -> dict[str, Any]:
+    """The smallest W of a linear associative memory that recalls all of the data."""
+    first = contexts(dataset, positions=True).first
+    _, wanted = np.unique(dataset.labels[first], return_inverse=True)
+    found = smallest(wanted)
+    if found is None:
+        return {"applies": False, "reason": f"no dimension up to {LARGEST:,} recalls all tokens."}
+    d = found.dimension
+    return {
+        "parameters": d * d,
+        "dense": d * d,
+        "depth": 1,
+        "reason": f"d = {d}, all labels recalled in whole numbers; its random encoders have "
+        f"{d * (len(wanted) + int(wanted.max()) + 1):,} signs more.",
+    }
 
 
 def own_row(dataset: Dataset, report: Report) -> Row | None:
@@ -307,7 +407,7 @@ def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Ro
     depth, claim, training = model.network.depth, model.claim.sentence, model.about.get("training")
     if training is None:
         title = f"{Path(name).name}: {brief(model.about['method'])}"
-        row = Row(title, "saved", "at_most", own, bits, depth, reason=claim)
+        row = Row(title, "saved", "at_most", own, bits, depth, reason=claim, **measured(model))
     else:
         learnt, trial = training.get("parameters"), training.get("trial")
         if type(learnt) is not int or type(trial) is not dict:  # a folder may come from anywhere

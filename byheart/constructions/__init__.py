@@ -4,25 +4,34 @@ Where a method has two forms, the first is the default.
 """
 
 from ..errors import ByheartError
+from .attention_neurons import AttentionNeurons
 from .attention_only import AttentionOnly
 from .attention_only_approximate import AttentionOnlyApproximate
 from .attention_only_argmax import AttentionOnlyArgmax
 from .base import Construction
+from .baum1988 import Baum
 from .bit_extraction import BitExtraction
+from .bubeck2020 import Bubeck
 from .deep_sets import FaithfulDeepSet, SmallDeepSet
 from .embedding import FaithfulEmbedding, SmallEmbedding
 from .float64 import Float64
 from .gpt2 import StockGPT2
 from .hash_fold_retrieve import HashFoldRetrieve
+from .kim2023 import FaithfulKim, SmallKim
 from .limited_bits import FaithfulLimitedBits, SmallLimitedBits
 from .llama import StockLlama
 from .one_layer import OneLayer
 from .one_layer_literal import OneLayerLiteral
 from .one_layer_narrow import OneLayerNarrow
 from .one_layer_smooth import OneLayerSmooth
+from .park2021 import Park
 from .seq2seq import FaithfulSeq2Seq, SmallSeq2Seq
 from .sparse_attention import SparseAttention
+from .staircase import Staircase
+from .three_layer import FourLayer, ThreeLayer
 from .token_averaging import TokenAveraging
+from .vardi2022 import FaithfulVardi, SmallVardi
+from .yun2020 import Yun2020
 
 ALL: tuple[Construction, ...] = (
     HashFoldRetrieve(),
@@ -37,6 +46,18 @@ ALL: tuple[Construction, ...] = (
     SmallLimitedBits(),
     FaithfulLimitedBits(),
     Float64(),
+    AttentionNeurons(),
+    Staircase(),
+    FourLayer(),
+    ThreeLayer(),
+    Park(),
+    SmallVardi(),
+    FaithfulVardi(),
+    Baum(),
+    Bubeck(),
+    SmallKim(),
+    FaithfulKim(),
+    Yun2020(),
     OneLayer(),
     TokenAveraging(),
     OneLayerSmooth(),

@@ -98,10 +98,12 @@ class Predicted:
 
     parameters  nonzero ones; of a decoder, all
     depth       blocks between embedding and output
+    units       neurons and heads; None where they are not counted beforehand
     """
 
     parameters: int
     depth: int
+    units: int | None = None
 
 
 Lanes = dict[int, Dyadic]  # nonzero lanes of one column

@@ -3,6 +3,7 @@
 Labelled         stores a label per context      positions, attention
   Retrieval      after hash-fold-retrieve        reject_unknown, minimise, editable
   Extraction     after bit-extraction            separation
+  Keyed          after related work: a key per context, then a feed-forward network
 Interpolation    stores next-token distributions dimension, heads, head_dimension, gap
   NeuronDecoder     one layer with neurons       skip, activation
   AttentionDecoder  attention without neurons    tight, encoder
@@ -11,9 +12,9 @@ A construction that does not leave one of them to the user fixes it: `positions 
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
@@ -21,8 +22,11 @@ from ..data.targets import Targets, targets
 from ..exact.network import FeedForward, Layer, Network, Relu
 from ..gadgets.logits import LARGEST_GAP, SMALLEST_GAP
 from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
-from .base import Built, Construction, Lanes, Predicted, Report, Stored, option
+from .base import Built, Construction, Lanes, Predicted, Report, Stored, input_of, option
 from .retrieval.holders import FOLDS, stored
+
+if TYPE_CHECKING:
+    from .retrieval.reader import Reading
 
 SIZE_LIMIT = 1 << 20  # of checker/FORMAT.md
 
@@ -164,6 +168,77 @@ class Extraction(Labelled):
         return "read" if reads else super().traced_stage(layer)
 
 
+class Plan(Protocol):
+    """From keys to labels: the layers behind a reader, output included, and their counts."""
+
+    @property
+    def width(self) -> int: ...  # lanes that it reads; the key is in lane 0, the others are 0
+    @property
+    def parameters(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def units(self) -> int | None: ...  # neurons
+    def layers(self) -> Iterable[Layer]: ...
+
+
+@dataclass(frozen=True)
+class Keyed(Labelled):
+    """Labels from one whole number per context, its key (retrieval/reader.py)."""
+
+    stages = {
+        **Labelled.stages,
+        "token hash": Retrieval.stages["token hash"],
+        "switches": "Switches tell in which group of keys the key is.",
+        "steps": "Each unit is one kink of the step function from keys to labels.",
+    }
+
+    @abstractmethod
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
+        """How different keys, from 0 on, get their labels; there are at least two labels."""
+
+    def read(self, dataset: Dataset, contexts: Contexts) -> "Reading":
+        from .retrieval.reader import reading
+
+        return reading(dataset, contexts, bool(self.positions), self.attention, self.seed)
+
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+        constant = one_label(dataset, contexts, self)
+        if constant is not None:
+            return constant
+        read, order = self.read(dataset, contexts), tuple(range(len(dataset.label_names)))
+        plan = self.plan(read.keys.tolist(), read.labels.tolist(), len(order))
+        network = Network(read.spec, (*read.layers(plan.width), *plan.layers()))
+        return Built(network, read.tries, order=order)
+
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
+        constant = one_label(dataset, contexts, self)
+        if constant is not None:
+            return size_of(constant)
+        read = self.read(dataset, contexts)
+        plan = self.plan(read.keys.tolist(), read.labels.tolist(), len(dataset.label_names))
+        units = None if plan.units is None else read.units + plan.units
+        return Predicted(read.parameters + plan.parameters, read.depth + plan.depth, units)
+
+
+def one_label(dataset: Dataset, contexts: Contexts, options: Labelled) -> Built | None:
+    """A network whose output is constant, if all contexts have one label."""
+    labels = set(dataset.labels[contexts.first].tolist())
+    if len(labels) > 1:
+        return None
+    from .retrieval.assemble import constant
+
+    spec = input_of(dataset, bool(options.positions))
+    others = [i for i in range(len(dataset.label_names)) if i not in labels]
+    return Built(constant(spec, options.attention, False, dataset), 0, order=(*labels, *others))
+
+
+def size_of(built: Built) -> Predicted:
+    """The size of a network that was built, because that is as quick."""
+    network = built.network
+    return Predicted(network.counts()[0]["nonzero"], network.depth, network.units)
+
+
 @dataclass(frozen=True)
 class Interpolation(Construction):
     """A decoder that stores distributions: two labels of one context are not a conflict."""
@@ -187,7 +262,9 @@ class Interpolation(Construction):
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
         shape = self.shape(targets(dataset, contexts))
-        return None if shape is None else Predicted(shape.parameters, 1)
+        if shape is None:
+            return None
+        return Predicted(shape.parameters, 1, shape.neurons + shape.heads)
 
     def shape(self, targets: Targets) -> Shape | None:
         """The sizes of the decoder, refused as `interpolate` would; None if a search finds them."""

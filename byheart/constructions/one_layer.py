@@ -11,9 +11,12 @@ Assumptions  A1  Tokens are words or integers, at least two different ones.
              A3  z, u > 0: token and position values are positive (drawn from 0.2 to 2).
              A4  Attention scale: two scores differ by less than 16, so that softmax does not
                  saturate (which would bring contexts together; it follows from the draw).
+             A5  Without positions (after kajitsuka2024): a context is the multiset of tokens and
+                 the last one; all its orders have one distribution, and no two contexts have the
+                 last token and the shares of tokens in common, as a, a and a, a, a do.
 Guarantee    G1  For every context, the divergence of the decoder's distribution from the empirical
                  one is at most the gap (nats), over the real numbers.
-             G2  As many neurons as contexts: m = n.
+             G2  As many neurons as contexts: m = n. Without positions all position vectors are 0.
              G3  omega m + m (d + 1) + 2 m_0 (d_0 + d_1) d + (omega + T) d parameters.
              G4  Editable as it is: another label of a context changes the output weights of the
                  neurons on either side of it (with the same vocabulary and the same draw).
@@ -28,11 +31,16 @@ Departures   D1  The proof sets all biases to one eta and draws the slopes, whic
                  gap says how near (logits.py).
              D4  1 / sqrt(d) is rounded, the same in every coordinate: all vectors stay multiples of
                  the vector of ones, exactly.
+             D5  Without positions the number of a context is that of kajitsuka2024: one head of
+                 softmax attention of rank 1, the Boltzmann operator. Token values are drawn; the
+                 values of the proof, 2 log n + 3 apart, would need thousands of bits.
 Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0 and d_1 their
              dimensions, m neurons, V output matrix.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -43,7 +51,7 @@ from ..gadgets.logits import Logits, reordered, wanted
 from ..gadgets.staircase import STEPS, Neurons, corrected, staircase
 from ..machine.memory import SMALLER, require
 from ..softmax.decoder import Decoder, Shape
-from .base import Built, Report
+from .base import Built, Report, option
 from .families import NeuronDecoder
 
 GAP = 1e-9
@@ -55,6 +63,8 @@ DIGITS = 160  # binary, of the contexts' numbers that GELU needs
 class OneLayer(NeuronDecoder):
     name = "one-layer"
 
+    positions: bool = option(True, "Distinguish sequences by the order of their tokens.")
+
     @property
     def edits(self) -> bool:
         """A context has neurons of its own, whatever the others are."""
@@ -62,13 +72,16 @@ class OneLayer(NeuronDecoder):
 
     def shape(self, targets: Targets) -> Shape:
         check_vocabulary(self.name, targets)
-        shape = self.sizes(targets, 1, len(targets), "logistic")
+        contexts = len(targets if self.positions else unordered(targets))
+        shape = self.sizes(targets, 1, contexts, "logistic")
         check_memory(self.name, shape)
         return shape
 
     def interpolate(self, targets: Targets, report: Report) -> Built:
         shape = self.shape(targets)
-        line = draw(shape, targets, np.random.default_rng(self.seed))
+        if not self.positions:
+            targets = unordered(targets)
+        line = draw(shape, targets, np.random.default_rng(self.seed), self.positions)
         report(f"contexts are {line.distance:.1e} apart in the best of {line.tries} draws")
         gap = self.gap or GAP
         order = np.argsort(line.x, kind="stable")
@@ -84,6 +97,28 @@ class OneLayer(NeuronDecoder):
         notes = (f"distance of the two nearest contexts, relative: {line.distance:.3g}",)
         network = Decoder(shape, tensors)
         return Built(network, line.tries, notes, vocabulary=targets.vocabulary, gap=gap)
+
+
+def unordered(targets: Targets) -> Targets:
+    """One context for each multiset of tokens with a last one; refused if order counts (A5)."""
+    first: dict[tuple, int] = {}
+    for i, (start, end) in enumerate(pairwise(targets.starts.tolist())):
+        *others, last = targets.tokens[start:end].tolist()
+        own = first.setdefault((tuple(sorted(others)), last), i)
+        if own != i and _distribution(targets, own) != _distribution(targets, i):
+            words = [targets.vocabulary[token] for token in targets.tokens[start:end].tolist()]
+            raise AssumptionError(
+                f"A5 fails: what follows {words!r} depends on the order of these tokens; "
+                "use positions=True."
+            )
+    return targets.subset(np.array(list(first.values()), np.int64))
+
+
+def _distribution(targets: Targets, context: int) -> dict[int, Fraction]:
+    place = slice(targets.ends[context], targets.ends[context + 1])
+    pairs = zip(targets.following[place].tolist(), targets.counts[place].tolist(), strict=True)
+    whole = int(targets.counts[place].sum())
+    return {token: Fraction(count, whole) for token, count in pairs}
 
 
 def check_vocabulary(name: str, targets: Targets) -> None:

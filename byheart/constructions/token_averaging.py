@@ -34,3 +34,4 @@ class TokenAveraging(OneLayer):
     heads: int | None = fixed(None)
     head_dimension: int | None = fixed(None)
     skip: bool = fixed(False)
+    positions: bool = fixed(True)

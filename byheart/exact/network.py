@@ -11,6 +11,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from ..errors import ByheartError
+
 if TYPE_CHECKING:
     from .stages import Stage
 
@@ -297,6 +299,14 @@ class Network:
     layers: tuple[Layer, ...]
     every: bool = False
 
+    def __post_init__(self) -> None:
+        for index, layer in enumerate(self.layers[1:-1], 1):
+            if not all(tensor.rows and tensor.columns for tensor in layer.tensors.values()):
+                raise ByheartError(
+                    f"layer {index} ({layer.kind}) has a matrix without rows or columns; "
+                    "a layer needs at least one unit."
+                )
+
     @property
     def length(self) -> int:
         """The longest input."""
@@ -313,6 +323,22 @@ class Network:
     def depth(self) -> int:
         """Blocks between embedding and output."""
         return len(self.layers) - 2
+
+    @property
+    def units(self) -> int:
+        """Neurons (hidden units of blocks, rows of relu layers) and heads of attention."""
+        found = 0
+        for layer in self.layers:
+            match layer:
+                case FeedForward():
+                    found += layer.W1.rows
+                case Relu():
+                    found += layer.weight.rows
+                case HardAttention():
+                    found += layer.heads
+                case UniformAttention() | SparseAttention():
+                    found += 1
+        return found
 
     @property
     def attentions(self) -> tuple[int, ...]:

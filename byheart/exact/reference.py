@@ -111,16 +111,20 @@ def evaluate(network: Network, batch: Batch, observe: Observer | None = None) ->
     """The output coordinate of the last column (of every token's column) for every sequence.
 
     Layers before columns first meet run once for every distinct column; layers after they last
-    meet only on the columns whose output is wanted.
+    meet only on the columns whose output is wanted, or that these read (demand.py).
     `observe(layer, stream)` sees the stream after every layer.
     """
     seen = columns(network.input, batch)
     guarded = _bits_bound(network, seen.vectors, seen.exponent) > LONGEST
 
-    def look(layer: int, stream: Stream) -> Stream:
+    def guard(layer: int, stream: Stream) -> Stream:
         """Refuses values longer than LONGEST: a stranger's folder must not fill the memory."""
         if guarded:
             stream = {row: _short(lane, layer) for row, lane in stream.items()}
+        return stream
+
+    def look(layer: int, stream: Stream) -> Stream:
+        stream = guard(layer, stream)
         if observe:
             observe(layer, stream)
         return stream
@@ -135,7 +139,7 @@ def evaluate(network: Network, batch: Batch, observe: Observer | None = None) ->
     answers: list[Fraction] = []
     chunk = max(1, CHUNK // network.input.columns) if network.every else CHUNK
     for part, rows in seen.indices(chunk):
-        outputs = _sequences(network, stream, rows, first, look)
+        outputs = _sequences(network, stream, rows, first, guard, look)
         if network.every:
             outputs = outputs[seen.tokens(part).ravel()]
         answers += outputs.tolist()
@@ -177,14 +181,22 @@ def _sequences(
     stream: Stream,
     index: NDArray,
     first: int,
+    guard: Callable[[int, Stream], Stream],
     look: Callable[[int, Stream], Stream],
 ) -> NDArray:
     """The rest of the network for the sequences whose columns are the rows of `index`."""
+    from .demand import End, start_of_end  # which imports this file
+
+    end = start_of_end(network)
     last = network.attentions[-1] if network.attentions else -1
     if last < 0:
         keep = index if network.every else index[:, -1:]
         stream, index = take(stream, keep.ravel()), keep
     for number, layer in list(enumerate(network.layers))[first:]:
+        if number == end and stream:
+            stream = End(network, end, stream, index, guard, look).output()
+            index = index[:, -1:]
+            break
         if isinstance(layer, Mixing):
             keep = index if number < last or network.every else index[:, -1:]
             stream = look(number, mix(layer, stream, index, keep))
@@ -302,36 +314,60 @@ def _attend_hard(layer: HardAttention, stream: Stream, index: NDArray, keep: NDA
     if not stream:
         return {}  # all lanes are 0
     size = len(next(iter(stream.values())).values)
-    step = layer.W_V.rows // layer.heads
-    room = index.shape[1].bit_length()  # digits that a division may need
     result = take(stream, keep.ravel())
     for head in range(layer.heads):
-        rows = range(head * step, (head + 1) * step)
+        rows = head_rows(layer, head)
         queries, keys, values = (
             {row: combine(m.by_row.get(row, ()), None, stream, size) for row in rows}
             for m in (layer.W_Q, layer.W_K, layer.W_V)
         )
-        scales = {row: queries[row].scale + keys[row].scale for row in rows}
-        scale = max(scales.values())
-        scores = sum(
-            (queries[row].values[keep][:, :, None] * keys[row].values[index][:, None, :])
-            << (scale - own)
-            for row, own in scales.items()
+        best = scored(
+            {row: Lane(x.values[keep][:, :, None], x.scale) for row, x in queries.items()},
+            {row: Lane(x.values[index][:, None, :], x.scale) for row, x in keys.items()},
         )  # [sequences, kept columns, columns]
-        best = (scores == scores.max(axis=2, keepdims=True)).astype(object)
+        chosen = best.astype(object)
         sums = {
-            row: Lane((best * x.values[index][:, None, :]).sum(axis=2).ravel(), x.scale)
+            row: Lane((chosen * x.values[index][:, None, :]).sum(axis=2).ravel(), x.scale)
             for row, x in values.items()
         }
-        numbers = best.sum(axis=2).ravel().tolist()
-        for row, terms in layer.W_O.by_row.items():
-            mine = [(column, value) for column, value in terms if column in rows]
-            total = combine(mine, None, sums, keep.size)
-            means = []
-            for value, number in zip(total.values.tolist(), numbers, strict=True):
-                quotient, rest = divmod(value << room, number)
-                if rest:
-                    raise ByheartError(f"The mean of {number} columns is not a dyadic number.")
-                means.append(quotient)
-            result[row] = add(result.get(row), Lane(objects(means), total.scale + room))
+        result = plus(result, head_output(layer, rows, sums, best.sum(axis=2).ravel()))
     return result
+
+
+def head_rows(layer: HardAttention, head: int) -> range:
+    """The rows of W_Q, W_K and W_V that are one head's."""
+    step = layer.W_V.rows // layer.heads
+    return range(head * step, (head + 1) * step)
+
+
+def scored(queries: Stream, keys: Stream) -> NDArray[np.bool_]:
+    """Where the score is largest, along the last axis; queries and keys by the rows of a head."""
+    scales = {row: queries[row].scale + keys[row].scale for row in queries}
+    scale = max(scales.values())
+    scores = sum(
+        (queries[row].values * keys[row].values) << (scale - own) for row, own in scales.items()
+    )
+    return scores == scores.max(axis=-1, keepdims=True)
+
+
+def head_output(layer: HardAttention, rows: range, sums: Stream, numbers: NDArray) -> Stream:
+    """W_O of the means: `sums` of the values over as many columns as `numbers` says."""
+    size, found = len(numbers), {}
+    room = int(numbers.max()).bit_length()  # digits that a division may need
+    several = numbers.tolist() if room > 1 else None
+    for row, terms in layer.W_O.by_row.items():
+        mine = [(column, value) for column, value in terms if column in rows]
+        if not mine:
+            continue
+        total = combine(mine, None, sums, size)
+        if several is None:
+            found[row] = total
+            continue
+        means = []
+        for value, number in zip(total.values.tolist(), several, strict=True):
+            quotient, rest = divmod(value << room, number)
+            if rest:
+                raise ByheartError(f"The mean of {number} columns is not a dyadic number.")
+            means.append(quotient)
+        found[row] = Lane(objects(means), total.scale + room)
+    return found

@@ -43,15 +43,15 @@ class Line(NamedTuple):
         return float(np.diff(x).min() / max(x[-1], np.finfo(np.float64).tiny))
 
 
-def draw(shape: Shape, targets: Targets, random: Generator) -> Line:
-    """The draw, of DRAWS, that keeps contexts farthest apart.
+def draw(shape: Shape, targets: Targets, random: Generator, positions: bool = True) -> Line:
+    """The draw, of DRAWS, that keeps contexts farthest apart; without positions u is 0.
 
     AssumptionError if even that one is so close that doubles could not distinguish contexts.
     """
     lines = []
     for _ in range(DRAWS):
         z = random.uniform(LOW, HIGH, shape.vocabulary)
-        u = random.uniform(LOW, HIGH, shape.length)
+        u = random.uniform(LOW, HIGH, shape.length) if positions else np.zeros(shape.length)
         tensors = tensors_on_line(shape, z, u)
         lines.append(Line(tensors, numbers(shape, tensors, targets), DRAWS))
     best = max(lines, key=lambda line: line.distance)

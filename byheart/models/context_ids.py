@@ -18,7 +18,7 @@ from ..data.contexts import contexts
 from ..data.dataset import Dataset
 from ..errors import ByheartError, DisagreementError
 from ..exact import reference as exact
-from ..exact.network import Embedding, Linear, Network, Relu, Sum, matrix, vector
+from ..exact.network import Embedding, HardAttention, Linear, Network, Relu, Sum, matrix, vector
 from .claim import Token
 from .claims.labels import Labels, batch_of
 from .model import Model
@@ -166,11 +166,20 @@ def up_to_id(network: Network) -> Network:
         raise ByheartError("context ids are numbers in networks that store labels, not in others.")
     if not network.attentions:
         raise ByheartError("the network has no layer where columns meet, so there are no ids.")
+    if compares(network):
+        raise ByheartError(
+            "the attention of this network compares scores, and no lane is known to hold an id."
+        )
     layers = network.layers[: id_layer(network) + 1]
     widths = [x.weight.rows for x in layers if isinstance(x, Linear | Relu | Embedding)]
     read = Linear(matrix(1, widths[-1], {(0, 0): 1}), vector({}, 1), "id")
     together = any(isinstance(layer, Sum) for layer in layers)
     return Network(network.input, (*layers, read), every=not together)
+
+
+def compares(network: Network) -> bool:
+    """Whether hard attention with scores has a part in it, as in kim2023."""
+    return any(isinstance(x, HardAttention) and x.uniform is None for x in network.layers)
 
 
 def id_layer(network: Network) -> int:

@@ -16,7 +16,7 @@ from ..exact.batch import columns
 from ..exact.network import Dyadic, FeedForward, Layer, Parameter, Relu, dyadic
 from .claim import Answer, Token
 from .claims.labels import Labels, batch_of
-from .context_ids import context_ids
+from .context_ids import compares, context_ids
 from .model import Model
 
 
@@ -185,7 +185,8 @@ def trace(model: Model, tokens: Sequence[Token]) -> Trace:
         layers = list(group)
         on, of = sum(len(fired[i]) for i in layers), sum(units[i] for i in layers)
         stages.append(Stage(name, layers[0], layers[-1], on, of, streams[layers[-1]]))
-    met = network.attentions and "training" not in model.about  # training aims at no ids
+    # training aims at no ids, and where scores are compared no lane holds them
+    met = network.attentions and "training" not in model.about and not compares(network)
     (ids,) = context_ids(model, [tokens]) if met else ([],)
     return Trace(
         model.claim.meaning(model, tokens, outputs),

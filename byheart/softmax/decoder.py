@@ -99,6 +99,11 @@ class Decoder:
         """The longest input."""
         return self.shape.length
 
+    @property
+    def units(self) -> int:
+        """Neurons and heads."""
+        return self.shape.neurons + self.shape.heads
+
     def __post_init__(self) -> None:
         # row after row in memory, as other programs expect an array that they are given
         rows = {name: np.ascontiguousarray(tensor) for name, tensor in self.tensors.items()}

@@ -74,6 +74,36 @@ BUBECK = Item(
     "bubeck2020", "as cited by madden2024", "data", "rate", "at_most", LABELS, "≈ N",
     lambda contexts: contexts, (), "ReLU networks of two layers, real outputs.", 1,
 )  # fmt: skip
+BUBECK_UNITS = Item(
+    "bubeck2020", "its explicit count", "data", "theorem", "at_most", "neurons", "4 ⌈N / d⌉",
+    lambda contexts, length, dimension: 4 * -(-contexts // (length * dimension)), (),
+    "One hidden layer of ReLU units, real labels, inputs in general position. Known from memory, "
+    "not from the text; the method bubeck2020 builds it.", 1,
+)  # fmt: skip
+BARTLETT = Item(
+    "bartlett2019", "as cited by kajitsuka2025", "data", "rate", "at_least", LABELS,
+    "W with W L log W = Ω(N)", None, (RELU,),
+    "Feed-forward ReLU networks of W weights and L layers; kajitsuka2025 calls W the width.",
+)  # fmt: skip
+CHEN_ZOU = Item(
+    "chen2024", "as cited by kajitsuka2025", "data", "rate", "at_most", "layers",
+    "1, with enough zero padding", None, (), "Transformers; no count of parameters is cited.",
+)  # fmt: skip
+ZHANG = Item(
+    "zhang2021", "as cited by kajitsuka2025", "data", "rate", "at_most", LABELS, "O(N)",
+    lambda contexts: contexts, (),
+    "One hidden layer, more general activations than thresholds. Its own count, 2 N + d, has the "
+    "weight vector that all units share once (docs/errata.md).", 1,
+)  # fmt: skip
+TAMURA = Item(
+    "tamura1991", "as cited by madden2024", "data", "rate", "at_most", "neurons", "N",
+    lambda contexts: contexts, (), "One hidden layer of logistic units: Theorem 3 for them.", 1,
+)  # fmt: skip
+MADDEN_THRAMPOULIDIS = Item(
+    "maddenthrampoulidis2024", "as cited by madden2024", "architecture", "rate", "at_least",
+    "points", "≈ k", remark="Two layers, any activation that is analytic at a point and no "
+    "polynomial of low degree; real outputs.",
+)  # fmt: skip
 PARK = Item(
     "park2021", "as cited by kajitsuka2025", "data", "rate", "at_most", LABELS,
     "O(N^(2/3) + log(1 / δ))",
@@ -102,9 +132,18 @@ HUBEN = Item(
     lambda contexts, length, union: 2 * (length + 1) * (length + union + contexts), (),
     "A head for each neuron; d_h >= 1 + S, d >= 2 + S.", 1,
 )  # fmt: skip
+HUBEN_APPROXIMATE = Item(
+    "huben2023", "section 6 of dana2024, with bubeck2020", "data", "rate", "at_most",
+    "parameters (distributions)",
+    "O(log(1 / ε) T_ε log(T_ε) / log(d / log(T_ε)) (1 + S / d) + (d + S) (S + N))", None, (),
+    "Within ε, by heads that simulate the neurons of bubeck2020; competitive with Theorem 1 of "
+    "dana2024 where S log(N) log(1 / ε) = O(d log(d)).",
+)  # fmt: skip
 CABANNES = Item(
     "cabannes2024", "as cited by dana2024", "data", "theorem", "at_most", LABELS, "T_0^2",
-    lambda contexts: contexts**2, (SINGLE,), "A linear associative memory, d = T_0.", 2,
+    lambda contexts: contexts**2, (SINGLE,),
+    "A linear associative memory, d = T_0. Far from the best: 100 associations fit into d = 24 "
+    "(docs/errata.md).", 2,
 )  # fmt: skip
 KAJITSUKA_2024 = Item(
     "kajitsuka2024", "Table 1 of kajitsuka2025", "data", "rate", "at_most", LABELS, "O(dnN + d^2)",

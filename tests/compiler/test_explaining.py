@@ -53,7 +53,8 @@ def check(model, construction):
         assert totals[key] == about["parameters"][key]
     assert totals["width"] == model.network.width
     assert abs(sum(x["share"] for x in found) - 1) < 1e-9
-    assert [PARTS.index(x["part"]) for x in found] == sorted(PARTS.index(x["part"]) for x in found)
+    places = [PARTS.index(x["part"]) for x in found]
+    assert places == sorted(places) or construction.name == "kim2023"  # rounds of attention
     for layer in model.network.layers:
         said = construction.stage_sentence(layer.kind, layer.stage)
         assert said != layer.stage, f"the stage {layer.stage!r} of {layer.kind} has no sentence"

@@ -163,3 +163,25 @@ def test_contexts_in_any_batch(activation):
         part = tokens[starts[i] : starts[i + 1]]
         alone = distributions(model.network, part, np.array([0, len(part)]))
         assert alone[0] == pytest.approx(together[i], abs=1e-9)
+
+
+def test_without_positions_order_does_not_count(checker, tmp_path):
+    """kajitsuka2024: a neuron for each multiset with a last token; all position vectors are 0."""
+    rows = [(["a", "b", "c"], "x"), (["b", "a", "c"], "x"), (["c", "b", "a"], "y"), (["b"], "z")]
+    dataset = from_rows(rows)
+    model = byheart.compile(dataset, method="one-layer", positions=False)
+    assert model.verification.evidence == "proved" and model.verification.checked == 4
+    assert model.network.shape.neurons == 3
+    assert not model.network.tensors["positions.weight"].any()
+    assert byheart.compile(dataset, method="one-layer").network.shape.neurons == 4
+    model.save(tmp_path / "model", data=dataset)
+    assert checker.failures(tmp_path / "model", tmp_path / "model" / "data.jsonl") == []
+
+
+def test_without_positions_data_whose_order_counts_is_refused():
+    rows = [(["a", "b", "c"], "x"), (["b", "a", "c"], "y")]
+    with pytest.raises(AssumptionError, match=r"A5 fails: what follows \['b', 'a', 'c'\] depends"):
+        byheart.compile(from_rows(rows), method="one-layer", positions=False)
+    shares = [(["a"], "x"), (["a", "a"], "y")]
+    with pytest.raises(AssumptionError, match="A2 fails"):
+        byheart.compile(from_rows(shares), method="one-layer", positions=False)

@@ -19,7 +19,10 @@ from flint import arb, ctx, fmpq, fmpq_mat, nmod_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byheart.compiler.compiling import compile
+from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
+from byheart.theory.associative import memory
 from byheart.theory.dana2024.associations import mahdavi_memory
 from byheart.theory.dana2024.capacity import (
     accuracy,
@@ -596,3 +599,57 @@ def published(experiment, **sizes):
     with (ROOT / "byheart" / "reproduce" / "published" / "dana.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["experiment"] == experiment]
     return [row for row in rows if all(int(row[name]) == x for name, x in sizes.items())]
+
+
+# --- related work as it is cited
+
+
+def test_a_matrix_of_rank_d():
+    """Sections 4.2 and 6: what a matrix of rank d stores
+
+    Kind: false as stated
+    Statement: "a matrix multiplication of rank d can store at most d associations", with fixed
+    random encoders of tokens and labels (section 4.2); the model memorises d of them (section 6).
+    Counterexample: a whole matrix of 24 rows and columns, encoders of 24 random signs: 100 tokens
+    have 100 different labels, and the score of its own label is strictly the largest for each.
+    Repair: d is proved to be enough; how many fit grows like d^2 up to a logarithm.
+    Still holds: d^2 parameters memorise d associations.
+    """
+    wanted = np.arange(100)
+    found = memory(wanted, 24, trained=True)
+    assert found.weights.shape == (24, 24) and (found.weights == np.rint(found.weights)).all()
+    tokens, labels = (set(map(tuple, x.tolist())) for x in (found.tokens, found.labels))
+    assert len(tokens) == len(labels) == 100 and {x for row in tokens for x in row} == {-1, 1}
+    weights = found.weights.astype(int).tolist()
+    for x, e in enumerate(found.tokens.astype(int).tolist()):
+        image = [dot(row, e) for row in weights]
+        scores = [dot(u, image) for u in found.labels.astype(int).tolist()]
+        assert [y for y, score in enumerate(scores) if score >= scores[x]] == [x]
+
+
+@pytest.mark.slow
+def test_a_thousand_associations_in_rank_108():
+    assert memory(np.arange(1000), 108, trained=True) is not None
+
+
+def test_heads_that_simulate_neurons():
+    """Section 6, attention simulating MLPs: what hard attention costs
+
+    Kind: remark
+    Statement: a head that has to learn its mask simulates a neuron if d_h >= 1 + S and d >= 2 + S;
+    exact memorisation then takes O((d + S) (S + N + T_0)) parameters and is strictly worse.
+    Remark: that is so for softmax and one layer. A head of hard attention of dimension 2 is a ReLU
+    unit exactly, whatever S is, and networks with sqrt(T_0) units exist: 60 sequences of 6 tokens
+    take fewer nonzero parameters than the 2 S + 4 N + 8 T_0 of Corollary 1, with d_h = 2.
+    Here: the method attention-neurons builds and proves such networks.
+    """
+    pick, rows = random.Random(0), {}
+    while len(rows) < 60:
+        row = [pick.randrange(8) for _ in range(6)]
+        rows[tuple(sorted(row[:-1])), row[-1]] = (row, pick.randrange(2))
+    model = compile(from_rows(list(rows.values())), "attention-neurons", positions=False)
+    assert model.verification.evidence == "proved"
+    S, N, T = 6, 8, 60
+    assert model.parameters.nonzero < 2 * S + 4 * N + 8 * T
+    for layer in model.network.layers[1:-1]:
+        assert layer.kind == "hard_attention" and layer.W_Q.rows == 2 * layer.heads

@@ -7,12 +7,16 @@ repairs them. Each docstring has a title, its kind, and the parts of that kind.
 import math
 import random
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise, product
 
+import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byheart.compiler.compiling import compile
+from byheart.data.load import from_rows
+from byheart.errors import AssumptionError
 from byheart.theory.kajitsuka2025.sizes import deep_sets_size, split_lookup_size
 
 some = settings(max_examples=40, deadline=None)
@@ -366,3 +370,75 @@ def test_fresh_values_in_the_repaired_lemma_b2():
     sums = sorted(sum(f[x] for x in m) for m in multisets)
     gaps = [b - a for a, b in zip(sums, sums[1:], strict=False)]
     assert min(gaps) ** 2 >= len(S)
+
+
+# --- related work as it is cited
+
+
+def test_baum_without_general_position():
+    """Section 2: threshold units for any set of points
+
+    Kind: false as stated
+    Statement: ceil(N / d) neurons are sufficient for one hidden layer of threshold units to
+    memorise any set of N input-label pairs of dimension d (Baum 1988).
+    Counterexample: six points (i, i) of the plane with alternating labels and three units. On a
+    line each unit changes once, so that the three have at most four patterns, one after another;
+    neighbours have different labels and need different patterns, six of them.
+    Repair: points in general position, as Baum has them.
+    Still holds: for points in general position; the method baum1988 builds it.
+    """
+    points, units = 6, -(-6 // 2)
+    cuts = [[i >= cut for i in range(points)] for cut in range(points + 1)]
+    for chosen in product(cuts, repeat=units):  # the other direction only renames the pattern
+        patterns = list(zip(*chosen, strict=True))
+        assert any(a == b for a, b in pairwise(patterns))
+    five = product(cuts, repeat=points - 1)
+    assert any(all(a != b for a, b in pairwise(zip(*chosen, strict=True))) for chosen in five)
+
+
+def test_kim_needs_different_tokens():
+    """Table 1: what Kim et al. assume
+
+    Kind: remark
+    Statement: Kim et al. 2023 memorise with O~(n + sqrt(n N)) parameters; the assumption named is
+    separation.
+    Remark: tokens are taken out of a sequence by their size, the largest first, and equal ones
+    leave together: (3, 3, 1) and (3, 1, 1) become the same. The tokens of a sequence must differ.
+    Here: kim2023 refuses such data (A3); with positions, tokens always differ.
+    """
+
+    def taken_out(row):
+        found, left = [], list(row)
+        for _ in row:
+            found.append(max(left))
+            left = [0 if x == found[-1] else x for x in left]
+        return found
+
+    assert taken_out((3, 3, 1)) == taken_out((3, 1, 1)) == [3, 1, 0]
+    assert taken_out((3, 2, 1)) != taken_out((3, 1, 0))
+    rows = [([3, 3, 1], "x"), ([3, 1, 1], "y")]
+    with pytest.raises(AssumptionError, match="A3 fails"):
+        compile(from_rows(rows), "kim2023", positions=False)
+    assert compile(from_rows(rows), "kim2023", positions=True).recall([3, 3, 1]) == "x"
+
+
+def test_zhang_counts_a_shared_vector_once():
+    """Section 2, Zhang et al.: 2 n + d weights
+
+    Kind: remark
+    Statement: Zhang et al. extend one hidden layer of about N units to other activations; their
+    own count is 2 n + d weights for n points of dimension d.
+    Remark: the n units relu(a x - b_j) share the vector a, which is counted once. As a layer its
+    matrix has n d entries; with the projection a x as a layer of its own, d, the layer after it
+    has n weights that are 1, n biases and n output weights: 3 n + d.
+    Here: staircase is counted as layers.
+    """
+    rows = [([[i, i * i % 13, 5]], i % 2) for i in range(12)]
+    model = compile(from_rows(rows), "staircase")
+    first, hidden, last = model.network.layers
+    units, d = hidden.weight.rows, 3
+    assert len(hidden.weight.entries) == units == len(last.weight.entries)
+    assert len(first.weight.entries) <= d
+    biases = len(first.bias.entries) + len(hidden.bias.entries) + len(last.bias.entries)
+    assert model.parameters.nonzero == 2 * units + len(first.weight.entries) + biases
+    assert model.parameters.nonzero > 2 * units + d

@@ -373,3 +373,13 @@ def test_padding_that_is_no_id_is_refused_where_it_is_read():
     network = Network(Input(1, 2, False, (dyadic(9),)), (table, READ))
     with pytest.raises(ByheartError, match="not an id"):
         outputs(network, [1])
+
+
+def test_a_layer_without_units_is_refused():
+    """It could be evaluated, but no model folder can hold it (checker/FORMAT.md, section 2)."""
+    empty = FeedForward(matrix(0, 1, {}), vector({}, 0), matrix(1, 0, {}), vector({0: 1}, 1))
+    with pytest.raises(ByheartError, match=r"^layer 1 \(feed_forward\) has a matrix without rows"):
+        Network(PLAIN, (READ, empty, READ))
+    gone = Relu(matrix(0, 1, {}), vector({}, 0))
+    with pytest.raises(ByheartError, match=r"^layer 1 \(relu\) has a matrix without rows"):
+        Network(PLAIN, (READ, gone, Linear(matrix(1, 0, {}), vector({}, 1))))

@@ -86,6 +86,7 @@ def test_every_numbered_bound_of_the_papers_is_there():
         assert items <= {item.item for item in ALL if item.paper == paper}
     others = "nilsson1965 baum1988 sontag1997 siegel2024 huang1998 goldberg1995 yun2019 bubeck2020"
     others += " park2021 vardi2022 kim2023 huben2023 cabannes2024 kajitsuka2024 mahdavi2024"
+    others += " bartlett2019 chen2024 zhang2021 tamura1991 maddenthrampoulidis2024"
     assert {item.paper for item in related.ITEMS} == set(others.split())
     assert {item.paper for item in rules_of_thumb.ITEMS} == {"allenzhu2024", "morris2025"}
 

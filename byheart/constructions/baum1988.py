@@ -1,0 +1,128 @@
+"""One hidden layer of slabs: about N / d of them, each through d points of one label.
+
+Paper        baum1988, as cited, with ReLU units in place of thresholds.
+Statement    N points of R^d in general position with two labels are memorised by one hidden layer
+             of ceil(N / d) threshold units: the fewest units, the longest weights.
+Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
+                 token (with positions: the sequence).
+             A2  Sequences are no longer than the network's length; shorter ones are padded at the
+                 front.
+Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
+                 argued).
+             G2  For points in general position one slab for d points of each label but the
+                 commonest, at most: three units and 3 (d + 2) parameters per slab, and d + 1 more.
+Departures   D1  The paper's text was not at hand: the proof is ours. With whole numbers a plane
+                 through d points is U x = D, and v = U x - D is 0 on it and at least 1 in size off
+                 it: relu(v + 1) - 2 relu(v) + relu(v - 1) is 1 on it and 0 at the other points.
+             D2  General position is not needed: a plane through points of one label must hold no
+                 point of another. Where d points have no such plane, fewer are taken; points on a
+                 line need one slab each (kajitsuka2025 cites ceil(N / d) for any set: see errata).
+             D3  A sequence becomes one whole number by the reader of hash-fold-retrieve: d = 1, a
+                 slab per sequence. Of more than 64 coordinates a slab looks at 64.
+Notation     N points of dimension d.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset
+from ..exact.network import Layer, Linear, Network, Number, Relu, matrix, vector
+from .base import Built, Predicted, Report
+from .families import Keyed, Plan, one_label
+
+Rows = list[tuple[tuple[Number, ...], Number, Number]]  # weights, bias, output weight of a unit
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """One hidden layer, and what is added to its sum."""
+
+    rows: Rows
+    constant: int
+    width: int
+
+    def hidden(self) -> Relu:
+        count = len(self.rows)
+        weights = {(i, c): w for i, (row, _, _) in enumerate(self.rows) for c, w in enumerate(row)}
+        biases = vector({i: bias for i, (_, bias, _) in enumerate(self.rows)}, count)
+        return Relu(matrix(count, self.width, weights), biases, "slabs")
+
+    def layers(self) -> Iterator[Layer]:
+        yield self.hidden()
+        out = {(0, i): weight for i, (_, _, weight) in enumerate(self.rows)}
+        yield Linear(matrix(1, len(self.rows), out), vector({0: self.constant}, 1), "output")
+
+    @property
+    def inside(self) -> int:
+        return sum(x != 0 for row, bias, _ in self.rows for x in (*row, bias))
+
+    @property
+    def parameters(self) -> int:
+        return self.inside + len(self.rows) + (self.constant != 0)
+
+    @property
+    def depth(self) -> int:
+        return 1
+
+    @property
+    def units(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Slabs(Keyed):
+    """A network that reads points: single vectors as they are, sequences as their keys."""
+
+    stages = {**Keyed.stages, "slabs": "Units that are 0 at all points but those on one plane."}
+
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
+        return self.cover(np.array(keys, np.int64)[:, None], np.array(labels), classes)
+
+    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Plan:
+        """How whole points get their labels."""
+        raise NotImplementedError
+
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+        if dataset.length > 1 or one_label(dataset, contexts, self) is not None:
+            return super().build(dataset, contexts, report)
+        read, plan, order = self._points(dataset, contexts)
+        d, grain = plan.width, read.grain
+        first = Linear(matrix(d, d, {(i, i): grain for i in range(d)}), vector({}, d), "embed")
+        network = Network(read.spec, (first, *plan.layers()))
+        return Built(network, 1, order=order)
+
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
+        if dataset.length > 1 or one_label(dataset, contexts, self) is not None:
+            return super().predict(dataset, contexts)
+        _, plan, _ = self._points(dataset, contexts)
+        return Predicted(plan.width + plan.parameters, plan.depth, plan.units)
+
+    def _points(self, dataset: Dataset, contexts: Contexts) -> tuple:
+        from .retrieval.reader import single_points
+
+        read = single_points(dataset, contexts)
+        order = tuple(range(len(dataset.label_names)))
+        return read, self.cover(read.points, read.labels, len(order)), order
+
+
+@dataclass(frozen=True)
+class Baum(Slabs):
+    name = "baum1988"
+
+    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Units:
+        from ..gadgets.planes import planes
+
+        common = int(np.bincount(labels, minlength=classes).argmax())
+        rows: Rows = []
+        for label in sorted({int(x) for x in labels} - {common}):
+            members = np.flatnonzero(labels == label).tolist()
+            for plane, _ in planes(points, members, True, self.seed):
+                for shift, weight in ((1, 1), (0, -2), (-1, 1)):
+                    out = Fraction(weight * (label - common))
+                    rows.append((plane.weights, shift - plane.value, out))
+        return Units(rows, common, points.shape[1])

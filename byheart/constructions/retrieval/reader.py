@@ -1,0 +1,146 @@
+"""The reader that constructions after related work share: every context becomes one whole number.
+
+The papers on feed-forward networks read one vector. A single token is projected: d weights and a
+bias. A sequence is read as hash-fold-retrieve reads it: E_in, folds of each token, one attention
+layer, which leaves phi(own) + 2 sum(phi) in the last column. Different contexts have different
+numbers, their keys; a search finds them, and the numbers are checked.
+"""
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.contexts import Contexts
+from ...data.dataset import Dataset
+from ...errors import ByheartError
+from ...exact.network import Input, Layer, Linear, matrix, vector
+from ...gadgets.blocks import feed_forward, fold
+from ..base import input_of
+from .assemble import mixing_layers
+from .hashing import Hash, fewest_folds, hash_contexts
+from .problem import sums_of
+
+WIDEST = 1 << 20  # coordinates of single tokens beyond this are folded as well
+PATIENCE, GROWTH = 6, 1.25  # draws before keys may be longer, and how much
+ATTEMPTS = 600
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a network reads, and the whole number, from 0 on, that it makes of each context.
+
+    grain   keys were found for the input's coordinates times this power of two
+    mixing  where columns meet: "uniform" or "hard"; "none" for single tokens
+    keys    [contexts] different ones
+    labels  [contexts]
+    """
+
+    spec: Input
+    grain: int
+    hashed: Hash
+    mixing: str
+    keys: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    tries: int
+
+    def layers(self, width: int) -> Iterator[Layer]:
+        """The layers that leave the key in lane 0 of the last column, other lanes 0."""
+        hashed, folds = self.hashed, self.hashed.token_thresholds
+        weights = {(0, i): w * self.grain for i, w in enumerate(hashed.weights)}
+        bias = vector({0: hashed.bias - (0 if folds else hashed.offset)}, width)
+        yield Linear(matrix(width, self.spec.coordinates, weights), bias, "embed")
+        blocks = [fold("token hash", "v", threshold, 3) for threshold in folds]
+        if blocks and hashed.offset:
+            blocks[-1] = replace(blocks[-1], constants={"v": -hashed.offset})
+        lanes = {"v": 0, **{f"lane {i}": i for i in range(1, width)}}
+        yield from (feed_forward(block, lanes) for block in blocks)
+        if self.mixing != "none":
+            yield from mixing_layers(self.mixing, self.spec, width, 0)
+
+    @property
+    def parameters(self) -> int:
+        """Nonzero ones: E_in, three per fold, two of attention."""
+        hashed, folds = self.hashed, len(self.hashed.token_thresholds)
+        first = sum(w != 0 for w in hashed.weights)
+        first += hashed.bias != (0 if folds else hashed.offset)
+        return first + 3 * folds + (folds > 0 and hashed.offset != 0) + 2 * (self.mixing != "none")
+
+    @property
+    def depth(self) -> int:
+        return len(self.hashed.token_thresholds) + (self.mixing != "none")
+
+    @property
+    def units(self) -> int:
+        """A neuron per fold, and a head."""
+        return self.depth
+
+
+def reading(
+    dataset: Dataset, contexts: Contexts, positions: bool, attention: str, seed: int
+) -> Reading:
+    """The shortest keys that the search finds."""
+    single = dataset.length == 1
+    spec = input_of(dataset, positions and not single)
+    seen, sums = sums_of(dataset, contexts, spec)
+    assert sums.own is not None
+    labels, grain = dataset.labels[contexts.first].astype(np.int64), 1 << -seen.exponent
+    points = seen.vectors[sums.own]
+    if single and max(abs(int(points.min())), abs(int(points.max()))) <= WIDEST:
+        hashed, tries = _line(points.astype(np.int64), random.Random(seed))
+        return Reading(spec, grain, hashed, "none", hashed.contexts, labels, tries)
+    if single:
+        sums = replace(sums, indices=[sums.own[:, None]], which=np.arange(len(labels)), own=None)
+        sums, attention = replace(sums, total=1), "none"
+    padded = spec.positions or int(np.diff(seen.batch.starts).min()) < spec.length
+    columns = seen.vectors if padded else seen.vectors[:-1]
+    count, longer = len(labels), 0
+    for attempt in range(ATTEMPTS):
+        top = int(max(64, count**2 / 6) * GROWTH**longer)
+        few = max(1, round(1.2 * math.log2(count + 1)) - 1) + longer // 2
+        folds = fewest_folds(columns, sums.total, top) + few
+        found = hash_contexts(columns, sums, top, folds, 0, random.Random(f"{seed}/{attempt}"))
+        if found is not None and len(np.unique(found.contexts)) == count:
+            return Reading(spec, grain, found, attention, found.contexts, labels, attempt + 1)
+        longer += attempt % PATIENCE == PATIENCE - 1
+    raise ByheartError(
+        f"no hash separated all {count} contexts within {ATTEMPTS} attempts; use another seed=...."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Single tokens as whole points: [contexts, d], the coordinates times `grain`."""
+
+    spec: Input
+    grain: int
+    points: NDArray
+    labels: NDArray[np.int64]
+
+
+def single_points(dataset: Dataset, contexts: Contexts) -> Points:
+    """The vectors of sequences that are one token long."""
+    spec = input_of(dataset, False)
+    seen, sums = sums_of(dataset, contexts, spec)
+    labels = dataset.labels[contexts.first].astype(np.int64)
+    return Points(spec, 1 << -seen.exponent, seen.vectors[sums.own], labels)
+
+
+def _line(points: NDArray[np.int64], pick: random.Random) -> tuple[Hash, int]:
+    """Small whole weights whose products with the points differ, from 0 on."""
+    count, d = points.shape
+    size, tries = max(1.0, count * count / 4 / max(1, int(np.ptp(points))) / d**0.5), 0
+    while True:
+        for _ in range(1 if d == 1 else 4 * PATIENCE):
+            tries += 1
+            largest = max(1, int(size))
+            weights = [1] if d == 1 else [pick.randint(-largest, largest) for _ in range(d)]
+            keys = points @ np.array(weights, np.int64)
+            if len(np.unique(keys)) == count:
+                low = int(keys.min())
+                hashed = Hash(tuple(weights), -low, None, (), 0, (), points[:0, 0], keys - low)
+                return hashed, tries
+        size *= 1.25

@@ -1,0 +1,111 @@
+"""A feed-forward network of about sqrt(N log N) parameters: the ancestor of Theorem 4.1.
+
+Paper        vardi2022, after its optimal memorisation; as kajitsuka2025, Lemma C.1, tells it.
+Statement    N points that are separated become keys; about sqrt(N log N) groups of keys are packed
+             into two long numbers each, of keys and of labels; a deep narrow part finds the group,
+             reads its keys bit by bit and compares.
+Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
+                 token (with positions: the sequence).
+             A2  Sequences are no longer than the network's length; shorter ones are padded at the
+                 front.
+Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
+                 argued).
+             G2  The counts of Lemma C.1 (byheart/theory/kajitsuka2025/sizes.py) for N keys, and
+                 two parameters that make keys 2 apart, beside the reader.
+Departures   D1  The paper's text was not at hand: the network is Lemma C.1 of kajitsuka2025, which
+                 repeats its proof.
+             D2  Faithful form: keys are as long as the proof allows, R = 20 r N^2 sqrt(pi d) /
+                 delta. Small form: as long as the search for short keys needs.
+             D3  Contexts become whole numbers by the reader of hash-fold-retrieve, which are points
+                 with d = 1 and delta = 1; single tokens by a projection.
+Notation     N points of dimension d, of length r at most and delta apart.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..exact.network import Layer, Linear, Number, matrix, vector
+from ..gadgets.key_values import lookup, table
+from ..gadgets.relu_layers import Step, relu_layers, row
+from ..theory.kajitsuka2025.sizes import lookup_size, token_key_bits
+from .families import Extraction, Keyed
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A table of the keys 2 k + 2, which are 2 apart, and labels from 1 on."""
+
+    keys: tuple[int, ...]
+    labels: tuple[int, ...]
+    key_bits: int
+    label_bits: int
+    terms: tuple[tuple[int, Number], ...] = ((0, 1),)  # the lanes whose sum is k
+    width: int = 1
+
+    def layers(self) -> Iterator[Layer]:
+        found = table(self.keys, self.labels, self.key_bits, self.label_bits)
+        lanes = [f"lane {i}" for i in range(self.width)]
+        doubled = {lanes[i]: 2 * weight for i, weight in self.terms}
+        first = Step("key", (row("x", doubled, 2),))
+        yield from relu_layers(lanes, [first, *lookup("x", found, "label")])
+        yield Linear(matrix(1, 1, {(0, 0): 1}), vector({0: -1}, 1), "output")
+
+    @property
+    def parameters(self) -> int:
+        size = lookup_size(len(self.keys), self.key_bits, self.label_bits, before=1)
+        return len(self.terms) + 1 + size.parameters + 2
+
+    @property
+    def depth(self) -> int:
+        return 1 + lookup_size(len(self.keys), self.key_bits, self.label_bits, before=1).depth
+
+    @property
+    def units(self) -> None:
+        """Not counted beforehand."""
+        return None
+
+
+def looked_up(
+    keys: list[int],
+    labels: list[int],
+    classes: int,
+    key_bits: int = 0,
+    terms: Mapping[int, Number] | None = None,
+    width: int = 1,
+) -> Lookup:
+    """The table of keys from 0 on; their bits, if not as few as they need.
+
+    The key is lane 0 of `width` lanes, or the sum of these terms.
+    """
+    doubled = tuple(2 * key + 2 for key in keys)
+    needed = max(key_bits, max(doubled).bit_length())
+    lanes = tuple((terms or {0: 1}).items())
+    stored = tuple(x + 1 for x in labels)
+    return Lookup(doubled, stored, needed, classes.bit_length(), lanes, width)
+
+
+@dataclass(frozen=True)
+class SmallVardi(Keyed):
+    name = "vardi2022"
+    form = "small"
+    provable = Extraction.provable
+    long_keys: ClassVar[bool] = False
+    stages = {
+        **Extraction.stages,
+        **Keyed.stages,
+        "key": "Keys become 2 apart.",
+    }
+
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Lookup:
+        return looked_up(keys, labels, classes, self.key_bits(keys) if self.long_keys else 0)
+
+    def key_bits(self, keys: list[int]) -> int:
+        """Those of the proof: R for points on a line, whole numbers up to r."""
+        return token_key_bits(len(keys), 1, max(max(keys), 1), 1)
+
+
+@dataclass(frozen=True)
+class FaithfulVardi(SmallVardi):
+    form = "faithful"
+    long_keys = True

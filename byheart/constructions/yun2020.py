@@ -1,0 +1,142 @@
+"""A transformer that numbers sequences by selective shifts: a layer for every token number.
+
+Paper        yun2020, after its contextual mapping by selective shifts.
+Statement    For every value v that a token can have, one attention layer with two heads shifts the
+             tokens equal to v by a multiple of the largest minus the smallest token; after all of
+             them the largest token identifies the sequence. Depth grows with the vocabulary.
+Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
+                 token (with positions: the sequence).
+             A2  Sequences are no longer than the network's length; shorter ones are padded at the
+                 front.
+             A3  The tokens of a sequence differ (with positions they always do).
+             A4  There are at most 1,024 different tokens (with positions: pairs of token and
+                 position): each is a layer.
+Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
+                 argued).
+             G2  The reader: E_in, 10 parameters for each of the V values, and 6 more; ids have
+                 about n log V bits. Then the counts of the small form of three-layer.
+Departures   D1  The paper's text was not at hand: the proof is ours, on finite data, where V is the
+                 vocabulary; the paper has a grid of (1 / delta)^(d n) values. The heads have the
+                 queries z - (v - 1/2) and z - (v + 1/2) and the key z: between the two only z = v
+                 changes sign, so that the first reads the largest and the second the smallest.
+                 For z < v both read the smallest, for z > v both the largest: they cancel.
+             D2  Hard attention in place of softmax. That ids differ is checked, not argued.
+             D3  The label is read from the id by the step function of three-layer.
+Notation     n length, V values.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset
+from ..errors import AssumptionError
+from ..exact.network import Layer, Network
+from ..gadgets.blocks import Block, feed_forward
+from ..gadgets.switches import Switches, switches
+from .base import Built, Predicted, Report, fixed
+from .families import Keyed, Labelled, one_label, size_of
+from .kim2023 import Head, heads_of
+
+if TYPE_CHECKING:
+    from .retrieval.tokens import Numbered
+
+LANES = {"z": 0, "one": 1, "s": 2}
+MOST = 1024  # values
+FACTORS = 64  # of s in the key, that are tried
+HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """The values in order, the factor of the shifts, and the keys factor * s + own."""
+
+    read: "Numbered"
+    values: tuple[int, ...]
+    factor: int
+    keys: list[int]
+
+    def layers(self) -> Iterator[Layer]:
+        z, one, s = LANES.values()
+        width, shift = len(LANES), self.values[-1]
+        yield self.read.embed(width)
+        yield feed_forward(Block("one", [({}, 1)], [("one", 0, 1)]), LANES)
+        for v in self.values:
+            above: Head = {z: 1, one: -(v - HALF)}, {z: 1}, {z: 1}, {z: shift}
+            below: Head = {z: 1, one: -(v + HALF)}, {z: 1}, {z: 1}, {z: -shift}
+            yield heads_of(width, above, below)
+        yield heads_of(width, ({one: 1}, {z: 1}, {z: 1}, {s: 1}))
+
+    @property
+    def parameters(self) -> int:
+        return self.read.parameters + 2 + 10 * len(self.values) + 4
+
+    @property
+    def depth(self) -> int:
+        return 2 + len(self.values)
+
+    @property
+    def units(self) -> int:
+        return 2 + 2 * len(self.values)
+
+
+def shifted(read: "Numbered") -> Shifted:
+    """Every sequence through the shifts, in whole numbers."""
+    values = sorted({int(x) for x in read.rows.ravel()})
+    if len(values) > MOST:
+        raise AssumptionError(
+            f"A4 fails: the data has {len(values):,} different tokens (or pairs of token and "
+            f"position), and each is a layer; at most {MOST:,}."
+        )
+    z = read.rows.copy()
+    for v in values:
+        moved = values[-1] * (z.max(axis=1) - z.min(axis=1))
+        z = z + np.where(z == v, moved[:, None], 0)
+    largest, own = z.max(axis=1), z[:, -1]
+    for factor in range(1, FACTORS + 1):
+        keys = [factor * int(a) + int(b) for a, b in zip(largest, own, strict=True)]
+        if len(set(keys)) == len(keys):
+            return Shifted(read, tuple(values), factor, keys)
+    raise AssumptionError(
+        "A3 fails: selective shifts give two contexts of this data one number; use kim2023."
+    )
+
+
+@dataclass(frozen=True)
+class Yun2020(Labelled):
+    name = "yun2020"
+    stages = {
+        **Keyed.stages,
+        ("hard_attention", "attend"): "Tokens equal to one value move away from all others.",
+        "one": "Each column gets a constant.",
+    }
+
+    attention: str = fixed("hard")
+
+    def _parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Shifted, Switches]:
+        from .retrieval.tokens import numbered
+
+        found = shifted(numbered(dataset, contexts, bool(self.positions), self.seed))
+        terms = {LANES["s"]: found.factor, LANES["z"]: 1}
+        labels = found.read.labels.tolist()
+        return found, switches(found.keys, labels, True, terms, width=len(LANES))
+
+    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+        constant = one_label(dataset, contexts, self)
+        if constant is not None:
+            return constant
+        found, plan = self._parts(dataset, contexts)
+        network = Network(found.read.spec, (*found.layers(), *plan.layers()))
+        return Built(network, 1, order=tuple(range(len(dataset.label_names))))
+
+    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
+        constant = one_label(dataset, contexts, self)
+        if constant is not None:
+            return size_of(constant)
+        found, plan = self._parts(dataset, contexts)
+        units = None if plan.units is None else found.units + plan.units
+        return Predicted(found.parameters + plan.parameters, found.depth + plan.depth, units)

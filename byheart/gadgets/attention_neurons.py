@@ -1,0 +1,227 @@
+"""Every ReLU unit as one head of hard attention: networks on ids become attention alone.
+
+After huben2023, where a neuron is a masked softmax head, up to an error; with hard attention the
+same head is exact. One extra column is put before the tokens. Lanes beside those of the network:
+
+    one    1 in tokens, 0 in the extra column
+    extra  0 in tokens, 1 in the extra column
+    place  the position 0, ..., n - 1 of a token; n - 1 in the extra column
+
+A unit relu(x), x = w h + b, is a head of dimension 2: query (x - extra, one), key (one, place),
+value x, where b stands on the lane `one`, so that x is 0 in the extra column if its lanes are.
+
+* The last token (place n - 1) gives itself the score x + n - 1, the extra column n - 1, every other
+  token at most x + n - 2. The largest is max(x, 0) + n - 1. If x > 0 it selects itself and reads x,
+  if x < 0 the extra column and reads 0, if x = 0 both, and both read 0: it reads relu(x).
+* The extra column gives tokens the score -1 and itself 0: it reads its own value, 0, and stays 0.
+* Other tokens read what they may: nobody looks at them any more.
+
+Before columns meet, every token needs its own unit. A lane `square`, place^2 in tokens and 0 in the
+extra column, makes heads of dimension 3: query (x - square - extra, 2 place - 2 (n - 1) extra, one)
+and key (one, place - (n - 1) extra, -square). Token k gives token l the score x - (k - l)^2, itself
+x, the extra column 0: as above. The extra column gives tokens -1 and itself 0.
+The squares are sums of steps, k^2 = sum over j < k of 2 j + 1: head j has the query
+place - n extra - (j + 1/2) one, the key `place` and the value `extra`. For a token k > j the query
+is positive, so that it selects the last token and the extra column, whose values have the mean 1/2;
+otherwise it selects the first token and reads 0, and so does the extra column, whose query is -1.
+
+The average over all tokens is a head with query (one, -extra) and key (-extra, one): tokens give
+tokens 0 and the extra column -1, the extra column gives itself 0 and tokens -1. The constant b2 of
+a block is the average of `one`. A relu layer without skip connection adds relu(w h + b) - h.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from ..errors import AssumptionError
+from ..exact.network import (
+    Embedding,
+    FeedForward,
+    HardAttention,
+    Layer,
+    Linear,
+    Matrix,
+    Network,
+    Number,
+    Relu,
+    UniformAttention,
+    dyadic,
+    matrix,
+    vector,
+)
+
+Form = Mapping[int, Number]  # a linear form: weight by lane
+Unit = tuple[Form, Form]  # what goes into a relu, and where its value is written
+
+
+def attention_alone(network: Network, ids: Iterable[int] | None = None) -> Network:
+    """The network of hard attention between embedding and output that gives the same answers.
+
+    It takes networks that read ids through an embedding matrix and answer with the last column:
+    blocks, relu layers, and attention that averages all columns.
+
+    ids  those that occur, with that of the padding; by default all that the matrix has
+    """
+    first, *middle, last = network.layers
+    assert isinstance(last, Linear)
+    reads = network.input
+    if not isinstance(first, Embedding) or reads.padding is None or reads.extra is not None:
+        raise AssumptionError("A2 fails: only a network that reads ids through an embedding.")
+    if network.every:
+        raise AssumptionError("A1 fails: only a network that answers with its last column.")
+    width = max([first.weight.rows, *(x.weight.rows for x in middle if isinstance(x, Relu))])
+    lanes = _Lanes(width, reads.length)
+    meeting = max((i for i, x in enumerate(middle) if _average(x) is not None), default=-1)
+    early = any(isinstance(x, FeedForward | Relu) for x in middle[:meeting])
+    layers: list[Layer] = [_embed(first, lanes, reads.positions, ids)]
+    if early and reads.length > 1:
+        layers.append(lanes.squares())
+    live: set[int] = set(first.weight.by_row) | set(first.position.by_row)
+    for index, layer in enumerate(middle):
+        average = _average(layer)
+        if average is not None:
+            means = [
+                lanes.mean(_columns(average.W_V, row), _rows(average.W_O, row))
+                for row in range(average.W_V.rows)
+            ]
+            layers.append(lanes.layer(means, layer.stage))
+            live |= set(average.W_O.by_row)
+            continue
+        if isinstance(layer, FeedForward):
+            units, constant = _block(layer, lanes), _rows(layer.b2, 0)
+            live |= set(layer.W2.by_row) | set(constant)
+        elif isinstance(layer, Relu):
+            units, constant = _relu(layer, lanes, live), {}
+            live = set(range(layer.weight.rows))
+        else:
+            raise AssumptionError(f"A3 fails: a layer of the kind {layer.kind} has no such form.")
+        every = index < meeting and reads.length > 1
+        heads = [lanes.unit(*unit, every) for unit in units]
+        if constant:
+            heads.append(lanes.mean({lanes.one: 1}, constant))
+        if heads:
+            layers.append(lanes.layer(heads, layer.stage))
+    weights = {(0, c): v.fraction for _, c, v in last.weight.entries}
+    output = Linear(matrix(1, lanes.width, weights), last.bias, last.stage)
+    new = first.weight.columns
+    spec = replace(reads, positions=True, extra=(dyadic(new),))
+    if reads.padding[0].fraction >= new:  # no column of the matrix: it stays none
+        spec = replace(spec, padding=(dyadic(new + 1),))
+    return Network(spec, (*layers, output))
+
+
+class _Lanes:
+    """The lanes of the network, and those of the heads behind them."""
+
+    def __init__(self, own: int, length: int):
+        self.own, self.length = own, length
+        self.one, self.extra, self.place, self.square = range(own, own + 4)
+        self.width = own + 4
+
+    def unit(self, x: Form, writes: Form, every: bool) -> "_Head":
+        if not every:
+            queries: list[Form] = [{**x, self.extra: -1}, {self.one: 1}]
+            return queries, [{self.one: 1}, {self.place: 1}], x, writes
+        n = self.length
+        queries = [
+            {**x, self.square: -1, self.extra: -1},
+            {self.place: 2, self.extra: -2 * (n - 1)},
+            {self.one: 1},
+        ]
+        keys: list[Form] = [
+            {self.one: 1},
+            {self.place: 1, self.extra: -(n - 1)},
+            {self.square: -1},
+        ]
+        return queries, keys, x, writes
+
+    def mean(self, value: Form, writes: Form) -> "_Head":
+        return [{self.one: 1}, {self.extra: -1}], [{self.extra: -1}, {self.one: 1}], value, writes
+
+    def squares(self) -> HardAttention:
+        heads: list[_Head] = []
+        for j in range(self.length - 1):
+            query: Form = {
+                self.place: 1,
+                self.extra: -self.length,
+                self.one: -Fraction(2 * j + 1, 2),
+            }
+            heads.append(([query], [{self.place: 1}], {self.extra: 1}, {self.square: 4 * j + 2}))
+        return self.layer(heads, "squares")
+
+    def layer(self, heads: Sequence["_Head"], stage: str) -> HardAttention:
+        size = max(len(queries) for queries, *_ in heads)
+        q: dict[tuple[int, int], Number] = {}
+        k: dict[tuple[int, int], Number] = {}
+        v: dict[tuple[int, int], Number] = {}
+        o: dict[tuple[int, int], Number] = {}
+        for head, (asks, offers, value, writes) in enumerate(heads):
+            for i, (query, key) in enumerate(zip(asks, offers, strict=True), size * head):
+                q |= {(i, lane): w for lane, w in query.items()}
+                k |= {(i, lane): w for lane, w in key.items()}
+            v |= {(size * head, lane): w for lane, w in value.items()}
+            o |= {(lane, size * head): w for lane, w in writes.items()}
+        rows, D = size * len(heads), self.width
+        queries, keys, values = (matrix(rows, D, x) for x in (q, k, v))
+        return HardAttention(queries, keys, values, matrix(D, rows, o), len(heads), stage)
+
+
+_Head = tuple[
+    Sequence[Form], Sequence[Form], Form, Form
+]  # queries, keys, value, where it is written
+
+
+def _embed(
+    first: Embedding, lanes: _Lanes, positions: bool, ids: Iterable[int] | None
+) -> Embedding:
+    """The matrix with one column more, and the lanes `one`, `extra` and `place`."""
+    new, n = first.weight.columns, lanes.length
+    weights = {(r, c): v.fraction for r, c, v in first.weight.entries}
+    known = range(new) if ids is None else [x for x in ids if x < new]
+    weights |= {(lanes.one, x): Fraction(1) for x in known}
+    weights[lanes.extra, new] = Fraction(1)
+    weights[lanes.place, new] = Fraction(-1)  # its position is n
+    position: dict[int, Number] = {lanes.place: 1}
+    for row, _, v in first.position.entries if positions else ():
+        position[row] = v.fraction
+        weights[row, new] = -n * v.fraction
+    return Embedding(matrix(lanes.width, new + 1, weights), vector(position, lanes.width), "embed")
+
+
+def _average(layer: Layer) -> UniformAttention | None:
+    if isinstance(layer, HardAttention):
+        return layer.uniform
+    return layer if isinstance(layer, UniformAttention) else None
+
+
+def _block(layer: FeedForward, lanes: _Lanes) -> list[Unit]:
+    """Its units that are written somewhere."""
+    found = []
+    for i in range(layer.W1.rows):
+        found.append((_input(layer.W1, layer.b1, i, lanes), _rows(layer.W2, i)))
+    return [(x, writes) for x, writes in found if x and writes]
+
+
+def _relu(layer: Relu, lanes: _Lanes, live: set[int]) -> list[Unit]:
+    """The rows, and units that clear what the lanes held: h = relu(h) - relu(-h)."""
+    found: list[Unit] = []
+    for i in range(layer.weight.rows):
+        found.append((_input(layer.weight, layer.bias, i, lanes), {i: 1}))
+    for lane in sorted(live):
+        found += [({lane: 1}, {lane: -1}), ({lane: -1}, {lane: 1})]
+    return [(x, writes) for x, writes in found if x]
+
+
+def _input(weights: Matrix, bias: Matrix, row: int, lanes: _Lanes) -> Form:
+    """What goes into a unit; its bias stands on the lane `one`."""
+    constant = bias[row, 0]
+    return {**_columns(weights, row), **({lanes.one: constant} if constant else {})}
+
+
+def _columns(weights: Matrix, row: int) -> Form:
+    return {c: v.fraction for c, v in weights.by_row.get(row, ())}
+
+
+def _rows(weights: Matrix, column: int) -> Form:
+    return {r: v.fraction for r, c, v in weights.entries if c == column}
