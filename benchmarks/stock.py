@@ -285,7 +285,7 @@ def markdown(results: list[dict]) -> str:
             "| --- | --- | ---: | ---: |",
         ]
     for row, kind, part in tried:
-        lines.append(f"| {named(row)} | {kind} | {of(part, 'right')} | {part['seconds']:.0f} |")
+        lines.append(f"| {named(row)} | {kind} | {of(part, 'right')} | {part['seconds']:.1f} |")
     for row in results:
         if "far" in row["strangers"] and row["strangers"]["far"]:
             found = row["strangers"]
@@ -295,8 +295,8 @@ def markdown(results: list[dict]) -> str:
                 f"Of the strangers among {named(row)}, {of(found, 'far_answered', 'far')} were "
                 "answered where the token that was replaced stands before the last ones that heads "
                 f"copy, {found['answered'] - found['far_answered']:,} of {near:,} where it is one "
-                f"of these. {row['relabelled']:,} predictions belong to beginnings that stories "
-                "share and continue differently; the most frequent continuation is kept."
+                "of these. Stories share beginnings and continue them differently: "
+                f"{row['relabelled']:,} predictions got the most frequent continuation instead."
                 + (
                     f" `generate()` recites {of(row['recited'], 'right')} stories whole, from the "
                     "first tokens that no other story shares."

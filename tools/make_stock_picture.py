@@ -56,9 +56,7 @@ def answer() -> dict:
     last = norm(third, gain, bias, network.epsilon, rms=False)
     key = block.up[:, holder.neurons[0][1]]
     code = network.embedding.shape[1] // 3
-
     flag = code + int(np.flatnonzero(network.places[0, code:])[0])
-
     edges = (0, code, flag, flag + 2, network.width - code, network.width)
     rows = {
         "embedding": first[0, -1],

@@ -1,6 +1,5 @@
 """The commands and the Python of docs/stock.md run, and the page has what the benchmark wrote."""
 
-import importlib
 import importlib.util
 import json
 import re
@@ -38,9 +37,8 @@ def test_the_commands_answer_as_the_page_says(folder, monkeypatch, capsys):
     line, said = re.search(r"^byheart (recall .*?) +# (.*)$", PAGE, flags=re.MULTILINE).groups()
     assert main(shlex.split(line)) == 0
     assert capsys.readouterr().out.strip() == said
-    assert json.loads(Path("facts.folder/certificate.json").read_text())["verified"][
-        "evidence"
-    ] == ("proved")
+    certificate = json.loads(Path("facts.folder/certificate.json").read_text())
+    assert certificate["verified"]["evidence"] == "proved"
 
 
 def test_a_paraphrase_is_unknown(folder, monkeypatch, capsys):
