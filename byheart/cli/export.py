@@ -40,16 +40,16 @@ def command(
     loading: options.Loading,
     data: Annotated[
         Path | None,
-        typer.Argument(metavar="[DATA]", help="The data it was compiled from, to run it on."),
+        typer.Argument(metavar="DATA", help="The data it was compiled from, to run it on."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Write a model for another tool, and run it there on all of its data.
 
-    torch: a module in a file of its own. onnx: float64 networks, decoders and stock checkpoints.
-    huggingface: decoders (with remote code) and stock checkpoints. gguf: stock checkpoints.
-    Without DATA, it is run on the data.jsonl of the folder, if there is one. A wrong answer in the
-    other tool writes nothing, and the exit code is 1.
+    Float64 networks and decoders become torch or onnx, decoders also huggingface (with remote
+    code), stock checkpoints onnx or gguf. Without DATA, the model is run on the data.jsonl of its
+    folder, if there is one. After a wrong answer in the other tool nothing is written, and the exit
+    code is 1.
     """
     with watching() as watch:
         answer = exported(directory, to, output, data, loading, watch)
