@@ -13,9 +13,9 @@ from .. import pictures
 from ..auditing.answer import check_table
 from ..auditing.audit import audit
 from ..machine.files import refuse_existing
+from ..machine.words import printable
 from . import options
 from .audit_picture import draw
-from .messages import printable
 from .options import Data, Force, Json, Loading, Picture, Seed
 from .output import STYLES, finish, number, pictured, plural, rows
 from .progress import keeping, watching
