@@ -141,7 +141,9 @@ def view(answer: dict) -> Group:
         parts.append(Text(f"  and {number(read - SHOWN)} more, listed by --json"))
     if answer["changes"]:
         one = answer["changes"][0]
-        places = " and ".join(map(shown, one["places"]))
+        places = " and ".join(map(shown, one["places"][:2]))
+        if len(one["places"]) > 2:
+            places = f"{plural(len(one['places']), 'parameter')} ({places}, ...)"
         parts.append(
             Text(f"\nto alter it, {places} suffices: the answer is then {one['label']!r}, ")
             + Text(f"{one['evidence']}; other answers may change too")

@@ -17,6 +17,7 @@ from ..models.claims import Distributions
 from ..models.model import Model
 from ..models.trace import made_by
 from ..softmax.decoder import ATTENTION, Decoder
+from ..stock.checkpoint import Checkpoint
 
 HEADER = ("paper", "item", "summary", "statement", "assumptions", "guarantee", "departures")
 READ = ("dimension", "positions", "length", "columns", "padding", "extra")
@@ -69,7 +70,7 @@ def explain(model: Model) -> Explanation:
     construction = made_by(model)
     if construction is None:
         raise ByheartError("the model was not built by a construction that this version has.")
-    if not hasattr(model.network, "stages"):
+    if isinstance(model.network, Checkpoint):
         raise ByheartError(
             "explain takes a network of byheart's own layers apart; of a stock checkpoint, "
             "ground_truth.jsonl says which neurons answer what, and a trace shows one answer."

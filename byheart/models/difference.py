@@ -10,6 +10,8 @@ from ..data.dataset import Dataset
 from ..errors import ByheartError
 from ..exact.network import Dyadic, Network
 from ..softmax.decoder import Decoder
+from ..stock.checkpoint import Checkpoint
+from ..stock.stages import layer_of
 from .model import Model
 
 ZERO = Dyadic(0, 0)
@@ -117,6 +119,9 @@ def difference(model: Model, other: Model) -> Difference | None:
     one, two = model.network, other.network
     if isinstance(one, Decoder) and isinstance(two, Decoder):
         return _decoders(one, two) if one.shape == two.shape else None
+    if isinstance(one, Checkpoint) and isinstance(two, Checkpoint):
+        shapes = [{name: x.shape for name, x in net.tensors.items()} for net in (one, two)]
+        return _checkpoints(one, two) if shapes[0] == shapes[1] else None
     if isinstance(one, Network) and isinstance(two, Network) and _shape(one) == _shape(two):
         return _networks(one, two)
     return None
@@ -173,6 +178,24 @@ def _decoders(one: Decoder, two: Decoder) -> Difference:
             places.append(Place(number, name, row, column))
             counts[1] += 1
             counts[2] += _bits(first.ravel()[flat], second.ravel()[flat])
+    stages = (StageDifference(name, *numbers) for name, numbers in counted.items())
+    return Difference(tuple(places), tuple(stages))
+
+
+def _checkpoints(one: Checkpoint, two: Checkpoint) -> Difference:
+    places: list[Place] = []
+    counted = {stage.name: [0, 0, 0] for stage in one.stages()}
+    for name, first in one.tensors.items():
+        number, stage = layer_of(one, name)
+        second, counts = two.tensors[name], counted[stage]
+        counts[0] += first.size
+        for flat in np.flatnonzero((first != second).ravel()).tolist():
+            row, column = divmod(flat, first.shape[1]) if first.ndim == 2 else (flat, 0)
+            places.append(Place(number, name, row, column))
+            counts[1] += 1
+            both = np.array([first.ravel()[flat], second.ravel()[flat]], np.float32)
+            own, other = both.view(np.uint32).tolist()
+            counts[2] += (own ^ other).bit_count()
     stages = (StageDifference(name, *numbers) for name, numbers in counted.items())
     return Difference(tuple(places), tuple(stages))
 

@@ -27,6 +27,8 @@ from ..exact.network import (
 )
 from ..softmax import doubles
 from ..softmax.decoder import Decoder
+from ..stock.checkpoint import Checkpoint
+from ..stock.stages import layer_of, neuron_entries, written_by
 from .claim import Answer, Token
 from .claims.labels import Labels
 from .difference import Place, tensors_of
@@ -60,8 +62,8 @@ class Location:
     answer   what the model answers
     read     the parameters that hold what this answer reads
     bits     places of the label's bits in the sum of the stored numbers, where there is one
-    neurons  of a decoder, those that hold this context
-    of       nonzero parameters of the network (of a decoder: all)
+    neurons  of a decoder, those that hold this context; of a stock checkpoint, (block, neuron)
+    of       nonzero parameters of the network (of a decoder or a stock checkpoint: all)
     changes  changes that alter the answer, found by trying
     note     how the method holds its answers, a sentence
     """
@@ -69,7 +71,7 @@ class Location:
     answer: Answer
     read: tuple[Place, ...]
     bits: tuple[int, ...]
-    neurons: tuple[int, ...]
+    neurons: tuple[Any, ...]
     of: int
     changes: tuple[Changed, ...]
     note: str
@@ -91,9 +93,11 @@ def locate(model: Model, tokens: Sequence[Token]) -> Location:
     (answer,) = model.claim.answers(model, [tokens])
     read, bits, neurons, note = held(model, tokens)
     tried = _decoder_changes if isinstance(model.network, Decoder) else _network_changes
+    if isinstance(model.network, Checkpoint):
+        tried = _stock_changes
     changes = tuple(tried(model, tokens, answer, read, bits, neurons))
     count = model.parameters.nonzero
-    of = model.parameters.dense if isinstance(model.network, Decoder) else count
+    of = count if isinstance(model.network, Network) else model.parameters.dense
     return Location(answer, read, bits, neurons, of, changes, note)
 
 
@@ -104,7 +108,8 @@ def reverse(
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[list]:
     """The inputs of the data whose answers read a parameter."""
-    if place not in places_of(model):
+    data = model.claim.reads(model, data)
+    if not _exists(model, place):
         raise ByheartError(
             f"the network has no nonzero parameter {place.tensor}[{place.row},{place.column}] in "
             f"layer {place.layer}; byheart locate lists those that an answer reads."
@@ -121,6 +126,18 @@ def reverse(
     return found
 
 
+def _exists(model: Model, place: Place) -> bool:
+    """Whether the network has this parameter: not 0, or of a decoder any."""
+    if not isinstance(model.network, Checkpoint):
+        return place in places_of(model)
+    tensor = model.network.tensors.get(place.tensor)
+    if tensor is None or layer_of(model.network, place.tensor)[0] != place.layer:
+        return False
+    at = (place.row, place.column)[: tensor.ndim]
+    inside = all(0 <= i < size for i, size in zip(at, tensor.shape, strict=True))
+    return inside and (tensor.ndim == 2 or place.column == 0) and bool(tensor[at])
+
+
 def places_of(model: Model) -> set[Place]:
     """The nonzero parameters of a network; of a decoder all."""
     if isinstance(model.network, Decoder):
@@ -130,10 +147,12 @@ def places_of(model: Model) -> set[Place]:
 
 def held(
     model: Model, tokens: Sequence[Token]
-) -> tuple[tuple[Place, ...], tuple[int, ...], tuple[int, ...], str]:
+) -> tuple[tuple[Place, ...], tuple[int, ...], tuple[Any, ...], str]:
     """The parameters that an answer reads, bit places, neurons, and a sentence about them."""
     if isinstance(model.network, Decoder):
         return _held_by_decoder(model, tokens)
+    if isinstance(model.network, Checkpoint):
+        return _held_by_neurons(model, tokens)
     streams, fired, _ = followed(model, tokens)
     made = made_by(model)
     stored = made and made.stored(model.network, streams, fired)
@@ -232,6 +251,51 @@ def _held_by_decoder(
     )
     note = "these neurons switch on either side of the context; no other lies between"
     return read, (), neurons, note
+
+
+def _held_by_neurons(
+    model: Model, tokens: Sequence[Token]
+) -> tuple[tuple[Place, ...], tuple[int, ...], tuple[Any, ...], str]:
+    """The neurons of a stock checkpoint that are on at this input."""
+    network = model.network
+    always = set(getattr(model.claim, "always", ()))
+    on = [(x[0], x[1]) for x in model.trace(tokens).neurons if (x[0], x[1]) not in always]
+    read = tuple(
+        Place(layer_of(network, name)[0], name, row, column)
+        for layer, neuron in on
+        for name, row, column in neuron_entries(network, layer, neuron)
+    )
+    spread = any(x.neurons is None for x in getattr(model.claim, "holders", ()))
+    note = "these neurons are on at this input, and write the answer"
+    if spread:
+        note = f"answers are in superposition: {len(on):,} neurons take part in this one"
+    elif not on:
+        note = "no neuron is on at this input: the answer is the end of the text"
+    return read, (), tuple(on), note
+
+
+def _stock_changes(
+    model: Model,
+    tokens: Sequence[Token],
+    answer: Answer,
+    read: tuple[Place, ...],
+    bits: tuple[int, ...],
+    neurons: tuple[Any, ...],
+) -> Iterator[Changed]:
+    """What the neurons write, set to 0: the answer is forgotten, and no other."""
+    tensors, places = dict(model.network.tensors), []
+    for layer, neuron in neurons:
+        name, axis = written_by(model.network, layer)
+        tensors[name] = tensors[name].copy()
+        line = tensors[name][neuron] if axis == 0 else tensors[name][:, neuron]
+        line[:] = 0
+    for layer in {layer for layer, _ in neurons}:
+        name, _ = written_by(model.network, layer)
+        places += [place for place in read if place.tensor == name]
+    changed = replace(model, network=replace(model.network, tensors=tensors))
+    (found,) = model.claim.answers(changed, [tokens])
+    if places and found.label != answer.label:
+        yield Changed(tuple(places), found.label, "observed")
 
 
 def _network_changes(

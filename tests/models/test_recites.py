@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from safetensors.numpy import load_file, save_file
 import byheart
 from byheart.cli.verify import verified
 from byheart.errors import ByheartError, DisagreementError
+from byheart.models.locating import reverse
 
 pytest.importorskip("tokenizers")
 ROWS = [
@@ -180,3 +182,41 @@ def test_the_card_says_what_it_costs(made):
     card = (made / "README.md").read_text()
     assert "per stored context" in card and "generalises to nothing" in card
     assert "byheart verify DIR DATA" in card and "AutoModelForCausalLM" in card
+
+
+def test_an_answer_is_located_in_its_neuron_and_found_from_there(made, file):
+    model = byheart.open(made)
+    found = model.locate("Emmy was born in")
+    held = {x.tokens.tobytes(): x for x in model.claim.holders}
+    tokens = np.array(model.numbers(model.claim._vocabulary(model).split("Emmy was born in")))
+    assert found.neurons == held[tokens.tobytes()].neurons
+    (change,) = found.changes
+    assert change.label is None and change.evidence == "observed"  # the end at once: forgotten
+    inputs = reverse(model, byheart.load(file, **READ), found.read[0])
+    assert inputs == [[model.tokens[i] for i in tokens]]
+    with pytest.raises(ByheartError, match="has no nonzero parameter"):
+        reverse(model, byheart.load(file, **READ), found.read[0]._replace(row=10**6))
+
+
+def test_two_checkpoints_differ_where_one_answer_was_changed(made, file):
+    model = byheart.open(made)
+    name = next(
+        x
+        for x in model.network.tensors
+        if x.endswith(("c_proj.weight", "down_proj.weight")) and "mlp" in x
+    )
+    tensor = model.network.tensors[name].copy()
+    tensor[tensor != 0] *= -1
+    network = replace(model.network, tensors={**model.network.tensors, name: tensor})
+    found = byheart.diff(model, replace(model, network=network))
+    assert found.parameters == np.count_nonzero(tensor) == found.bits  # one sign each
+    assert {place.tensor for place in found.places} == {name}
+    assert [x.changed > 0 for x in found.stages] == [False, False, True, False]
+
+
+def test_what_a_checkpoint_cannot_do_is_said(made, file, tmp_path):
+    model = byheart.open(made)
+    with pytest.raises(ByheartError, match="stock checkpoint"):
+        byheart.explain(model)
+    with pytest.raises(ByheartError):
+        byheart.edit(model, byheart.load(file, **READ), change=[(["Ada"], "Rome")])

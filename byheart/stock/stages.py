@@ -1,0 +1,82 @@
+"""The stages of a stock checkpoint: embed, attend, memory, output, each over all blocks.
+
+Layers are numbered in the order of the data flow: the embedding is 0, the attention of block i is
+1 + 2 i, its MLP 2 + 2 i, the last norm 1 + 2 L.
+"""
+
+import numpy as np
+
+from ..exact.stages import AFTER, FIRST, LAST, MEETING, Stage
+from .checkpoint import GPT2, Checkpoint
+
+PARTS = {
+    "embed": (FIRST, "embedding"),
+    "attend": (MEETING, "softmax_attention"),
+    "memory": (AFTER, "mlp"),
+    "output": (LAST, "norm"),
+}
+
+
+def layer_of(network: Checkpoint, name: str) -> tuple[int, str]:
+    """The number of the layer that a tensor belongs to, and the name of its stage."""
+    parts = name.split(".")[1:]  # without transformer or model
+    if parts[0] not in ("h", "layers"):
+        last = parts[0] in ("ln_f", "norm")
+        return (1 + 2 * network.depth, "output") if last else (0, "embed")
+    block, rest = int(parts[1]), parts[2]
+    attends = rest in ("ln_1", "attn", "input_layernorm", "self_attn")
+    return (1 + 2 * block, "attend") if attends else (2 + 2 * block, "memory")
+
+
+def stages(network: Checkpoint) -> list[Stage]:
+    """Its stages in the order of the data flow."""
+    bits = network.counts()[1]["largest"]
+    found = []
+    for name, (part, kind) in PARTS.items():
+        own = {x: layer_of(network, x)[0] for x in network.tensors}
+        chosen = [x for x in network.tensors if layer_of(network, x)[1] == name]
+        layers = sorted({own[x] for x in chosen})
+        dense = sum(network.tensors[x].size for x in chosen)
+        found.append(
+            Stage(
+                part=part,
+                kind=kind,
+                name=name,
+                runs=tuple((i, i) for i in layers),
+                depth=len(layers) if part == MEETING else 0,
+                nonzero=sum(int(np.count_nonzero(network.tensors[x])) for x in chosen),
+                dense=dense,
+                bits=bits * dense,
+                largest=bits,
+                connections=None,
+            )
+        )
+    return found
+
+
+def neuron_entries(network: Checkpoint, layer: int, neuron: int) -> list[tuple[str, int, int]]:
+    """The nonzero weights of one neuron: tensor, row and column."""
+    if network.family is GPT2:
+        front = f"transformer.h.{layer}.mlp"
+        tensors = {f"{front}.c_fc.weight": 1, f"{front}.c_fc.bias": 0, f"{front}.c_proj.weight": 0}
+    else:
+        front = f"model.layers.{layer}.mlp"
+        tensors = {f"{front}.gate_proj.weight": 0, f"{front}.up_proj.weight": 0}
+        tensors[f"{front}.down_proj.weight"] = 1
+    found = []
+    for name, axis in tensors.items():
+        tensor = network.tensors[name]
+        if tensor.ndim == 1:
+            found += [(name, neuron, 0)] if tensor[neuron] else []
+            continue
+        line = tensor[neuron] if axis == 0 else tensor[:, neuron]
+        for i in np.flatnonzero(line).tolist():
+            found.append((name, neuron, i) if axis == 0 else (name, i, neuron))
+    return found
+
+
+def written_by(network: Checkpoint, layer: int) -> tuple[str, int]:
+    """The tensor of what the neurons of a block write, and its axis of neurons."""
+    if network.family is GPT2:
+        return f"transformer.h.{layer}.mlp.c_proj.weight", 0
+    return f"model.layers.{layer}.mlp.down_proj.weight", 1
