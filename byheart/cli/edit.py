@@ -156,7 +156,7 @@ def check_places(output: Path, write_data: Path | None, force: bool) -> None:
 def opened(directory: Path) -> tuple[Model, str]:
     """The model of a folder, and the hash of its weights."""
     model = open_folder(directory)
-    with open(Path(directory) / "weights.safetensors", "rb") as file:
+    with open(Path(directory) / model.claim.weights_file, "rb") as file:
         return model, hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -172,7 +172,7 @@ def saved(
     model = found.model
     _, held, _ = settlement(model, found.data)
     model.save(output, force=force)
-    with open(output / "weights.safetensors", "rb") as file:
+    with open(output / model.claim.weights_file, "rb") as file:
         after = hashlib.file_digest(file, "sha256").hexdigest()
     verify = None
     if write_data is not None:

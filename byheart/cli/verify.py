@@ -261,7 +261,7 @@ def rebuilt(
     digest = hashlib.sha256()
     for piece in made.claim.weights(made):
         digest.update(piece)
-    with open(directory / "weights.safetensors", "rb") as file:
+    with open(directory / model.claim.weights_file, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == digest.hexdigest()
 
 

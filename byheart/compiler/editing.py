@@ -225,6 +225,11 @@ def _opened(model: Model, data: Any) -> tuple[Construction, Items]:
     if not isinstance(model, Model):
         raise ByheartError("this takes a Model; byheart.open reads one from its folder.")
     dataset, construction = dataset_of(data), construction_of(model)
+    if construction.stores == "recites":
+        raise ByheartError(
+            "a stock checkpoint is changed by compiling the changed file again; "
+            "ground_truth.jsonl says which row of its weights writes which answer."
+        )
     if not construction.edits:
         retrieval = "editable" in construction.options()
         again = "compile it again with editable=True" if retrieval else "compile it again with "

@@ -91,6 +91,11 @@ class Claim(ABC):
     @abstractmethod
     def sentence(self) -> str: ...
 
+    @property
+    def weights_file(self) -> str:
+        """The one of `files` that holds the weights."""
+        return next(name for name in self.files if name.endswith(".safetensors"))
+
     @classmethod
     @abstractmethod
     def of(cls, dataset: Dataset, built: Built) -> tuple[Words, "Claim"]:

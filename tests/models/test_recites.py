@@ -218,5 +218,9 @@ def test_what_a_checkpoint_cannot_do_is_said(made, file, tmp_path):
     model = byheart.open(made)
     with pytest.raises(ByheartError, match="stock checkpoint"):
         byheart.explain(model)
-    with pytest.raises(ByheartError):
+    with pytest.raises(ByheartError, match="compiling the changed file again"):
         byheart.edit(model, byheart.load(file, **READ), change=[(["Ada"], "Rome")])
+
+
+def test_compiling_again_gives_the_same_bytes(made, file):
+    assert verified(made, file, loading=READ, rebuild=True)["rebuilt"] is True
