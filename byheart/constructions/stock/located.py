@@ -254,9 +254,8 @@ class Located(Construction):
         held = superposed.neurons(streams, count, random)
         written, right = superposed.fitted(streams, answers, shell.codes, held)
         superposed.check(right, count)
-        size = np.abs(written).mean()
         outputs = np.zeros((count, plan.width))
-        outputs[:, shell.out] = written / size / count**0.5  # beside lanes of about 1
+        outputs[:, shell.out] = written * superposed.STRENGTH
         made = self.written(plan, 0, held.weights, held.biases, outputs)
         tensors = dict(shell.network.tensors)
         tensors |= {name: rounded(x, self.weights) for name, x in made.items()}

@@ -13,10 +13,11 @@ from ...errors import AssumptionError
 from ...gadgets.key_memory import Memory
 from ...stock.forward import gelu_new
 
-SPREAD = 0.02  # directions of the streams that vary less than this, relatively, are not enlarged
-RIDGE = 1e-6
-ROUNDS, STEP = 60, 0.5
-NEAR = 0.02  # of a code's length: margins below are enlarged
+SPREAD = 0.2  # directions of the streams that vary less than this, relatively, are not enlarged
+RIDGE = 1e-2
+ROUNDS, STEP = 120, 0.5
+STRENGTH = 8.0  # of what is written, so that the other lanes do not matter beside it
+NEAR = 0.1  # of a code's length: margins below are enlarged
 
 
 def neurons(streams: Floats, count: int, random: np.random.Generator) -> Memory:
