@@ -496,7 +496,7 @@ def test_heavy_libraries_have_their_place():
         part = path.relative_to(PACKAGE).parts[0]
         own = {
             "data": {"datasets", "pyarrow"},
-            "exports": {"torch"},
+            "exports": {"torch", "transformers"},
             "lab": TRAINS,
             "auditing": LOADS,
             "pictures.py": {"matplotlib"},

@@ -87,7 +87,7 @@ def points(home):
 
 def test_compile_answers_with_the_agreed_keys(capitals):
     answer = capitals[2]
-    assert set(answer) == KEYS | {"verify", "reading", "reading_notes", "skipped"}
+    assert set(answer) == KEYS | {"editable", "verify", "reading", "reading_notes", "skipped"}
     assert (answer["reading"], answer["reading_notes"], answer["skipped"]) == ({}, [], 0)
     assert answer["dataset"] == {
         "sequences": 5, "contexts": 5, "labels": 5, "length": 3, "vocabulary": 7,

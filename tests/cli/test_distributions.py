@@ -248,7 +248,7 @@ def test_a_refuted_model_says_how_many_hold():
         (TEXT, ("--activation", "relu"), "activation must be logistic"),
         (TEXT, ("--prove-limit", "nan"), "--prove-limit must be a number of seconds"),
         (TEXT, ("--prove-limit", "-1"), "--prove-limit must be a number of seconds"),
-        (TEXT, ("--positions",), "does not take --positions"),
+        (TEXT, ("--minimise", "bits"), "does not take --minimise"),
         (TEXT, ("--bits", "9"), "does not take --bits"),
         (TEXT, ("--reject-unknown", "9"), "does not take --reject-unknown"),
         (TEXT, ("--on-conflict", "majority"), "does not take --on-conflict"),

@@ -86,7 +86,7 @@ def test_rows_that_are_left_out_are_counted_in_the_answer(run):
     answer = json.loads(run("stats", path, *how, "--empty", "skip", "--json")[1])
     assert (answer["sequences"], answer["skipped"]) == (2, 1)
     code, output, _ = run("stats", path, *how, "--empty", "skip")
-    assert "rows with an empty cell" in output and "left out." in output
+    assert "row with an empty cell" in output and "left out." in output
     code, output, _ = run("compile", path, "-o", "m", *how, "--empty", "skip", "--json")
     answer = json.loads(output)
     assert (code, answer["skipped"], answer["reading"]["empty"]) == (0, 1, "skip")

@@ -32,7 +32,8 @@ KEYS = {
     "name", "kind", "direction", "parameters", "bits", "depth", "evidence", "seconds", "applies",
     "reason", "dense", "longest", "units",
 }  # fmt: skip
-SEARCHED = {  # sizes that only a search finds
+SEARCHED = {  # sizes that only a search finds, or that depend on a tokenizer
+    "gpt2", "llama",
     "hash-fold-retrieve", "seq2seq (small)", "sparse-attention", "deep-sets (small)",
     "embedding (small)", "limited-bits (small)", "limited-bits (faithful)", "float64",
     "one-layer-narrow", "attention-only-argmax", "attention-neurons",
@@ -135,7 +136,7 @@ def test_conflicts_leave_the_network_of_distributions():
     assert row.name == "one-layer" and row.parameters > 0
 
 
-@pytest.mark.parametrize("name", sorted(SEARCHED - DEFAULTS))
+@pytest.mark.parametrize("name", sorted(SEARCHED - DEFAULTS - {"gpt2", "llama"}))
 def test_the_others_say_so(name):
     construction = by_name[name]
     dataset = data_for(construction, 0)
@@ -352,7 +353,7 @@ def test_what_section_6_of_dana2024_compares_with():
     assert not memory.applies and "S = 1" in memory.reason
     both = from_rows([*rows, (["a", "b"], "y")])
     found = all_rows(both, Question(data=data_facts(both)))
-    assert not any(row.applies for row in found if "section 6" in row.name)
+    assert not any(row.applies for row in found if "(dana2024, section 6" in row.name)
 
 
 # --- related work

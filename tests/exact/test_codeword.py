@@ -74,7 +74,7 @@ def connections(draw: st.DrawFn) -> tuple[tuple[int, int], ...]:
 @st.composite
 def blocks(draw: st.DrawFn, width: int) -> Layer:
     """One layer of any kind between the first and the last."""
-    kind, units = draw(st.sampled_from(BLOCKS)), draw(st.integers(0, 3))
+    kind, units = draw(st.sampled_from(BLOCKS)), draw(st.integers(1, 3))
     if kind is Sum:
         return Sum("")
     if kind is Relu:
@@ -103,7 +103,7 @@ def inputs(draw: st.DrawFn) -> Input:
 
 @st.composite
 def networks(draw: st.DrawFn) -> Network:
-    entry, width = draw(inputs()), draw(st.integers(0, 4))
+    entry, width = draw(inputs()), draw(st.integers(1, 4))
     if draw(st.booleans()):
         table = draw(matrices(width, draw(st.integers(0, 5))))
         layers: list[Layer] = [Embedding(table, draw(matrices(width, 1)), "")]
@@ -420,7 +420,7 @@ def bombs() -> list[bytes]:
     long = (Entry(0, 0, Dyadic((1 << digits) - 1, 0)),)
     firsts = [replace(wide, weight=Matrix(size, 1, e)) for e in (full, alternating, long)]
     codes = [encode(Network(entry, (first, last))) for first in firsts]
-    empty = FeedForward(Matrix(0, size), Matrix(0, 1), Matrix(size, 0), Matrix(size, 1))
+    empty = FeedForward(Matrix(1, size), Matrix(1, 1), Matrix(size, 1), Matrix(size, 1))
     codes.append(encode(Network(entry, (wide, *[empty] * 1000, last))))
     table = Embedding(Matrix(1, size, tuple(Entry(0, i, Dyadic(1, 0)) for i in range(2000))), EMPTY)
     read = Linear(Matrix(1, 1), Matrix(1, 1))

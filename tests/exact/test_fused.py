@@ -100,7 +100,9 @@ def test_long_folds_add_up_their_rests():
     values = list(range(1, 1200, 7))
     agree(net, rows(0, *values, 600, 301, 150, 149, 151))
     assert singles(net, rows(*values)) == 0
-    shifted = network(block([], {}, {0: 3**80}), scale, *map(fold, thresholds))  # a rest of x too
+    shifted = network(
+        block([({}, 0)], {}, {0: 3**80}), scale, *map(fold, thresholds)
+    )  # a rest of x too
     agree(shifted, rows(*values))
 
 
@@ -138,7 +140,7 @@ def closing(table, weight=-4, start=0):
     units = [({1: 1}, -i) for i in range(len(table) - 1)]
     writes = {(2, i): x for i, x in enumerate(bent(table))} | {(3, 0): 1}
     return network(
-        *([block([], {}, {2: start})] if start else []),
+        *([block([({}, 0)], {}, {2: start})] if start else []),
         fold(2**40, l2=weight),
         fold(2**39 + 1),
         block(units, writes, {2: table[0]}),

@@ -82,7 +82,7 @@ def test_nothing_else_asks_which_claim_a_model_has():
                 kinds = ast.unparse(node.args[1])
                 if kinds in ("Labels", "Distributions", "Decoder", "Network"):
                     asking.setdefault(path.relative_to(PACKAGE).as_posix(), []).append(kinds)
-    assert sum(map(len, asking.values())) <= 12, asking
+    assert sum(map(len, asking.values())) <= 27, asking
     assert not any(path.startswith(("cli/", "lab/", "models/folder/")) for path in asking), asking
 
 

@@ -124,10 +124,12 @@ def arb_logits(network, tokens):
     return times(norm(streams[-1], *network.final), network.embedding.T, None)
 
 
-def test_balls_of_200_digits_agree(model, items):
+def test_balls_of_200_digits_agree(model, items, request):
     """Real arithmetic is one of the executions, and another program computes it."""
     sequences, answers = items
     found = margins(model.network, sequences, answers)
+    before = flint.ctx.prec
+    request.addfinalizer(lambda: setattr(flint.ctx, "prec", before))
     for i in (0, len(sequences) // 2, len(sequences) - 1):
         logits = arb_logits(model.network, sequences[i].tolist())
         own = logits.pop(int(answers[i]))
