@@ -253,7 +253,9 @@ def _weights(folder: Path) -> list[Path]:
             raise ByheartError(f"{index} is not an index of safetensors files.") from None
         for name in sorted(map(str, names)):
             if Path(name).name != name or not name.endswith(".safetensors"):
-                raise ByheartError(f"{index} names {name[:80]!r}, which is not a file of its folder.")
+                raise ByheartError(
+                    f"{index} names {name[:80]!r}, which is not a file of its folder."
+                )
             if not (folder / name).is_file():
                 raise ByheartError(f"{folder} lacks {name}, which its index names.")
         return [folder / name for name in sorted(names)]

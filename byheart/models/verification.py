@@ -194,7 +194,7 @@ def verify(
 
 
 def checked_accept(accept: Sequence[str]) -> tuple[str, ...]:
-    """The evidence that is accepted beside a proof; ByheartError if it is not a word for evidence."""
+    """The evidence that is accepted beside a proof; ByheartError if a word is not evidence."""
     accept = (accept,) if isinstance(accept, str) else tuple(accept)
     for word in accept:
         if word not in ACCEPTED:
