@@ -85,7 +85,7 @@ def test_an_index_names_files_of_its_folder(copy, ids, random_rows):
     name = next(iter(content["weight_map"]))
     content["weight_map"][name] = "../elsewhere.safetensors"
     index.write_text(json.dumps(content))
-    refused(folder, ids(random_rows(2)), "no file of its folder")
+    refused(folder, ids(random_rows(2)), "not a file of its folder")
     content["weight_map"][name] = "absent.safetensors"
     index.write_text(json.dumps(content))
     refused(folder, ids(random_rows(2)), "lacks absent.safetensors")
