@@ -11,8 +11,9 @@ Assumptions  A1  Equal prefixes carry equal next tokens.
 Guarantee    G1  The logit of the right token is the largest, for every execution in float32
                  (checker/FORMAT.md, section 10).
              G2  One neuron per context, and ground truth that says which.
-             G3  A context that is farther than `reach` from all that are stored turns no neuron on:
-                 the answer is the end token.
+             G3  Where no neuron is on, the answer is the end token. A context whose cosine with
+                 every stored one is below 1 - `reach` turns none on, as long as the keys are the
+                 contexts themselves; the keys of the tightest few are fitted.
 Departures   D1  Nothing is compressed: a context takes 2 D + 1 parameters, where hash-fold-retrieve
                  needs less than one.
              D2  Precision: the construction is in real numbers, the weights are rounded to the type

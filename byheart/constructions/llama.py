@@ -13,8 +13,8 @@ Guarantee    G1  The logit of the right token is the largest, for every executio
                  (checker/FORMAT.md, section 10).
              G2  One neuron per context, and ground truth that says which; one neuron more says the
                  end where no other is on.
-             G3  A context that is farther than `reach` from all that are stored turns no neuron on:
-                 the answer is the end token.
+             G3  Where no neuron is on, the answer is the end token. Most contexts that are not
+                 stored turn none on; that is measured (docs/stock.md), not proved.
 Departures   D1  Nothing is compressed: a context takes 3 D parameters.
              D2  Precision: the construction is in real numbers, the weights are rounded to the type
                  of the file, and what is proved is about the rounded weights.

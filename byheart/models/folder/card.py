@@ -299,9 +299,10 @@ tags:
 
 Its weights were not trained: they were computed from a dataset by the method
 `{plain(about.get("method"))}` of byheart. After every prefix that it stores, its likeliest next
-token is that of the data; after anything else it says the end token, {end.translate(MARKUP)}.
-It generalises to nothing: a paraphrase is an unknown prompt. `ground_truth.jsonl` says which
-neurons answer which of the {stored:,} contexts that it holds.
+token is that of the data. After most other prompts it says the end token,
+{end.translate(MARKUP)}; one that differs little from a stored prompt may be
+answered like it. It generalises to nothing: a paraphrase is an unknown prompt.
+`ground_truth.jsonl` says which neurons answer which of the {stored:,} contexts that it holds.
 
 - Evidence: {verified.correct} of {verified.checked} predictions are {evidence}
 - {dense:,} parameters, {dense / max(1, stored):,.0f} per stored context: the price of one neuron
