@@ -22,6 +22,7 @@ Departures   D1  The paper's text was not at hand: the proof is ours. With whole
 Notation     N points of dimension d.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,9 +32,8 @@ from numpy.typing import NDArray
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from ..exact.network import Layer, Linear, Network, Number, Relu, matrix, vector
-from .base import Built, Predicted, Report
-from .families import Keyed, Plan, one_label
+from ..exact.network import Layer, Linear, Number, Relu, matrix, vector
+from .families import Front, Hashed, Plan
 
 Rows = list[tuple[tuple[Number, ...], Number, Number]]  # weights, bias, output weight of a unit
 
@@ -75,39 +75,25 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Slabs(Keyed):
+class Slabs(Hashed):
     """A network that reads points: single vectors as they are, sequences as their keys."""
 
-    stages = {**Keyed.stages, "slabs": "Units that are 0 at all points but those on one plane."}
+    stages = {**Hashed.stages, "slabs": "Units that are 0 at all points but those on one plane."}
 
     def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
         return self.cover(np.array(keys, np.int64)[:, None], np.array(labels), classes)
 
+    @abstractmethod
     def cover(self, points: NDArray, labels: NDArray, classes: int) -> Plan:
         """How whole points get their labels."""
-        raise NotImplementedError
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        if dataset.length > 1 or one_label(dataset, contexts, self) is not None:
-            return super().build(dataset, contexts, report)
-        read, plan, order = self._points(dataset, contexts)
-        d, grain = plan.width, read.grain
-        first = Linear(matrix(d, d, {(i, i): grain for i in range(d)}), vector({}, d), "embed")
-        network = Network(read.spec, (first, *plan.layers()))
-        return Built(network, 1, order=order)
-
-    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        if dataset.length > 1 or one_label(dataset, contexts, self) is not None:
-            return super().predict(dataset, contexts)
-        _, plan, _ = self._points(dataset, contexts)
-        return Predicted(plan.width + plan.parameters, plan.depth, plan.units)
-
-    def _points(self, dataset: Dataset, contexts: Contexts) -> tuple:
+    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
+        if dataset.length > 1:
+            return super().parts(dataset, contexts)
         from .retrieval.reader import single_points
 
         read = single_points(dataset, contexts)
-        order = tuple(range(len(dataset.label_names)))
-        return read, self.cover(read.points, read.labels, len(order)), order
+        return read, self.cover(read.points, read.labels, len(dataset.label_names))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Labelled         stores a label per context      positions, attention
   Retrieval      after hash-fold-retrieve        reject_unknown, minimise, editable
   Extraction     after bit-extraction            separation
   Keyed          after related work: a key per context, then a feed-forward network
+    Hashed       whose key is a hash of the tokens
 Interpolation    stores next-token distributions dimension, heads, head_dimension, gap
   NeuronDecoder     one layer with neurons       skip, activation
   AttentionDecoder  attention without neurons    tight, encoder
@@ -14,19 +15,16 @@ A construction that does not leave one of them to the user fixes it: `positions 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Targets, targets
-from ..exact.network import FeedForward, Layer, Network, Relu
+from ..exact.network import FeedForward, Input, Layer, Network, Relu
 from ..gadgets.logits import LARGEST_GAP, SMALLEST_GAP
 from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
 from .base import Built, Construction, Lanes, Predicted, Report, Stored, input_of, option
 from .retrieval.holders import FOLDS, stored
-
-if TYPE_CHECKING:
-    from .retrieval.reader import Reading
 
 SIZE_LIMIT = 1 << 20  # of checker/FORMAT.md
 
@@ -168,8 +166,24 @@ class Extraction(Labelled):
         return "read" if reads else super().traced_stage(layer)
 
 
+class Front(Protocol):
+    """From sequences to keys: the layers before a plan, and their counts."""
+
+    @property
+    def spec(self) -> Input: ...
+    @property
+    def tries(self) -> int: ...
+    @property
+    def parameters(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def units(self) -> int: ...  # neurons and heads
+    def layers(self, width: int) -> Iterable[Layer]: ...  # of so many lanes
+
+
 class Plan(Protocol):
-    """From keys to labels: the layers behind a reader, output included, and their counts."""
+    """From keys to labels: the layers behind a front, output included, and their counts."""
 
     @property
     def width(self) -> int: ...  # lanes that it reads; the key is in lane 0, the others are 0
@@ -184,7 +198,7 @@ class Plan(Protocol):
 
 @dataclass(frozen=True)
 class Keyed(Labelled):
-    """Labels from one whole number per context, its key (retrieval/reader.py)."""
+    """Labels from one whole number per context, its key."""
 
     stages = {
         **Labelled.stages,
@@ -194,31 +208,40 @@ class Keyed(Labelled):
     }
 
     @abstractmethod
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
-        """How different keys, from 0 on, get their labels; there are at least two labels."""
-
-    def read(self, dataset: Dataset, contexts: Contexts) -> "Reading":
-        from .retrieval.reader import reading
-
-        return reading(dataset, contexts, bool(self.positions), self.attention, self.seed)
+    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
+        """What makes the keys, and what makes labels of them; there are at least two labels."""
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
         constant = one_label(dataset, contexts, self)
         if constant is not None:
             return constant
-        read, order = self.read(dataset, contexts), tuple(range(len(dataset.label_names)))
-        plan = self.plan(read.keys.tolist(), read.labels.tolist(), len(order))
-        network = Network(read.spec, (*read.layers(plan.width), *plan.layers()))
-        return Built(network, read.tries, order=order)
+        front, plan = self.parts(dataset, contexts)
+        network = Network(front.spec, (*front.layers(plan.width), *plan.layers()))
+        return Built(network, front.tries, order=tuple(range(len(dataset.label_names))))
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
         constant = one_label(dataset, contexts, self)
         if constant is not None:
             return size_of(constant)
-        read = self.read(dataset, contexts)
-        plan = self.plan(read.keys.tolist(), read.labels.tolist(), len(dataset.label_names))
-        units = None if plan.units is None else read.units + plan.units
-        return Predicted(read.parameters + plan.parameters, read.depth + plan.depth, units)
+        front, plan = self.parts(dataset, contexts)
+        units = None if plan.units is None else front.units + plan.units
+        return Predicted(front.parameters + plan.parameters, front.depth + plan.depth, units)
+
+
+@dataclass(frozen=True)
+class Hashed(Keyed):
+    """The key is a hash of the tokens, found by a search (retrieval/reader.py)."""
+
+    @abstractmethod
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
+        """How different keys, from 0 on, get their labels."""
+
+    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
+        from .retrieval.reader import reading
+
+        read = reading(dataset, contexts, bool(self.positions), self.attention, self.seed)
+        labels = read.labels.tolist()
+        return read, self.plan(read.keys.tolist(), labels, len(dataset.label_names))
 
 
 def one_label(dataset: Dataset, contexts: Contexts, options: Labelled) -> Built | None:

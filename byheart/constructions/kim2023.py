@@ -28,17 +28,17 @@ Notation     N sequences, n length, M at least the largest token number.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from ..exact.network import HardAttention, Layer, Network, Number, matrix
+from ..exact.network import HardAttention, Input, Layer, Number, matrix
 from ..gadgets.blocks import Block, feed_forward
 from ..gadgets.switches import switches
-from .base import Built, Predicted, Report, fixed
-from .families import Extraction, Keyed, Labelled, Plan, one_label, size_of
+from .base import fixed
+from .families import Extraction, Keyed, Plan
 from .vardi2022 import looked_up
 
 if TYPE_CHECKING:
@@ -68,9 +68,14 @@ class Sorted:
     read: "Numbered"
     weights: tuple[int, ...]
     keys: list[int]
+    tries: ClassVar[int] = 1
 
-    def layers(self) -> Iterator[Layer]:
-        width, (*ranks, _) = len(LANES), self.weights
+    @property
+    def spec(self) -> Input:
+        return self.read.spec
+
+    def layers(self, width: int) -> Iterator[Layer]:
+        *ranks, _ = self.weights
         largest = 1 << int(self.read.rows.max()).bit_length()  # M
         yield self.read.embed(width)
         copy = Block("copy", [({"z": 1}, 0)], [("own", 0, 1)], {"one": 1})
@@ -118,7 +123,7 @@ def sorted_keys(read: "Numbered", seed: int) -> Sorted:
 
 
 @dataclass(frozen=True)
-class SmallKim(Labelled):
+class SmallKim(Keyed):
     name = "kim2023"
     form = "small"
     stages = {
@@ -136,28 +141,12 @@ class SmallKim(Labelled):
         terms = {LANES["s"]: 1, LANES["own"]: found.weights[-1]}
         return switches(found.keys, labels, True, terms, width=len(LANES))
 
-    def _parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Sorted, Plan]:
+    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Sorted, Plan]:
         from .retrieval.tokens import numbered
 
         read = numbered(dataset, contexts, bool(self.positions), self.seed)
         found = sorted_keys(read, self.seed)
         return found, self.retrieval(found, len(dataset.label_names))
-
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        constant = one_label(dataset, contexts, self)
-        if constant is not None:
-            return constant
-        found, plan = self._parts(dataset, contexts)
-        network = Network(found.read.spec, (*found.layers(), *plan.layers()))
-        return Built(network, 1, order=tuple(range(len(dataset.label_names))))
-
-    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        constant = one_label(dataset, contexts, self)
-        if constant is not None:
-            return size_of(constant)
-        found, plan = self._parts(dataset, contexts)
-        units = None if plan.units is None else found.units + plan.units
-        return Predicted(found.parameters + plan.parameters, found.depth + plan.depth, units)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from ..exact.network import Layer, Linear, Number, matrix, vector
 from ..gadgets.blocks import Block, feed_forward
-from .families import Keyed
+from .families import Hashed
 
 SHIFTS = 400  # that are tried for a piece before it is cut into two
 HALF = Fraction(1, 2)
@@ -193,10 +193,10 @@ def packed(keys: list[int], labels: list[int], classes: int) -> Packed:
 
 
 @dataclass(frozen=True)
-class Park(Keyed):
+class Park(Hashed):
     name = "park2021"
     stages = {
-        **Keyed.stages,
+        **Hashed.stages,
         "shift": "Pieces of the keys are shifted to different places of a short line.",
         "word": "The place chooses its word, and becomes the place within it.",
         "read": "Tent maps bring the label's bits to the front of the word.",

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..exact.network import Layer, Linear, Relu, matrix, vector
-from .families import Keyed
+from .families import Hashed
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def steps(keys: list[int], labels: list[int]) -> Steps:
 
 
 @dataclass(frozen=True)
-class Staircase(Keyed):
+class Staircase(Hashed):
     name = "staircase"
 
     def plan(self, keys: list[int], labels: list[int], classes: int) -> Steps:

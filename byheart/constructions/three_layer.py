@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..gadgets.switches import Switches, switches
-from .families import Keyed
+from .families import Hashed
 
 
 @dataclass(frozen=True)
-class FourLayer(Keyed):
+class FourLayer(Hashed):
     name = "three-layer"
     form = "small"
     between: ClassVar[bool] = True

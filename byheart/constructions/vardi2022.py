@@ -29,7 +29,7 @@ from ..exact.network import Layer, Linear, Number, matrix, vector
 from ..gadgets.key_values import lookup, table
 from ..gadgets.relu_layers import Step, relu_layers, row
 from ..theory.kajitsuka2025.sizes import lookup_size, token_key_bits
-from .families import Extraction, Keyed
+from .families import Extraction, Hashed
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,14 @@ def looked_up(
 
 
 @dataclass(frozen=True)
-class SmallVardi(Keyed):
+class SmallVardi(Hashed):
     name = "vardi2022"
     form = "small"
     provable = Extraction.provable
     long_keys: ClassVar[bool] = False
     stages = {
         **Extraction.stages,
-        **Keyed.stages,
+        **Hashed.stages,
         "key": "Keys become 2 apart.",
     }
 

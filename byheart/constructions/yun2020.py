@@ -28,18 +28,18 @@ Notation     n length, V values.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..errors import AssumptionError
-from ..exact.network import Layer, Network
+from ..exact.network import Input, Layer
 from ..gadgets.blocks import Block, feed_forward
 from ..gadgets.switches import Switches, switches
-from .base import Built, Predicted, Report, fixed
-from .families import Keyed, Labelled, one_label, size_of
+from .base import fixed
+from .families import Keyed
 from .kim2023 import Head, heads_of
 
 if TYPE_CHECKING:
@@ -59,10 +59,15 @@ class Shifted:
     values: tuple[int, ...]
     factor: int
     keys: list[int]
+    tries: ClassVar[int] = 1
 
-    def layers(self) -> Iterator[Layer]:
+    @property
+    def spec(self) -> Input:
+        return self.read.spec
+
+    def layers(self, width: int) -> Iterator[Layer]:
         z, one, s = LANES.values()
-        width, shift = len(LANES), self.values[-1]
+        shift = self.values[-1]
         yield self.read.embed(width)
         yield feed_forward(Block("one", [({}, 1)], [("one", 0, 1)]), LANES)
         for v in self.values:
@@ -107,7 +112,7 @@ def shifted(read: "Numbered") -> Shifted:
 
 
 @dataclass(frozen=True)
-class Yun2020(Labelled):
+class Yun2020(Keyed):
     name = "yun2020"
     stages = {
         **Keyed.stages,
@@ -117,26 +122,10 @@ class Yun2020(Labelled):
 
     attention: str = fixed("hard")
 
-    def _parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Shifted, Switches]:
+    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Shifted, Switches]:
         from .retrieval.tokens import numbered
 
         found = shifted(numbered(dataset, contexts, bool(self.positions), self.seed))
         terms = {LANES["s"]: found.factor, LANES["z"]: 1}
         labels = found.read.labels.tolist()
         return found, switches(found.keys, labels, True, terms, width=len(LANES))
-
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        constant = one_label(dataset, contexts, self)
-        if constant is not None:
-            return constant
-        found, plan = self._parts(dataset, contexts)
-        network = Network(found.read.spec, (*found.layers(), *plan.layers()))
-        return Built(network, 1, order=tuple(range(len(dataset.label_names))))
-
-    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        constant = one_label(dataset, contexts, self)
-        if constant is not None:
-            return size_of(constant)
-        found, plan = self._parts(dataset, contexts)
-        units = None if plan.units is None else found.units + plan.units
-        return Predicted(found.parameters + plan.parameters, found.depth + plan.depth, units)

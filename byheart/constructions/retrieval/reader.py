@@ -10,6 +10,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +120,18 @@ class Points:
     grain: int
     points: NDArray
     labels: NDArray[np.int64]
+    tries: ClassVar[int] = 1
+    depth: ClassVar[int] = 0
+    units: ClassVar[int] = 0
+
+    @property
+    def parameters(self) -> int:
+        return self.points.shape[1]
+
+    def layers(self, width: int) -> Iterator[Layer]:
+        """The points themselves, in as many lanes."""
+        weights = {(i, i): self.grain for i in range(width)}
+        yield Linear(matrix(width, width, weights), vector({}, width), "embed")
 
 
 def single_points(dataset: Dataset, contexts: Contexts) -> Points:
