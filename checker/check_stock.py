@@ -235,6 +235,7 @@ def read_certificate(content: bytes) -> dict[str, Any]:
     for key, kind in (("checked", int), ("correct", int), ("evidence", str)):
         check.get(verified, key, kind, f"{CERTIFICATE}, verified")
     check.read_data_claim(raw, CERTIFICATE)
+    check.read_change(raw, CERTIFICATE)
     return raw
 
 
@@ -293,6 +294,9 @@ def structure_failures(stock: Stock) -> list[str]:
         for name in FILES
         if certificate["files"][name] != stock.hashes[name]
     ]
+    about = certificate["data"]["sha256"]
+    if check.read_change(certificate, CERTIFICATE) not in (None, about):
+        found.append("certificate.json names different data for its change")
     verified, sequences = certificate["verified"], certificate["data"]["sequences"]
     checked, correct, evidence = (verified[key] for key in ("checked", "correct", "evidence"))
     whole = evidence in ("proved", "observed") and checked == sequences

@@ -45,7 +45,7 @@ def test_facts_are_recited_with_answers_of_several_tokens(method):
 def test_documents_are_recited_to_the_end(method, stories):
     model = byheart.compile(stories, method, on_conflict="drop")
     assert model.verification.evidence == "proved"
-    vocabulary = model.claim._vocabulary(model)
+    vocabulary = model.claim.vocabulary(model)
     for document in STORIES.split("\n\n"):
         tokens = vocabulary.split(document)
         begin = tokens[:12]  # beyond what the first two share
@@ -67,7 +67,7 @@ def test_ground_truth_says_which_neurons_are_on(method):
 
 
 def vocabulary_token(model, text):
-    return model.claim._vocabulary(model).split(text)[0]
+    return model.claim.vocabulary(model).split(text)[0]
 
 
 def test_a_decoy_changes_no_answer_and_its_neuron_does():

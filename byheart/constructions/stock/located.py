@@ -119,6 +119,10 @@ class Located(Construction):
         most=1 << 16,
     )
 
+    @property
+    def edits(self) -> bool:
+        return True
+
     def prepared(self, dataset: Dataset) -> Dataset:
         """The data as next tokens, the first step of compiling it."""
         return next_tokens(dataset, self.vocabulary(dataset), self.begins)

@@ -129,11 +129,11 @@ class Recites(Claim):
                 result.append(Answer(tokens, said[0], None))
             else:
                 result.append(
-                    Answer(tokens, self._vocabulary(model).text(said).removeprefix(" "), None)
+                    Answer(tokens, self.vocabulary(model).text(said).removeprefix(" "), None)
                 )
         return result
 
-    def _vocabulary(self, model: Model) -> Vocabulary:
+    def vocabulary(self, model: Model) -> Vocabulary:
         content = model.about.get("tokenizer")
         assert isinstance(content, str)
         return Vocabulary(content, self.end)
