@@ -131,6 +131,8 @@ def read_shape(content: bytes) -> Shape:
         rope = check.get(raw, "rope_parameters", dict, where)
         check.read_choice(rope, "rope_type", ("default",), f"{where}, rope_parameters")
         theta = read_real(rope, "rope_theta", 1, 1e9, f"{where}, rope_parameters")
+        if raw.get("rope_theta", rope["rope_theta"]) != rope["rope_theta"]:
+            check.refuse(f'{where}: "rope_theta" is not that of "rope_parameters"')
         check.expect(raw, "tie_word_embeddings", True, where)
         flags = {"attention_bias": False, "mlp_bias": False}
     for key, wanted in flags.items():

@@ -1,4 +1,7 @@
-"""Stock folders in transformers: loaded without remote code, they recite, in 16 bits as well."""
+"""Stock folders in transformers: loaded without remote code, they recite, in 16 bits as well.
+
+`make older` runs this file with older versions of the library.
+"""
 
 import json
 from pathlib import Path
@@ -68,7 +71,7 @@ def test_the_tokenizer_splits_as_byheart_does(tokenizers, family, checkpoints, f
 def test_every_type_in_transformers(facts, family, dtype, tmp_path):
     model = compile(load(facts, **READING), family, weights=dtype)
     model.save(tmp_path / "m")
-    loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m")
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m", dtype="auto")
     assert loaded.dtype == getattr(torch, dtype)  # as the file has it
     held = model.claim.reads(model, load(facts, **READING))
     found, ran = observe(model, held, "transformers")

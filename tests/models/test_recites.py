@@ -145,7 +145,12 @@ def test_a_config_that_changes_the_numbers_is_judged(folder, file):
     own = json.loads((folder / "config.json").read_text())
     values = {"layer_norm_epsilon": 1e-3}
     if "rope_parameters" in own:
-        values = {"rope_parameters": own["rope_parameters"] | {"rope_theta": 500.0}}
+        base = {"rope_theta": 500.0}
+        with pytest.raises(ByheartError, match="here and 500.0 inside"):
+            byheart.open(
+                changed(folder, "config.json", rope_parameters=own["rope_parameters"] | base)
+            )
+        values = {"rope_parameters": own["rope_parameters"] | base, **base}
     answer = verified(changed(folder, "config.json", **values), file, loading=READ)
     model = byheart.open(folder)
     right = [model.recall(row["prompt"]) == row["answer"] for row in ROWS]

@@ -80,6 +80,8 @@ def _config(given: Object) -> dict[str, Any]:
     base = rope.values.get("rope_theta")
     if not isinstance(base, int | float) or isinstance(base, bool) or not 1 <= base <= 1e9:
         rope.refuse(f"rope_theta is {shown(base)}, not a number from 1 to 1e9")
+    if given.values.get("rope_theta", base) != base:
+        given.refuse(f"rope_theta is {shown(given.values['rope_theta'])} here and {base} inside")
     return given.values
 
 
@@ -148,6 +150,7 @@ def contents(
         "tokenizer_class": "PreTrainedTokenizerFast",
         **special,
         "add_bos_token": begins,
+        "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
         "model_max_length": length,
     }
