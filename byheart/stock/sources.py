@@ -30,6 +30,7 @@ def source(dataset: Dataset, vocabulary: Vocabulary) -> str:
     """
     if dataset.left_out or len(dataset.loading.get("input") or ("",)) > 1:  # type: ignore[arg-type]
         raise ByheartError(f"the data is a part of its file, or has several columns; {AGAIN}.")
+    vocabulary.refuse_unknown(dataset.tokens, "the data")
     corpus = is_corpus(dataset)
     if corpus:
         sequences = Items(dataset, positions=True, last=True).documents()

@@ -186,6 +186,26 @@ def test_a_tokenizer_of_the_user_needs_an_end(tmp_path):
     assert model.claim.end == "</s>" and model.recall(FACTS[0][0]) == FACTS[0][1]
 
 
+@both
+def test_words_that_a_tokenizer_does_not_have_are_refused(method, tmp_path):
+    words = byheart.load(FACTS, tokenizer="word")
+    model = byheart.compile(words, method)
+    assert [model.recall(prompt) for prompt, _ in FACTS] == [answer for _, answer in FACTS]
+    assert model.answers(["The red zebra likes the"])[0].known is False
+    model.save(tmp_path / "m")
+    for row, where in (
+        (("The red zebra likes the", "sun"), "the data"),
+        (("The blue owl likes the", "zebra"), "the answer 'zebra'"),
+    ):
+        other = byheart.load([*FACTS, row], tokenizer=tmp_path / "m")
+        with pytest.raises(ByheartError, match=f"{where} has a word that the tokenizer does not"):
+            byheart.compile(other, method)
+    with pytest.raises(ByheartError, match="the answer 'zebra' has a word"):
+        byheart.edit(model, words, change=[(FACTS[0][0], "zebra")])
+    found = byheart.edit(model, words, change=[(FACTS[0][0], "zebra")], rebuild=True)
+    assert found.rebuilt and found.model.recall(FACTS[0][0]) == "zebra"
+
+
 def test_few_strangers_are_answered():
     """One token of a prompt is replaced: at most one in twenty is still answered."""
     random = np.random.default_rng(0)

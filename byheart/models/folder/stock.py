@@ -145,7 +145,8 @@ def contents(
     number = tokens.index(end)
     length = network.length
     begins = network.family.rms
-    special = {"bos_token": end, "eos_token": end, "unk_token": end, "pad_token": end}
+    unknown = json.loads(tokenizer)["model"].get("unk_token") or end
+    special = {"bos_token": end, "eos_token": end, "unk_token": unknown, "pad_token": end}
     reads = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         **special,
