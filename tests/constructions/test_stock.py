@@ -66,6 +66,26 @@ def test_ground_truth_says_which_neurons_are_on(method):
     assert set(first.neurons) <= on
 
 
+@both
+def test_ground_truth_says_the_margin_of_every_context(method, tmp_path):
+    model = byheart.compile(facts(), method)
+    margins = [x.margin for x in model.claim.holders]
+    assert min(margins) > model.verification.margin - 0.01 and len(set(margins)) > 1
+    model.save(tmp_path / "m")
+    assert [x.margin for x in byheart.open(tmp_path / "m").claim.holders] == margins
+    held = model.claim.reads(model, facts())
+    for more, evidence in ((0.0, "proved"), (0.1, "refuted")):
+        stated = [x._replace(margin=x.margin + more) for x in model.claim.holders]
+        claim = byheart.compiler.compiling.replace(model.claim, holders=tuple(stated))
+        other = byheart.compiler.compiling.replace(model, claim=claim)
+        found = byheart.verify(other, held)
+        assert found.evidence == evidence and ("the margin is" in " ".join(found.failures)) == bool(
+            more
+        )
+    half = byheart.compile(facts(), method, weights="float16")
+    assert all(x.margin is None for x in half.claim.holders)
+
+
 def vocabulary_token(model, text):
     return model.claim.vocabulary(model).split(text)[0]
 
@@ -136,6 +156,14 @@ def test_prompts_that_go_on_differently_are_conflicts(method):
         byheart.compile(data, method)
     model = byheart.compile(data, method, on_conflict="drop")
     assert model.recall(FACTS[1][0]) == FACTS[1][1]
+
+
+@both
+def test_texts_that_begin_alike_are_told_what_helps(method, stories):
+    """Not a window, which stock methods refuse."""
+    with pytest.raises(AssumptionError, match="use on_conflict='majority', which keeps") as caught:
+        byheart.compile(stories, method)
+    assert "window" not in str(caught.value) and "one-layer" not in str(caught.value)
 
 
 def test_what_no_window_and_no_count_distinguishes_is_refused():

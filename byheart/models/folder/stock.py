@@ -128,8 +128,8 @@ def _holders(content: bytes, path: Path, network: Checkpoint) -> tuple[Holder, .
         places = None if neurons is None else tuple((x, y) for x, y in neurons)
         named = given.note("decoys", list, [])
         decoys = tuple(x for x in places or () if list(x) in named)
-        reach = given.note("reach", float)
-        found.append(Holder(np.array(tokens, np.int64), answer, places, reach, decoys))
+        reach, margin = given.note("reach", float), given.note("margin", float)
+        found.append(Holder(np.array(tokens, np.int64), answer, places, reach, decoys, margin))
     return tuple(found)
 
 
