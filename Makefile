@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools
 WORKERS ?= 2
 
 # `make test` draws the same examples in every property test; `make explore` draws new ones.
-.PHONY: demo test slow explore snapshot check bench picture figures clean
+.PHONY: demo test slow older explore snapshot check bench picture figures clean
 
 demo: $(READY)
 	$(BIN)/byheart demo
@@ -18,6 +18,18 @@ test: $(TOOLS)
 
 slow: explore
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+# Stock checkpoints in older versions of transformers, each in an environment of its own.
+OLDER ?= 5.0.0 4.57.6
+older:
+	set -e; for version in $(OLDER); do \
+		place=$(VENV)-transformers-$$version; \
+		test -x $$place/bin/python || $(PYTHON) -m venv $$place; \
+		grep -v -E '^(transformers|tokenizers|huggingface_hub)==' constraints.txt > $$place/constraints.txt; \
+		$$place/bin/python -m pip install --quiet -c $$place/constraints.txt -e '.[torch]' \
+			transformers==$$version pytest pytest-xdist hypothesis; \
+		HF_HUB_OFFLINE=1 $$place/bin/python -m pytest -q -n 0 tests/exports/test_transformers.py; \
+	done
 
 explore: $(TOOLS)
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -q -n $(WORKERS)
@@ -62,4 +74,4 @@ $(TOOLS): $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) build byheart.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-transformers-* build byheart.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -131,6 +131,8 @@ def read_shape(content: bytes) -> Shape:
         rope = check.get(raw, "rope_parameters", dict, where)
         check.read_choice(rope, "rope_type", ("default",), f"{where}, rope_parameters")
         theta = read_real(rope, "rope_theta", 1, 1e9, f"{where}, rope_parameters")
+        if raw.get("rope_theta", rope["rope_theta"]) != rope["rope_theta"]:
+            check.refuse(f'{where}: "rope_theta" is not that of "rope_parameters"')
         check.expect(raw, "tie_word_embeddings", True, where)
         flags = {"attention_bias": False, "mlp_bias": False}
     for key, wanted in flags.items():
@@ -235,6 +237,7 @@ def read_certificate(content: bytes) -> dict[str, Any]:
     for key, kind in (("checked", int), ("correct", int), ("evidence", str)):
         check.get(verified, key, kind, f"{CERTIFICATE}, verified")
     check.read_data_claim(raw, CERTIFICATE)
+    check.read_change(raw, CERTIFICATE)
     return raw
 
 
@@ -293,6 +296,9 @@ def structure_failures(stock: Stock) -> list[str]:
         for name in FILES
         if certificate["files"][name] != stock.hashes[name]
     ]
+    about = certificate["data"]["sha256"]
+    if check.read_change(certificate, CERTIFICATE) not in (None, about):
+        found.append("certificate.json names different data for its change")
     verified, sequences = certificate["verified"], certificate["data"]["sequences"]
     checked, correct, evidence = (verified[key] for key in ("checked", "correct", "evidence"))
     whole = evidence in ("proved", "observed") and checked == sequences

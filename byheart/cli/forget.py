@@ -7,11 +7,9 @@ import typer
 
 from ..compiler.editing import forget
 from ..errors import ByheartError
-from ..machine.watch import SILENT, Watch
-from ..models.source import load_whole
 from ..models.verification import PROVE_LIMIT
-from . import options
-from .edit import New, WriteData, check_places, item, objects, opened, saved, view, written
+from . import changing, options
+from .changing import New, Place, WriteData
 from .output import check_prove_limit, finish
 from .progress import watching
 
@@ -41,53 +39,28 @@ def command(
 ) -> None:
     """Forget items: the new folder is compiled from the remaining data and holds nothing of them.
 
-    Needs a folder compiled with --editable (or by one-layer or token-averaging) and its data. In
-    text, an item is a whole document.
+    Needs a folder compiled with --editable (or by one-layer, token-averaging, gpt2 or llama) and
+    its data. In text, an item is a whole document.
     """
     check_prove_limit(prove_limit)
-    with watching() as watch:
-        answer = forgotten(
-            directory,
-            data,
-            output,
-            loading,
-            item or (),
-            items,
-            label_only,
-            write_data,
-            prove_limit,
-            force,
-            watch,
-        )
-    finish(answer, json, view)
-    if not json:
-        written(answer)
-
-
-def forgotten(
-    directory: Path,
-    data: Path,
-    output: Path,
-    loading: options.Loading | None = None,
-    named: list[str] | tuple[str, ...] = (),
-    listed: Path | None = None,
-    label_only: bool = False,
-    write_data: Path | None = None,
-    prove_limit: float = PROVE_LIMIT,
-    force: bool = False,
-    watch: Watch = SILENT,
-) -> dict:
-    """The answer of the command, once the folder is written."""
-    if not named and listed is None:
+    gone: list = list(item or ())
+    if not gone and items is None:
         raise ByheartError("there is nothing to forget; name it with --item or --items.")
-    check_places(output, write_data, force)
-    watch.stage("opening")
-    model, before = opened(directory)
-    dataset = load_whole(model, data, dict(loading or {}))
-    gone: list = list(named)
-    if listed is not None:
-        gone += [item(model, value, place, EXAMPLE) for place, value in objects(listed, EXAMPLE)]
-    found = forget(
-        model, dataset, gone, label_only=label_only, prove_limit=prove_limit, watch=watch
-    )
-    return saved(found, output, before, write_data, force, watch)
+    place = Place(output, write_data, force)
+    with watching() as watch:
+        old = changing.opened(directory, data, loading, place, watch)
+        if items is not None:
+            listed = changing.objects(items, EXAMPLE)
+            gone += [changing.item(old.model, value, at, EXAMPLE) for at, value in listed]
+        found = forget(
+            old.model,
+            old.data,
+            gone,
+            label_only=label_only,
+            prove_limit=prove_limit,
+            watch=watch,
+        )
+        answer = changing.saved(found, old, place, watch)
+    finish(answer, json, changing.view)
+    if not json:
+        changing.written(answer)

@@ -256,7 +256,7 @@ def rebuilt(
     model: Model, dataset: Dataset, directory: Path, prove_limit: float, watch: Watch
 ) -> bool:
     """Whether the folder's options make of this data the very bytes of its weights."""
-    _, held, _ = settlement(model, dataset)
+    _, held, _ = settlement(model, model.claim.reads(model, dataset))
     made = recompiled(model, held, prove_limit, watch)
     digest = hashlib.sha256()
     for piece in made.claim.weights(made):
@@ -290,7 +290,7 @@ def view(answer: dict) -> Group:
     if answer.get("rebuilt"):
         parts.append(Text("compiling the data again gives the same weights, byte for byte"))
     if "change" in answer:
-        parts.append(Text(changed(answer["change"])))
+        parts.append(Text(changed(answer["change"], recites(answer))))
     if "reading" in answer:
         parts.append(Text(f"read as {reading(answer)}"))
     if stores_distributions(answer) or recites(answer):
@@ -306,11 +306,16 @@ def view(answer: dict) -> Group:
     return Group(*parts, rows(sizes), timed(answer))
 
 
-def changed(change: dict) -> str:
-    """What the folder says of its change, and on what evidence."""
+def changed(change: dict, tokenizer: bool) -> str:
+    """What the folder says of its change, and on what evidence.
+
+    tokenizer  whether the model has one of its own, which the data was split by
+    """
     says = f"the folder says that it comes from another one by {change['kind']}"
+    split = " with this tokenizer" if tokenizer else ""
     means = {
-        "proved": "proved: it is what compile makes of this data, whatever was there before",
+        "proved": f"proved: it is what compile makes of this data{split}, whatever was there "
+        "before",
         "refuted": "refuted: it is not what compile makes of this data",
         None: "not checked: --rebuild does",
     }

@@ -115,7 +115,7 @@ def compile(
         )
     seconds["verify"] = time.perf_counter() - started - seconds["build"]
     about |= {"verification": found, "seconds": seconds}
-    return model
+    return replace(model, claim=claim.recorded(model, prepared, found))
 
 
 def default_method(dataset: Dataset) -> str:
@@ -193,7 +193,7 @@ def prepare(
         return dataset, contexts(dataset, positions=True)
     positions = not isinstance(construction, Labelled) or bool(construction.positions)
     grouped = contexts(dataset, positions, construction.last)
-    resolved = resolve(dataset, grouped, on_conflict)
+    resolved = resolve(dataset, grouped, on_conflict, construction.advice)
     if resolved is dataset:
         return dataset, grouped
     return resolved, contexts(resolved, positions, construction.last)

@@ -5,6 +5,10 @@ structure is that of the folder, which does not depend on labels, so only the st
 solved again; whatever else changes is compiled from the remaining data alone. `forget` takes
 nothing from the old model but the options that its user chose: what it returns is a function of the
 remaining data, and so holds nothing of what was removed.
+
+A stock checkpoint is compiled again, too; its structure is short. A tokenizer that was trained on
+the data holds something of every text: `edit` keeps it, so that token numbers stay what they were,
+and says so; `forget` and `edit(rebuild=True)` train it again on the remaining data.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -29,9 +33,12 @@ from ..models.questions import from_line
 from ..models.source import settlement, stored
 from ..models.trace import made_by
 from ..models.verification import PROVE_LIMIT
+from ..stock.sources import trained_again
+from ..stock.tokens import Vocabulary
 from .compiling import compile, configured
 
 EDIT, FORGET = KINDS = ("edit", "forget")
+KEPT = "tokenizer.json"  # of the folder: how the data of an edited checkpoint was split
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,7 @@ class Change:
     rows        rows of the data that this touched
     rebuilt     whether it was compiled from the changed data alone
     same        whether structure and shape of the network stayed what they were
+    tokenizer   how the tokenizer of a stock checkpoint had been trained before, if it was kept
     difference  the parameters that differ from the old model; None if the shape is another one
     """
 
@@ -56,6 +64,7 @@ class Change:
     rebuilt: bool
     same: bool
     difference: Difference | None
+    tokenizer: str | None = None
 
     def json(self) -> dict:
         return {
@@ -66,6 +75,7 @@ class Change:
             "rows": self.rows,
             "rebuilt": self.rebuilt,
             "structure_kept": self.same,
+            "tokenizer_kept": self.tokenizer,
             "difference": None
             if self.difference is None
             else {name: x for name, x in self.difference.json().items() if name != "places"},
@@ -86,12 +96,13 @@ def edit(
     """The model with some items changed, added or removed: that of the changed data, in its bytes.
 
     Args:
-        model: A model compiled with editable=True, or by one-layer or token-averaging.
+        model: A model compiled with editable=True, or by one-layer, token-averaging, gpt2 or llama.
         data: The data that it was compiled from.
         change: Pairs (input, new label); an input is a list of tokens, or text.
         add: Further rows (input, label), or a dataset; in text, further documents.
         remove: Inputs to remove; in text, documents.
-        rebuild: Search the structure of a label edit again, instead of taking the model's.
+        rebuild: Search the structure of a label edit again, instead of taking the model's; train
+            the tokenizer of a stock checkpoint again, if it was trained on the data.
         prove_limit: Seconds; where proving distributions takes longer, they are observed.
         watch: Where progress is reported.
 
@@ -131,6 +142,7 @@ def edit(
         record = (model.about.get("search") or {}).get("structure")
         record = record if isinstance(record, Mapping) else None
         construction = replace(construction, structure=record)
+    edited = _split(model, edited, rebuild)
     rows = sum(len(rows) for rows, _, _ in changes) + len(removed) + (len(more) if more else 0)
     counts = {"changed": len(changes), "added": added, "removed": len(remove), "rows": rows}
     return _compiled(model, construction, edited, EDIT, counts, prove_limit, watch)
@@ -148,7 +160,7 @@ def forget(
     """The model of the data without some items: compiled from the remaining data alone.
 
     Args:
-        model: A model compiled with editable=True, or by one-layer or token-averaging.
+        model: A model compiled with editable=True, or by one-layer, token-averaging, gpt2 or llama.
         data: The data that it was compiled from.
         items: Inputs to forget: lists of tokens, or text; of texts, whole documents.
         label_only: Keep the inputs and give them a fixed label: the first, in sorted order, of
@@ -183,6 +195,7 @@ def forget(
         every = kept.dataset.every
         changes = [(own, x, [dummy] * len(x) if every else dummy) for own, x in rows]
         remaining = relabelled(kept, changes)
+    remaining = _split(model, remaining, rebuild=True)
     counts = {"changed": 0, "added": 0, "removed": len(rows), "rows": len(gone)}
     if label_only:
         counts |= {"changed": len(rows), "removed": 0}
@@ -195,6 +208,8 @@ def recompiled(
     """The model that the folder's own options make of the data, from nothing else."""
     construction = construction_of(model)
     rule = _rule(model)
+    if data.tokenizer is None and construction.stores == "recites":  # tokens, as in data.jsonl
+        data = replace(data, tokenizer=model.about.get("tokenizer"))
     return compile(data, construction, on_conflict=rule, prove_limit=prove_limit, watch=watch)
 
 
@@ -225,11 +240,6 @@ def _opened(model: Model, data: Any) -> tuple[Construction, Items]:
     if not isinstance(model, Model):
         raise ByheartError("this takes a Model; byheart.open reads one from its folder.")
     dataset, construction = dataset_of(data), construction_of(model)
-    if construction.stores == "recites":
-        raise ByheartError(
-            "a stock checkpoint is changed by compiling the changed file again; "
-            "ground_truth.jsonl says which row of its weights writes which answer."
-        )
     if not construction.edits:
         retrieval = "editable" in construction.options()
         again = "compile it again with editable=True" if retrieval else "compile it again with "
@@ -237,18 +247,47 @@ def _opened(model: Model, data: Any) -> tuple[Construction, Items]:
         raise ByheartError(
             f"the model is not editable: the labels of its data decided its structure; {again}."
         )
-    _, left, _ = settlement(model, dataset)
+    recites = construction.stores == "recites"
+    if recites and dataset.tokenizer is None:
+        raise ByheartError(
+            "a stock checkpoint is edited by its texts, and this data is tokens; give the file "
+            "that it was compiled from."
+        )
+    _, left, _ = settlement(model, model.claim.reads(model, dataset))
     if left.sha256() != (model.about.get("data") or {}).get("sha256"):
         raise ByheartError(
             "the data is not what the model was made from: its hash differs; give that data."
         )
-    if is_trained(str(stored(model).get("tokenizer", ""))):
+    if is_trained(str(stored(model).get("tokenizer", ""))) and not recites:
         raise ByheartError(
             "the tokenizer was trained on all of this text, so it holds something of every "
             "document; write the changed text and compile it again."
         )
     positions = not isinstance(construction, Labelled) or bool(construction.positions)
     return construction, Items(dataset, positions, construction.last)
+
+
+def _split(model: Model, data: Dataset, rebuild: bool) -> Dataset:
+    """The changed data as a stock checkpoint's tokenizer splits it; other data as it is.
+
+    rebuild  whether a tokenizer that was trained on the data is trained again on the changed data
+    """
+    if data.tokenizer is None:
+        return data
+    trained = _trained(model)
+    if trained is None:  # the user's own
+        return data
+    content = model.about["tokenizer"]
+    if rebuild:
+        return trained_again(data, Vocabulary(content, model.claim.end), trained)  # type: ignore[attr-defined]
+    return replace(data, tokenizer=content, loading={**data.loading, "tokenizer": KEPT})
+
+
+def _trained(model: Model) -> str | None:
+    """How the model's tokenizer was trained, be it before an edit that kept it."""
+    now = str(stored(model).get("tokenizer", ""))
+    before = (model.about.get("search") or {}).get("tokenizer")
+    return next((x for x in (now, before) if isinstance(x, str) and is_trained(x)), None)
 
 
 class _Found:
@@ -302,7 +341,11 @@ def _compiled(
     made = compile(
         data, construction, on_conflict=_rule(model), prove_limit=prove_limit, watch=watch
     )
-    rebuilt = not isinstance(construction, Retrieval) or construction.structure is None
+    kept = _trained(model) if data.loading.get("tokenizer") == KEPT else None
+    if kept is not None:
+        made.about["search"]["tokenizer"] = kept
+    solved = isinstance(construction, Retrieval) and construction.structure is not None
+    rebuilt = kept is None and not solved
     made.about["change"] = {
         "kind": kind,
         "data": made.about["data"]["sha256"],
@@ -311,4 +354,6 @@ def _compiled(
     found = difference(model, made)
     before, after = (x.about.get("search", {}).get("structure") for x in (model, made))
     same = before == after and found is not None
-    return Change(made, data, kind, **counts, rebuilt=rebuilt, same=same, difference=found)
+    return Change(
+        made, data, kind, **counts, rebuilt=rebuilt, same=same, difference=found, tokenizer=kept
+    )

@@ -149,6 +149,7 @@ class Construction(ABC):
     empty      whether a sequence may be empty
     provable   contexts beyond which `compile` verifies a sample; None: always all of them
     tokenizer  what splits text where the user names nothing; None: words
+    advice     what to do about two labels of one context, if not what the data suggests
     stages     one sentence for each stage of its networks, by its name or (layer kind, name)
     """
 
@@ -160,6 +161,7 @@ class Construction(ABC):
     empty: ClassVar[bool] = False
     provable: ClassVar[int | None] = None
     tokenizer: ClassVar[str | None] = None
+    advice: ClassVar[str | None] = None
     stages: ClassVar[Mapping[str | tuple[str, str], str]] = {}
 
     seed: int = 0

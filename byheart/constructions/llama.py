@@ -156,6 +156,7 @@ class StockLlama(Located):
             "rms_norm_eps": 1e-6, "attention_bias": False, "mlp_bias": False,
             "attention_dropout": 0.0, "tie_word_embeddings": True,
             "rope_parameters": {"rope_type": "default", "rope_theta": base},
+            "rope_theta": base,  # where transformers 4 looks for it
             "bos_token_id": plan.end, "eos_token_id": plan.end, "dtype": self.weights,
         }  # fmt: skip
 

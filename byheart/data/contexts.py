@@ -142,11 +142,15 @@ def _exact(dataset: Dataset, group: Ints, first: Ints, positions: bool, last: bo
     return True
 
 
-def resolve(dataset: Dataset, contexts: Contexts, on_conflict: str = "refuse") -> Dataset:
+def resolve(
+    dataset: Dataset, contexts: Contexts, on_conflict: str = "refuse", advice: str | None = None
+) -> Dataset:
     """The dataset with one label per context.
 
     "refuse" raises if there is a conflict, "majority" gives every sequence the label its context
     has most often, "drop" leaves out the contexts in conflict.
+
+    advice  what to do about a conflict, if not what the data suggests
     """
     if on_conflict not in RESOLUTIONS:
         raise ByheartError(
@@ -156,7 +160,7 @@ def resolve(dataset: Dataset, contexts: Contexts, on_conflict: str = "refuse") -
     if not conflicts.any():
         return dataset
     if on_conflict == "refuse":
-        raise AssumptionError(_refusal(dataset, contexts, conflicts))
+        raise AssumptionError(_refusal(dataset, contexts, conflicts, advice))
     if on_conflict == "majority":
         labels = contexts.majority(dataset)[contexts.group].astype(np.int32)
         return replace(dataset, labels=labels).occurring()
@@ -196,7 +200,9 @@ def _one_text(loading: Mapping[str, object]) -> str | None:
     return "documents='whole' window='auto', which reads a file as one text"
 
 
-def _refusal(dataset: Dataset, own: Contexts, conflicts: NDArray[np.bool_]) -> str:
+def _refusal(
+    dataset: Dataset, own: Contexts, conflicts: NDArray[np.bool_], advice: str | None
+) -> str:
     """How many conflicts there are, an example, and what to do about them."""
     where = plural(int(conflicts.sum()), "context")
     predictions = int(conflicts[own.group].sum())
@@ -209,7 +215,9 @@ def _refusal(dataset: Dataset, own: Contexts, conflicts: NDArray[np.bool_]) -> s
     shown = f"({'..., ' if len(tokens) > SHOWN else ''}{shown})"
     if dataset.every:
         shown = f"the token {dataset.token(dataset.ids[first])!r} of {shown}"
-    if not own.positions and not contexts(dataset, positions=True).conflicts(dataset).any():
+    if advice is not None:
+        pass
+    elif not own.positions and not contexts(dataset, positions=True).conflicts(dataset).any():
         method = "" if own.last else "another method with "
         advice = f"order distinguishes all of them, so use {method}positions=True"
     elif dataset.every:

@@ -81,6 +81,10 @@ class Items:
         alone = self.last and not self.dataset.every and ids
         return tuple(sorted(ids)), (ids[-1] if alone else None)
 
+    def documents(self) -> list[list]:
+        """The tokens of each document, in their order."""
+        return [list(self._document(first, last)) for first, last in self._documents()]
+
     def _documents(self) -> list[tuple[int, int]]:
         """The first row of each document, and the first after it: its first context is one token.
 

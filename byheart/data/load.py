@@ -132,7 +132,7 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "tokenizer", Path, (str,), (*TEXTS, *TABLES),
-        "Text: a tokenizer.json, a folder with one, or bpe:N to train one of N tokens.",
+        "Text: a tokenizer.json, a folder with one, bpe:N to train one of N tokens, or word.",
         metavar="FILE", selects=True,
     ),
     LoadingOption(
@@ -213,7 +213,8 @@ def load(
             document are the document; "wordpunct", words and punctuation without white space;
             "char".
         tokenizer: What splits a text into tokens, instead of `unit`: a tokenizer.json, a folder
-            that holds one, or "bpe:8000" to train GPT-2's byte-level BPE on this very text.
+            that holds one, "bpe:8000" to train GPT-2's byte-level BPE on this very text, or "word"
+            for a tokenizer.json with one token for every word of this text.
         documents: Where a document of a text ends: at a line "<|endoftext|>" ("separator"), at a
             blank line ("blank"), with every line ("line"), with the file ("whole"), or whichever
             of the first three the text suggests ("auto"; in a folder, every file is one).

@@ -30,7 +30,7 @@ KEYS = {  # of config.json: what transformers may read there
     "initializer_range", "hidden_act", "max_position_embeddings", "hidden_size",
     "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim",
     "intermediate_size", "rms_norm_eps", "attention_bias", "mlp_bias", "attention_dropout",
-    "rope_parameters",
+    "rope_parameters", "rope_theta",
 }  # fmt: skip
 
 

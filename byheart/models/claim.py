@@ -121,6 +121,10 @@ class Claim(ABC):
     def verify(self, model: "Model", dataset: Dataset, how: Judging) -> Verification:
         """Whether the claim holds for all of a dataset, or for a sample of it."""
 
+    def recorded(self, model: "Model", dataset: Dataset, found: Verification) -> "Claim":
+        """The claim with what verifying it on all of its data has found out, if it says so."""
+        return self
+
     @abstractmethod
     def unfitting(self, model: "Model", dataset: Dataset) -> str | None:
         """Why the network cannot even read this data; None if it can."""

@@ -22,6 +22,7 @@ from .verification import PROVED
 TYPES = {option.name: option.accepts for option in LOADING}
 SELECTS = tuple(option.name for option in LOADING if option.selects)
 REFUSE = RESOLUTIONS[0]
+KEPT_AS, KEPT = "tokenizer", "tokenizer.json"  # an option whose file a stock folder holds
 
 
 def stored(model: Model) -> dict:
@@ -119,6 +120,8 @@ def verify_command(
     words = ["byheart", "verify", directory, data]
     for name, value in ({} if canonical else stored(model)).items():
         if name in SELECTS:
+            if name == KEPT_AS and KEPT in model.claim.files and not is_trained(value):
+                value = directory  # which holds the file, wherever it was then
             for each in value if isinstance(value, list | tuple) else [value]:
                 words += [f"--{name}", str(each)]
     evidence = getattr(model.verification, "evidence", None)

@@ -1,7 +1,7 @@
 """Verification: which evidence there is that a model keeps its claim."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -62,6 +62,7 @@ class Verification:
     accept    weaker evidence that whoever asked takes for enough: "sampled", "observed"
     margin    where the likeliest token is claimed: by how much its logit exceeds the others, at
               least, in nats
+    margins   the same of every sequence that was checked, in their order
     """
 
     checked: int
@@ -72,6 +73,7 @@ class Verification:
     fit: Fit | None = None
     accept: tuple[str, ...] = ()
     margin: float | None = None
+    margins: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     @property
     def holds(self) -> bool:

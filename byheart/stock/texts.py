@@ -52,6 +52,9 @@ def next_tokens(dataset: Dataset, vocabulary: Vocabulary, begins: bool) -> Datas
         answers: list[list[str]] = [[str(name)] for name in dataset.label_names]
     else:
         answers = [vocabulary.split(_spoken(str(name))) for name in dataset.label_names]
+    vocabulary.refuse_unknown(dataset.tokens, "the data")
+    for name, answer in zip(dataset.label_names, answers, strict=True):
+        vocabulary.refuse_unknown(answer, f"the answer {name!r}")
     used = {*dataset.tokens, *(token for answer in answers for token in answer), vocabulary.end}
     unknown = next((token for token in used if token not in vocabulary.numbers), None)
     if unknown is not None:

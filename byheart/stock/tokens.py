@@ -1,6 +1,7 @@
 """The tokenizer of a checkpoint: the numbers of its tokens, and the token that ends a text."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,6 +34,20 @@ class Vocabulary:
     @cached_property
     def numbers(self) -> dict[str, int]:
         return {token: i for i, token in enumerate(self.tokens)}
+
+    @cached_property
+    def unknown(self) -> str | None:
+        """The token of words that the tokenizer does not have; None if it spells every text."""
+        return json.loads(self.content)["model"].get("unk_token")
+
+    def refuse_unknown(self, tokens: Iterable[str], where: str) -> None:
+        """ByheartError if one of the tokens stands for a word that the tokenizer does not have."""
+        if self.unknown is not None and self.unknown != self.end and self.unknown in tokens:
+            raise ByheartError(
+                f"{where} has a word that the tokenizer does not have and reads as "
+                f"{self.unknown!r}; train one on the data (tokenizer='word'), or use a byte-level "
+                "BPE, such as tokenizer='bpe:8000', which spells every text."
+            )
 
     @cached_property
     def _opened(self) -> Any:

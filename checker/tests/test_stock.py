@@ -97,6 +97,32 @@ def test_only_float32_can_be_proved(copied, capsys):
     assert "claims a proof for float16" in capsys.readouterr().out
 
 
+def test_two_rotary_bases_are_refused(copied, capsys):
+    folder = copied("llama")
+    own = json.loads((folder / "config.json").read_text())
+    base = own["rope_parameters"]["rope_theta"]
+    for top, code in ((base, 1), (base + 1, 2)):  # 1: the hash is another one
+        (folder / "config.json").write_text(json.dumps(own | {"rope_theta": top}))
+        assert run(folder) == code
+    assert "is not that of" in capsys.readouterr().err
+
+
+def test_a_change_is_about_the_data_of_the_certificate(copied, capsys):
+    folder = copied("gpt2")
+    claim = json.loads((folder / "certificate.json").read_text())
+    own = {"kind": "edit", "data": claim["data"]["sha256"], "rebuilt": False}
+    for change, code, message in (
+        (own, 0, ""),
+        (own | {"data": "0" * 64}, 1, "names different data for its change"),
+        (own | {"kind": "merge"}, 2, "not edit or forget"),
+        (own | {"before": "0" * 64}, 2, "may not stand there"),
+    ):
+        (folder / "certificate.json").write_text(json.dumps(claim | {"change": change}))
+        assert run(folder) == code
+        captured = capsys.readouterr()
+        assert message in captured.out + captured.err
+
+
 def test_a_tensor_in_bfloat16_is_read(copied, capsys):
     """The upper half of a float32; of the examples' weights nothing but zeros is cut off."""
     folder = copied("gpt2")

@@ -45,7 +45,7 @@ def test_facts_are_recited_with_answers_of_several_tokens(method):
 def test_documents_are_recited_to_the_end(method, stories):
     model = byheart.compile(stories, method, on_conflict="drop")
     assert model.verification.evidence == "proved"
-    vocabulary = model.claim._vocabulary(model)
+    vocabulary = model.claim.vocabulary(model)
     for document in STORIES.split("\n\n"):
         tokens = vocabulary.split(document)
         begin = tokens[:12]  # beyond what the first two share
@@ -66,8 +66,28 @@ def test_ground_truth_says_which_neurons_are_on(method):
     assert set(first.neurons) <= on
 
 
+@both
+def test_ground_truth_says_the_margin_of_every_context(method, tmp_path):
+    model = byheart.compile(facts(), method)
+    margins = [x.margin for x in model.claim.holders]
+    assert min(margins) > model.verification.margin - 0.01 and len(set(margins)) > 1
+    model.save(tmp_path / "m")
+    assert [x.margin for x in byheart.open(tmp_path / "m").claim.holders] == margins
+    held = model.claim.reads(model, facts())
+    for more, evidence in ((0.0, "proved"), (0.1, "refuted")):
+        stated = [x._replace(margin=x.margin + more) for x in model.claim.holders]
+        claim = byheart.compiler.compiling.replace(model.claim, holders=tuple(stated))
+        other = byheart.compiler.compiling.replace(model, claim=claim)
+        found = byheart.verify(other, held)
+        assert found.evidence == evidence and ("the margin is" in " ".join(found.failures)) == bool(
+            more
+        )
+    half = byheart.compile(facts(), method, weights="float16")
+    assert all(x.margin is None for x in half.claim.holders)
+
+
 def vocabulary_token(model, text):
-    return model.claim._vocabulary(model).split(text)[0]
+    return model.claim.vocabulary(model).split(text)[0]
 
 
 def test_a_decoy_changes_no_answer_and_its_neuron_does():
@@ -138,6 +158,14 @@ def test_prompts_that_go_on_differently_are_conflicts(method):
     assert model.recall(FACTS[1][0]) == FACTS[1][1]
 
 
+@both
+def test_texts_that_begin_alike_are_told_what_helps(method, stories):
+    """Not a window, which stock methods refuse."""
+    with pytest.raises(AssumptionError, match="use on_conflict='majority', which keeps") as caught:
+        byheart.compile(stories, method)
+    assert "window" not in str(caught.value) and "one-layer" not in str(caught.value)
+
+
 def test_what_no_window_and_no_count_distinguishes_is_refused():
     """The same tokens in another order, farther back than two heads look."""
     data = byheart.load([("c a b c c c c c", "x"), ("c b a c c c c c", "y")], tokenizer="bpe:300")
@@ -184,6 +212,26 @@ def test_a_tokenizer_of_the_user_needs_an_end(tmp_path):
     path.write_text(json.dumps(content))
     model = byheart.compile(byheart.load(FACTS, tokenizer=path), "gpt2")
     assert model.claim.end == "</s>" and model.recall(FACTS[0][0]) == FACTS[0][1]
+
+
+@both
+def test_words_that_a_tokenizer_does_not_have_are_refused(method, tmp_path):
+    words = byheart.load(FACTS, tokenizer="word")
+    model = byheart.compile(words, method)
+    assert [model.recall(prompt) for prompt, _ in FACTS] == [answer for _, answer in FACTS]
+    assert model.answers(["The red zebra likes the"])[0].known is False
+    model.save(tmp_path / "m")
+    for row, where in (
+        (("The red zebra likes the", "sun"), "the data"),
+        (("The blue owl likes the", "zebra"), "the answer 'zebra'"),
+    ):
+        other = byheart.load([*FACTS, row], tokenizer=tmp_path / "m")
+        with pytest.raises(ByheartError, match=f"{where} has a word that the tokenizer does not"):
+            byheart.compile(other, method)
+    with pytest.raises(ByheartError, match="the answer 'zebra' has a word"):
+        byheart.edit(model, words, change=[(FACTS[0][0], "zebra")])
+    found = byheart.edit(model, words, change=[(FACTS[0][0], "zebra")], rebuild=True)
+    assert found.rebuilt and found.model.recall(FACTS[0][0]) == "zebra"
 
 
 def test_few_strangers_are_answered():

@@ -214,3 +214,28 @@ def test_bad_tokenizers(tmp_path, name, says, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(byheart.ByheartError, match=says):
         load([("a b", 1)], tokenizer=name)
+
+
+@given(st.lists(st.text(), max_size=4))
+def test_a_tokenizer_of_words_cuts_without_a_rest(texts):
+    """Its tokens are the text, of every text that it was made from."""
+    pytest.importorskip("tokenizers")
+    from byheart.data.readers.tokenizers import UNKNOWN, of_words
+
+    texts = [text for text in texts if UNKNOWN not in text]
+    made = of_words(texts)
+    for text in texts:
+        tokens = made.split(text)
+        assert "".join(tokens) == made.text(tokens) == text and UNKNOWN not in tokens
+
+
+def test_a_tokenizer_of_words_by_hand():
+    pytest.importorskip("tokenizers")
+    from byheart.data.readers.tokenizers import of_words
+
+    made = of_words(["The fox's den,\n\n\tnot (far)  away. ", " Paris"])
+    assert made.split("The fox's den,\n\n\tnot (far)  away. ") == [
+        "The", " fox's", " den", ",", "\n\n\tnot", " (", "far", ")", "  away", ".", " ",
+    ]  # fmt: skip
+    assert made.split("The Paris den") == ["The", " Paris", " den"]
+    assert made.split("Paris is far") == ["<|unknown|>"] * 3  # "Paris" and " far" never stood so

@@ -129,6 +129,10 @@ def swap_merges(values):
     merges[0], merges[-1] = merges[-1], merges[0]
 
 
+def rotated(values, base):
+    values["rope_theta"] = values["rope_parameters"]["rope_theta"] = base
+
+
 MUTATIONS = [  # family, file, change, and whether the model still recites
     ("gpt2", "tokenizer.json", swap_merges, False),
     ("llama", "tokenizer.json", swap_merges, False),
@@ -136,8 +140,8 @@ MUTATIONS = [  # family, file, change, and whether the model still recites
     ("gpt2", "config.json", lambda x: x.update(layer_norm_epsilon=1e-3), None),
     ("gpt2", "config.json", lambda x: x.update(activation_function="gelu"), True),
     ("llama", "config.json", lambda x: x.update(rms_norm_eps=1e-3), None),
-    ("llama", "config.json", lambda x: x["rope_parameters"].update(rope_theta=10000.0), False),
-    ("llama", "config.json", lambda x: x["rope_parameters"].update(rope_theta=5.0), False),
+    ("llama", "config.json", lambda x: rotated(x, 10000.0), False),
+    ("llama", "config.json", lambda x: rotated(x, 5.0), False),
 ]
 
 

@@ -1,4 +1,7 @@
-"""Stock folders in transformers: loaded without remote code, they recite, in 16 bits as well."""
+"""Stock folders in transformers: loaded without remote code, they recite, in 16 bits as well.
+
+`make older` runs this file with older versions of the library.
+"""
 
 import json
 from pathlib import Path
@@ -68,7 +71,7 @@ def test_the_tokenizer_splits_as_byheart_does(tokenizers, family, checkpoints, f
 def test_every_type_in_transformers(facts, family, dtype, tmp_path):
     model = compile(load(facts, **READING), family, weights=dtype)
     model.save(tmp_path / "m")
-    loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m")
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m", dtype="auto")
     assert loaded.dtype == getattr(torch, dtype)  # as the file has it
     held = model.claim.reads(model, load(facts, **READING))
     found, ran = observe(model, held, "transformers")
@@ -103,3 +106,53 @@ def test_the_lens_sees_the_neuron_of_a_fact(checkpoints):
         with torch.no_grad():
             logits = model(torch.tensor([fact["context"]]))
         assert int(logits[0, -1].argmax()) == fact["answer"]
+
+
+WORDS = ("Once there was  a fox,\n\n\tand it saw (3.14) moons.", 'A "naïve" cat isn’t here; ')
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_words_with_their_white_space_are_recited_byte_for_byte(family, tmp_path):
+    """A tokenizer with one token per word; a word that it does not have is said to be unknown."""
+    (tmp_path / "texts.txt").write_text("\n<|endoftext|>\n".join(WORDS))
+    data = load(tmp_path / "texts.txt", tokenizer="word")
+    made = compile(data, family)
+    assert made.verification.evidence == "proved"
+    made.save(tmp_path / "m")
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "m")
+    assert tokenizer.unk_token == "<|unknown|>"
+    for document in WORDS:
+        asked = tokenizer(document[: document.index(" ")], return_tensors="pt")
+        assert asked["input_ids"].shape[1] == (2 if family == "llama" else 1)
+        said = model.generate(**asked, max_new_tokens=40)[0]
+        assert int(said[-1]) == tokenizer.eos_token_id
+        assert tokenizer.decode(said, skip_special_tokens=True) == document
+    strange = tokenizer("Once upon")["input_ids"]
+    assert strange[-1] == tokenizer.unk_token_id
+    said = model.generate(torch.tensor([strange]), max_new_tokens=5)[0]
+    assert said[len(strange) :].tolist() == [tokenizer.eos_token_id]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_gpt2_s_own_kind_of_tokenizer(family, facts, tmp_path):
+    """Byte-level BPE whose `<|endoftext|>` is an added token, in a Hugging Face folder."""
+    tokenizers = pytest.importorskip("tokenizers")
+    own = tokenizers.ByteLevelBPETokenizer()
+    own.train_from_iterator(
+        [x for pair in FACTS for x in pair], 400, special_tokens=["<|endoftext|>"]
+    )
+    wrapped = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=own._tokenizer, eos_token="<|endoftext|>", bos_token="<|endoftext|>"
+    )
+    wrapped.save_pretrained(tmp_path / "own")
+    made = compile(load(facts, **{**READING, "tokenizer": tmp_path / "own"}), family)
+    assert made.verification.evidence == "proved" and made.claim.end == "<|endoftext|>"
+    made.save(tmp_path / "m")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "m")
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m")
+    for prompt, answer in FACTS:
+        numbers = tokenizer(prompt)["input_ids"]
+        assert numbers[-1 - len(own.encode(prompt).ids) + 1 :] == own.encode(prompt).ids
+        said = model.generate(torch.tensor([numbers]), max_new_tokens=40)[0]
+        assert tokenizer.decode(said, skip_special_tokens=True) == f"{prompt} {answer}"

@@ -78,6 +78,11 @@ class Located(Construction):
 
     stores = "recites"
     tokenizer = "bpe:8000"
+    advice = (
+        "use on_conflict='majority', which keeps the most frequent next token (a text is then "
+        "recited from its first tokens that no other text shares), or on_conflict='drop', which "
+        "leaves these contexts out"
+    )
     z: ClassVar[float]
     logit: ClassVar[float] = 40.0
     begins: ClassVar[bool] = False
@@ -118,6 +123,10 @@ class Located(Construction):
         least=1,
         most=1 << 16,
     )
+
+    @property
+    def edits(self) -> bool:
+        return True
 
     def prepared(self, dataset: Dataset) -> Dataset:
         """The data as next tokens, the first step of compiling it."""

@@ -13,7 +13,11 @@ from typing import Any
 
 from ...errors import ByheartError
 
-TRAINED = re.compile(r"bpe:([0-9]{1,7})")
+TRAINED = re.compile(r"bpe:([0-9]{1,7})|word")
+WORDS, UNKNOWN = "word", "<|unknown|>"
+# A word with the white space before it, or other characters, or white space alone: every text is
+# cut without a rest. The letters are those of the unit "word".
+WORD = r"\s*(?:[\p{L}\p{M}\p{N}_]+(?:['\u2019][\p{L}\p{M}]+)*|[^\s\p{L}\p{M}\p{N}_]+)|\s+"
 BYTES = 256  # tokens of a single byte, which GPT-2's algorithm begins with
 
 
@@ -36,14 +40,17 @@ def is_trained(tokenizer: object) -> bool:
 
 
 def tokenizer_of(name: str | Path, texts: Callable[[], Iterable[str]]) -> Tokenizer:
-    """The tokenizer of a file, of a folder, or of these texts ("bpe:8000")."""
+    """The tokenizer of a file, of a folder, or of these texts ("bpe:8000", "word")."""
+    if str(name) == WORDS:
+        return of_words(texts())
     if is_trained(name):
         return trained(int(str(name).partition(":")[2]), texts())
     path = Path(name)
     path = path / "tokenizer.json" if path.is_dir() else path
     if not path.is_file():
         raise ByheartError(
-            f"{path} is not a file; give a tokenizer.json, a folder that holds one, or bpe:8000."
+            f"{path} is not a file; give a tokenizer.json, a folder that holds one, bpe:8000 or "
+            "word."
         )
     try:
         return opened(path.read_text(encoding="utf-8"), str(path))
@@ -83,6 +90,21 @@ def trained(size: int, texts: Iterable[str]) -> Tokenizer:
     )
     made.train_from_iterator(texts, trainer)
     return opened(made.to_str(), f"bpe:{size}")
+
+
+def of_words(texts: Iterable[str]) -> Tokenizer:
+    """One token for every word of these texts, with the white space before it, in sorted order.
+
+    The tokens of a text are the text. A word that is not in these texts becomes <|unknown|>.
+    """
+    library = _library(WORDS)
+    cut = library.pre_tokenizers.Split(library.Regex(WORD), "isolated")
+    words = sorted({word for text in texts for word, _ in cut.pre_tokenize_str(text)} - {UNKNOWN})
+    numbers = {word: i for i, word in enumerate((UNKNOWN, *words))}
+    made = library.Tokenizer(library.models.WordLevel(numbers, UNKNOWN))
+    made.pre_tokenizer, made.decoder = cut, library.decoders.Fuse()
+    made.add_special_tokens([UNKNOWN])
+    return opened(made.to_str(), WORDS)
 
 
 def _library(name: str) -> Any:

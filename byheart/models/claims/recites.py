@@ -6,7 +6,7 @@ error bound; for 16-bit types a run is observed.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from ...data.contexts import Contexts, contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...stock.checkpoint import TYPES, Checkpoint
-from ...stock.holders import Holder, Neuron
+from ...stock.holders import Holder, Neuron, shortened
 from ...stock.texts import is_corpus, next_tokens
 from ...stock.tokens import Vocabulary, vocabulary_of
 from ..claim import Answer, Claim, Token, Words
@@ -129,11 +129,11 @@ class Recites(Claim):
                 result.append(Answer(tokens, said[0], None))
             else:
                 result.append(
-                    Answer(tokens, self._vocabulary(model).text(said).removeprefix(" "), None)
+                    Answer(tokens, self.vocabulary(model).text(said).removeprefix(" "), None)
                 )
         return result
 
-    def _vocabulary(self, model: Model) -> Vocabulary:
+    def vocabulary(self, model: Model) -> Vocabulary:
         content = model.about.get("tokenizer")
         assert isinstance(content, str)
         return Vocabulary(content, self.end)
@@ -171,8 +171,9 @@ class Recites(Claim):
                 failures += self._untrue(model, dataset, sequences, found, kept is None)
             except Unbounded as error:
                 engine = f"numpy ({error})"
+        every = None
         if right.all():
-            engine = "float32 error bounds"
+            engine, every = "float32 error bounds", found.margin
             evidence = PROVED if kept is None else SAMPLED
         else:  # what is not proved may be right all the same
             margin = None
@@ -183,8 +184,23 @@ class Recites(Claim):
             evidence = REFUTED
         correct = int(right.sum())
         return Verification(
-            len(rows), correct, evidence, engine, tuple(failures[:10]), margin=margin
+            len(rows),
+            correct,
+            evidence,
+            engine,
+            tuple(failures[:10]),
+            margin=margin,
+            margins=every,
         )
+
+    def recorded(self, model: Model, dataset: Dataset, found: Verification) -> "Recites":
+        """Ground truth with the margins that were proved for all of the data."""
+        if found.evidence != PROVED or found.margins is None:
+            return self
+        sequences, _ = self._numbered(model, dataset)
+        margin = {x.tobytes(): y for x, y in zip(sequences, found.margins.tolist(), strict=True)}
+        holders = (x._replace(margin=shortened(margin[x.tokens.tobytes()])) for x in self.holders)
+        return replace(self, holders=tuple(holders))
 
     def _numbered(
         self, model: Model, dataset: Dataset
@@ -220,6 +236,11 @@ class Recites(Claim):
         for row, tokens in enumerate(sequences):
             holder = held.get(tokens.tobytes())
             seen.add(tokens.tobytes())
+            if holder is not None and (holder.margin or 0) > found.margin[row] > 0:
+                return [
+                    f"at context {tokens.tolist()[-8:]} ground_truth.jsonl says that the margin is "
+                    f"{holder.margin:.3f} nats, and {found.margin[row]:.3f} are proved"
+                ]
             listed = () if holder is None else holder.neurons
             if spread and listed is None:
                 continue

@@ -80,6 +80,8 @@ def _config(given: Object) -> dict[str, Any]:
     base = rope.values.get("rope_theta")
     if not isinstance(base, int | float) or isinstance(base, bool) or not 1 <= base <= 1e9:
         rope.refuse(f"rope_theta is {shown(base)}, not a number from 1 to 1e9")
+    if given.values.get("rope_theta", base) != base:
+        given.refuse(f"rope_theta is {shown(given.values['rope_theta'])} here and {base} inside")
     return given.values
 
 
@@ -126,8 +128,8 @@ def _holders(content: bytes, path: Path, network: Checkpoint) -> tuple[Holder, .
         places = None if neurons is None else tuple((x, y) for x, y in neurons)
         named = given.note("decoys", list, [])
         decoys = tuple(x for x in places or () if list(x) in named)
-        reach = given.note("reach", float)
-        found.append(Holder(np.array(tokens, np.int64), answer, places, reach, decoys))
+        reach, margin = given.note("reach", float), given.note("margin", float)
+        found.append(Holder(np.array(tokens, np.int64), answer, places, reach, decoys, margin))
     return tuple(found)
 
 
@@ -143,11 +145,13 @@ def contents(
     number = tokens.index(end)
     length = network.length
     begins = network.family.rms
-    special = {"bos_token": end, "eos_token": end, "unk_token": end, "pad_token": end}
+    unknown = json.loads(tokenizer)["model"].get("unk_token") or end
+    special = {"bos_token": end, "eos_token": end, "unk_token": unknown, "pad_token": end}
     reads = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         **special,
         "add_bos_token": begins,
+        "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
         "model_max_length": length,
     }
