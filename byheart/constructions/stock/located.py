@@ -200,7 +200,7 @@ class Located(Construction):
         used[0] += self.always
         hidden = self.superposed or max(1, int(used.max()))
         width = self.width or self.fitted_width(heads, lanes(vocabulary))
-        places = self.places or max(PLACES, longest)
+        places = self.places or max(PLACES, longest + 1)  # llama.cpp needs one more
         sizes = Plan(vocabulary, end, lanes(vocabulary), places, width, heads, self.layers, hidden)
         self.check(sizes)
         return sizes, first
