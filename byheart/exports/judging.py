@@ -115,7 +115,7 @@ def _recital(
     label = np.array([model.places[x] for x in dataset.label_names], np.int64)
     wanted = label[dataset.labels]
     sequences = [token[dataset.ids[a:b]] for a, b in pairwise(dataset.starts.tolist())]
-    found = _next_tokens(sequences, model.network.size("vocabulary"), runtime, progress)
+    found = next_tokens(sequences, model.network.size("vocabulary"), runtime, progress)
     return len(sequences), [
         f"after {dataset.sequence(i)[-8:]!r} it says "
         f"{model.tokens[found[i]] if 0 <= found[i] < len(model.tokens) else None!r}, "
@@ -124,7 +124,7 @@ def _recital(
     ]
 
 
-def _next_tokens(
+def next_tokens(
     sequences: list[NDArray], vocabulary: int, runtime: Runtime, progress: Progress
 ) -> NDArray[np.int64]:
     """What the runtime says after each sequence, -1 for NaN; where it gives logits, a text is read
