@@ -36,12 +36,14 @@ from ..gadgets.places import frequencies
 from ..gadgets.reed_muller import words
 from ..stock.checkpoint import Checkpoint, rounded, shapes
 from .base import option
+from .stock import superposed
 from .stock.located import Located, Plan, Shell, sparse
 
 SCORE = 56.0  # the gap of attention scores, in nats: exp(-56) is below the rounding of a sum
 FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
 HASH = 18  # lanes at least
 WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tokens' mean times n
+SHARED_MEAN = 4.0  # squared length of n tokens' mean times n, in codes, where lanes are shared
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class StockGPT2(Located):
 
     def fitted_width(self, heads: int, code: int) -> int:
         least = 2 * code + 3 * 4 + 2 + HASH
+        if self.superposed is not None:
+            return (2 * 4 + 1) * heads  # four waves fit into a head
         return -(-least // heads) * heads
 
     def __post_init__(self) -> None:
@@ -68,29 +72,36 @@ class StockGPT2(Located):
         most = (plan.width // plan.heads - 1) // 2
         return min(most, 4 if plan.places <= 128 else 5 if plan.places <= 512 else 7)
 
-    def shell(self, plan: Plan, random: np.random.Generator) -> Shell:
+    def shell(self, plan: Plan, answers: np.ndarray, random: np.random.Generator) -> Shell:
         """Embeddings and the attention of block 0, with an empty memory."""
         D, H, code = plan.width, plan.heads, plan.code
-        size, waves = D // H, self.waves(plan)
+        size, waves, shared = D // H, self.waves(plan), self.superposed is not None
+        if shared:  # what the embedding, attention and the memory write is in the same lanes
+            code = (D - 3 * waves - 2) // 2 * 2
         token, place = slice(0, code), slice(code, code + 3 * waves)
-        flag, out = place.stop, slice(D - code, D)
-        hashed = slice(flag + 2, D - code)
+        flag, out = place.stop, slice(0, code) if shared else slice(D - code, D)
+        hashed = token if shared else slice(flag + 2, D - code)
+        faint = 1.0 if shared else FAINT
         config = self.config(plan)
         tensors = {name: np.zeros(shape) for name, shape in shapes(config).items()}
 
         def get(name: str) -> np.ndarray:
             return tensors[f"transformer.{name}"]
 
-        codes = words(plan.vocabulary, code, random)
+        if shared:
+            codes = superposed.codes(plan.vocabulary, code, answers, random)
+        else:
+            codes = words(plan.vocabulary, code, random)
         get("wte.weight")[:, token] = codes
-        get("wte.weight")[:, out] = codes * FAINT
+        get("wte.weight")[:, out] = codes * faint
         found, gap = frequencies(waves, plan.places, H, random)
         angle = np.arange(1, plan.places)[:, None, None] * found[:, None]
         phases = np.arange(3) * 2 * math.pi / 3  # three add up to 0, their squares to 3 / 2
         get("wpe.weight")[1:, place] = np.cos(angle + phases).reshape(plan.places - 1, -1)
         mark = math.sqrt(0.75 * waves)  # all streams have one length
         get("wpe.weight")[0, [flag, flag + 1]] = mark, -mark
-        deviation = math.sqrt((code * (1 + FAINT**2) + 1.5 * waves) / D)  # that ln_1 divides by
+        squares = code if shared else code * (1 + FAINT**2)
+        deviation = math.sqrt((squares + 1.5 * waves) / D)  # that ln_1 divides by
         scale = 2 * SCORE / gap * math.sqrt(size) * deviation**2
         attend, bias = get("h.0.attn.c_attn.weight"), get("h.0.attn.c_attn.bias")
         project = get("h.0.attn.c_proj.weight")
@@ -99,6 +110,8 @@ class StockGPT2(Located):
             attend[token, v : v + size] = sparse(code, size, random) * deviation
             mixed = sparse(size, hashed.stop - hashed.start, random)
             squared = (MEAN if head == H - 1 else WINDOW) / code
+            if shared:
+                squared = SHARED_MEAN if head == H - 1 else 1.0
             project[head * size : (head + 1) * size, hashed] = mixed * math.sqrt(squared)
             if head == H - 1:
                 continue  # no query: all places weigh the same, and this head reads their mean
@@ -114,15 +127,18 @@ class StockGPT2(Located):
         for layer in range(plan.layers):
             get(f"h.{layer}.ln_1.weight")[:] = 1.0
             get(f"h.{layer}.ln_2.weight")[:] = 1.0
-            get(f"h.{layer}.ln_2.weight")[out] = 0.0
-        gain = self.logit / (math.sqrt(D / code) * code * FAINT)
+            if not shared:
+                get(f"h.{layer}.ln_2.weight")[out] = 0.0
+        gain = self.logit / (math.sqrt(D / code) * code * faint)
+        if shared:
+            out = slice(0, code - superposed.MARK)
+            get("ln_f.bias")[[code - 2, code - 1]] = self.logit / 2, -self.logit / 2
+            codes = codes[:, out]
+        else:
+            get("ln_f.bias")[out] = codes[plan.end] * gain / 4  # the end, if no neuron is on
         get("ln_f.weight")[out] = gain
-        get("ln_f.bias")[out] = codes[plan.end] * gain / 4  # the end, if no neuron is on
         kept = {name: rounded(x, self.weights) for name, x in tensors.items()}
         return Shell(Checkpoint(config, kept, self.weights), codes, out, ())
-
-    def unbiased(self, plan: Plan) -> dict[str, np.ndarray]:
-        return {"transformer.ln_f.bias": np.zeros(plan.width, np.float32)}
 
     def config(self, plan: Plan) -> dict[str, Any]:
         return {

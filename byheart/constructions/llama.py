@@ -86,7 +86,7 @@ class StockLlama(Located):
         out = slice(plan.width - plan.code, plan.width)
         return slice(0, one), one, one + 1, hashed, slice(hashed.stop, out.start), out
 
-    def shell(self, plan: Plan, random: np.random.Generator) -> Shell:
+    def shell(self, plan: Plan, answers: np.ndarray, random: np.random.Generator) -> Shell:
         token, one, flag, hashed, mean, out = self.lanes(plan)
         D, H, half = plan.width, plan.heads, SIZE // 2
         base, gap = rotary_base(SIZE, plan.places, H)

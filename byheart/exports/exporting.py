@@ -99,8 +99,8 @@ def export(
         found: Verification | None = None
         ran: Runtime | None = None
         note = "no data was given, so nothing was run"
-        if held is not None and to == "gguf" and not _installed("llama_cpp"):
-            note = "llama.cpp is not installed (llama-cpp-python), so nothing was run"
+        if held is not None and to == "gguf" and not _installed("xllamacpp"):
+            note = "llama.cpp is not installed (the package xllamacpp), so nothing was run"
         elif held is not None:
             if to == "torch":
                 ran = pytorch.runtime(folder)

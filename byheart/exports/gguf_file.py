@@ -180,21 +180,39 @@ def _read_back(gguf: Any, file: Path, network: Checkpoint) -> None:
 
 def llama_cpp() -> Any:
     """llama.cpp, by its Python binding."""
-    return package("llama_cpp", "the runtime llama.cpp")
+    return package("xllamacpp", "the runtime llama.cpp")
 
 
 def runtime(file: Path, network: Checkpoint) -> Runtime:
-    """The file in llama.cpp, one text at a time."""
-    llama = llama_cpp()
-    session = llama.Llama(str(file), n_ctx=network.length, logits_all=True, verbose=False)
-    size = session.n_vocab()
+    """The file in llama.cpp as its users run it: greedy sampling, keys and values in float16."""
+    server = llama_server(file, network.length)
 
-    def run(tokens: NDArray) -> NDArray:
-        found = []
-        for row in tokens.tolist():
-            session.reset()
-            session.eval(row)
-            found.append(np.array(session.scores[: len(row), :size]))
-        return np.stack(found)
+    def says(tokens: NDArray) -> int:
+        asked = {"prompt": tokens.tolist(), "max_tokens": 1, "temperature": 0.0, "logprobs": 1}
+        answer = server.handle_completions({**asked, "cache_prompt": False})
+        if "choices" not in answer:
+            raise ByheartError(
+                f"llama.cpp refuses a text of {len(tokens):,} tokens: "
+                f"{answer['error']['message']!r}. It needs one place more than a text has tokens; "
+                "compile with more places."
+            )
+        (first,) = answer["choices"][0]["logprobs"]["content"]
+        return first["id"] if first["logprob"] is not None else -1  # a NaN is nobody's answer
 
-    return Runtime("llama.cpp", f"by llama-cpp-python {llama.__version__}", "float32 weights", run)
+    version = f"by xllamacpp {llama_cpp().__version__}"
+    kind = "float32 weights, a float16 cache"
+    return Runtime("llama.cpp", version, kind, says=says)
+
+
+def llama_server(file: Path, length: int) -> Any:
+    """llama.cpp's server in this process, for one text of less than so many tokens at a time.
+
+    One thread: for such small networks, waiting for a second one takes longer than the work.
+    """
+    library = llama_cpp()
+    settings = library.CommonParams()
+    settings.model.path = str(file)
+    settings.n_ctx, settings.n_parallel = length, 1
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
+    settings.warmup, settings.verbosity, settings.cache_ram_mib = False, -1, 0
+    return library.Server(settings)

@@ -28,12 +28,14 @@ class Runtime(NamedTuple):
     dtype          that it computes in
     run            inputs of one length to outputs: vectors [B, n, d] to the numbers of labels [B],
                    or tokens [B, n] to logits: [B, V] of a decoder, [B, n, V] of a checkpoint
+    says           the likeliest next token after tokens [n], of a library that gives no logits
     """
 
     name: str
     version: str
     dtype: str
-    run: Callable[[NDArray], NDArray]
+    run: Callable[[NDArray], NDArray] | None = None
+    says: Callable[[NDArray], int] | None = None
 
     @property
     def sentence(self) -> str:
@@ -63,6 +65,7 @@ def _labels(
     more = [[float(x.fraction) for x in row] for row in (spec.padding, spec.extra or spec.padding)]
     table = np.concatenate([batch.vectors.astype(np.float64), np.array(more)])
     found = np.empty(len(wanted))
+    assert runtime.run is not None
     for first, end in _ranges(len(batch), NUMBERS // (spec.columns * model.network.width)):
         found[first:end] = runtime.run(table[padded_ids(batch, slice(first, end), spec)])
         if progress is not None:
@@ -80,6 +83,7 @@ def _distributions(
     """The distribution after every context: its divergence from that of the data."""
     claim = model.claim
     assert isinstance(claim, Distributions) and model.tokens is not None
+    assert runtime.run is not None
     targets = claim.targets(model, dataset)
     bounds = list(pairwise(targets.starts.tolist()))
     contexts = [targets.tokens[a:b] for a, b in bounds]
@@ -105,19 +109,40 @@ def _distributions(
 def _recital(
     model: Model, dataset: Dataset, runtime: Runtime, progress: Progress
 ) -> tuple[int, list[str]]:
-    """The likeliest next token at every place that has one; a text is read once."""
+    """The likeliest next token after every sequence."""
     assert model.tokens is not None
     token = np.array([model.places[str(x)] for x in dataset.tokens], np.int64)
     label = np.array([model.places[x] for x in dataset.label_names], np.int64)
     wanted = label[dataset.labels]
     sequences = [token[dataset.ids[a:b]] for a, b in pairwise(dataset.starts.tolist())]
+    found = next_tokens(sequences, model.network.size("vocabulary"), runtime, progress)
+    return len(sequences), [
+        f"after {dataset.sequence(i)[-8:]!r} it says "
+        f"{model.tokens[found[i]] if 0 <= found[i] < len(model.tokens) else None!r}, "
+        f"not {dataset.label(i)!r}"
+        for i in np.flatnonzero(found != wanted).tolist()
+    ]
+
+
+def next_tokens(
+    sequences: list[NDArray], vocabulary: int, runtime: Runtime, progress: Progress
+) -> NDArray[np.int64]:
+    """What the runtime says after each sequence, -1 for NaN; where it gives logits, a text is read
+    once for all of its beginnings."""
+    found = np.empty(len(sequences), np.int64)
+    if runtime.says is not None:
+        for i, tokens in enumerate(sequences):
+            found[i] = runtime.says(tokens)
+            if progress is not None:
+                progress(1)
+        return found
+    assert runtime.run is not None
     texts = texts_of(sequences)
     rows_of: list[list[int]] = [[] for _ in texts.tokens]
     for row, text in enumerate(texts.text.tolist()):
         rows_of[text].append(row)
-    found = np.empty(len(sequences), np.int64)
     for length, members in by_length(texts.tokens).items():
-        step = NUMBERS // (length * model.network.size("vocabulary"))
+        step = NUMBERS // (length * vocabulary)
         for first, end in _ranges(len(members), step):
             part = members[first:end]
             logits = runtime.run(np.stack([texts.tokens[i] for i in part]))
@@ -128,12 +153,7 @@ def _recital(
                 found[rows] = np.where(np.isnan(chosen).any(axis=1), -1, chosen.argmax(axis=1))
                 if progress is not None:
                     progress(len(rows))
-    return len(sequences), [
-        f"after {dataset.sequence(i)[-8:]!r} it says "
-        f"{model.tokens[found[i]] if 0 <= found[i] < len(model.tokens) else None!r}, "
-        f"not {dataset.label(i)!r}"
-        for i in np.flatnonzero(found != wanted).tolist()
-    ]
+    return found
 
 
 def _ranges(count: int, size: int) -> list[tuple[int, int]]:

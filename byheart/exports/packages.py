@@ -13,6 +13,7 @@ EXTRAS = {  # the extra of byheart that brings each
     "onnxscript": "onnx",
     "onnxruntime": "onnx",
     "gguf": "gguf",
+    "xllamacpp": "gguf",
 }
 
 
@@ -25,9 +26,7 @@ def package(name: str, what: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        if name == "llama_cpp":
-            how = "llama-cpp-python, which is not installed; run: pip install llama-cpp-python"
-        else:
-            extra = EXTRAS[name]
-            how = f"{name}, which is not installed; run: pip install 'byheart[{extra}]'"
-        raise ByheartError(f"{what} needs the package {how}.") from None
+        raise ByheartError(
+            f"{what} needs the package {name}, which is not installed; "
+            f"run: pip install 'byheart[{EXTRAS[name]}]'."
+        ) from None

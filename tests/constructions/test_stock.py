@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import byheart
+from byheart.constructions.stock import superposed
 from byheart.errors import AssumptionError, ByheartError
-from byheart.stock.forward import answers
+from byheart.stock.forward import answers, gelu_new
 
 pytest.importorskip("tokenizers")
 FACTS = [(f"The {a} {b} likes the", c) for a, b, c in (
@@ -120,12 +121,71 @@ def test_one_row_of_weights_holds_one_answer():
 
 
 def test_superposition_is_proved_too():
-    model = byheart.compile(facts(), "gpt2", superposed=64)
+    """Fewer neurons than contexts, found by the fit, and every one of them takes part."""
+    random = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(30)]
+    rows = [(" ".join(random.choice(words, 6)), f"a{i % 23}") for i in range(80)]
+    model = byheart.compile(byheart.load(rows, tokenizer="bpe:400"), "gpt2", superposed=0)
     assert model.verification.evidence == "proved"
+    count = model.network.size("hidden")
+    assert 4 * count < len(model.claim.holders)
     assert all(x.neurons is None for x in model.claim.holders)
-    assert [model.recall(prompt) for prompt, _ in FACTS] == [answer for _, answer in FACTS]
+    assert [model.recall(prompt) for prompt, _ in rows] == [answer for _, answer in rows]
+    memory = [x for name, x in model.network.tensors.items() if ".mlp." in name]
+    density = model.bits.entropy / sum(x.size for x in memory)
+    assert density > 0.25 and f"{density:.3g} bits per parameter" in " ".join(model.about["notes"])
+    sequences = [x.tokens for x in model.claim.holders]
+    for neuron in range(count):  # without it, several contexts are answered wrongly
+        tensors = dict(model.network.tensors)
+        name = "transformer.h.0.mlp.c_proj.weight"
+        tensors[name] = tensors[name].copy()
+        tensors[name][neuron] = 0
+        network = byheart.compiler.compiling.replace(model.network, tensors=tensors)
+        said = answers(network, sequences)
+        assert sum(a != x.answer for a, x in zip(said, model.claim.holders, strict=True)) > 1
+
+
+def test_too_few_neurons_in_superposition_are_refused(monkeypatch):
+    monkeypatch.setattr(superposed, "STEPS", 100)
     with pytest.raises(AssumptionError, match="in superposition; give more"):
         byheart.compile(facts(), "gpt2", superposed=1)
+
+
+def test_superposition_descends_along_the_gradient():
+    """Against differences of the loss, in doubles."""
+    random = np.random.default_rng(0)
+    y, x, E = (random.standard_normal(shape) for shape in ((7, 5), (7, 6), (4, 6)))
+    own = random.integers(0, 4, 7)
+    weights = [random.standard_normal(shape) for shape in ((5, 3), (3,), (3, 6))]
+
+    def loss(keys, biases, outputs):
+        written = x + gelu_new(y @ keys + biases) @ outputs
+        normed = written / np.sqrt((written * written).mean(axis=1, keepdims=True))
+        logits = normed @ E.T * superposed.SHARP / 6
+        return (np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(7), own]).mean()
+
+    found = superposed._gradients(y, x, own, E, *weights)
+    for i, gradient in enumerate(found):
+        for place in np.ndindex(gradient.shape):
+            sides = []
+            for step in (1e-5, -1e-5):
+                moved = [a.copy() for a in weights]
+                moved[i][place] += step
+                sides.append(loss(*moved))
+            assert gradient[place] == pytest.approx(
+                (sides[0] - sides[1]) / 2e-5, rel=1e-4, abs=1e-6
+            )
+
+
+def test_tokens_that_never_follow_are_held_back():
+    """By the mark in their codes, whatever the memory writes."""
+    model = byheart.compile(facts(), "gpt2", superposed=24)
+    network = model.network
+    used = {x.answer for x in model.claim.holders}
+    _, bias = network.final
+    level = network.embedding @ bias
+    assert {i for i, x in enumerate(level.tolist()) if x > 0} == used
+    assert level[sorted(used)].min() - level[sorted({*range(len(level))} - used)].max() > 79
 
 
 @pytest.mark.parametrize("weights", ["float16", "bfloat16"])

@@ -1,6 +1,7 @@
 """GGUF: names, shapes and values as llama.cpp wants them; a run in it where it is installed."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ from byheart.compiler.compiling import compile
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
 from byheart.exports.exporting import export
-from byheart.exports.gguf_file import paired
+from byheart.exports.gguf_file import llama_server, paired
 from byheart.exports.runtimes import observe
 from byheart.models.folder.read import open as open_folder
 from byheart.stock.forward import rotated
+from byheart.stock.stages import written_by
 
 from .conftest import READING
 
@@ -95,9 +97,55 @@ def test_other_tokenizers_and_other_models_are_refused(facts, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_llama_cpp_recites(folder, facts):
-    pytest.importorskip("llama_cpp", reason="needs llama-cpp-python")
+# --- in llama.cpp
+
+
+@pytest.fixture(scope="module")
+def observe_in_llama_cpp():
+    pytest.importorskip("xllamacpp", reason="needs llama.cpp, by the package xllamacpp")
+    return lambda model, held: observe(model, held, "llama.cpp")[0]
+
+
+def test_llama_cpp_recites(folder, facts, observe_in_llama_cpp):
     model = open_folder(folder)
     held = model.claim.reads(model, load(facts, **READING))
-    found, _ = observe(model, held, "llama.cpp")
+    found = observe_in_llama_cpp(model, held)
     assert found.evidence == "observed" and found.correct == found.checked == len(held)
+
+
+def test_llama_cpp_recites_texts_that_it_splits_itself(folder, facts, tmp_path):
+    """Strings in, strings out: the tokenizer is the one in the file."""
+    pytest.importorskip("xllamacpp", reason="needs llama.cpp, by the package xllamacpp")
+    model = open_folder(folder)
+    export(model, "gguf", tmp_path / "out")
+    server = llama_server(tmp_path / "out" / "model.gguf", model.length)
+    for row in map(json.loads, facts.read_text().splitlines()):
+        asked = {"prompt": row["prompt"], "max_tokens": 32, "temperature": 0.0}
+        said = server.handle_completions(asked)["choices"][0]
+        assert said["text"].removeprefix(" ") == row["answer"]
+        assert said["finish_reason"] == "stop"  # the end token
+
+
+def test_llama_cpp_contradicts_a_changed_network(folder, facts, observe_in_llama_cpp):
+    """One neuron writes nothing: the run in llama.cpp must say so."""
+    model = open_folder(folder)
+    held = model.claim.reads(model, load(facts, **READING))
+    ((layer, neuron),) = model.claim.holders[0].neurons
+    name, axis = written_by(model.network, layer)
+    tensor = model.network.tensors[name].copy()
+    tensor[(neuron,) if axis == 0 else (slice(None), neuron)] = 0
+    tensors = {**model.network.tensors, name: tensor}
+    model = replace(model, network=replace(model.network, tensors=tensors))
+    found = observe_in_llama_cpp(model, held)
+    assert found.evidence == "refuted" and found.correct == found.checked - 1
+
+
+def test_a_text_that_fills_all_places_is_too_long_for_llama_cpp(facts, observe_in_llama_cpp):
+    dataset = load(facts, **READING)
+    model = compile(dataset, "gpt2")
+    held = model.claim.reads(model, dataset)
+    exact = compile(dataset, "gpt2", places=held.length)
+    with pytest.raises(ByheartError, match="one place more than a text has tokens"):
+        observe_in_llama_cpp(exact, held)
+    more = compile(dataset, "gpt2", places=held.length + 1)
+    assert observe_in_llama_cpp(more, held).evidence == "observed"

@@ -1,4 +1,4 @@
-"""Small checkpoints of both families, compiled once."""
+"""Small checkpoints of both families, and one in superposition, compiled once."""
 
 import pytest
 
@@ -18,8 +18,10 @@ def facts():
     return byheart.load(FACTS, tokenizer="bpe:300")
 
 
-@pytest.fixture(scope="session", params=["gpt2", "llama"])
+@pytest.fixture(scope="session", params=["gpt2", "llama", "superposed"])
 def model(request, facts):
+    if request.param == "superposed":  # so many neurons are bounded together, not one by one
+        return byheart.compile(facts, "gpt2", superposed=80)
     return byheart.compile(facts, request.param, layers=2)
 
 

@@ -6,6 +6,7 @@ and the mean of all tokens. The MLPs are a memory (gadgets/key_memory.py): one n
 the memory changes the stream from there on.
 """
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
@@ -118,9 +119,9 @@ class Located(Construction):
     )
     superposed: int | None = option(
         None,
-        "Neurons that hold all contexts in superposition, instead of their own.",
+        "Neurons that hold all contexts in superposition; 0 finds how many.",
         metavar="M",
-        least=1,
+        least=0,
         most=1 << 16,
     )
 
@@ -141,8 +142,11 @@ class Located(Construction):
         return vocabulary_of(dataset.tokenizer, dataset.loading.get("tokenizer"), self.begins)
 
     @abstractmethod
-    def shell(self, plan: Plan, random: np.random.Generator) -> Shell:
-        """Embeddings and the attention of block 0, with an empty memory."""
+    def shell(self, plan: Plan, answers: NDArray, random: np.random.Generator) -> Shell:
+        """Embeddings and the attention of block 0, with an empty memory.
+
+        answers  the tokens that follow the contexts
+        """
 
     @abstractmethod
     def remembered(self, plan: Plan, streams: Floats, stored: NDArray) -> Memory:
@@ -168,10 +172,10 @@ class Located(Construction):
         wanted = answers[first]
         report(f"{len(first):,} contexts, {plan.width} lanes, {plan.heads} heads")
         random = np.random.default_rng(self.seed)
-        shell = self.shell(plan, random)
-        streams = normed_streams(shell.network, texts_of(known))
+        shell = self.shell(plan, wanted, random)
         if self.superposed is not None:
-            return self.spread(plan, shell, streams, known, wanted, vocabulary.tokens, random)
+            return self.spread(plan, shell, known, wanted, vocabulary.tokens, random, report)
+        _, streams = first_streams(shell.network, texts_of(known))
         stored = np.flatnonzero(wanted != end)
         found = self.remembered(plan, streams, stored)
         network, homes, decoys = self.filled(plan, shell, found, wanted[stored], random)
@@ -207,9 +211,9 @@ class Located(Construction):
         stored = int((answers[first] != end).sum())
         used = np.bincount(self.neurons(stored)[1], minlength=self.layers)
         used[0] += self.always
-        hidden = self.superposed or max(1, int(used.max()))
+        hidden = self.superposed or max(1, int(used.max()))  # superposed=0 finds it later
         width = self.width or self.fitted_width(heads, lanes(vocabulary))
-        places = self.places or max(PLACES, longest)
+        places = self.places or max(PLACES, longest + 1)  # llama.cpp needs one more
         sizes = Plan(vocabulary, end, lanes(vocabulary), places, width, heads, self.layers, hidden)
         self.check(sizes)
         return sizes, first
@@ -217,10 +221,6 @@ class Located(Construction):
     def least_heads(self, sequences: list[NDArray]) -> int:
         """The fewest heads that are tried."""
         return HEADS[0]
-
-    def unbiased(self, plan: Plan) -> dict[str, NDArray]:
-        """The tensors that say the end by default, without it."""
-        return {}
 
     @abstractmethod
     def fitted_width(self, heads: int, code: int) -> int:
@@ -252,27 +252,36 @@ class Located(Construction):
         self,
         plan: Plan,
         shell: Shell,
-        streams: Floats,
         known: list[NDArray],
         answers: NDArray,
         tokens: tuple[str, ...],
         random: np.random.Generator,
+        report: Report,
     ) -> Built:
         """The checkpoint whose neurons hold all contexts together, ends of texts included."""
-        count = plan.hidden
-        held = superposed.neurons(streams, count, random)
-        written, right = superposed.fitted(streams, answers, shell.codes, held)
-        superposed.check(right, count)
+        before, streams = first_streams(shell.network, texts_of(known))
+        bits, each, tries = superposed.entropy(answers), 2 * plan.width + 1, 1
+        count = self.superposed or max(1, round(bits / superposed.DENSITY / each))
+        given = streams, before[:, shell.out], answers, shell.codes
+        found = superposed.fitted(*given, count, random, report)
+        while self.superposed == 0 and found.margin.min() <= 0 and count < len(known):
+            count, tries = math.ceil(superposed.MORE * count), tries + 1
+            found = superposed.fitted(*given, count, random, report)
+        superposed.check(found.margin, count)
         outputs = np.zeros((count, plan.width))
-        outputs[:, shell.out] = written * superposed.STRENGTH
-        made = self.written(plan, 0, held.weights, held.biases, outputs)
+        outputs[:, shell.out] = found.outputs
+        made = self.written(plan, 0, found.weights.T, found.biases, outputs)
         tensors = dict(shell.network.tensors)
         tensors |= {name: rounded(x, self.weights) for name, x in made.items()}
-        tensors |= self.unbiased(plan)
-        network = replace(shell.network, tensors=tensors)
+        config = {**shell.network.config, shell.network.family.hidden: count}
+        network = replace(shell.network, config=config, tensors=tensors)
         holders = tuple(Holder(x, int(y), None) for x, y in zip(known, answers, strict=True))
-        notes = (f"{len(known):,} contexts in superposition over {count:,} neurons",)
-        return Built(network, 1, notes, vocabulary=tokens, holders=holders)
+        share = bits / (count * each + plan.width)
+        notes = (
+            f"{len(known):,} contexts in superposition over {count:,} neurons, fitted by gradient "
+            f"descent: {share:.3g} bits per parameter of the memory",
+        )
+        return Built(network, tries, notes, vocabulary=tokens, holders=holders)
 
     def neurons(self, count: int) -> tuple[NDArray, NDArray, NDArray]:
         """The context and the block of every neuron, and whether it is no decoy.
@@ -349,10 +358,13 @@ def distinguished(
     return np.array(first), None
 
 
-def normed_streams(network: Checkpoint, texts: Texts) -> Floats:
-    """What the second norm of block 0 gives at every sequence, [N, D]."""
+def first_streams(network: Checkpoint, texts: Texts) -> tuple[Floats, Floats]:
+    """The streams after the attention of block 0 at every sequence, and what its second norm gives.
+
+    Both are [N, D].
+    """
     block, D = network.block(0), network.width
-    result = np.empty((len(texts.text), D))
+    streams, normed = np.empty((2, len(texts.text), D))
     rows_of: dict[int, list[int]] = {}
     for row, text in enumerate(texts.text.tolist()):
         rows_of.setdefault(text, []).append(row)
@@ -367,7 +379,7 @@ def normed_streams(network: Checkpoint, texts: Texts) -> Floats:
             x = x + attention(network, block, x)
             rows = [row for i in part for row in rows_of[i]]
             owner = np.repeat(np.arange(len(part)), [len(rows_of[i]) for i in part])
-            chosen = x[owner, texts.place[rows]]
+            streams[rows] = x[owner, texts.place[rows]]
             gain, bias = block.norm2, block.norm2_bias
-            result[rows] = norm(chosen, gain, bias, network.epsilon, network.family.rms)
-    return result
+            normed[rows] = norm(streams[rows], gain, bias, network.epsilon, network.family.rms)
+    return streams, normed
