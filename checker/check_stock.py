@@ -380,7 +380,9 @@ class Builder:
         chosen = ([column[row] for row in rows] for column in columns)
         matrix = enclose.Matrix(chosen, len(rows), self.shape.width)
         bias = self.tensors.get(f"{self.prefix}{name}.bias")
-        return enclose.Projection(matrix, bias and [bias[row] for row in rows], norm)
+        chosen_bias = bias and [bias[row] for row in rows]
+        whole = columns if len(rows) == len(columns[0]) else None
+        return enclose.Projection(matrix, chosen_bias, norm, columns=whole)
 
     def attention(
         self, where: str, norm: enclose.Norm, rotary: enclose_blocks.Rotary | None

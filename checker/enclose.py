@@ -15,6 +15,9 @@ Four kinds of error are kept apart, because intervals alone would grow too wide:
   the result of a product with a matrix, and not the sum of absolute values.
 - They also have the shift by the mean in common: it multiplies the product of the gains with the
   matrix.
+
+A norm takes away what an error adds along the stream itself. Neurons whose weights are nearly the
+stream are on, so the argument of these few is bounded again with that in mind (`Projection.along`).
 """
 
 import math
@@ -313,8 +316,21 @@ class Norm:
             for x, g, y in zip(bounds, gains, found, strict=True)
         ]
         radius = plus(loose, lane)
+        most = up(gamma(size) * (sum(bounds) // size + 1)) + 2
+        rounding = Rounding(lane, error, 0 if self.bias is None else most, highest)
         bounds = plus(found, lane)
-        return Normed(self, middle, directions, spreads, radius, factor, shift, bounds)
+        return Normed(self, middle, directions, spreads, radius, factor, shift, bounds, rounding)
+
+
+@dataclass
+class Rounding:
+    """What a norm's own roundings do: lane by lane, to the variance (in units of 2^-2F) and to the
+    mean; `highest` is the largest scale."""
+
+    lane: Vector
+    variance: int
+    mean: int
+    highest: int
 
 
 @dataclass
@@ -332,18 +348,25 @@ class Normed:
     factor: int
     shift: int
     bounds: Vector
+    rounding: Rounding
 
 
 class Projection:
     """A matrix that reads a normed stream, with a bias (None: zeros).
 
     A row without weights and bias is exactly 0. With `follows`, spreads are multiplied by the
-    product of the matrix, the gains and the output matrix that they come from."""
+    product of the matrix, the gains and the output matrix that they come from. `columns` are the
+    weights again, of each input, where `along` is asked."""
 
     def __init__(
-        self, matrix: Matrix, bias: Sequence[float] | None, norm: Norm, follows: bool = True
+        self,
+        matrix: Matrix,
+        bias: Sequence[float] | None,
+        norm: Norm,
+        follows: bool = True,
+        columns: Sequence[Sequence[float]] | None = None,
     ) -> None:
-        self.matrix, self.norm, self.follows = matrix, norm, follows
+        self.matrix, self.norm, self.follows, self.columns = matrix, norm, follows, columns
         self.followed: dict[int, Matrix] = {}
         (self.gains, constant), radius = matrix.enclose(
             [norm.gain, norm.bias or [0] * matrix.inputs], [1] * matrix.inputs
@@ -405,3 +428,78 @@ class Projection:
         for row in self.zeros:
             middle[row] = radius[row] = 0
         return middle, radius
+
+    def along(self, stream: Stream, normed: Normed, row: int) -> tuple[int, int] | None:
+        """Middle and radius of one row, where the errors of the stream meet those of its norm.
+
+        Let c be the centred middle of D lanes, V the mean of its squares plus epsilon, s = V^(-1/2)
+        and e an error of the stream. The norm divides by sqrt(V + 2 mean(c e) + var(e)), so the
+        product with weights w (times the gains, with A = s sum w c) is off by
+            sum_l e_l (s w_l - s mean(w) - A c_l / (D V))
+        and terms of second order: with q = (2 mean(|c| b) + mean(b^2)) / V for |e| <= b and
+        p = 3/8 q^2 (1 - q)^(-5/2), at most |A| (mean(b^2) / 2V + p) + B (q / 2 + p), where B bounds
+        the product with e alone. The sum is taken exactly, in integers, for an s that is right to
+        38 bits. None if q is not below 1/4.
+        """
+        size, gain, table = len(self.norm.gain), self.norm.gain, self.columns
+        if table is None:
+            return None
+        centred = self.norm.bias is not None
+        middle = stream.middle
+        if centred:
+            mean = sum(middle) // size
+            middle = [x - mean for x in middle]
+        sizes = [map(abs, d) for d in stream.directions]
+        wide = plus(stream.radius, *sizes, *(spread.box for spread in stream.spreads))
+        epsilon = (self.norm.epsilon.numerator << 2 * F) // self.norm.epsilon.denominator
+        square = sum(x * x for x in middle) // size + epsilon  # V, in units of 2^-2F
+        scale = math.isqrt((1 << 4 * F) // square)
+        if scale < 1 << F - 20:
+            return None
+        blur = -((-sum(b * b for b in wide) << F) // (square * size)) + 1  # mean(b^2) / V
+        share = sum(abs(x) * b for x, b in zip(middle, wide, strict=True))
+        share = -((-2 * share << F) // (square * size)) + blur + 1
+        if share >= ONE >> 2:
+            return None
+        weights = [fixed(column[row]) for column in table]
+        gained = [w * g for w, g in zip(weights, gain, strict=True)]  # 2F
+        together = sum(gained) if centred else 0
+        product = scale * sum(w * x for w, x in zip(gained, middle, strict=True))  # A, 4F
+        back = product * scale * scale  # 6F
+        slope = [  # D times, in units of 2^-7F
+            ((size * w - together) * scale << 4 * F) - back * x
+            for w, x in zip(gained, middle, strict=True)
+        ]
+        errors = [(direction, ONE) for direction in stream.directions]
+        for spread in stream.spreads:
+            columns = spread.output.centered if centred else spread.output.columns
+            errors += zip(columns, spread.sizes, strict=True)
+        first = sum(abs(x) * r for x, r in zip(slope, stream.radius, strict=True)) << F
+        first += sum(abs(sum(map(operator.mul, slope, e))) * n for e, n in errors)  # 9F
+        first = first // (size << 8 * F) + 1
+        straight = sum(abs(w) * b for w, b in zip(gained, wide, strict=True)) >> F
+        straight += up(abs(together) // size * sum(wide)) if centred else 0
+        straight = (straight * scale >> 2 * F) + 2
+        strength = abs(product) // (1 << 3 * F) + 1
+        rest = (share * share >> F) + 1  # p: 3/8 (4/3)^(5/2) is below 1
+        second = strength * (blur + rest) + straight * (share + rest) >> F
+        # s is right to 38 bits; weights, gains and columns of an output are within two units
+        slack = (strength * share + (straight << F) >> F + 30) + (sum(wide) * size >> 20) + 4
+        total = sum(map(abs, slope)) // (size << 6 * F) + 1
+        slack += total * 4 * sum(sum(spread.sizes) for spread in stream.spreads) >> 2 * F
+        inner = first + second + slack
+        rounding = normed.rounding
+        off = (rounding.variance * 4 << F) // (3 * square) + (11 << F - U) + 1
+        if off >= ONE >> 2:
+            return None
+        units = ((max(stream.bounds()) >> F) + 4) * ((rounding.highest >> F) + 2)
+        lanes = [
+            r + (x * self.gamma >> F) + units
+            for r, x in zip(rounding.lane, normed.bounds, strict=True)
+        ]
+        found = inner + (off * (strength + inner) >> F) + 1
+        found += sum((abs(w) + 1) * r for w, r in zip(weights, lanes, strict=True)) >> F
+        found += (rounding.mean * rounding.highest >> F) * self.gains[row] >> F
+        found += (strength >> 38) + (sum(normed.bounds) >> F)  # s, and weights within half a unit
+        found += ((self.gains[row] >> F) + 1) * ((scale >> F) + 1)  # the mean, within a unit
+        return (product >> 3 * F) + self.constant[row], found + self.radius[row] + size + 4

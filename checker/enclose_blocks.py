@@ -18,6 +18,7 @@ except ImportError:  # this folder is no package, but on the path
 
 F, ONE, U = enclose.F, enclose.ONE, enclose.U
 FEW = 48  # neurons that are added one by one
+WIDE = enclose.ONE >> 2  # a neuron whose argument is less certain than this is bounded again
 OFF = {"gelu_new": -8 << F, "gelu": -8 << F, "silu": -16 << F}  # arguments of neurons that are off
 
 Vector = enclose.Vector
@@ -335,6 +336,13 @@ class Neurons:
         middle, radius = self.hidden.enclose(normed)
         highs = list(map(operator.add, middle, radius))
         off = OFF[self.activation.name]
+        close = [n for n, high in enumerate(highs) if high >= off and radius[n] > WIDE]
+        if self.hidden.columns is not None and len(close) <= FEW:
+            for n in close:
+                found = self.hidden.along(stream, normed, n)
+                if found is not None and found[1] < radius[n]:
+                    middle[n], radius[n] = found
+                    highs[n] = middle[n] + radius[n]
         active = [n for n, high in enumerate(highs) if high >= off and (high or radius[n])]
         on = [n for n in active if middle[n] - radius[n] > 0]
         unsure = [n for n in active if highs[n] > 0 and middle[n] - radius[n] <= 0]

@@ -43,6 +43,7 @@ SCORE = 56.0  # the gap of attention scores, in nats: exp(-56) is below the roun
 FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
 HASH = 18  # lanes at least
 WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tokens' mean times n
+PER_TOKEN = 150.0  # of documents, the second is so much times their length
 SHARED_MEAN = 4.0  # squared length of n tokens' mean times n, in codes, where lanes are shared
 
 
@@ -50,6 +51,7 @@ SHARED_MEAN = 4.0  # squared length of n tokens' mean times n, in codes, where l
 class StockGPT2(Located):
     name = "gpt2"
     z = 16.0
+    float32_reach = 0.0003
 
     activation: str = option("gelu_new", "Activation of the neurons.", choices=("gelu_new", "gelu"))
 
@@ -109,12 +111,16 @@ class StockGPT2(Located):
             q, k, v = head * size, D + head * size, 2 * D + head * size
             attend[token, v : v + size] = sparse(code, size, random) * deviation
             mixed = sparse(size, hashed.stop - hashed.start, random)
-            squared = (MEAN if head == H - 1 else WINDOW) / code
+            squared = (max(MEAN, PER_TOKEN * plan.long) if head == H - 1 else WINDOW) / code
             if shared:
                 squared = SHARED_MEAN if head == H - 1 else 1.0
             project[head * size : (head + 1) * size, hashed] = mixed * math.sqrt(squared)
             if head == H - 1:
-                continue  # no query: all places weigh the same, and this head reads their mean
+                # no query: all places weigh the same, and this head reads their mean; of documents
+                # without what all of them have in common
+                common = np.zeros(code) if plan.common is None else plan.common @ codes
+                bias[v : v + size] = -common @ attend[token, v : v + size] / deviation
+                continue
             for f in range(waves):
                 c = place.start + 3 * f  # cos is lane c, sin is (lane c + 2 - lane c + 1) / sqrt 3
                 turn = found[f] * (head + 1)

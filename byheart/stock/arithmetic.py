@@ -87,8 +87,15 @@ class Normed:
         self.shift = up(shift * grown)
         rounding = 6 * U * (most + np.abs(mean) + shift) * np.abs(gain) * grown
         result = np.abs(self.y) * (1 + self.factor) + np.abs(self.bias)
-        self.lane = up(at.r * np.abs(gain) * grown + rounding + 2 * U * result)
+        self.rounding = up(rounding + 2 * U * result)
+        self.lane = up(at.r * np.abs(gain) * grown + self.rounding)
         self.gain = gain
+        # what `pairs` needs: the stream, and what is off by rounding alone
+        self.rms, self.scale, self.centred, self.r, self.direction = rms, scale, centred, at.r, at.c
+        self.off = up(gamma(size + 4) * around * scale**2 / (1 - share))
+        self.mean_off = (
+            np.zeros_like(mean) if rms else up(gamma(size) * most.mean(1, keepdims=True))
+        )
 
     @property
     def most(self) -> Floats:
@@ -99,7 +106,8 @@ class Normed:
     def rows(self, chosen: np.ndarray | slice) -> "Normed":
         part = object.__new__(Normed)
         part.__dict__ = {
-            name: x if name in ("bias", "gain") else x[chosen] for name, x in vars(self).items()
+            name: x if name in ("bias", "gain", "rms") else x[chosen]
+            for name, x in vars(self).items()
         }
         return part
 
@@ -139,25 +147,50 @@ class Normed:
     def pairs(
         self, weights: Floats, bias: Floats | None, rows: np.ndarray, columns: np.ndarray
     ) -> tuple[Floats, Floats]:
-        """Single entries (row, column) of the product, with the small radius."""
+        """Single entries (row, column) of the product, with the small radius.
+
+        Let d be the centred stream, V its mean square plus epsilon, s = 1 / sqrt(V), and let the
+        stream be off by e. The norm then gives (d + e - mean e) s (1 + q)^(-1/2) with
+        q = (2 mean(d e) + var e) / V, so that a product with weights w (times the gain) is off by
+            sum_l e_l (w_l s - s mean(w) - A d_l / (D V)),  A = s sum w d,
+        up to terms of second order. The last term is what makes this small: of an error along the
+        stream the norm takes away what the product adds, and a key is nearly its own stream.
+        (1 + q)^(-1/2) = 1 - q / 2 + p with |p| <= 3/8 q^2 (1 - |q|)^(-5/2).
+        """
         part, w = self.rows(rows), weights[:, columns].T
         size = np.abs(w)
         added = np.zeros(len(columns)) if bias is None else bias[columns]
 
-        def dot(a: Floats) -> Floats:
-            return np.einsum("ij,ij->i", a, w)
+        def dot(a: Floats, b: Floats) -> Floats:
+            return np.einsum("ij,ij->i", a, b)
 
-        moved = dot(part.y)
-        factor, shift = part.factor[:, 0], part.shift[:, 0]
+        lanes, scale = w.shape[1], part.scale[:, 0]
+        moved, gained = dot(part.y, w), w * self.gain
+        together = np.zeros(len(w)) if self.rms else gained.sum(axis=1)
+        slope = gained * part.scale - (scale * together / lanes)[:, None]
+        along = (moved * scale**2 / lanes)[:, None] * part.centred
+        radius = part.r + np.abs(part.direction)
+        blurred = 2.0**-40 * dot(radius, np.abs(slope) + np.abs(along))  # of the difference itself
+        slope = slope - along
+        first = dot(part.r, np.abs(slope)) + np.abs(dot(part.direction, slope)) + blurred
+        square = (radius * radius).mean(axis=1) * scale**2
+        share = up((2 * np.abs(part.centred) * radius).mean(axis=1) * scale**2 + square)
+        straight = scale * (dot(radius, np.abs(gained)) + np.abs(together) * radius.mean(axis=1))
+        rest = 0.375 * share**2 * (1 - share) ** -2.5
+        second = np.abs(moved) * (square / 2 + rest) + straight * (share / 2 + rest)
+        inner = up(first + second)
+        off = up(1 / np.sqrt(1 - part.off[:, 0]) - 1 + 10 * U)
+        grown = scale * (1 + part.factor[:, 0])
         terms = np.count_nonzero(w, axis=1) + 2
-        total = np.einsum("ij,ij->i", part.most, size) + np.abs(added)
-        radius = (
-            factor * np.abs(moved)
-            + (shift * np.abs(w @ self.gain) + np.abs(dot(part.c))) * (1 + factor)
-            + np.einsum("ij,ij->i", part.lane, size)
+        total = dot(part.most, size) + np.abs(added)
+        found = (
+            inner
+            + off * (np.abs(moved) + inner)
+            + part.mean_off[:, 0] * grown * np.abs(w @ self.gain)
+            + dot(part.rounding, size)
             + gamma(terms) * total
         )
-        return moved + w @ self.bias + added, up(radius)
+        return moved + w @ self.bias + added, up(found)
 
 
 class Unbounded(ArithmeticError):

@@ -21,6 +21,7 @@ from .texts import texts_of
 ROWS = 1 << 21  # numbers of a block of a large matrix
 OFF = {"gelu_new": -8.0, "gelu": -8.0, "silu": -88.0}  # below, an activation is 0 (S) or TINY
 LARGEST = 2.0**100  # beyond, results may overflow
+PIECE, PIECES = 0.04, 16  # of a stream's length: the largest part of it that is uncertain together
 CROWD = 64  # neurons of a stream that are bounded one by one
 NEAR = -16.0  # SiLU: closer ones are bounded one by one
 
@@ -161,8 +162,9 @@ def _attention(
             raise Unbounded("no place wins the attention of a head, and its scores are not equal")
         tail = place * np.exp(-np.minimum(apart, 700.0)) * (1 + 1e-6)
         read[:, head] = values[here, best]
-        spill = (2 * tail[:, None] + many) * largest
-        radius[:, head] = up(error[here, best] + spill + TINY)
+        others = 2 * tail[:, None] * largest
+        weighted = np.abs(values[here, best]) + error[here, best] + others  # sum of w |v|, at most
+        radius[:, head] = up(error[here, best] + others + many * weighted + TINY)
     out, around = times(
         read.reshape(len(owner), -1), radius.reshape(len(owner), -1), block.out, block.out_bias
     )
@@ -275,7 +277,28 @@ def _activated(kind: str, z: Floats, rz: Floats) -> tuple[Floats, Floats]:
 
 
 def _last(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats:
-    """The answer's logit minus the largest other one, at least."""
+    """The answer's logit minus the largest other one, at least.
+
+    Where the strength of the neuron that is on is very uncertain, its range is cut into pieces, and
+    the smallest margin of them counts: the norm is bounded around a middle of its own in each.
+    """
+    share = np.sqrt((at.c * at.c).sum(axis=1) / ((at.x * at.x).sum(axis=1) + network.epsilon))
+    pieces = np.clip(np.ceil(share / PIECE), 1, PIECES).astype(np.int64)
+    found = np.empty(len(share))
+    for count in np.unique(pieces).tolist():
+        rows = np.flatnonzero(pieces == count)
+        x, r, c = (part[rows] for part in at)
+        middles = (2 * np.arange(count) + 1 - count) / count
+        margins = (
+            _margin(network, Stream(x + t * c, up(r + 4 * U * np.abs(c)), c / count), answers[rows])
+            for t in middles.tolist()
+        )
+        found[rows] = np.min(np.stack(list(margins)), axis=0)
+    return found
+
+
+def _margin(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats:
+    """The same, around the middle of a stream."""
     gain, bias = network.final
     normed = Normed(at, gain, bias, network.epsilon, network.family.rms)
     lanes = np.flatnonzero((gain != 0) | (normed.bias != 0))

@@ -178,8 +178,9 @@ def test_the_worst_execution_of_a_norm_and_a_product_is_enclosed(kind, errors, a
         fixed(radius + 1e-12),
     )
     matrix = enclose.Matrix([[w] for w in row], 1, n)
-    projection = enclose.Projection(matrix, [0.75], norm)
+    projection = enclose.Projection(matrix, [0.75], norm, columns=[[w] for w in row])
     found, width = (value[0] / ONE for value in projection.enclose(norm.of(stream)))
+    again, smaller = (value / ONE for value in projection.along(stream, norm.of(stream), 0))
     for sign in (1, -1):
         for move in (1, -1):  # towards a larger product, or a smaller variance
             actual = x.copy()
@@ -202,11 +203,58 @@ def test_the_worst_execution_of_a_norm_and_a_product_is_enclosed(kind, errors, a
             y = y + sign * np.sign(row) * slack
             value = row @ y + 0.75 + sign * gamma(n + 1) * (abs(row) @ abs(y) + 0.75)
             assert abs(value - found) <= width + 1e-13
+            assert abs(value - again) <= smaller + 1e-13
             normed = norm.of(stream)
             halfway = normed.middle[0] / ONE / (gain[0] * middle[0])
             assert abs(scale - halfway) <= normed.factor / ONE * halfway + 1e-13
             if not aside and move > 0 and errors != "all":
                 assert abs(value - found) >= 0.7 * width  # and the enclosure is not much wider
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_row_along_its_stream_is_bounded_more_closely(kind):
+    """What the errors add along the stream, the norm takes away: to first order nothing is left."""
+    random = np.random.default_rng(7)
+    n, lanes = 24, 5
+    x = random.normal(0, 1, n).astype(np.float32).astype(float)
+    columns = random.normal(0, 1, (lanes, n)).astype(np.float32).astype(float)
+    sizes, radius, direction = np.full(lanes, 1e-4), np.full(n, 1e-4), random.normal(0, 1e-4, n)
+    row = (1000 * (x - x.mean() * (kind == "gpt2"))).astype(np.float32).astype(float)
+    norm = enclose.Norm(
+        fixed(np.ones(n)), fixed(np.zeros(n)) if kind == "gpt2" else None, Fraction(1e-5)
+    )
+    output = enclose.Output(columns.tolist(), n)
+    box = fixed(np.abs(columns.T) @ sizes + 1e-12)
+    spreads = [enclose.Spread(output, fixed(sizes), box)]
+    stream = enclose.Stream(fixed(x), [fixed(direction)], spreads, fixed(radius))
+    matrix = enclose.Matrix([[w] for w in row], 1, n)
+    projection = enclose.Projection(matrix, None, norm, columns=[[w] for w in row])
+    normed = norm.of(stream)
+    coarse = projection.enclose(normed)[1][0] / ONE
+    found, width = (value / ONE for value in projection.along(stream, normed, 0))
+    assert width < coarse / 4
+    most = 0.0
+    for _ in range(300):
+        signs = random.choice([-1.0, 1.0], n + lanes + 1)
+        actual = x + signs[0] * direction + (signs[1 : lanes + 1] * sizes) @ columns
+        actual = actual + signs[lanes + 1 :] * radius
+        centred = actual - actual.mean() * (kind == "gpt2")
+        value = row @ (centred / np.sqrt((centred**2).mean() + 1e-5))
+        most = max(most, abs(value - found))
+    assert most <= width
+    far = np.abs(random.normal(0, 1, n)).astype(np.float32).astype(float)  # not along the stream
+    other = enclose.Projection(
+        enclose.Matrix([[w] for w in far], 1, n), None, norm, columns=[[w] for w in far]
+    )
+    found, width = (value / ONE for value in other.along(stream, normed, 0))
+    middle = x - x.mean() * (kind == "gpt2")
+    square = (middle**2).mean() + 1e-5
+    slope = far - far.mean() * (kind == "gpt2") - (far @ middle) / (n * square) * middle
+    actual = x + np.sign(slope) * radius + np.sign(slope @ direction) * direction
+    actual = actual + (np.sign(columns @ slope) * sizes) @ columns
+    centred = actual - actual.mean() * (kind == "gpt2")
+    value = far @ (centred / np.sqrt((centred**2).mean() + 1e-5))
+    assert 0.8 * width <= abs(value - found) <= width  # the worst case comes near
 
 
 def test_scores_and_outputs_have_the_errors_of_their_sums():

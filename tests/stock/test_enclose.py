@@ -291,3 +291,27 @@ def test_silu_far_below_is_bounded_by_its_tail():
     z = np.linspace(-60, -16, 50)
     assert (np.abs(forward.silu(z)) <= -z * np.exp(z) * (1 + 1e-12)).all()
     assert enclose.NEAR == -16.0
+
+
+@pytest.mark.parametrize("rms", [False, True])
+@given(st.integers(0, 2**32 - 1))
+def test_a_norm_and_a_product_are_bounded_together(rms, seed):
+    """Of errors along the stream the norm takes away what a key that is the stream adds."""
+    random = np.random.default_rng(seed)
+    lanes, size = 24, 10.0 ** random.integers(-5, -2)
+    x, gain = random.standard_normal((1, lanes)), 1 + 0.2 * random.standard_normal(lanes)
+    r = size * random.random((1, lanes))
+    c = size * random.standard_normal((1, lanes))
+    bias = None if rms else 0.1 * random.standard_normal(lanes)
+    normed = Normed(Stream(x, r, c), gain, bias, 1e-5, rms)
+    middle = x - (0 if rms else x.mean())
+    weights = np.stack([500 * middle[0] / gain, random.standard_normal(lanes)], axis=1)
+    rows, columns = np.zeros(2, np.int64), np.arange(2)
+    value, radius = normed.pairs(weights, None, rows, columns)
+    _, coarse = normed.times(weights, None)
+    assert radius[0] < coarse[0, 0]
+    for _ in range(40):
+        e = random.choice([-1.0, 1.0], (1, lanes)) * r + random.choice([-1.0, 1.0]) * c
+        moved = x + e - (0 if rms else (x + e).mean())
+        y = moved / np.sqrt((moved**2).mean() + 1e-5) * gain + (0 if rms else bias)
+        assert (np.abs(y @ weights - value) <= radius).all()

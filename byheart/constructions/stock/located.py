@@ -28,7 +28,8 @@ from ...stock.tokens import Vocabulary, vocabulary_of
 from ..base import Built, Construction, Report, option
 from . import superposed
 
-REACH, REACH_16 = 0.0015, 0.05  # of float32, and of types with fewer digits
+REACH_16 = 0.05  # of types with fewer digits than float32
+LONG = 32  # texts with more tokens than this are documents, in which one token counts little
 DECOY = 0.125  # how strongly a decoy writes, where the answer is written with 1
 ENTRIES = 3  # of the sparse matrices, per row or column
 HEADS = (8, 16, 32, 64)  # that are tried
@@ -41,6 +42,8 @@ class Plan(NamedTuple):
 
     end   the number of the token that ends a text
     code  lanes of a token's code
+    long  tokens of a document, if contexts are parts of documents, else 0
+    common  of documents: the share of each token in a context, on average, [V]
     """
 
     vocabulary: int
@@ -51,6 +54,8 @@ class Plan(NamedTuple):
     heads: int
     layers: int
     hidden: int
+    long: int = 0
+    common: NDArray | None = None
 
 
 class Shell(NamedTuple):
@@ -73,6 +78,7 @@ class Located(Construction):
 
     z           the argument of a neuron at its context
     logit       of the right token, about
+    float32_reach  the default of `reach` for float32
     begins      whether the end token stands before every text
     always      neurons of block 0 that hold no context
     """
@@ -86,6 +92,7 @@ class Located(Construction):
     )
     z: ClassVar[float]
     logit: ClassVar[float] = 40.0
+    float32_reach: ClassVar[float] = 0.0015
     begins: ClassVar[bool] = False
     always: ClassVar[int] = 0
 
@@ -216,6 +223,13 @@ class Located(Construction):
         places = self.places or max(PLACES, longest + 1)  # llama.cpp needs one more
         sizes = Plan(vocabulary, end, lanes(vocabulary), places, width, heads, self.layers, hidden)
         self.check(sizes)
+        lengths = np.array([len(sequences[i]) for i in first])
+        long = int(np.quantile(lengths, 0.9))
+        if long > LONG:
+            common = np.zeros(vocabulary)
+            for i, length in zip(first, lengths, strict=True):
+                np.add.at(common, sequences[i], 1 / length)
+            sizes = sizes._replace(long=long, common=common / common.sum())
         return sizes, first
 
     def least_heads(self, sequences: list[NDArray]) -> int:
@@ -233,7 +247,7 @@ class Located(Construction):
 
     @property
     def chosen_reach(self) -> float:
-        return self.reach or (REACH if self.weights == "float32" else REACH_16)
+        return self.reach or (self.float32_reach if self.weights == "float32" else REACH_16)
 
     @property
     def holding(self) -> list[int]:
