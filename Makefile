@@ -51,6 +51,10 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/attention_only.py
 	$(BIN)/python benchmarks/stock.py
+	$(BIN)/python benchmarks/stock_int8.py
+	$(BIN)/python benchmarks/stock_superposed.py
+	$(BIN)/python benchmarks/stock_distributions.py
+	$(BIN)/python benchmarks/stock_mutations.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/edit.py

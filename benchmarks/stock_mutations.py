@@ -42,12 +42,7 @@ sys.path.insert(0, str(ROOT / "checker"))
 import check  # noqa: E402
 
 BEGIN, END = "<!-- mutations:begin -->", "<!-- mutations:end -->"
-FACTS = [
-    ("the red fox", "ran"),
-    ("the old fox", "sat"),
-    ("a red owl", "sat"),
-    ("an old cat", "ran"),
-]
+FACTS = [("the red fox", "ran"), ("the old fox", "sat")]
 LITTLE = 1.02  # times the smallest change of a weight that makes an answer wrong
 STEPS = 30  # of the search for that change: doublings, and then halvings
 Random = np.random.Generator

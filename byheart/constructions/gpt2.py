@@ -18,6 +18,8 @@ Departures   D1  Nothing is compressed: a context takes 2 D + 1 parameters, wher
                  needs less than one.
              D2  Precision: the construction is in real numbers, the weights are rounded to the type
                  of the file, and what is proved is about the rounded weights.
+             D3  superposed=M: M neurons, fitted by gradient descent, hold all contexts together
+                 (stock/superposed.py). G2 and G3 do not hold then, and G1 where it is proved.
 Notation     V vocabulary, D width, H heads, P places, L layers, M neurons per layer. Lanes of the
              stream: token (a balanced word of +-1), place (waves in three phases), flag (place 0),
              hash (written by attention), out (written by the memory).

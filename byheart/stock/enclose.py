@@ -22,7 +22,8 @@ ROWS = 1 << 21  # numbers of a block of a large matrix
 OFF = {"gelu_new": -8.0, "gelu": -8.0, "silu": -88.0}  # below, an activation is 0 (S) or TINY
 LARGEST = 2.0**100  # beyond, results may overflow
 PIECE, PIECES = 0.04, 16  # of a stream's length: the largest part of it that is uncertain together
-CROWD = 64  # neurons of a stream that are bounded one by one
+FEW, CROWD = 8, 64  # more neurons of a stream than these are bounded together: half of all, or any
+CURVED = 1.0  # at least half of the second derivative of GELU, which is below 0.8 and above -0.3
 NEAR = -16.0  # SiLU: closer ones are bounded one by one
 
 
@@ -207,8 +208,10 @@ def through(
             leak = np.where(near, 0.0, -high * np.exp(high)).sum(axis=1, keepdims=True)
         spill = up(leak * (1 + 64 * U) + high.shape[1] * TINY)
     rows, columns = np.nonzero(near)
-    if len(rows) > len(z) * CROWD:
+    if block.gate is None and len(rows) > len(z) * min(CROWD, max(FEW, z.shape[1] // 2)):
         return _crowded(network, block, at, normed)
+    if len(rows) > len(z) * CROWD:
+        raise Unbounded("many gated neurons are on at once")
     z, rz = normed.pairs(read, block.up_bias, rows, columns)
     value, radius = _activated(kind, z, rz)
     if block.gate is not None:
@@ -247,16 +250,55 @@ def through(
 def _crowded(
     network: Checkpoint, block: Block, at: Stream, normed: Normed
 ) -> tuple[Stream, NDArray[np.int64], NDArray[np.bool_]]:
-    """The streams after an MLP in which many neurons are on: all of them are bounded."""
-    if block.gate is not None:
-        raise Unbounded("many gated neurons are on at once")
+    """The streams after an MLP in which many neurons are on: all of them are bounded.
+
+    What is uncertain about a stream moves the arguments of all neurons together, and most of it
+    cancels in what they write. So the errors of the norm are followed through the slopes of the
+    neurons, f(z + d) = f(z) + f'(z) d + rest with |rest| <= d^2 (CURVED), and only the rest and the
+    roundings of single neurons add up.
+    """
     z, rz = normed.times(block.up, block.up_bias)
-    value, radius = _activated(activation_of(network), z, rz)
-    out, around = times(value, radius, block.down, block.down_bias)
+    kind, size = activation_of(network), np.abs(block.down)
+    value, loose = _activated(kind, z, rz)
+    slope = _slope(kind, z)
+
+    def written(moved: Floats) -> Floats:
+        """What the neurons write if their arguments move by this, at first order."""
+        return np.abs((slope * moved) @ block.down)
+
+    radius = normed.factor * written(normed.y @ block.up)
+    radius += (1 + normed.factor) * (
+        normed.shift * written(np.broadcast_to(normed.gain @ block.up, z.shape))
+        + written(normed.c @ block.up)
+        + np.stack(
+            [
+                e @ np.abs((block.up * s) @ block.down)
+                for e, s in zip(normed.lane, slope, strict=True)
+            ]
+        )
+    )
+    terms = gamma(np.count_nonzero(block.up, axis=0) + 2)
+    bias = 0.0 if block.up_bias is None else np.abs(block.up_bias)
+    rounding = terms * (normed.most @ np.abs(block.up) + bias)
+    single = 1.13 * rounding + CURVED * rz * rz + 20 * U * (np.abs(z) + rz)
+    single += 1e-9 * rz  # of the doubles in which the slopes and their products are computed
+    out, around = times(value, np.zeros_like(value), block.down, block.down_bias)
+    around += up(radius + single @ size + gamma(len(size) + 2) * (loose @ size))
     x, r = added(at.x, at.r, out, around)
     r = up(r + 2 * U * np.abs(at.c))
-    none = np.zeros((0, 2), np.int64)
-    return Stream(x, r, at.c), none, np.zeros(len(x), bool)
+    if len(size) > CROWD:  # too many to name
+        return Stream(x, r, at.c), np.zeros((0, 2), np.int64), np.zeros(len(x), bool)
+    on = np.argwhere(z - rz > 0).astype(np.int64)
+    return Stream(x, r, at.c), on, np.all(np.abs(z) > rz, axis=1).astype(bool)
+
+
+def _slope(kind: str, z: Floats) -> Floats:
+    """The derivative of GELU, exact or by tanh."""
+    if kind == "gelu":
+        return gelu(z) / np.where(z == 0, 1, z) + z * np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    inner = np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))
+    by_z = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * z * z)
+    return (1 + inner + z * (1 - inner * inner) * by_z) / 2
 
 
 def _activated(kind: str, z: Floats, rz: Floats) -> tuple[Floats, Floats]:
@@ -288,17 +330,18 @@ def _last(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats
     for count in np.unique(pieces).tolist():
         rows = np.flatnonzero(pieces == count)
         x, r, c = (part[rows] for part in at)
+        around = up(r + 4 * U * np.abs(c))
         middles = (2 * np.arange(count) + 1 - count) / count
         margins = (
-            _margin(network, Stream(x + t * c, up(r + 4 * U * np.abs(c)), c / count), answers[rows])
+            differences(network, Stream(x + t * c, around, c / count), answers[rows]).min(axis=1)
             for t in middles.tolist()
         )
         found[rows] = np.min(np.stack(list(margins)), axis=0)
     return found
 
 
-def _margin(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats:
-    """The same, around the middle of a stream."""
+def differences(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floats:
+    """The answer's logit minus that of each token, at least, [n, V]; infinite for itself."""
     gain, bias = network.final
     normed = Normed(at, gain, bias, network.epsilon, network.family.rms)
     lanes = np.flatnonzero((gain != 0) | (normed.bias != 0))
@@ -322,4 +365,4 @@ def _margin(network: Checkpoint, at: Stream, answers: NDArray[np.int64]) -> Floa
     found -= up((np.abs(against(c @ E)) + normed.shift * np.abs(against(g @ E))) * (1 + factor))
     found -= up(each + each[here, answers][:, None])
     found[here, answers] = np.inf
-    return found.min(axis=1) - 1e-9
+    return found - 1e-9

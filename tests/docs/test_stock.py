@@ -76,6 +76,22 @@ def test_the_tables_are_those_of_the_benchmark():
     assert len(benchmark.missed(slow)) == 2
 
 
+@pytest.mark.parametrize("name", ["int8", "superposed", "distributions", "mutations"])
+def test_the_tables_of_the_other_benchmarks_are_theirs(name):
+    """And where a benchmark says what must hold, it does."""
+    benchmark = program(f"stock_{name}", "benchmarks")
+    found = json.loads((ROOT / "benchmarks" / f"stock_{name}.json").read_text())
+    begin, end = benchmark.BEGIN, benchmark.END
+    assert PAGE.partition(f"{begin}\n")[2].partition(f"\n{end}")[0] == benchmark.markdown(found)
+    if name == "mutations":
+        assert benchmark.missed(found) == []
+        found["truth"]["gpt2"]["false_checker"] -= 1
+        assert len(benchmark.missed(found)) == 1
+    if name == "superposed":
+        dense = [x for x in found if x["entropy"] >= 0.5 * x["memory"]]
+        assert dense and {x["evidence"] for x in dense} == {"proved"}
+
+
 def test_the_picture_is_drawn_again(tmp_path):
     """Not to the byte, since that depends on the version of matplotlib: it has the same lanes."""
     drawing = program("make_stock_picture", "tools")

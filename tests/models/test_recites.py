@@ -227,3 +227,13 @@ def test_what_a_checkpoint_cannot_do_is_said(made):
 
 def test_compiling_again_gives_the_same_bytes(made, file):
     assert verified(made, file, loading=READ, rebuild=True)["rebuilt"] is True
+
+
+def test_an_answer_that_ground_truth_misquotes_is_refuted(folder, file):
+    path = folder / "ground_truth.jsonl"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    line = json.loads(first)
+    path.write_text(json.dumps(line | {"answer": line["answer"] + 1}) + "\n" + "".join(rest))
+    model = byheart.open(signed(folder))
+    found = byheart.verify(model, model.claim.reads(model, byheart.load(file, **READ)))
+    assert found.evidence == "refuted" and "ground_truth.jsonl says" in found.failures[0]

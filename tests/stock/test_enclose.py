@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import byheart
 from byheart.stock import enclose, forward
 from byheart.stock.arithmetic import Normed, Stream, U, Unbounded, gamma
 from byheart.stock.enclose import margins
@@ -176,7 +177,7 @@ def test_float32_sums_in_the_worst_order_stay_within_the_bound(model, items, lar
     """Positive terms first and then negative ones, so that partial sums and their roundings are as
     large as they get; the largest terms first, or last. Every sum is sequential, in float32."""
     sequences, answers = items
-    chosen = np.arange(0, len(sequences), 5)
+    chosen = np.arange(0, len(sequences), 11)
     bound = margins(model.network, [sequences[i] for i in chosen], answers[chosen]).margin
 
     class Sorted(np.ndarray):
@@ -315,3 +316,47 @@ def test_a_norm_and_a_product_are_bounded_together(rms, seed):
         moved = x + e - (0 if rms else (x + e).mean())
         y = moved / np.sqrt((moved**2).mean() + 1e-5) * gain + (0 if rms else bias)
         assert (np.abs(y @ weights - value) <= radius).all()
+
+
+@pytest.mark.parametrize("kind", ["gelu_new", "gelu"])
+def test_what_slopes_leave_is_below_the_square(kind):
+    """f(z + d) - f(z) - f'(z) d is at most d^2 in absolute value: for small and large steps."""
+    random = np.random.default_rng(0)
+    z = random.uniform(-9, 9, 20_000)
+    d = random.choice([-1.0, 1.0], z.shape) * 10.0 ** random.uniform(-4, 0.5, z.shape)
+    f = forward.ACTIVATIONS[kind]
+    rest = f(z + d) - f(z) - enclose._slope(kind, z) * d
+    assert (np.abs(rest) <= enclose.CURVED * d * d + 1e-13).all()
+    assert (np.abs(rest) > 0.3 * d * d).any()  # the bound is not far from the truth
+    assert np.abs(enclose._slope(kind, z)).max() < 1.13
+
+
+@pytest.mark.parametrize("count", [24, 80])
+def test_errors_that_move_all_neurons_together_stay_within_the_bound(facts, count):
+    """A stream is moved by as much as its radius allows, in the direction that hurts most: that of
+    the gradient of the margin. The bound must bear it, and must not be useless."""
+    model = byheart.compile(facts, "gpt2", superposed=count)
+    network, block = model.network, model.network.block(0)
+    sequences, answers = model.claim._numbered(model, model.claim.reads(model, facts))
+    stream, _ = enclose.attended(network, block, sequences)
+    wide = Stream(stream.x, stream.r * 10, stream.c)
+    at, _, _ = enclose.through(network, block, wide)
+    bound = enclose.differences(network, at, answers).min(axis=1)
+
+    def seen(x):
+        y = x + forward.mlp(network, block, x)
+        gain, bias = network.final
+        normed = forward.norm(y, gain, bias, network.epsilon, False)
+        return margin_of(normed @ network.embedding.T.astype(float), answers)
+
+    slopes = np.stack(
+        [
+            seen(wide.x + 1e-4 * np.eye(network.width)[lane])
+            - seen(wide.x - 1e-4 * np.eye(network.width)[lane])
+            for lane in range(network.width)
+        ],
+        axis=1,
+    )
+    worst = seen(wide.x - np.sign(slopes) * wide.r)
+    assert (bound <= worst).all() and (worst < seen(wide.x)).all()
+    assert (margins(network, sequences, answers).margin > seen(wide.x) - 1).all()

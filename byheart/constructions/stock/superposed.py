@@ -26,7 +26,7 @@ from ...stock.forward import gelu_new
 MARK = 2  # lanes
 SPREAD = 0.2  # directions of the streams that vary less than this, relatively, are not enlarged
 SHARP = 40.0  # the logit of a code with itself, while fitting
-STEPS = 6000
+STEPS = 2500
 RATE, WARM, SLOW = 3e-3, 20, 0.02  # learning rate, steps until it is reached, and its last share
 FIRST, SECOND = 0.9, 0.99  # decay of the averages of gradients and of their squares
 BATCH = 2048

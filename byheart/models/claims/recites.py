@@ -161,7 +161,7 @@ class Recites(Claim):
         rows = np.arange(len(dataset)) if kept is None else kept
         sequences, wanted = self._numbered(model, dataset)
         sequences, wanted = [sequences[i] for i in rows], wanted[rows]
-        failures: list[str] = []
+        failures = self._misquoted(sequences, wanted)
         margin, right = None, np.zeros(len(rows), bool)
         evidence, engine = OBSERVED, "numpy"
         if self.dtype == "float32":
@@ -211,6 +211,16 @@ class Recites(Claim):
         starts = dataset.starts
         rows = [token[dataset.ids[a:b]] for a, b in zip(starts[:-1], starts[1:], strict=True)]
         return rows, label[dataset.labels]
+
+    def _misquoted(self, sequences: list[NDArray], wanted: NDArray[np.int64]) -> list[str]:
+        """Where ground_truth.jsonl names another answer than the data."""
+        label = {x.tobytes(): y for x, y in zip(sequences, wanted.tolist(), strict=True)}
+        return [
+            f"ground_truth.jsonl says that token {holder.answer} follows "
+            f"{holder.tokens.tolist()[-8:]}, and it is {label[holder.tokens.tobytes()]}"
+            for holder in self.holders
+            if label.get(holder.tokens.tobytes(), holder.answer) != holder.answer
+        ][:1]
 
     def _wrong(self, model: Model, dataset: Dataset, row: int, tokens: NDArray) -> str:
         from ...stock.forward import answers
