@@ -26,7 +26,7 @@ from ..machine.watch import Watch
 from .checkpoint import Checkpoint
 from .items import Items
 
-LOGITS = 1 << 28  # bytes of the logits of a batch
+HERE, THERE = 1 << 25, 1 << 28  # bytes of a batch's logits: a processor's cache, another device
 MOST = 1 << 14  # tokens of a batch
 LOOSE = 1.05  # items of a batch differ in length by at most this factor: little is filled up
 
@@ -47,7 +47,8 @@ class Scores:
 
 def batch_tokens(checkpoint: Checkpoint, longest: int) -> int:
     """Tokens of a batch, so that memory is bounded; one item at least."""
-    return max(longest, min(MOST, LOGITS // (4 * checkpoint.vocabulary)))
+    logits = HERE if checkpoint.device == "cpu" else THERE
+    return max(longest, min(MOST, logits // (4 * checkpoint.vocabulary)))
 
 
 def batches(items: Items, tokens: int) -> list[Ints]:

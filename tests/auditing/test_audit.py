@@ -5,11 +5,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import byheart
 from byheart.auditing import scoring
 from byheart.auditing.audit import audit
-from byheart.auditing.checkpoint import opened
+from byheart.auditing.checkpoint import judged_here, judged_there, opened
 from byheart.auditing.items import items_of
 from byheart.errors import ByheartError
 
@@ -42,6 +44,40 @@ def test_code_lengths_are_those_of_a_plain_loop(family, checkpoint, ids, random_
     assert found.model["parameters"] == sum(x.numel() for x in model.parameters())
     assert found.model["stored_bits"] == 32 * found.model["parameters"]
     assert found.model["kind"] == family
+
+
+LOGIT = st.sampled_from([-math.inf, -90.0, -2.0, 0.0, 1.0, 1.0 + 2**-20, 60.0])
+
+
+@given(st.integers(1, 3), st.integers(1, 19), st.data())
+def test_the_processors_own_kernel_judges_as_pytorch_does(rows, width, data):
+    """Equal logits, those far below the others, and tokens that a model never gives."""
+    numbers = data.draw(st.lists(LOGIT, min_size=rows * width, max_size=rows * width))
+    logits = torch.tensor(numbers).view(rows, width)
+    places = st.lists(st.integers(0, width - 1), min_size=rows, max_size=rows)
+    following = torch.tensor(data.draw(places))
+    (nats, hits), (others, likeliest) = (
+        judge(logits, following) for judge in (judged_here, judged_there)
+    )
+    np.testing.assert_allclose(nats, others, rtol=1e-6, atol=1e-6)
+    assert hits.tolist() == likeliest.tolist()
+
+
+@pytest.mark.parametrize("number", [math.nan, -math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("place", [0, 8, 17])
+def test_logits_that_are_no_numbers_are_never_judged_as_numbers(number, place):
+    logits = torch.zeros(2, 18)
+    logits[1, place] = number
+    for judge in (judged_here, judged_there):
+        nats, _ = judge(logits, torch.tensor([place, place]))
+        assert not np.isfinite(nats[1])
+
+
+def test_many_logits_lose_no_digits():
+    logits = torch.randn(3, 50_257, generator=torch.Generator().manual_seed(0))
+    following = torch.tensor([0, 50_256, 7])
+    exact = -logits.double().log_softmax(-1)[range(3), following].numpy()
+    np.testing.assert_allclose(judged_here(logits, following)[0], exact, atol=3e-6)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
