@@ -6,8 +6,9 @@ can hold: if it memorises as many bits of both, and twice the steps change them 
 2 %, that is its capacity. Beside them stand compiled models, per parameter and per stored bit.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import cycle, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,9 +18,10 @@ from ..lab.sweeps.capacity import FLAT, STORED
 from ..lab.sweeps.results import memorised
 from ..lab.sweeps.sweep import SEQUENCES, Sweep
 from ..lab.trial import Criterion, Row
+from ..pictures import GREEN, INK
 from ..theory.information import MORRIS_2025
 from . import plotting
-from .figure import Figure, Part, RowsByLabel, Settings, paragraph, seeds
+from .figure import Figure, Part, RowsByLabel, Settings, paragraph
 from .published import read
 
 if TYPE_CHECKING:
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
 LENGTH, VOCABULARY, LAYERS, HEADS = 32, 64, 2, 4
 ENOUGH = 0.02  # twice the steps change a plateau by no more than this share
 RATE = 0.5  # over the dimension: the rate of a training
-LONG = "long"
+DOUBLINGS = 2  # of the steps, as long as they change the bits by more
 MOST_SEQUENCES = 1024  # of the dataset, whose first sequences every part takes
 HALF = 16  # bits of a parameter in the published models
+COLOURS = (plotting.OURS, GREEN, INK, plotting.BOUND)  # of sizes
 PROTOTYPE, PROTOTYPE_SIZE = 2.78, 8144  # bits per parameter of one training, with SOAP
 
 
@@ -40,20 +43,21 @@ class Setup(NamedTuple):
 
     dimension: int
     sequences: int
-    steps: int
+    steps: int = 8000
     seeds: int = 3
 
 
 SETUPS = {  # those that train in the least time first, and one number of sequences of every size
-    "d8-n64": Setup(8, 64, 2000),
-    "d16-n256": Setup(16, 256, 2000),
-    "d32-n768": Setup(32, 768, 2000),
-    "d8-n128": Setup(8, 128, 2000),
-    "d16-n384": Setup(16, 384, 2000),
-    "d32-n1024": Setup(32, 1024, 2000),
-    f"d8-n64-{LONG}": Setup(8, 64, 16_000, 1),
+    "d8-n56": Setup(8, 56),
+    "d12-n112": Setup(12, 112),
+    "d16-n168": Setup(16, 168),
+    "d8-n72": Setup(8, 72),
+    "d12-n144": Setup(12, 144),
+    "d16-n216": Setup(16, 216),
+    "d32-n560": Setup(32, 560),
+    "d32-n648": Setup(32, 648),
 }
-QUICK = {"d8-n64": Setup(8, 64, 500, 1), "d8-n128": Setup(8, 128, 500, 1)}
+QUICK = {"d8-n56": Setup(8, 56, 250, 1), "d8-n72": Setup(8, 72, 250, 1)}
 
 
 def parts(settings: Settings) -> list[Part]:
@@ -78,33 +82,46 @@ def parts(settings: Settings) -> list[Part]:
 
 
 def paced(setup: Setup) -> Protocol:
-    """The protocol fast, with a rate that falls as 1 / dimension."""
-    found, rate = protocol("gpt2", "fast", setup.steps), RATE / setup.dimension
-    return replace(found, attempts=tuple(replace(x, rate=rate) for x in found.attempts))
+    """The protocol fast, with up to DOUBLINGS more attempts that have twice the steps of the last.
+
+    The rate falls as 1 / dimension.
+    """
+    found, rate = protocol("gpt2", "fast"), RATE / setup.dimension
+    steps = [setup.steps << doubling for doubling in range(DOUBLINGS + 1)]
+    attempts = tuple(replace(found.attempts[0], rate=rate, steps=x) for x in steps)
+    return replace(found, attempts=attempts)
 
 
 class Trained(NamedTuple):
     """The trainings of one size on one number of sequences that did not diverge.
 
-    bits     memorised per parameter, by seed
-    settled  how many of them twice the steps changed by no more than 2 %
-    gains    by what share twice the steps changed the bits, by seed
+    bits      memorised per parameter, by seed
+    settled   how many of them twice the steps changed by no more than 2 %
+    by_steps  for every seed, the bits per parameter of each attempt by its steps
     """
 
     parameters: int
     sequences: int
     bits: list[float]
     settled: int
-    gains: list[float]
+    by_steps: list[dict[int, float]]
 
     @property
     def middle(self) -> float:
         return median(self.bits)
 
+    def at(self, steps: int) -> list[float]:
+        """By seed, where it was trained with so many steps."""
+        return [ends[steps] for ends in self.by_steps if steps in ends]
+
+    @property
+    def steps(self) -> list[int]:
+        return sorted({steps for ends in self.by_steps for steps in ends})
+
 
 def trained(rows: RowsByLabel) -> list[Trained]:
-    """By parameters and then by sequences; the long trainings stand apart."""
-    found = [of_rows(some) for label, some in rows.items() if not label.endswith(LONG)]
+    """By parameters and then by sequences."""
+    found = [of_rows(some) for some in rows.values()]
     return sorted((one for one in found if one is not None), key=lambda x: x[:2])
 
 
@@ -118,15 +135,24 @@ def of_rows(rows: Sequence[Row]) -> Trained | None:
         first["trial"]["data"]["sequences"],
         [bits / row["parameters"] for row, bits in kept],
         sum(row["reached"] for row, _ in kept),
-        [x for row, _ in kept for x in gains(row)],
+        [by_steps(row) for row, _ in kept],
     )
 
 
-def gains(row: Row) -> list[float]:
-    """The share by which each further attempt, with twice the steps, changed the bits."""
-    ends = [memorised({**row, "loss": attempt["loss"]}) for attempt in row["attempts"]]
-    known = [bits for bits in ends if bits]
-    return [after / before - 1 for before, after in zip(known, known[1:], strict=False)]
+def by_steps(row: Row) -> dict[int, float]:
+    """The bits per parameter of each attempt that did not diverge, by its steps."""
+    ends = {x["steps"]: memorised({**row, "loss": x["loss"]}) for x in row["attempts"]}
+    return {steps: bits / row["parameters"] for steps, bits in ends.items() if bits is not None}
+
+
+def doublings(some: Iterable[Trained]) -> dict[int, list[float]]:
+    """By what shares twice the steps changed the bits: by these steps, one for each training."""
+    found: dict[int, list[float]] = {}
+    for one in some:
+        for ends in one.by_steps:
+            for (_, before), (steps, after) in pairwise(sorted(ends.items())):
+                found.setdefault(steps, []).append(after / before - 1)
+    return dict(sorted(found.items()))
 
 
 class Compiled(NamedTuple):
@@ -145,12 +171,12 @@ def compiled() -> list[Compiled]:
 
 
 def draw(rows: RowsByLabel, picture: "Picture") -> None:
-    """Left bits per parameter, right bits per stored bit, both over parameters."""
-    left, right = picture.subplots(1, 2)
+    """Bits per parameter and per stored bit over parameters, and per parameter over steps."""
+    left, middle, right = picture.subplots(1, 3)
     found, built = trained(rows), compiled()
     sizes = [one.parameters for one in built] + [one.parameters for one in found]
     ends = (min(sizes), max(sizes))
-    for axes, stored in ((left, 1), (right, STORED)):
+    for axes, stored in ((left, 1), (middle, STORED)):
         published = MORRIS_2025 / (1 if stored == 1 else HALF)
         words = f"{MORRIS_2025:g} (Morris et al.)"
         if stored > 1:
@@ -164,12 +190,30 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
     across = [one.parameters for one in built]
     for axes, heights in (
         (left, [one.bits / one.parameters for one in built]),
-        (right, [one.bits / one.stored for one in built]),
+        (middle, [one.bits / one.stored for one in built]),
     ):
         axes.plot(across, heights, color=plotting.BOUND, label="compiled, proved", **proved)
+    _over_steps(right, found)
     plotting.finish(left, "Per parameter", "parameters", "bits memorised per parameter")
-    plotting.finish(right, "Per stored bit (1 is the limit)", "parameters", "bits per stored bit")
+    plotting.finish(middle, "Per stored bit (1 is the limit)", "parameters", "bits per stored bit")
+    plotting.finish(right, "More steps, more bits", "steps", "bits memorised per parameter")
     plotting.legend(left, loc="upper left")
+    plotting.legend(right, loc="lower right", title="parameters", title_fontsize=8.5)
+
+
+def _over_steps(axes: "Axes", found: Sequence[Trained]) -> None:
+    """A line for every size: the median over all its trainings with so many steps."""
+    every = sorted({steps for one in found for steps in one.steps})
+    for (size, some), colour in zip(by_size(found).items(), cycle(COLOURS), strict=False):
+        heights = {steps: [x for one in some for x in one.at(steps)] for steps in every}
+        points = {x: (median(ys), min(ys), max(ys)) for x, ys in heights.items() if ys}
+        plotting.ours(axes, list(points), list(points.values()), f"{size:,}", colour, line=True)
+    if every:
+        ends = (every[0], every[-1])
+        axes.plot(ends, [MORRIS_2025] * 2, color=plotting.PUBLISHED, linewidth=1.4, zorder=1)
+        plotting.beside(axes, f"{MORRIS_2025:g}", (ends[0], MORRIS_2025), False, size=8.5)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(every, [f"{steps:,}" for steps in every])
 
 
 def _points(axes: "Axes", found: Iterable[Trained], stored: int) -> None:
@@ -205,10 +249,11 @@ def caption(rows: RowsByLabel) -> str:
         f"heads on the first N of {MOST_SEQUENCES:,} sequences of {LENGTH + 1} uniform tokens out "
         f"of {VOCABULARY}; a sequence holds {LENGTH * 6} bits. "
         f"Bits memorised per parameter, median over seeds: {'; '.join(map(told, found))}.",
-        "A point is settled if twice the steps change its bits by no more than 2 %; a triangle is "
-        "censored: more steps memorise more.",
+        "A training has 8,000 steps, then twice as many from a new start, and twice as many again "
+        "unless its bits changed by no more than 2 %: then it is settled. A triangle is censored: "
+        "more steps memorise more.",
         plateaus(found),
-        _long(rows),
+        over_steps(found),
         f"Not trained here: {', '.join(missing)}." if missing else "",
         _compared(found),
         DIFFERENCES,
@@ -249,19 +294,15 @@ def plateaus(found: Iterable[Trained]) -> str:
     return "; ".join(sentences) + "."
 
 
-def _long(rows: RowsByLabel) -> str:
-    """What many more steps change, where that was trained."""
+def over_steps(found: Iterable[Trained]) -> str:
+    """The bits of every size with each number of steps."""
     sentences = []
-    for label, some in rows.items():
-        short = of_rows(rows.get(label.removesuffix(f"-{LONG}"), ()))
-        one = of_rows(some) if label.endswith(LONG) else None
-        if one is not None and short is not None:
-            steps = max(attempt["steps"] for row in some for attempt in row["attempts"])
-            sentences.append(
-                f"With {steps:,} steps, {one.parameters:,} parameters memorise {one.middle:.2f} "
-                f"bits each ({seeds(some)}) instead of {short.middle:.2f}."
-            )
-    return " ".join(sentences)
+    for size, some in by_size(found).items():
+        every = sorted({steps for one in some for steps in one.steps})
+        ends = [median([x for one in some for x in one.at(steps)]) for steps in every]
+        listed = ", ".join(f"{x:.2f} with {n:,}" for x, n in zip(ends, every, strict=True))
+        sentences.append(f"{size:,} parameters {listed}")
+    return f"Medians over all trainings with so many steps: {'; '.join(sentences)}."
 
 
 def _compared(found: Sequence[Trained]) -> str:
@@ -282,28 +323,66 @@ def finding(rows: RowsByLabel) -> str:
     if not sizes:
         return ""
     most = {size: max(one.middle for one in some) for size, some in sizes.items()}
-    more = {size: [x for one in some for x in one.gains] for size, some in sizes.items()}
-    steps = {size: median(some) for size, some in more.items() if some}
     listed = ", ".join(f"{bits:.2f} at {size:,}" for size, bits in most.items())
-    added = ", ".join(f"{gain:.1%} at {size:,}" for size, gain in steps.items())
-    rising = len(steps) > 1 and list(steps.values()) == sorted(steps.values())
     near = [bits for size, bits in most.items() if abs(size - PROTOTYPE_SIZE) < 100]
     return paragraph(
         f"**Bits per parameter of small models (morris-capacity).** Published: about "
         f"{MORRIS_2025:g}, for models of 500,000 parameters and more. Ours, the most over the "
         f"numbers of sequences that were trained: {listed} parameters.",
-        f"Twice the steps add {added} parameters (median)." if added else "",
-        "The larger the model, the more steps it lacks: a part of the distance to the published "
-        "number is training, most of all at the larger sizes. How much of it is size, these rows "
-        "do not tell."
-        if rising
-        else "",
-        f"An earlier single training of {PROTOTYPE_SIZE:,} parameters with the optimiser SOAP, of "
-        f"which no row is kept, memorised {PROTOTYPE:g}; with Adam and smaller batches it is "
-        f"{near[0]:.2f}: that distance was training."
+        _training(sizes),
+        _size(sizes),
+        f"An earlier single training of {PROTOTYPE_SIZE:,} parameters with about 2,400 steps, of "
+        f"which no row is kept, memorised {PROTOTYPE:g}; here it is {near[0]:.2f}: that distance "
+        "was training."
         if near and near[0] > PROTOTYPE
         else "",
     )
+
+
+def _training(sizes: Mapping[int, Sequence[Trained]]) -> str:
+    """What the steps change at a fixed size."""
+    gains = {size: doublings(some) for size, some in sizes.items()}
+    last = {size: max(found) for size, found in gains.items() if found}
+    if not last:
+        return ""
+    added = ", ".join(
+        f"{median(gains[size][steps]):.1%} at {size:,} (to {steps:,} steps)"
+        for size, steps in last.items()
+    )
+    told = f"Training: at a fixed size the last doubling of the steps adds {added} parameters."
+    open_ones = [size for size, steps in last.items() if median(gains[size][steps]) > ENOUGH]
+    if open_ones:
+        those = " and ".join(f"{size:,}" for size in open_ones)
+        told += (
+            f" So at {those} parameters a part of the distance to the published number is "
+            "training, and how large a part these rows do not bound."
+        )
+    enough = [size for size in last if size not in open_ones]
+    if enough:
+        those = " and ".join(f"{size:,}" for size in enough)
+        told += (
+            f" At {those} parameters it adds less than 2 %, the plateau of this page; further "
+            "doublings may still add up."
+        )
+    return told
+
+
+def _size(sizes: Mapping[int, Sequence[Trained]]) -> str:
+    """What the size changes with equal steps."""
+    steps = [{x for one in some for x in one.steps} for some in sizes.values()]
+    shared = set.intersection(*steps)
+    if len(sizes) < 2 or not shared:
+        return ""
+    same = max(shared)
+    ends = {size: median([x for one in some for x in one.at(same)]) for size, some in sizes.items()}
+    listed = ", ".join(f"{bits:.2f} at {size:,}" for size, bits in ends.items())
+    told = f"Size: with {same:,} steps each, it is {listed} parameters"
+    values = list(ends.values())
+    if values == sorted(values, reverse=True):
+        return f"{told}: with equal steps a larger model holds fewer bits in each parameter."
+    if values == sorted(values):
+        return f"{told}: a larger model holds more bits in each parameter."
+    return f"{told}: no order by size."
 
 
 DIFFERENCES = (
@@ -319,6 +398,6 @@ MORRIS_CAPACITY = Figure(
     parts=parts,
     draw=draw,
     caption=caption,
-    size=(10.0, 4.8),
+    size=(13.0, 4.6),
     labels=tuple(SETUPS),
 )

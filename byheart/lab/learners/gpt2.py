@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 
 from ...architectures import Architecture
 from ...data.arrays import offsets
-from ..prefixes import Prefixes
+from ..prefixes import EVALUATED, Prefixes
 from ..problem import Problem
 from .decoders.workspace import Buffers, flat, gradient
 from .kernels import causal, columns
 from .kernels.lanes import LANES, whole
 
 DEVIATION = 0.02  # of initial weights, as in GPT-2
-TOKENS = 16_384  # of paths that are evaluated at one time
 
 
 class Layout(NamedTuple):
@@ -94,7 +93,7 @@ class GPT2:
     def logits(self, problem: Problem) -> NDArray:
         assert isinstance(problem, Prefixes)
         ends, row, place = problem.paths
-        size, parts = max(LANES, TOKENS // problem.length // LANES * LANES), []
+        size, parts = max(LANES, EVALUATED // problem.length // LANES * LANES), []
         for first in range(0, len(ends), size):
             tokens, k = _columns(problem.tokens[ends[first : first + size]])
             found = self._forward(tokens, k).matrix.view(-1, problem.length, k)
