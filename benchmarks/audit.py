@@ -74,7 +74,7 @@ def measured(name, layers, dimension, heads, vocabulary, ends, count) -> dict:
         subject = opened(f"{place}/model")
     items = made(rows, [1] * count)
     after, asked = items.asked(32, 50)
-    tokens = scoring.batch_tokens(subject, int(items.lengths.max()))
+    tokens = scoring.batch_tokens(subject, [items])
     whole = sum(int(items.lengths[x].max()) * len(x) for x in scoring.batches(items, tokens))
     alone, ours = least(
         lambda: bare(subject.model, items, tokens),

@@ -106,6 +106,21 @@ class Checkpoint:
                 "it; copy its tokenizer.json there, or give token ids (.bin, .npz)."
             ) from None
 
+    @cached_property
+    def opening(self) -> list[int]:
+        """The special tokens that the tokenizer puts before a text: Llama reads one first.
+
+        A model that was trained with it knows little without it.
+        """
+        word = "a"
+        plain, whole = (
+            list(self.tokenizer(word, add_special_tokens=special)["input_ids"])
+            for special in (False, True)
+        )
+        places = range(len(whole) - len(plain) + 1)
+        first = next((i for i in places if whole[i : i + len(plain)] == plain), 0)
+        return [int(token) for token in whole[:first]]
+
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of texts, without special tokens around them."""
         found = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
