@@ -196,7 +196,7 @@ def numbers(answer: dict) -> list[Line]:
             (
                 "saved per token",
                 f"{saved['items']:.3g}",
-                f"bits; of a stranger's token {saved['strangers']:.3g}: that much is not memory",
+                f"bits; {saved['strangers']:.3g} of a stranger's token, none of which is memory",
             ),
             (
                 "AUC",
