@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from byheart.lab.trial import trial
-from byheart.reproduce import morris
 from byheart.reproduce.figure import Settings, picture
+from byheart.reproduce.morris import MORRIS_CAPACITY, captions, points, sweeps
 
 ROOT = Path(__file__).parents[2]
 
 
 def row(dimension=8, sequences=56, seed=0, bits=(5000.0, 6000.0), reached=False):
     """A made-up row: the bits memorised by its attempts, of 2,528 parameters."""
-    part = next(x for x in morris.parts(Settings()) if x.label.startswith(f"d{dimension}-"))
+    part = next(x for x in sweeps.parts(Settings()) if x.label.startswith(f"d{dimension}-"))
     one = {**part.sweep.trials()[0].json(), "seed": seed}
     one["data"] = {**one["data"], "sequences": sequences}
     losses = [(sequences * 32 * 6 - x) * math.log(2) for x in bits]
@@ -29,14 +29,14 @@ def row(dimension=8, sequences=56, seed=0, bits=(5000.0, 6000.0), reached=False)
 
 
 def test_every_set_up_is_a_sweep_of_the_same_data():
-    found = morris.parts(Settings())
-    assert [part.label for part in found] == list(morris.SETUPS)
+    found = sweeps.parts(Settings())
+    assert [part.label for part in found] == list(sweeps.SETUPS)
     assert len({part.dataset.sha256() for part in found}) == 1
     for part in found:
         attempts = part.sweep.protocol.attempts
         assert [x.steps for x in attempts] == [8000, 16_000, 32_000]
         assert {x.rate for x in attempts} == {0.5 / part.sweep.sizes["dimension"]}
-    assert len(morris.parts(Settings(quick=True))) == 2
+    assert len(sweeps.parts(Settings(quick=True))) == 2
 
 
 def test_points_are_medians_and_gains_are_those_of_twice_the_steps():
@@ -44,57 +44,72 @@ def test_points_are_medians_and_gains_are_those_of_twice_the_steps():
     rows = [row(seed=0, bits=(5000.0, 6000.0, 6060.0), reached=True)]
     rows.append(row(seed=1, bits=(6000.0, 6320.0, 6636.0)))
     rows.append(row(seed=2, bits=(7000.0, 7070.0), reached=True))
-    (found,) = morris.trained({"d8-n56": rows})
+    (found,) = points.trained({"d8-n56": rows})
     assert found.parameters == 2528 and found.sequences == 56 and found.settled == 2
     assert found.middle == pytest.approx(6636 / 2528)
     assert found.steps == [8000, 16_000, 32_000]
     assert found.at(32_000) == pytest.approx([6060 / 2528, 6636 / 2528])
-    gains = morris.doublings([found])
+    gains = points.doublings([found])
     assert gains[16_000] == pytest.approx([0.2, 320 / 6000, 0.01])
     assert gains[32_000] == pytest.approx([0.01, 0.05])
-    assert morris.trained({"d8-n56": [{**rows[0], "loss": None}]}) == []
+    assert points.trained({"d8-n56": [{**rows[0], "loss": None}]}) == []
 
 
 def test_a_plateau_is_said_only_where_both_numbers_agree():
     flat = {"d8-n56": [row(bits=(6900.0, 7000.0), reached=True)],
             "d8-n72": [row(sequences=72, bits=(7000.0, 7050.0), reached=True)]}  # fmt: skip
-    told = morris.caption(flat)
+    told = captions.caption(flat)
     assert "the same bits of both numbers of sequences (0.7% apart), with 2 of 2" in told
     rises = {**flat, "d8-n72": [row(sequences=72, bits=(7000.0, 9000.0))]}
-    told = morris.caption(rises)
+    told = captions.caption(rises)
     assert "different bits of both numbers of sequences (28.6% apart), with 1 of 2" in told
-    assert "trained on one number of sequences" in morris.caption({"d8-n56": flat["d8-n56"]})
+    assert "trained on one number of sequences" in captions.caption({"d8-n56": flat["d8-n56"]})
     assert "Not trained here: d12-n112" in told and "2 of 3 seeds of d8-n56" in told
 
 
 def test_both_units_are_told_and_every_number_of_steps():
-    told = morris.caption({"d8-n56": [row()]})
+    told = captions.caption({"d8-n56": [row()]})
     assert "holds 229 bits in each" in told and "per stored bit it holds 0.93" in told
     assert "2.37 bits per parameter of 32 bits, 0.074" in told
     assert "2,528 parameters 1.98 with 8,000, 2.37 with 16,000." in told
 
 
 def test_the_finding_says_what_size_and_steps_change():
-    told = morris.finding({"d8-n56": [row()]})
+    told = captions.finding({"d8-n56": [row()]})
     assert "2.37 at 2,528 parameters" in told
     assert "the last doubling of the steps adds 20.0% at 2,528 (to 16,000 steps) parameters" in told
     assert "a part of the distance to the published number is training" in told
     assert "Size" not in told  # nothing to compare with
     larger = {**row(dimension=16, bits=(15_000.0, 25_000.0, 25_250.0)), "parameters": 8128}
-    told = morris.finding({"d8-n56": [row()], "d16-n168": [larger]})
+    told = captions.finding({"d8-n56": [row()], "d16-n168": [larger]})
     assert "20.0% at 2,528 (to 16,000 steps), 1.0% at 8,128 (to 32,000 steps)" in told
     assert "So at 2,528 parameters" in told and "At 8,128 parameters it adds less than 2 %" in told
-    assert "with 16,000 steps each, it is 2.37 at 2,528, 3.08 at 8,128 parameters: a larger" in told
+    assert "with 16,000 steps each, it is 2.37 at 2,528, 3.08 at 8,128 parameters." in told
+    assert "every doubling" not in told  # two points have no standard error
     assert "memorised 2.78; here it is 3.11: that distance was training" in told
-    smaller = {**larger, "parameters": 80_000}
-    told = morris.finding({"d8-n56": [row()], "d16-n168": [smaller]})
-    assert "with equal steps a larger model holds fewer bits in each parameter" in told
-    assert morris.finding({}) == "" and morris.caption({}) == morris.DIFFERENCES
+    assert captions.finding({}) == "" and captions.caption({}) == captions.DIFFERENCES
+
+
+def test_the_trend_over_sizes_is_a_line_in_the_logarithm():
+    """3 bits at 2^12 parameters and 3.25 at 2^14, exactly: 1/8 for every doubling."""
+
+    def of(parameters, bits):
+        return {**row(sequences=1000, bits=(bits * parameters,)), "parameters": parameters}
+
+    rows = {"d8-n56": [of(2**12, 3.0)] * 2, "d16-n168": [of(2**14, 3.25)] * 2}
+    (law,) = points.fits(rows)
+    assert law.coefficients == pytest.approx((1.5, 0.125)) and law.points == 4
+    told = captions.finding(rows)
+    assert "every doubling of the parameters adds 0.125 ± 0.000 bits to each" in told
+    assert "reaches 3.87 at 500,000 parameters" in told and "by a factor of 31" in told
+    level = {"d8-n56": [of(2**12, 3.0), of(2**12, 3.2)], "d16-n168": [of(2**14, 3.1)] * 2}
+    assert "within two standard errors of nothing" in captions.finding(level)
+    assert points.fits({"d8-n56": [row()]}) == []
 
 
 def test_a_picture_of_settled_and_censored_points():
     rows = {"d8-n56": [row(reached=True)], "d8-n72": [row(sequences=72)]}
-    drawn = picture(morris.MORRIS_CAPACITY, rows)
+    drawn = picture(MORRIS_CAPACITY, rows)
     labels = [x.get_text() for x in drawn.axes[0].get_legend().get_texts()]
     trained = {"trained GPT-2, settled", "trained GPT-2, more steps add bits"}
     assert {*trained, "compiled, proved"} == set(labels)
@@ -105,6 +120,6 @@ def test_a_picture_of_settled_and_censored_points():
 
 def test_the_compiled_sizes_are_those_of_the_benchmark():
     sizes = json.loads((ROOT / "benchmarks" / "results.json").read_text())["sizes"]
-    for ours, measured in zip(morris.compiled(), sizes, strict=True):
+    for ours, measured in zip(points.compiled(), sizes, strict=True):
         assert (ours.parameters, ours.bits) == (measured["nonzero"], measured["contexts"])
         assert ours.stored == round(measured["bits"] * measured["contexts"])
