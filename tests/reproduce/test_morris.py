@@ -77,16 +77,19 @@ def test_both_units_are_told_and_every_number_of_steps():
 def test_the_finding_says_what_size_and_steps_change():
     told = captions.finding({"d8-n56": [row()]})
     assert "2.37 at 2,528 parameters" in told
-    assert "the last doubling of the steps adds 20.0% at 2,528 (to 16,000 steps) parameters" in told
-    assert "a part of the distance to the published number is training" in told
-    assert "Size" not in told  # nothing to compare with
-    larger = {**row(dimension=16, bits=(15_000.0, 25_000.0, 25_250.0)), "parameters": 8128}
+    assert "change the bits by +20.0% to 16,000 steps (1) at 2,528 parameters (medians" in told
+    assert "At 2,528 parameters fewer than half are settled" in told
+    assert "Size" not in told and "2.78" not in told  # nothing to compare with
+    bits = (15_000.0, 25_000.0, 25_250.0)
+    larger = {**row(dimension=16, bits=bits, reached=True), "parameters": 8128}
     told = captions.finding({"d8-n56": [row()], "d16-n168": [larger]})
-    assert "20.0% at 2,528 (to 16,000 steps), 1.0% at 8,128 (to 32,000 steps)" in told
-    assert "So at 2,528 parameters" in told and "At 8,128 parameters it adds less than 2 %" in told
+    assert "+66.7% to 16,000 steps (1) and +1.0% to 32,000 steps (1) at 8,128 parameters" in told
+    assert "At 2,528 parameters fewer than half are settled" in told
     assert "with 16,000 steps each, it is 2.37 at 2,528, 3.08 at 8,128 parameters." in told
-    assert "every doubling" not in told  # two points have no standard error
+    assert "every doubling" not in told and "so both" not in told  # two points have no error
     assert "memorised 2.78; here it is 3.11: that distance was training" in told
+    rows = {"d8-n56": [row()] * 2, "d16-n168": [larger] * 2}
+    assert "is size, as far as that trend goes on: so both" in captions.finding(rows)
     assert captions.finding({}) == "" and captions.caption({}) == captions.DIFFERENCES
 
 

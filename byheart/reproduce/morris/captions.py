@@ -7,8 +7,9 @@ from statistics import median
 from ...lab.sweeps.capacity import FLAT, STORED
 from ...theory.information import MORRIS_2025
 from ..figure import RowsByLabel, paragraph
+from ..fits import Fit
 from .points import Trained, by_size, compiled, doublings, trained, trend
-from .sweeps import ENOUGH, HEADS, LAYERS, LENGTH, MOST_SEQUENCES, SETUPS, VOCABULARY
+from .sweeps import HEADS, LAYERS, LENGTH, MOST_SEQUENCES, SETUPS, VOCABULARY
 
 SMALLEST = 500_000  # parameters of a published model
 PROTOTYPE, PROTOTYPE_SIZE = 2.78, 8144  # bits per parameter of one training, with SOAP
@@ -104,46 +105,53 @@ def finding(rows: RowsByLabel) -> str:
         return ""
     most = {size: max(one.middle for one in some) for size, some in sizes.items()}
     listed = ", ".join(f"{bits:.2f} at {size:,}" for size, bits in most.items())
-    near = [bits for size, bits in most.items() if abs(size - PROTOTYPE_SIZE) < 100]
     return paragraph(
         f"**Bits per parameter of small models (morris-capacity).** Published: about "
         f"{MORRIS_2025:g}, for models of 500,000 parameters and more. Ours, the most over the "
         f"numbers of sequences that were trained: {listed} parameters.",
         _training(sizes),
         _size(sizes),
-        f"An earlier single training of {PROTOTYPE_SIZE:,} parameters with about 2,400 steps, of "
-        f"which no row is kept, memorised {PROTOTYPE:g}; here it is {near[0]:.2f}: that distance "
-        "was training."
-        if near and near[0] > PROTOTYPE
-        else "",
+        _both(most, trend([one for some in sizes.values() for one in some])),
     )
 
 
 def _training(sizes: Mapping[int, Sequence[Trained]]) -> str:
     """What the steps change at a fixed size."""
-    gains = {size: doublings(some) for size, some in sizes.items()}
-    last = {size: max(found) for size, found in gains.items() if found}
-    if not last:
+    parts, few = [], []
+    for size, some in sizes.items():
+        changes = [
+            f"{median(gains):+.1%} to {steps:,} steps ({len(gains)})"
+            for steps, gains in doublings(some).items()
+        ]
+        if changes:
+            parts.append(f"{' and '.join(changes)} at {size:,} parameters")
+        if 2 * sum(one.settled for one in some) < sum(len(one.bits) for one in some):
+            few.append(f"{size:,}")
+    if not parts:
         return ""
-    added = ", ".join(
-        f"{median(gains[size][steps]):.1%} at {size:,} (to {steps:,} steps)"
-        for size, steps in last.items()
+    return paragraph(
+        f"Training: twice the steps change the bits by {'; '.join(parts)} (medians; in brackets, "
+        "how many trainings). A training that changes by no more than 2 % is not doubled again, "
+        "and two starts may agree by chance, so only the first doubling is of all trainings.",
+        f"At {' and '.join(few)} parameters fewer than half are settled: more steps would add bits "
+        "there."
+        if few
+        else "",
     )
-    told = f"Training: at a fixed size the last doubling of the steps adds {added} parameters."
-    open_ones = [size for size, steps in last.items() if median(gains[size][steps]) > ENOUGH]
-    if open_ones:
-        those = " and ".join(f"{size:,}" for size in open_ones)
-        told += (
-            f" So at {those} parameters a part of the distance to the published number is "
-            "training, and how large a part these rows do not bound."
-        )
-    enough = [size for size in last if size not in open_ones]
-    if enough:
-        those = " and ".join(f"{size:,}" for size in enough)
-        told += (
-            f" At {those} parameters it adds less than 2 %, the plateau of this page; further "
-            "doublings may still add up."
-        )
+
+
+def _both(most: Mapping[int, float], law: Fit | None) -> str:
+    """The distance of an earlier training to the published number, taken apart."""
+    near = [bits for size, bits in most.items() if abs(size - PROTOTYPE_SIZE) < 100]
+    if not near or near[0] <= PROTOTYPE:
+        return ""
+    told = (
+        f"An earlier single training of {PROTOTYPE_SIZE:,} parameters with about 2,400 steps, of "
+        f"which no row is kept, memorised {PROTOTYPE:g}; here it is {near[0]:.2f}: that distance "
+        "was training."
+    )
+    if law is not None and law.errors is not None and law.coefficients[1] > 2 * law.errors[1]:
+        told += f" The rest, up to {MORRIS_2025:g}, is size, as far as that trend goes on: so both."
     return told
 
 
