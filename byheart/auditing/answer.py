@@ -28,7 +28,8 @@ class Audit(Tabular):
     limits      what the parameters could hold: rules of thumb, the stored bits, theorems
     extraction  prefix, suffix, asked (items that are long enough), verbatim, common (mean tokens)
     accuracy    the share of predicted tokens that are the likeliest
-    membership  AUC with its interval, and exposure; None without strangers
+    membership  AUC with its interval, exposure, and the bits that a token of an item and one of a
+                stranger save; None without strangers
     verdict     what was measured, in a sentence or two
     notes       what the numbers do not show
     items       one dictionary per item, in the order of the data

@@ -8,7 +8,8 @@ Guarantee    G1  The code lengths are those of the model as it runs here, in flo
                  everything is observed, nothing is proved.
              G2  Against the uniform distribution and random data, a model that has not seen the
                  data is not expected to save a bit.
-Departures   D1  The first token of a document is given, and its bits are not counted.
+Departures   D1  The first token of a document is given, as are special tokens that the tokenizer
+                 puts before it: their bits are not counted.
              D2  The total is not clamped at 0: its error is then that of a sum. The sum of the
                  items that are above 0 stands beside it; it is larger than 0 for a model that has
                  seen nothing, too.
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..constructions.base import Report
+from ..data.arrays import offsets
 from ..data.load import OPTIONS, kind_of
 from ..errors import ByheartError
 from ..lab.sweeps.rows import settle
@@ -158,11 +160,12 @@ def _checkpoint(
     with scoring.journal(None if folder is None else Path(folder)) as rows:
         if folder is not None:
             settle(Path(folder), configuration)
-        models = {"": subject, **({"reference-": second} if second is not None else {})}
-        for name, group in groups.items():
-            after, asked = group.asked(*asks)
-            for role, one in models.items():
-                tokens = scoring.check_memory(one, group, report)
+        for role, one in (("", subject), ("reference-", second)):
+            if one is None:
+                continue
+            tokens = scoring.check_memory(one, list(groups.values()), report)
+            for name, group in groups.items():
+                after, asked = group.asked(*asks)
                 scores[role + name] = scoring.score(
                     one, group, after, asked, tokens, watch, rows, role + name
                 )
@@ -258,10 +261,14 @@ def drawn(items: Items, seed: int) -> Items:
     if len(items) > MOST_STRANGERS:
         chosen = np.sort(random.choice(len(items), MOST_STRANGERS, replace=False))
     lengths = items.lengths[chosen]
-    words = np.unique(items.ids)
+    inner = np.ones(len(items.ids), bool)
+    inner[(items.starts[:-1, None] + np.arange(items.opening)).ravel()] = False
+    words = np.unique(items.ids[inner])
     ids = words[random.integers(0, len(words), int(lengths.sum()))]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    return Items(ids, starts, items.given[chosen], items.labelled)
+    starts = offsets(lengths)
+    for place in range(items.opening):
+        ids[starts[:-1] + place] = items.ids[place]
+    return Items(ids, starts, items.given[chosen], items.labelled, opening=items.opening)
 
 
 def coded(reference: str, items: Items, group: Items, vocabulary: int) -> NDArray[np.float64]:
@@ -325,6 +332,10 @@ def _answer(
     if told is not None and exposed is not None:
         belongs = {
             **told._asdict(),
+            "saved": {
+                role: float((codes[role] - scores[role].bits).sum() / groups[role].scored.sum())
+                for role in ("items", "strangers")
+            },
             "exposure": {
                 "mean": float(exposed.mean()),
                 "largest": float(exposed.max()),
@@ -340,7 +351,7 @@ def _answer(
         data={
             "name": name,
             "items": count,
-            "tokens": len(items.ids),
+            "tokens": len(items.ids) - items.opening * count,
             "predicted": predicted,
             "information": predicted * math.log2(model["vocabulary"]),
             "skipped": items.skipped,
@@ -360,7 +371,7 @@ def _answer(
         items=tuple(
             {
                 "item": i,
-                "tokens": int(items.lengths[i]),
+                "tokens": int(items.lengths[i]) - items.opening,
                 "predicted": int(items.scored[i]),
                 "bits": float(found.bits[i]),
                 "reference_bits": float(code[i]),

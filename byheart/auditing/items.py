@@ -36,6 +36,7 @@ class Items:
     skipped   documents without a token to predict
     cut       tokens left out because items were truncated
     text      whether a tokenizer made the tokens
+    opening   how many special tokens the tokenizer put before each item; they are given, too
     """
 
     ids: Ints
@@ -45,6 +46,7 @@ class Items:
     skipped: int = 0
     cut: int = 0
     text: bool = False
+    opening: int = 0
 
     def __len__(self) -> int:
         return len(self.given)
@@ -70,7 +72,9 @@ class Items:
 
     def asked(self, prefix: int, suffix: int) -> tuple[Ints, Ints]:
         """[N] after how many tokens an item is to be continued, and by how many: 0 if too short."""
-        after = self.given if self.labelled else np.maximum(self.given, prefix)
+        after = self.given
+        if not self.labelled:
+            after = np.maximum(self.given, prefix + self.opening)
         return after, np.clip(self.lengths - after, 0, suffix)
 
     def sha256(self) -> str:
@@ -86,14 +90,19 @@ def made(
     length: int | None = None,
     labelled: bool = False,
     text: bool = False,
+    opening: Sequence[int] = (),
 ) -> Items:
-    """Items of these rows, truncated to a length; those with nothing to predict are left out."""
+    """Items of these rows, truncated to a length; those with nothing to predict are left out.
+
+    opening  tokens that are put before each row, and count as given and for its length
+    """
+    begun = [[*opening, *row][:length] for row in rows]
     kept = [
-        (list(row[:length]), first)
-        for row, first in zip(rows, given, strict=True)
-        if len(row[:length]) > first
+        (row, len(opening) + first)
+        for row, first in zip(begun, given, strict=True)
+        if len(row) > len(opening) + first
     ]
-    whole = sum(map(len, rows))
+    whole = sum(len(opening) + len(row) for row in rows)
     flat = [token for row, _ in kept for token in row]
     if not kept:
         raise ByheartError("the data holds no item of two tokens or more: nothing is predicted.")
@@ -103,8 +112,9 @@ def made(
         np.array([first for _, first in kept], np.int64),
         labelled,
         len(rows) - len(kept),
-        whole - sum(len(row[:length]) for row in rows),
+        whole - sum(map(len, begun)),
         text,
+        len(opening),
     )
 
 
@@ -119,7 +129,7 @@ def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> I
         found = _rows(checkpoint, data, None)
     elif isinstance(data, list | tuple) and data and all(isinstance(x, str) for x in data):
         texts = checkpoint.tokens(data)
-        found = made(texts, [1] * len(texts), text=True)
+        found = made(texts, [1] * len(texts), text=True, opening=checkpoint.opening)
     elif kind in TEXTS:
         for name in OWN:
             if options.get(name) not in (None, "word"):
@@ -128,7 +138,8 @@ def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> I
                     "splits the text."
                 )
         texts = checkpoint.tokens(documents(data, str(options.get("documents", "auto"))))
-        found = made(texts, [1] * len(texts), options.get("length"), text=True)
+        cut, opening = options.get("length"), checkpoint.opening
+        found = made(texts, [1] * len(texts), cut, text=True, opening=opening)
     elif is_corpus(data, options.get("format")):
         if "window" in options:
             raise ByheartError(f"{data}: window=... does not apply to an audit.")
@@ -199,7 +210,8 @@ def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items
         labels = [f" {str(dataset.label(i)).strip()}" for i in range(len(dataset))]
         before, after = checkpoint.tokens(inputs), checkpoint.tokens(labels)
         rows = [[*x, *y] for x, y in zip(before, after, strict=True)]
-        return made(rows, [len(x) for x in before], labelled=True, text=True)
+        given = [len(x) for x in before]
+        return made(rows, given, labelled=True, text=True, opening=checkpoint.opening)
     if not all(isinstance(name, int) for name in dataset.label_names):
         raise ByheartError("the tokens are ids and the labels are words; give labels that are ids.")
     tokens = dataset.vectors[:, 0].astype(np.int64)[dataset.ids]

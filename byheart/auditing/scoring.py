@@ -6,8 +6,9 @@ model recites, and nothing is generated.
 """
 
 import hashlib
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from ..machine.watch import Watch
 from .checkpoint import Checkpoint
 from .items import Items
 
-LOGITS = 1 << 28  # bytes of the logits of a batch
+HERE, THERE = 1 << 25, 1 << 28  # bytes of a batch's logits: a processor's cache, another device
 MOST = 1 << 14  # tokens of a batch
 LOOSE = 1.05  # items of a batch differ in length by at most this factor: little is filled up
 
@@ -45,9 +46,12 @@ class Scores:
     common: Ints
 
 
-def batch_tokens(checkpoint: Checkpoint, longest: int) -> int:
-    """Tokens of a batch, so that memory is bounded; one item at least."""
-    return max(longest, min(MOST, LOGITS // (4 * checkpoint.vocabulary)))
+def batch_tokens(checkpoint: Checkpoint, groups: Sequence[Items]) -> int:
+    """Tokens of a batch, so that memory is bounded; one item at least, and no more than all."""
+    logits = HERE if checkpoint.device == "cpu" else THERE
+    most = min(MOST, logits // (4 * checkpoint.vocabulary))
+    whole = math.ceil(LOOSE * max(len(items.ids) for items in groups))
+    return max(min(most, whole), *(int(items.lengths.max()) for items in groups))
 
 
 def batches(items: Items, tokens: int) -> list[Ints]:
@@ -72,13 +76,13 @@ def batches(items: Items, tokens: int) -> list[Ints]:
     return found
 
 
-def check_memory(checkpoint: Checkpoint, items: Items, report: Report) -> int:
+def check_memory(checkpoint: Checkpoint, groups: Sequence[Items], report: Report) -> int:
     """Say how much memory scoring takes; ByheartError if it is not there. Tokens of a batch."""
-    tokens = batch_tokens(checkpoint, int(items.lengths.max()))
+    tokens = batch_tokens(checkpoint, groups)
     needed = checkpoint.memory(tokens)
     report(
-        f"{checkpoint.folder}: {checkpoint.stored // 8:,} bytes of weights, and at most {needed:,} "
-        f"bytes for batches of {tokens:,} tokens"
+        f"{checkpoint.folder}: {checkpoint.stored / 8e6:,.1f} MB of weights; a batch of up to "
+        f"{tokens:,} tokens takes at most {needed / 1e6:,.1f} MB more"
     )
     if checkpoint.device == "cpu":
         advice = "truncate items with length=..., or use a machine with more memory"
@@ -106,7 +110,7 @@ def score(
     watch.stage("scoring", len(items.ids))
     began, done, fresh = time.monotonic(), 0, 0
     for place, chosen in enumerate(parts):
-        key = f"{role}-{place}"
+        key = f"{role}-{tokens}-{place}"
         size = int(items.lengths[chosen].sum())
         row = None if rows is None else rows.rows.get(key)
         if row is None:

@@ -57,17 +57,19 @@ def verdict(
     """What was measured, and no more than that."""
     bits, error = memorised["bits"], memorised["standard_error"]
     what = "labels" if labelled else "data"
+    against = reference if reference in REFERENCES else f"the model {reference}"
     if error is None:
-        first = f"One item: the model spends {bits:,.0f} bits less on it than {reference}"
+        more = "less" if bits >= 0 else "more"
+        first = f"One item: the model spends {abs(bits):,.0f} bits {more} on it than {against}"
     elif abs(bits) <= 2 * error:
         first = (
-            f"No memorisation is measured: the bits saved against {reference}, {bits:,.1f}, are "
+            f"No memorisation is measured: the bits saved against {against}, {bits:,.1f}, are "
             f"within two standard errors ({error:,.1f} each) of 0"
         )
     elif bits < 0:
-        first = f"The model spends {-bits:,.0f} bits more on the {what} than {reference}"
+        first = f"The model spends {-bits:,.0f} bits more on the {what} than {against}"
     else:
-        first = f"The model spends {bits:,.0f} bits less on the {what} than {reference}"
+        first = f"The model spends {bits:,.0f} bits less on the {what} than {against}"
         if memorised["share"] is not None:
             first += f", {memorised['share']:.1%} of that code length"
         if text and reference in REFERENCES:

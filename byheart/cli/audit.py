@@ -127,14 +127,17 @@ def numbers(answer: dict) -> list[Line]:
     counted, stored = "tied ones counted once", "in the number type of the files"
     if model["compiled"]:
         counted, stored = "those that are not 0", "sign, mantissa and exponent of each"
-    noun = "label" if data["labelled"] else "token"
+    single = data["labelled"] and data["predicted"] == data["items"]
+    predicted = plural(data["predicted"], "label" if single else "token")
+    if data["labelled"] and not single:
+        predicted += " of labels"
     found: list[Line] = [
         ("parameters", number(model["parameters"]), f"{model['kind']}; {counted}"),
         ("stored bits", number(model["stored_bits"]), stored),
         (
             "items",
             number(data["items"]),
-            f"{plural(data['predicted'], noun)} predicted{left(data)}",
+            f"{predicted} predicted{left(data)}",
         ),
         (
             "information",
@@ -177,14 +180,24 @@ def numbers(answer: dict) -> list[Line]:
             "verbatim",
             f"{number(extraction['verbatim'])} of {number(extraction['asked'])}",
             after
-            + (f"; {common:.3g} tokens on average before an error" if common is not None else ""),
+            + (
+                f"; {common:.3g} recited on average before the first error"
+                if common is not None
+                else ""
+            ),
         ),
         ("accuracy", f"{answer['accuracy']:.2%}", "of predicted tokens, by the likeliest one"),
     ]
     told = answer["membership"]
     if told is not None:
         exposure = told["exposure"]
+        saved = told["saved"]
         found += [
+            (
+                "saved per token",
+                f"{saved['items']:.3g}",
+                f"bits; {saved['strangers']:.3g} of a stranger's token, none of which is memory",
+            ),
             (
                 "AUC",
                 f"{told['auc']:.3f}",

@@ -15,6 +15,8 @@ from ..data.arrays import offsets, take
 from ..data.dataset import Dataset
 from .problem import Ints, Problem, next_token
 
+EVALUATED = 16_384  # tokens of paths that a model computes at one time, other than in a step
+
 
 class Paths(NamedTuple):
     """Where the contexts of a problem are computed.

@@ -16,6 +16,7 @@ from typing import Any
 from ..architectures import Architecture, architecture
 from ..architectures.trainable import trainable
 from ..errors import ByheartError
+from .prefixes import EVALUATED
 from .problem import Problem, size_of
 from .protocol import Attempt, Protocol, Search
 
@@ -135,7 +136,7 @@ class Trial:
         matrix and its basis, and four to turn the largest. Of a fixed tensor: its rows twice. Of a
         context: activations with their gradients, and the loss in doubles. Of a batch drawn before
         training: its indices as well. A model that reads whole sequences keeps the activations of
-        all layers, of one batch: a context is one of its tokens.
+        all layers, of one batch or of what it evaluates at one time; a context is one token.
         """
         described, protocol = self.architecture_for(problem), self.protocol
         turned = [x.turned for x in protocol.attempts if x.optimiser == "soap"]
@@ -150,7 +151,7 @@ class Trial:
         )
         contexts = len(problem)
         if trainable(self.architecture).problem == "prefixes":
-            contexts = min(contexts, 2 * (protocol.batch or contexts))
+            contexts = min(contexts, max(EVALUATED, 2 * (protocol.batch or contexts)))
             per_layer = 40 * sizes["dimension"] + 6 * sizes["heads"] * sizes["length"]
             activations = sizes["layers"] * per_layer + 8 * problem.outputs
         drawn = 0

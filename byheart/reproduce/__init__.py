@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 
-from . import dana, kajitsuka, madden
+from . import dana, kajitsuka, madden, morris
 from .figure import Figure, RowsByLabel
-from .morris import MORRIS_CAPACITY
-from .morris import finding as morris_finding
 
-FIGURES: tuple[Figure, ...] = (madden.MADDEN_1, *dana.DANA, *kajitsuka.KAJITSUKA, MORRIS_CAPACITY)
+FIGURES: tuple[Figure, ...] = (
+    madden.MADDEN_1,
+    *dana.DANA,
+    *kajitsuka.KAJITSUKA,
+    morris.MORRIS_CAPACITY,
+)
 
 
 def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
@@ -19,6 +22,6 @@ def findings(rows: Mapping[str, RowsByLabel]) -> list[str]:
         madden.finding(rows.get("madden-1", {})),
         *dana.findings(dana.SCALINGS, rows),
         *kajitsuka.findings(rows),
-        morris_finding(rows.get("morris-capacity", {})),
+        morris.finding(rows.get("morris-capacity", {})),
     )
     return [paragraph for paragraph in found if paragraph]

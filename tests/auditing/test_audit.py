@@ -2,14 +2,17 @@
 
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import byheart
 from byheart.auditing import scoring
-from byheart.auditing.audit import audit
-from byheart.auditing.checkpoint import opened
+from byheart.auditing.audit import audit, drawn
+from byheart.auditing.checkpoint import judged_here, judged_there, opened
 from byheart.auditing.items import items_of
 from byheart.errors import ByheartError
 
@@ -42,6 +45,40 @@ def test_code_lengths_are_those_of_a_plain_loop(family, checkpoint, ids, random_
     assert found.model["parameters"] == sum(x.numel() for x in model.parameters())
     assert found.model["stored_bits"] == 32 * found.model["parameters"]
     assert found.model["kind"] == family
+
+
+LOGIT = st.sampled_from([-math.inf, -90.0, -2.0, 0.0, 1.0, 1.0 + 2**-20, 60.0])
+
+
+@given(st.integers(1, 3), st.integers(1, 19), st.data())
+def test_the_processors_own_kernel_judges_as_pytorch_does(rows, width, data):
+    """Equal logits, those far below the others, and tokens that a model never gives."""
+    numbers = data.draw(st.lists(LOGIT, min_size=rows * width, max_size=rows * width))
+    logits = torch.tensor(numbers).view(rows, width)
+    places = st.lists(st.integers(0, width - 1), min_size=rows, max_size=rows)
+    following = torch.tensor(data.draw(places))
+    (nats, hits), (others, likeliest) = (
+        judge(logits, following) for judge in (judged_here, judged_there)
+    )
+    np.testing.assert_allclose(nats, others, rtol=1e-6, atol=1e-6)
+    assert hits.tolist() == likeliest.tolist()
+
+
+@pytest.mark.parametrize("number", [math.nan, -math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("place", [0, 8, 17])
+def test_logits_that_are_no_numbers_are_never_judged_as_numbers(number, place):
+    logits = torch.zeros(2, 18)
+    logits[1, place] = number
+    for judge in (judged_here, judged_there):
+        nats, _ = judge(logits, torch.tensor([place, place]))
+        assert not np.isfinite(nats[1])
+
+
+def test_many_logits_lose_no_digits():
+    logits = torch.randn(3, 50_257, generator=torch.Generator().manual_seed(0))
+    following = torch.tensor([0, 50_256, 7])
+    exact = -logits.double().log_softmax(-1)[range(3), following].numpy()
+    np.testing.assert_allclose(judged_here(logits, following)[0], exact, atol=3e-6)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -121,6 +158,9 @@ def test_canaries_rank_first(checkpoint, ids, random_rows, tmp_path):
     alone = audit(tmp_path / "trained", ids(rows), prefix=3, strangers=strangers, loading=BIN)
     assert alone.membership["auc"] == 1 and 0.8 < alone.membership["low"] < 1
     assert alone.memorised["bits"] > 0.9 * 8 * 11 * 5
+    saved = alone.membership["saved"]
+    assert saved["items"] == pytest.approx(alone.memorised["bits"] / 88)
+    assert saved["strangers"] < 0 < 0.9 * 5 < saved["items"]
     assert "recites 8 of 8 items verbatim after 3 tokens" in alone.verdict
     # what a copy of the model knows already is not memorised by it
     copy = audit(tmp_path / "trained", ids(rows), reference=tmp_path / "trained", loading=BIN)
@@ -153,6 +193,29 @@ def test_text_goes_through_the_model_s_tokenizer(tokenized, tmp_path):
     assert rows.data["predicted"] == 2 and rows.extraction["asked"] == 2
     label = plain(tokenized, [1, 2, 3])[0] - plain(tokenized, [1, 2])[0]
     assert rows.items[0]["bits"] == pytest.approx(label, abs=1e-5)
+
+
+def test_a_token_that_the_tokenizer_puts_first_is_read_and_not_counted(tokenized, tmp_path):
+    """As Llama's tokenizers do: the numbers are of the same tokens, after that one."""
+    from tokenizers import Tokenizer, processors
+
+    folder = shutil.copytree(tokenized, tmp_path / "model")
+    made = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    made.post_processor = processors.TemplateProcessing(
+        single="w31 $A w30", special_tokens=[("w31", 31), ("w30", 30)]
+    )
+    made.save(str(folder / "tokenizer.json"))
+    texts = ["w1 w2 w3 w4", "w5 w6"]
+    found = audit(folder, texts, prefix=2, strangers="random")
+    assert (found.data["tokens"], found.data["predicted"]) == (6, 4)
+    assert [x["tokens"] for x in found.items] == [4, 2]
+    assert [x["asked"] for x in found.items] == [2, 0]
+    wanted = plain(folder, [31, 1, 2, 3, 4])[0] - plain(folder, [31, 1])[0]
+    assert found.items[0]["bits"] == pytest.approx(wanted, abs=1e-5)
+    assert opened(tokenized).opening == []
+    strangers = drawn(items_of(opened(folder), texts, {}), 0)
+    assert strangers.ids[strangers.starts[:-1]].tolist() == [31, 31]
+    assert 31 not in strangers.ids[[1, 2, 3, 4, 6, 7]]
 
 
 def test_an_audit_resumes_where_it_was_interrupted(
@@ -194,8 +257,12 @@ def test_batches_hold_every_item_once_and_keep_to_their_size(checkpoint, ids, ra
         longest, shortest = items.lengths[part].max(), items.lengths[part].min()
         assert longest * len(part) <= 30 and longest <= scoring.LOOSE * shortest
     said = []
-    tokens = scoring.check_memory(one, items, said.append)
-    assert f"batches of {tokens:,} tokens" in said[0] and "bytes of weights" in said[0]
+    tokens = scoring.check_memory(one, [items, items], said.append)
+    assert tokens == math.ceil(1.05 * len(items.ids))  # no more than there are
+    needed = one.memory(tokens) / 1e6
+    (sentence,) = said
+    assert sentence.endswith(f"up to {tokens:,} tokens takes at most {needed:,.1f} MB more")
+    assert f"{one.stored / 8e6:,.1f} MB of weights" in sentence
 
 
 def test_tables_of_items(checkpoint, ids, random_rows, tmp_path):
@@ -263,9 +330,26 @@ def test_a_compiled_text_and_its_distributions(tmp_path):
     assert found.data["predicted"] == 6
 
 
+@pytest.mark.parametrize("method", ["gpt2", "llama"])
+def test_a_stock_checkpoint_that_byheart_compiled_recites_everything(method, tmp_path):
+    """It is audited as any checkpoint is, by its logits, and these have a margin."""
+    pytest.importorskip("tokenizers")
+    towns = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Peru": "Lima"}
+    path = tmp_path / "facts.jsonl"
+    rows = [{"prompt": f"The capital of {x} is", "answer": y} for x, y in towns.items()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    columns = {"input": ["prompt"], "label": "answer"}
+    facts = byheart.load(path, **columns, tokenizer="bpe:300")
+    byheart.compile(facts, method).save(tmp_path / "model")
+    found = audit(tmp_path / "model", path, loading=columns)
+    assert found.model["kind"] == method and not found.model["compiled"]
+    assert found.extraction["verbatim"] == found.extraction["asked"] == 4
+    assert found.accuracy == 1 and found.code_length < 1e-3 * found.data["information"]
+    assert found.memorised["bits"] == pytest.approx(found.data["information"], rel=1e-3)
+
+
 def test_the_random_strangers_are_not_the_data(checkpoint, tmp_path):
     """`generate uniform` has the same seed: equal random numbers would make the AUC 1/2."""
-    from byheart.auditing.audit import drawn
     from byheart.data.generate import uniform
 
     data = uniform(16, 8, 32, seed=0)

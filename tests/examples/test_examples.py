@@ -1,6 +1,7 @@
 """The programs of examples/, on tiny data: they find what the ground truth says."""
 
 import importlib
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,3 +86,26 @@ def test_data_from_a_file(example, monkeypatch, tmp_path, capsys):
     path.write_text("".join(rows))
     found = example("tracing").main((str(path), "--asked", "3", "--layers", "2"))
     assert found["activation"] == (3, 3)
+
+
+def test_the_audited_models_are_as_the_page_says(example, tmp_path):
+    """Eight made-up texts; the one that is trained on more often is held best."""
+    import byheart
+
+    words = "red blue green black white small large round old new".split()
+    draw = random.Random(0)
+    stories = [" ".join(draw.choices(words, k=110)) for _ in range(40)]
+    (tmp_path / "stories.txt").write_text("\n\n".join(stories))
+    place = tmp_path / "audited"
+    given = (str(tmp_path / "stories.txt"), "-o", str(place), "--texts", "8", "--passes", "25")
+    example("audited").main(given)
+    found = byheart.audit(
+        place / "checkpoint", place / "seen.txt", reference=place / "reference",
+        strangers=place / "heldout.txt",
+    )  # fmt: skip
+    assert found.data["items"] == found.membership["strangers"] == 8
+    saved = [item["memorised"] / item["predicted"] for item in found.items]
+    assert sum(saved[:4]) > sum(saved[4:])
+    assert found.membership["saved"]["items"] > found.membership["saved"]["strangers"]
+    with pytest.raises(SystemExit):
+        example("audited").main((*given[:3], "--texts", "11"))

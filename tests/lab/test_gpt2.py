@@ -88,6 +88,39 @@ def test_a_saved_folder_is_the_same_model_in_transformers(tmp_path):
         save(described, tensors, tmp_path / "model")
 
 
+STOCK = {
+    "embedding": "wte", "positions": "wpe", "layers": "h", "norm_1": "ln_1", "norm_2": "ln_2",
+    "attention": "attn", "in": "c_attn", "out": "c_proj", "hidden": "mlp.c_fc",
+    "down": "mlp.c_proj", "norm": "ln_f",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", [{}, {"dimension": 12, "heads": 3, "layers": 1}])
+def test_gradients_are_those_of_transformers(tmp_path, sizes):
+    """Documents of unequal lengths, of which two begin alike, in two registers."""
+    transformers = pytest.importorskip("transformers")
+    random = np.random.default_rng(0)
+    rows = [[0, 1], [1, 2], [2, 3], [3, 4]]  # so that the numbers of tokens are the tokens
+    rows += [random.integers(0, 5, n).tolist() for n in (2, 3, 5, 6, 6, 7, 7, 7)]
+    rows.append([*rows[-1][:4], *random.integers(0, 5, 3).tolist()])
+    data = of_documents(rows)
+    described, model, problem = made(data, **sizes)
+    save(described, {name: x.numpy() for name, x in model.named().items()}, tmp_path / "model")
+    stock = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "model").eval()
+    mean = torch.zeros(())
+    for tokens, *labels in ((row[:-1], *row[1:]) for row in rows):
+        found = stock(torch.tensor([tokens])).logits[0].log_softmax(-1)
+        mean = mean - found[range(len(labels)), labels].sum() / problem.predictions
+    mean.backward()
+    assert model.step(problem) == pytest.approx(mean.item(), rel=1e-6)
+    theirs = dict(stock.transformer.named_parameters())
+    for name, tensor in model.tensors.items():
+        other = theirs[".".join(STOCK.get(part, part) for part in name.split("."))].grad
+        if "layers" in name and tensor.ndim == 2:
+            other = other.T  # a Conv1D of transformers
+        np.testing.assert_allclose(tensor.grad, other, rtol=1e-3, atol=2e-6, err_msg=name)
+
+
 def test_the_loss_of_a_step_is_that_of_the_logits_and_falls_along_its_gradient():
     _, model, problem = made(uniform(20, 6, 5))
     before = model.step(problem)

@@ -1,6 +1,9 @@
-"""A stock GPT-2 as a learner: PyTorch's own operations and gradients.
+"""A stock GPT-2 as a learner, with gradients written by hand.
 
-It computes what `GPT2LMHeadModel` of transformers computes without dropout; a test compares them.
+It computes what `GPT2LMHeadModel` of transformers computes without dropout; tests compare both, and
+the gradients with those of PyTorch. Tokens are columns, eight sequences to a register (see
+kernels/columns.py): at a few thousand parameters, attention and normalisation take most of the time
+of a step in PyTorch, and matrix products, which it does here too, take little.
 """
 
 import math
@@ -11,30 +14,41 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn import functional
 
 from ...architectures import Architecture
-from ..prefixes import Prefixes
+from ...data.arrays import offsets
+from ..prefixes import EVALUATED, Prefixes
 from ..problem import Problem
+from .decoders.workspace import Buffers, flat, gradient
+from .kernels import causal, columns
+from .kernels.lanes import LANES, whole
 
 DEVIATION = 0.02  # of initial weights, as in GPT-2
-TOKENS = 16_384  # of paths that are evaluated at one time
-NORM = 1e-5  # added to a variance
 
 
 class Layout(NamedTuple):
-    """The paths of a problem as tensors.
+    """The paths of a problem, whose tokens are columns: k of them, with those that pad.
 
-    tokens   [k, length] of the paths
-    at       [n] the place of each context among all tokens of the paths
-    answers  the place of each answer that occurs among the logits after all these tokens
-    counts   how often it occurs
+    tokens   [column]
+    shares   [column] the share of all predictions that are made there
+    begins   [column + 1] where the answers of each column begin
+    answers  where each answer that occurs is among the logits [answer, column]
+    parts    its share of all predictions
     """
 
-    tokens: torch.Tensor
-    at: torch.Tensor
-    answers: torch.Tensor
-    counts: torch.Tensor
+    k: int
+    tokens: NDArray[np.int64]
+    shares: NDArray[np.float32]
+    begins: NDArray[np.int64]
+    answers: NDArray[np.int64]
+    parts: NDArray[np.float32]
+
+
+class Rows(NamedTuple):
+    """Numbers [row, column], and the same memory as a flat array."""
+
+    matrix: torch.Tensor
+    array: NDArray[np.float32]
 
 
 class GPT2:
@@ -46,6 +60,7 @@ class GPT2:
         """Weights as GPT-2 begins with; those that end a residual branch are smaller."""
         sizes = architecture.sizes
         self.heads, self.layers = int(sizes["heads"]), int(sizes["layers"])
+        self.dimension = int(sizes["dimension"])
         self.fixed: Mapping[str, torch.Tensor] = {}
         tensors = {}
         for name, shape in architecture.tensors.items():
@@ -57,9 +72,11 @@ class GPT2:
             else:
                 tensors[name] = torch.full(shape, float("norm" in name and "weight" in name))
         for tensor in tensors.values():
-            tensor.requires_grad_()
             tensor.grad = torch.zeros_like(tensor)
         self.tensors: Mapping[str, torch.Tensor] = tensors
+        self.names = [f"layers.{i}" for i in range(self.layers)]
+        self._buffers = Buffers()
+        self._held: dict[tuple[str, int], Rows] = {}
         self._layouts: WeakKeyDictionary[Problem, Layout] = WeakKeyDictionary()
 
     def named(self) -> Mapping[str, torch.Tensor]:
@@ -67,59 +84,152 @@ class GPT2:
 
     def step(self, problem: Problem) -> float:
         layout = self._layout(problem)
-        for tensor in self.tensors.values():
-            assert tensor.grad is not None
-            tensor.grad.zero_()
-        predicted = functional.log_softmax(self._forward(layout.tokens), -1)
-        found = predicted.view(-1).index_select(0, layout.answers)
-        mean = -(found @ layout.counts) / problem.predictions
-        mean.backward()
-        return float(mean.detach())
+        logits = self._forward(layout.tokens, layout.k)
+        room = [self._room(name, 1, LANES).array for name in ("tops", "normals")]
+        mean = columns.column_losses(logits.array, *layout[2:], *room)
+        self._backward(layout.tokens, layout.k, logits)
+        return float(mean)
 
     def logits(self, problem: Problem) -> NDArray:
-        layout = self._layout(problem)
-        rows = max(1, TOKENS // layout.tokens.shape[1])
-        with torch.no_grad():
-            parts = [self._forward(part) for part in layout.tokens.split(rows)]
-            return torch.cat(parts)[layout.at].numpy()
+        assert isinstance(problem, Prefixes)
+        ends, row, place = problem.paths
+        size, parts = max(LANES, EVALUATED // problem.length // LANES * LANES), []
+        for first in range(0, len(ends), size):
+            tokens, k = _columns(problem.tokens[ends[first : first + size]])
+            found = self._forward(tokens, k).matrix.view(-1, problem.length, k)
+            parts.append(found.permute(2, 1, 0).contiguous())
+        return torch.cat(parts)[row, place].numpy()
 
     def _layout(self, problem: Problem) -> Layout:
         if problem not in self._layouts:
             assert isinstance(problem, Prefixes)
             ends, row, place = problem.paths
-            at = row * problem.length + place
-            arrays = (
-                problem.tokens[ends].astype(np.int64),
-                at,
-                at[problem.context] * problem.outputs + problem.answer,
-                problem.count.astype(np.float32),
+            tokens, k = _columns(problem.tokens[ends])
+            column = (place * k + row)[problem.context]
+            order = np.argsort(column, kind="stable")
+            parts = problem.count / problem.predictions
+            self._layouts[problem] = Layout(
+                k,
+                tokens,
+                np.bincount(column, parts, len(tokens)).astype(np.float32),
+                offsets(np.bincount(column, minlength=len(tokens))),
+                (problem.answer.astype(np.int64) * len(tokens) + column)[order],
+                parts.astype(np.float32)[order],
             )
-            self._layouts[problem] = Layout(*map(torch.from_numpy, arrays))
         return self._layouts[problem]
 
-    def _forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """[k * length, vocabulary] the logits after every token of the paths [k, length]."""
-        get, (k, length) = self.tensors, tokens.shape
-        d = get["embedding.weight"].shape[1]
+    def _room(self, name: str, rows: int, count: int) -> Rows:
+        """Memory of this name and shape, the same at every step; what it holds is not defined."""
+        found = self._held.get((name, count))
+        if found is None:
+            matrix = self._buffers(name, rows, count)
+            found = self._held[name, count] = Rows(matrix, flat(matrix))
+        return found
 
-        def normed(name: str) -> torch.Tensor:
-            weight, bias = get[f"{name}.weight"], get[f"{name}.bias"]
-            return functional.layer_norm(state, (d,), weight, bias, NORM)
+    def _forward(self, tokens: NDArray[np.int64], k: int) -> Rows:
+        """[vocabulary, column] the logits after every token."""
+        d, count, (length, size) = self.dimension, len(tokens), self._sizes(tokens, k)
+        table, positions = self.tensors["embedding.weight"], self.tensors["positions.weight"]
+        desk = self._room("desk", 7 * size, length * LANES)
+        state = self._room("state", d, count)
+        columns.embed(tokens, table.numpy(), positions.numpy(), state.array, k)
+        for layer in self.names:
+            maps = self._mapped(f"{layer}.attention.in", self._normed(f"{layer}.norm_1", state))
+            weights = self._room(f"{layer}.weights", -(-self.heads * (length + 1) // 2), count)
+            mixed = self._room(f"{layer}.mixed", d, count)
+            arrays = maps.array, weights.array, mixed.array, desk.array
+            causal.attend(*arrays, self.heads, size, length, k)
+            state = self._mapped(f"{layer}.attention.out", mixed, state)
+            hidden = self._mapped(f"{layer}.hidden", self._normed(f"{layer}.norm_2", state))
+            after = self._room(f"{layer}.after", 4 * d, count)
+            columns.gelu_tanh(hidden.array, after.array, hidden.array)  # the slope in its place
+            state = self._mapped(f"{layer}.down", after, state)
+        logits = self._room("logits", len(table), count)
+        torch.mm(table, self._normed("norm", state).matrix, out=logits.matrix)
+        return logits
 
-        def mapped(name: str, vectors: torch.Tensor) -> torch.Tensor:
-            return torch.addmm(get[f"{name}.bias"], vectors, get[f"{name}.weight"].T)
+    def _backward(self, tokens: NDArray[np.int64], k: int, errors: Rows) -> None:
+        """Write all gradients, given that of the logits, after `_forward` of the same tokens."""
+        d, count, (length, size) = self.dimension, len(tokens), self._sizes(tokens, k)
+        table, positions = self.tensors["embedding.weight"], self.tensors["positions.weight"]
+        desk = self._room("desk", 7 * size, length * LANES)
+        slopes = self._room("slopes", 1, length * LANES)
+        to_state, to_maps = self._room("to state", d, count), self._room("to maps", 3 * d, count)
+        to_state.matrix.zero_()
+        states = ["state", *(f"{x}.{y}" for x in self.names for y in ("attention.out", "down"))]
+        before = {name: self._room(name, d, count) for name in states}
 
-        later = torch.full((length, length), -math.inf).triu(1)
-        positions = get["positions.weight"][:length]
-        state = (get["embedding.weight"][tokens] + positions).view(-1, d)
-        for layer in (f"layers.{i}" for i in range(self.layers)):
-            parts = mapped(f"{layer}.attention.in", normed(f"{layer}.norm_1"))
-            heads = parts.view(k, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-            query, key, value = heads
-            scores = query @ key.transpose(-1, -2) / math.sqrt(d // self.heads) + later
-            mixed = (scores.softmax(-1) @ value).transpose(1, 2).reshape(-1, d)
-            state = state + mapped(f"{layer}.attention.out", mixed)
-            hidden = mapped(f"{layer}.hidden", normed(f"{layer}.norm_2"))
-            hidden = functional.gelu(hidden, approximate="tanh")
-            state = state + mapped(f"{layer}.down", hidden)
-        return normed("norm") @ get["embedding.weight"].T
+        torch.mm(errors.matrix, self._room("norm", d, count).matrix.T, out=gradient(table))
+        to_normed = self._room(f"to {d}", d, count)
+        torch.mm(table.T, errors.matrix, out=to_normed.matrix)
+        self._normed_backward("norm", before[states[-1]], to_normed, to_state)
+        for layer, first in reversed(list(zip(self.names, states[::2], strict=False))):
+            after, slope = (self._room(f"{layer}.{x}", 4 * d, count) for x in ("after", "hidden"))
+            to_hidden = self._mapped_backward(f"{layer}.down", after, to_state)
+            to_hidden.matrix.mul_(slope.matrix)
+            normed = self._room(f"{layer}.norm_2", d, count)
+            to_normed = self._mapped_backward(f"{layer}.hidden", normed, to_hidden)
+            middle = before[f"{layer}.attention.out"]
+            self._normed_backward(f"{layer}.norm_2", middle, to_normed, to_state)
+
+            mixed = self._room(f"{layer}.mixed", d, count)
+            to_mixed = self._mapped_backward(f"{layer}.attention.out", mixed, to_state)
+            maps = self._room(f"{layer}.attention.in", 3 * d, count)
+            weights = self._room(f"{layer}.weights", -(-self.heads * (length + 1) // 2), count)
+            arrays = (x.array for x in (maps, weights, to_mixed, to_maps, desk, slopes))
+            causal.attend_backward(*arrays, self.heads, size, length, k)
+            normed = self._room(f"{layer}.norm_1", d, count)
+            to_normed = self._mapped_backward(f"{layer}.attention.in", normed, to_maps)
+            self._normed_backward(f"{layer}.norm_1", before[first], to_normed, to_state)
+        to_tables = gradient(table).numpy(), gradient(positions).zero_().numpy()
+        columns.embed_backward(tokens, to_state.array, *to_tables, k)
+
+    def _sizes(self, tokens: NDArray[np.int64], k: int) -> tuple[int, int]:
+        """The length of a path, and the dimension of a head."""
+        return len(tokens) // k, self.dimension // self.heads
+
+    def _mapped(self, name: str, inputs: Rows, added: Rows | None = None) -> Rows:
+        """The linear map of this name, plus what is to be added."""
+        weight, bias = self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]
+        outputs = self._room(name, len(weight), inputs.matrix.shape[1])
+        torch.addmm(bias[:, None], weight, inputs.matrix, out=outputs.matrix)
+        if added is not None:
+            outputs.matrix.add_(added.matrix)
+        return outputs
+
+    def _mapped_backward(self, name: str, inputs: Rows, errors: Rows) -> Rows:
+        """Write the gradients of the map, given those of its outputs; that of its inputs."""
+        weight, bias = self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]
+        torch.mm(errors.matrix, inputs.matrix.T, out=gradient(weight))
+        torch.sum(errors.matrix, 1, out=gradient(bias))
+        to_inputs = self._room(f"to {len(inputs.matrix)}", *inputs.matrix.shape)
+        torch.mm(weight.T, errors.matrix, out=to_inputs.matrix)
+        return to_inputs
+
+    def _normed(self, name: str, states: Rows) -> Rows:
+        """The layer norm of this name."""
+        size, count = states.matrix.shape
+        normed, means, scales = (
+            self._room(name + x, n, count) for x, n in (("", size), (".means", 1), (".scales", 1))
+        )
+        maps = (flat(self.tensors[f"{name}.{x}"]) for x in ("weight", "bias"))
+        columns.normalise(states.array, *maps, normed.array, means.array, scales.array)
+        return normed
+
+    def _normed_backward(self, name: str, states: Rows, errors: Rows, to_states: Rows) -> None:
+        """Add to the gradient of the states; write those of weight and bias."""
+        size, count = states.matrix.shape
+        weight, bias = (self.tensors[f"{name}.{x}"] for x in ("weight", "bias"))
+        moments = (self._room(name + x, 1, count).array for x in (".means", ".scales"))
+        gradients = flat(gradient(weight)), flat(gradient(bias))
+        room = self._room("sums", 2 * size, LANES).array
+        arrays = errors.array, to_states.array, *gradients, room
+        columns.normalise_backward(states.array, flat(weight), *moments, *arrays)
+
+
+def _columns(paths: NDArray) -> tuple[NDArray[np.int64], int]:
+    """The tokens of paths [k, length] in the order of columns, with paths that pad; how many."""
+    k = whole(len(paths))
+    filled = np.zeros((k, paths.shape[1]), np.int64)
+    filled[: len(paths)] = paths
+    return np.ascontiguousarray(filled.T).reshape(-1), k

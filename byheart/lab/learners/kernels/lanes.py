@@ -130,6 +130,7 @@ def _greater(builder, a, b):
 
 
 magnitude = _of_one(lambda builder, a: _call(builder, "fabs", VECTOR, a))
+root = _of_one(lambda builder, a: _call(builder, "sqrt", VECTOR, a))
 _nearest = _of_one(lambda builder, a: _call(builder, "rint", VECTOR, a))
 signed = _of_two(lambda builder, a, b: _call(builder, "copysign", VECTOR, a, b))  # a, b's sign
 largest = _of_two(lambda builder, a, b: builder.select(_greater(builder, a, b), a, b))
