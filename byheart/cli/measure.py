@@ -16,7 +16,7 @@ from .. import pictures
 from ..architectures.trainable import TRAINABLE
 from ..lab.measuring import measure
 from ..lab.sweeps.axes import parsed
-from ..lab.workers import Workers
+from ..machine.engines import Workers
 from .measure_picture import draw
 from .options import Data, Force, Json, Loading, OnConflict, Picture, beginning, reading
 from .output import columns, finish, number, pictured, plural

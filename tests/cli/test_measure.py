@@ -23,7 +23,8 @@ from byheart.lab.protocol import LONGEST_SIDE, protocol
 from byheart.lab.sweeps import rows as file
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import PROCESS, Criterion, Trial
-from byheart.lab.workers import Workers, check_memory, rows_of
+from byheart.lab.workers import check_memory, rows_of
+from byheart.machine.engines import Workers
 from byheart.machine.watch import SILENT
 
 TESTS = str(Path(__file__).parents[1])
@@ -59,7 +60,7 @@ class Pretended(StandIn):
 @pytest.fixture
 def engine(monkeypatch):
     found = Pretended()
-    monkeypatch.setattr(Workers, "start", lambda self, folder: found)
+    monkeypatch.setattr(Workers, "start", lambda self, run: found)
     return found
 
 
@@ -78,7 +79,7 @@ class Unlucky(Pretended):
 def unlucky(monkeypatch):
     """An engine whose `needs` are the sizes with which the seeds 0, 1, ... memorise."""
     found = Unlucky()
-    monkeypatch.setattr(Workers, "start", lambda self, folder: found)
+    monkeypatch.setattr(Workers, "start", lambda self, run: found)
     return found
 
 

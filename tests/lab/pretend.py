@@ -18,12 +18,12 @@ import numpy as np
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
 from byheart.lab import train
-from byheart.lab.engines import processes
 from byheart.lab.problem import Problem, next_token
 from byheart.lab.protocol import Attempt, Protocol
 from byheart.lab.sweeps.running import execute
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion, Trial
+from byheart.machine.engines import processes
 from byheart.machine.watch import SILENT
 
 PROTOCOL = Protocol("pretend", (Attempt("adam", 0.1, 1),))
@@ -167,7 +167,7 @@ class Grid:
 def first(count: int, sweep: Sweep, problem: Problem, run: Callable, folder: Path) -> None:
     """A sweep whose first trials may end, so many; it waits with the others for ever."""
     keys = {trial.key for trial in sweep.trials()[:count]}
-    with processes.Engine(2, run=partial(_run_or_wait, keys, run)) as engine:
+    with processes.Engine(partial(_run_or_wait, keys, run), 2) as engine:
         execute(sweep, lambda _: problem, folder, engine, SILENT)
 
 

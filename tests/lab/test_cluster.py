@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from byheart.errors import ByheartError
-from byheart.lab.engines import TrialFailed, cluster, processes
 from byheart.lab.sweeps.rows import read
 from byheart.lab.sweeps.running import execute
+from byheart.machine.engines import TaskFailed, cluster, processes
 from byheart.machine.watch import Watch
 
 HERE = str(Path(__file__).parent)
@@ -156,13 +156,11 @@ def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, gates, tmp_path):
         return lost
 
     watch = Misfortune({3: kill_a_worker, 7: remove_a_node})
-    with cluster.Engine(nodes.address, pretend.run) as engine:
+    with cluster.Engine(pretend.run, nodes.address) as engine:
         assert pretend.holds(lambda: engine.jobs == 2)
         execute(pretend.Grid(trials), lambda _: pretend.PROBLEM, tmp_path, engine, watch)
         assert engine.running == 0 and pretend.holds(lambda: engine.jobs == 1)
-        with pytest.raises(
-            TrialFailed, match="raises 1, .*, seed 0: ValueError: the loss is gone."
-        ):
+        with pytest.raises(TaskFailed, match="raises 1, .*, seed 0: ValueError: the loss is gone."):
             engine.submit(pretend.trial(raises=1), pretend.PROBLEM)
             engine.finished()
         engine.submit(pretend.trial(tells=1), pretend.PROBLEM)
@@ -172,7 +170,7 @@ def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, gates, tmp_path):
     assert killed == {3} and removed in ({7}, {8})
     runs = [seed for seed, _ in gates.begun(3, 7, 8)]
     assert {seed for seed in runs if runs.count(seed) == 2} == killed | removed and len(runs) == 5
-    with processes.Engine(1, run=pretend.run) as engine:
+    with processes.Engine(pretend.run, 1) as engine:
         here = execute(
             pretend.Grid(trials), lambda _: pretend.PROBLEM, tmp_path / "here", engine, Watch()
         )
@@ -183,7 +181,7 @@ def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, gates, tmp_path):
 
 
 def refused(address, match):
-    with pytest.raises(ByheartError, match=match), cluster.Engine(address):
+    with pytest.raises(ByheartError, match=match), cluster.Engine(pretend.run, address):
         pass
 
 
@@ -210,9 +208,12 @@ def test_somebody_else_listens(monkeypatch):
 
 def test_the_address_is_that_of_the_environment(monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "far:1")
-    assert (cluster.Engine().address, cluster.Engine("near:2").address) == ("far:1", "near:2")
+    assert (cluster.Engine(pretend.run).address, cluster.Engine(pretend.run, "near:2").address) == (
+        "far:1",
+        "near:2",
+    )
     monkeypatch.delenv("RAY_ADDRESS")
-    assert cluster.Engine().address == "auto"
+    assert cluster.Engine(pretend.run).address == "auto"
 
 
 def test_without_ray(monkeypatch):
@@ -224,9 +225,14 @@ def test_without_ray(monkeypatch):
 def test_training_on_the_cluster_gives_the_rows_of_this_machine(nodes, tmp_path):
     """The problem that workers read lies in memory that they share and may not write."""
     pytest.importorskip("torch")
+    from byheart.lab import train
+
     sweep, told = pretend.real()
     found = {}
-    for name, engine in {"far": cluster.Engine(nodes.address), "near": processes.Engine(2)}.items():
+    for name, engine in {
+        "far": cluster.Engine(train.run, nodes.address),
+        "near": processes.Engine(train.run, 2),
+    }.items():
         with engine:
             rows = execute(sweep, lambda _: told, tmp_path / name, engine, Watch())
         found[name] = pretend.without_seconds(rows)
