@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from byheart.data.load import from_rows
+from byheart.data.statistics.shards import tasks
 from byheart.errors import ByheartError
 from byheart.lab import train
 from byheart.lab.problem import Problem, next_token
@@ -143,6 +144,14 @@ class Gates:
 
     def open(self, number: int) -> None:
         (self.folder / f"open {number}").touch()
+
+
+def count_shards(task: tasks.Task, job: tasks.Job) -> dict:
+    """A task of counting shards; the second shard waits at gate 1 in the middle of its work."""
+    if (task.stage, task.number) == (tasks.SCATTER, 1):
+        task.path(job, "run").write_bytes(b"half")
+        Gates(os.environ[GATES]).wait(trial(1, waits=1))
+    return tasks.run(task, job)
 
 
 class Grid:

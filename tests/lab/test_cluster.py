@@ -9,12 +9,15 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from byheart.data.documents import Documents
+from byheart.data.statistics import shards, stats
 from byheart.errors import ByheartError
 from byheart.lab.sweeps.rows import read
 from byheart.lab.sweeps.running import execute
-from byheart.machine.engines import TaskFailed, cluster, processes
+from byheart.machine.engines import TaskFailed, Workers, cluster, processes
 from byheart.machine.watch import Watch
 
 HERE = str(Path(__file__).parent)
@@ -175,6 +178,36 @@ def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, gates, tmp_path):
             pretend.Grid(trials), lambda _: pretend.PROBLEM, tmp_path / "here", engine, Watch()
         )
     assert pretend.without_seconds(read(tmp_path)) == pretend.without_seconds(here)
+
+
+def test_shards_are_counted_though_a_worker_is_lost(nodes, gates, tmp_path):
+    """It is killed while it has the second of four shards, and another one does it again."""
+    rows = np.random.default_rng(0).integers(1, 6, (400, 7)).astype(np.uint16)
+    rows[:, -1] = 0
+    (tmp_path / "shards").mkdir()
+    for i, part in enumerate(np.array_split(rows, 4)):
+        part.tofile(tmp_path / "shards" / f"{i}.bin")
+
+    class Far(Workers):
+        def start(self, run):
+            return cluster.Engine(pretend.count_shards, self.address)
+
+    def kill_a_worker():
+        assert pretend.holds(lambda: gates.begun(1))
+        ((_, pid),) = gates.begun(1)
+        os.kill(pid, signal.SIGKILL)
+        assert pretend.gone([pid])
+        assert pretend.holds(lambda: len(gates.begun(1)) == 2)
+        gates.open(1)
+
+    watch, work = Misfortune({3: kill_a_worker}), tmp_path / "work"
+    found, how = shards.statistics(
+        tmp_path / "shards", Far("ray", address=nodes.address), work, 1 << 26, watch=watch,
+        separator=0,
+    )  # fmt: skip
+    assert len(watch.happened) == 1 and len(gates.begun(1)) == 2
+    assert found == stats(Documents("one", rows.ravel(), 0))
+    assert how["engine"] == "ray" and found.conflicts.contexts and not list(work.iterdir())
 
 
 # --- where no cluster is

@@ -42,10 +42,9 @@ from ....machine.engines import Engine, Workers
 from ....machine.files import replacing
 from ....machine.watch import SILENT, Watch
 from ...arrays import Ints, number_rows
-from ..summary import Conflicts, Histogram, Statistics, derived
+from ..summary import EPSILONS, Conflicts, Histogram, Statistics, derived
 from .reading import Shard, listed, numbered
-from .tasks import COUNT, MULTISETS, READ, SCATTER, Job, Task, run
-from .tasks import bytes_of as bytes_of_records
+from .tasks import COUNT, MULTISETS, READ, SCATTER, Job, Task, exchanged_bytes, run
 
 SPARE = 1  # tasks submitted beyond what can run, so that no worker waits for the next one
 LEAST_MEMORY = 1 << 26
@@ -58,7 +57,7 @@ def statistics(
     workers: Workers,
     work: Path | None,
     memory: int,
-    epsilons: Sequence[float],
+    epsilons: Sequence[float] = EPSILONS,
     watch: Watch = SILENT,
     **loading: Any,
 ) -> tuple[Statistics, dict]:
@@ -72,7 +71,8 @@ def statistics(
             "write, as it must be able to read the shards."
         )
     shards, options = listed(folder, loading)
-    with _settled(work, shards, options, memory) as place, workers.start(run) as engine:
+    # nothing is written if there is no cluster
+    with workers.start(run) as engine, _settled(work, shards, options, memory) as place:
         job = Job(str(place), shards, options, memory)
         return _counted(job, engine, workers, epsilons, watch)
 
@@ -87,9 +87,10 @@ def _counted(
         tokens, skipped = (sum(x[key] for x in read) for key in ("tokens", "skipped"))
         words = numbered(Path(job.work), read)
     job = replace(job, slots=_slots(job, tokens), separator=words)
+    most = tokens * exchanged_bytes(job.options)
     watch.say(
         f"{tokens:,} tokens in {len(names):,} shards; a worker needs at most {job.memory:,} bytes "
-        f"beside its libraries, and {job.work} up to {tokens * bytes_of_records(job.options):,}"
+        f"beside its libraries, and {job.work} at most {most:,}"
     )
     scattered = _stage(engine, job, [Task(SCATTER, i, x) for i, x in enumerate(names)], watch)
     predictions = sum(x["predictions"] for x in scattered)

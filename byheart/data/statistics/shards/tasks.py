@@ -105,6 +105,11 @@ def bytes_of(reading: Reading) -> int:
     return max(record(reading).itemsize, record_of_sum(reading).itemsize)
 
 
+def exchanged_bytes(reading: Reading) -> int:
+    """The bytes that both kinds of records take for one prediction, at most."""
+    return record(reading).itemsize + record_of_sum(reading).itemsize
+
+
 # --- reading
 
 
@@ -301,9 +306,7 @@ def count(task: Task, job: Job) -> dict:
     }
 
 
-def _save_sums(
-    task: Task, job: Job, pairs: NDArray, at: Ints, several: NDArray[np.bool_]
-) -> None:
+def _save_sums(task: Task, job: Job, pairs: NDArray, at: Ints, several: NDArray[np.bool_]) -> None:
     """A record of the sum of each context, which begins at `at`; they are sorted."""
     found = np.empty(len(at), record_of_sum(job.options))
     for name, source in (("high", "sum_high"), ("low", "sum_low")):
