@@ -35,6 +35,7 @@ check: $(TOOLS)
 bench: $(TOOLS)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/statistics.py
+	$(BIN)/python benchmarks/shards.py
 	$(BIN)/python benchmarks/family.py
 	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/attention_only.py
