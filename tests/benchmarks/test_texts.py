@@ -1,0 +1,51 @@
+"""benchmarks/texts.py: "byte for byte" is said only of a file that is restored."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = "the cat sat on the mat\nand the dog sat on the cat\nand the cat ran off"
+
+
+@pytest.fixture(scope="module")
+def texts():
+    place = importlib.util.spec_from_file_location("texts", ROOT / "benchmarks/texts.py")
+    program = importlib.util.module_from_spec(place)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.path", [""])
+        place.loader.exec_module(program)
+    return program
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        TEXT.encode(),
+        ("\ufeff\n\n " + TEXT + " .\n\n").replace("\n", "\r\n").encode(),
+        (TEXT + "\n").encode(),
+    ],
+)
+def test_a_text_is_restored_from_its_pieces(texts, tmp_path, data):
+    (tmp_path / "a.txt").write_bytes(data)
+    row = texts.measured(tmp_path / "a.txt", "word")
+    assert row["exact"] and row["recited"] and row["evidence"] == "proved"
+    assert row["total"] == row["network"] + row["words"] + row["rest"] > row["network"] > 0
+    assert "recited byte for byte" in texts.sentence(row)
+    assert "| byte for byte |" in texts.markdown([row])
+
+
+def test_line_ends_of_two_kinds_are_not_restored_and_that_is_said(texts, tmp_path):
+    (tmp_path / "a.txt").write_bytes(TEXT.replace("\n", "\r\n", 1).encode())
+    row = texts.measured(tmp_path / "a.txt", "char")
+    assert not row["exact"] and row["evidence"] == "proved"
+    assert "not byte for byte" in texts.sentence(row)
+    assert "| not the file |" in texts.markdown([row])
+
+
+def test_a_wrong_word_is_noticed(texts, tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text(TEXT)
+    real = texts.recitation
+    monkeypatch.setattr(texts, "recitation", lambda *given: real(*given)[:-1] + [" on"])
+    assert not texts.measured(tmp_path / "a.txt", "word")["exact"]
