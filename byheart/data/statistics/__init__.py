@@ -30,7 +30,7 @@ def stats(
     *,
     epsilons: Sequence[float] = EPSILONS,
     watch: Watch = SILENT,
-    workers: Workers | None = None,
+    workers: Workers | int | None = None,
     work: str | Path | None = None,
     memory: int = MEMORY,
     **loading: Any,
@@ -44,8 +44,8 @@ def stats(
         data: A dataset, documents, or whatever `load` reads: a path, a data frame, rows.
         epsilons: The numbers from 0 to 1 for which T_epsilon is counted.
         watch: Receives the stages "loading" and "counting".
-        workers: Count a folder of shards (.bin, .txt or .parquet) by processes of this machine or
-            on a Ray cluster, in bounded memory: the same numbers.
+        workers: Count a folder of shards (.bin, .txt or .parquet) in bounded memory, by so many
+            processes or, with Workers("ray", address=...), on a cluster: the same numbers.
         work: The folder of their intermediate files, from which a count that was stopped resumes.
         memory: How many bytes each of them may take.
         **loading: The options of `load`.
@@ -67,8 +67,9 @@ def stats(
 
         if not isinstance(data, str | Path):
             raise ByheartError("workers=... count a folder of shards; give its path.")
+        where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
         place = None if work is None else Path(work)
-        return shards.statistics(Path(data), workers, place, memory, epsilons, watch, **loading)[0]
+        return shards.statistics(Path(data), where, place, memory, epsilons, watch, **loading)[0]
     if not isinstance(data, Dataset | Documents):
         watch.stage("loading")
         data = written_out(read(data, **loading))
