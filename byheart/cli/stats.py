@@ -61,8 +61,9 @@ def command(
 
     With --show 5, first see how five rows are understood.
 
-    Documents (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine. More are
-    counted with --engine: the shards of a folder, in bounded memory, with the same numbers.
+    Documents (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine.
+
+    --engine counts more, in the shards of a folder, in bounded memory, with the same numbers.
     """
     given = {"jobs": jobs, "address": address, "work": work, "memory": memory}
     if engine is None:

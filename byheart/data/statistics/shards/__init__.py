@@ -48,6 +48,7 @@ from .tasks import COUNT, MULTISETS, READ, SCATTER, Job, Task, exchanged_bytes, 
 
 SPARE = 1  # tasks submitted beyond what can run, so that no worker waits for the next one
 LEAST_MEMORY = 1 << 26
+SPLITTING = 20  # bytes for each byte of a text while it is split into tokens
 PER_PARTITION = 16  # slots: partitions are made of whole slots, so their sizes vary by this much
 MOST_SLOTS = 1 << 20
 
@@ -83,6 +84,11 @@ def _counted(
     names = [shard.name for shard in job.shards]
     tokens, skipped, words = sum(shard.tokens for shard in job.shards), 0, None
     if not job.options.in_place:
+        largest = max(shard.bytes for shard in job.shards)
+        watch.say(
+            f"{len(names):,} shards are split into tokens; a worker holds one at a time, and the "
+            f"largest, of {largest:,} bytes, takes about {SPLITTING} times as much memory"
+        )
         read = _stage(engine, job, [Task(READ, i, x) for i, x in enumerate(names)], watch)
         tokens, skipped = (sum(x[key] for x in read) for key in ("tokens", "skipped"))
         words = numbered(Path(job.work), read)
