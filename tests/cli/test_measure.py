@@ -594,7 +594,7 @@ def test_missing_packages(ask, monkeypatch, tmp_path):
         with monkeypatch.context() as patched:
             patched.setattr(training, "find_spec", lambda name, x=lacks: None if name == x else 1)
             refused(ask("--axis", "width=4"), f"training needs {words}: pip install 'byheart[lab]'")
-    monkeypatch.setattr(training, "find_spec", lambda name: None if name == "ray" else 1)
+    monkeypatch.setattr("byheart.machine.engines.find_spec", lambda name: None)
     refused(ask("--axis", "width=4", "--engine", "ray"), "byheart[cluster]")
     assert not (tmp_path / "rows").exists()
 

@@ -303,3 +303,15 @@ def test_the_command(tmp_path, capsys):
     ):
         assert main(["stats", str(tmp_path / "s"), *wrong]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_more_records_than_memory_are_refused_with_what_to_do(tmp_path):
+    write(tmp_path / "s", [[1, 2, 3], [2, 1, 3]], 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tasks.Job, "records", 1)
+        patch.setattr(shards, "PER_PARTITION", 1)
+        with pytest.raises(ByheartError, match=r"a worker of .* bytes holds 1; give a larger mem"):
+            counted(tmp_path / "s", separator=0)
+        patch.setattr(shards, "MOST_SLOTS", 4)
+        with pytest.raises(ByheartError, match="8 tokens take more than 4 partitions"):
+            counted(tmp_path / "s", separator=0)

@@ -214,8 +214,8 @@ def _slots(job: Job, tokens: int) -> int:
     partitions = 1 + tokens // job.records
     if partitions * PER_PARTITION > MOST_SLOTS:
         raise ByheartError(
-            f"{tokens:,} tokens take more than {MOST_SLOTS // PER_PARTITION:,} partitions of "
-            f"memory={job.memory:,} bytes; give the workers more."
+            f"{tokens:,} tokens take more than {MOST_SLOTS // PER_PARTITION:,} partitions if a "
+            f"worker has {job.memory:,} bytes; give a larger memory=...."
         )
     return 1 << (partitions * PER_PARTITION - 1).bit_length()
 
@@ -236,8 +236,8 @@ def _partitions(job: Job, stage: str, sources: int) -> list[Task]:
             last += 1
         if held > job.records:
             raise ByheartError(
-                f"one of {job.slots:,} slots has {held:,} records, and memory={job.memory:,} bytes "
-                f"hold {job.records:,}; give the workers more."
+                f"one of {job.slots:,} slots has {held:,} records, and a worker of "
+                f"{job.memory:,} bytes holds {job.records:,}; give a larger memory=...."
             )
         name = f"slots {first:,} to {last - 1:,} of {job.slots:,}"
         tasks.append(Task(following, len(tasks), name, sources, first, last))
