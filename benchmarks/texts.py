@@ -43,14 +43,19 @@ from byheart.models.recall import continued  # noqa: E402
 BOOK = ROOT / "byheart/data/book.txt"
 LARGEST_CHAR = 200_000  # bytes of a text that is also compiled in characters
 BEGIN, END = "<!-- texts:begin -->", "<!-- texts:end -->"
-SOURCES = {  # where readers find them
-    "book.txt": "ships with byheart",
-    "alice29.txt": "Alice's Adventures in Wonderland; Canterbury corpus",
-    "asyoulik.txt": "As You Like It; Canterbury corpus",
-    "lcet10.txt": "workshop proceedings (Library of Congress); Canterbury corpus",
-    "plrabn12.txt": "Paradise Lost; Canterbury corpus",
-    "pride-and-prejudice.txt": "Project Gutenberg; crista/exercises-in-programming-style",
-    "tinyshakespeare.txt": "data/tinyshakespeare/input.txt of karpathy/char-rnn",
+SOURCES = {  # what they are, and where readers find them
+    "book.txt": ("the book of the demo", "ships with byheart"),
+    "alice29.txt": ("Alice's Adventures in Wonderland", "Canterbury corpus"),
+    "asyoulik.txt": ("As You Like It", "Canterbury corpus"),
+    "plrabn12.txt": ("Paradise Lost", "Canterbury corpus"),
+    "pride-and-prejudice.txt": (
+        "Pride and Prejudice",
+        "Project Gutenberg; crista/exercises-in-programming-style",
+    ),
+    "tinyshakespeare.txt": (
+        "tiny Shakespeare",
+        "data/tinyshakespeare/input.txt of karpathy/char-rnn",
+    ),
 }
 
 
@@ -166,6 +171,32 @@ def sentence(row: dict) -> str:
     )
 
 
+def headline(rows: list[dict]) -> str:
+    """The sentence of README.md, about the largest text of which the most can be said."""
+    said = [row for row in rows if row["exact"] and row["recited"] and row["text"] != BOOK.name]
+    whole = [row for row in said if row["total"] < row["xz"]]
+    alone = [row for row in said if row["network"] < row["xz"]]
+    if not alone:
+        return ""
+    row = max(whole or alone, key=lambda row: row["bytes"])
+    title = SOURCES.get(row["text"], (row["text"],))[0]
+    start = (
+        f"All of *{title}* ({row['bytes']:,} bytes) is in a network of {row['parameters']:,} exact "
+        "parameters, proved, and recited byte for byte from its first word: "
+    )
+    end = f"where `xz -9e` takes {row['xz']:,} ([docs/texts.md](docs/texts.md)"
+    if whole:
+        count = f"{len(whole)} of {len(said)} texts" if len(said) > 1 else "one text"
+        return (
+            f"{start}network, vocabulary and first word take {row['total']:,} bytes together, {end}; "
+            f"so for {count})."
+        )
+    return (
+        f"{start}the network takes {row['network']:,} bytes, {end}; with the vocabulary, which the "
+        f"network does not hold, it is {row['total']:,})."
+    )
+
+
 def markdown(rows: list[dict]) -> str:
     """The tables of docs/texts.md."""
     lines = [
@@ -193,13 +224,12 @@ def markdown(rows: list[dict]) -> str:
             lines.append(
                 f"| {row['text']} | {row['tokens']:,} | {row['vocabulary']:,} | {row['window']} "
                 f"| {row['bits_total']:,} | {row['evidence']}, all {row['checked']:,} "
-                f"| `{row['sha256'][:16]}` | {SOURCES.get(row['text'], '')} |"
+                f"| `{row['sha256'][:16]}` | {'; '.join(SOURCES.get(row['text'], ('',)))} |"
             )
     return "\n".join([*lines, "", *(f"- {sentence(row)}" for row in rows if row["unit"] == "word")])
 
 
-def write(text: str) -> None:
-    path = ROOT / "docs/texts.md"
+def write(path: Path, text: str) -> None:
     before, _, rest = path.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
@@ -208,8 +238,12 @@ def write(text: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="of .txt files")
-    parser.add_argument("--write", action="store_true", help="write texts.json and docs/texts.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write texts.json, docs/texts.md and README.md"
+    )
     options = parser.parse_args()
+    if options.write and not options.folder:
+        parser.error("--write needs the folder of texts")
     texts = sorted(options.folder.glob("*.txt")) if options.folder else []
     paths = [BOOK, *sorted(texts, key=lambda path: path.stat().st_size)]
     measured(BOOK, "word")  # compiles kernels, if that is still to be done
@@ -226,7 +260,8 @@ def main() -> None:
         )
         report = json.dumps({"machine": machine, "rows": rows}, indent=1)
         (ROOT / "benchmarks/texts.json").write_text(report + "\n")
-        write(markdown(rows))
+        write(ROOT / "docs/texts.md", markdown(rows))
+        write(ROOT / "README.md", headline(rows))
     if wrong := [row["text"] for row in rows if not row["exact"]]:
         sys.exit(f"not restored: {', '.join(wrong)}")
 

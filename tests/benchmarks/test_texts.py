@@ -42,6 +42,22 @@ def test_a_text_is_restored_from_its_pieces(texts, tmp_path, data):
     assert "| byte for byte |" in texts.markdown([row])
 
 
+def test_the_headline_says_what_is_true(texts):
+    """Of texts that were restored; with the vocabulary if that is below xz, else without it."""
+    row = {
+        "text": "plrabn12.txt", "bytes": 900, "parameters": 40, "network": 50, "total": 70,
+        "xz": 80, "exact": True, "recited": True,
+    }  # fmt: skip
+    assert "first word take 70 bytes together, where `xz -9e` takes 80" in texts.headline([row])
+    assert "*Paradise Lost* (900 bytes)" in texts.headline([row])
+    larger = row | {"text": "b.txt", "bytes": 2000, "total": 90}
+    assert "so for 1 of 2 texts" in texts.headline([row, larger])
+    said = texts.headline([larger])
+    assert "network takes 50 bytes" in said and "does not hold, it is 90" in said
+    for wrong in ({"exact": False}, {"recited": False}, {"network": 81, "total": 99}):
+        assert texts.headline([row | wrong]) == ""
+
+
 def test_line_ends_of_two_kinds_are_not_restored_and_that_is_said(texts, tmp_path):
     (tmp_path / "a.txt").write_bytes(TEXT.replace("\n", "\r\n", 1).encode())
     row = texts.measured(tmp_path / "a.txt", "char")
