@@ -47,6 +47,7 @@ check: $(TOOLS)
 bench: $(TOOLS)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/statistics.py
+	$(BIN)/python benchmarks/shards.py
 	$(BIN)/python benchmarks/family.py
 	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/attention_only.py
@@ -58,6 +59,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/edit.py
+	$(BIN)/python benchmarks/texts.py
 
 picture: $(TOOLS)
 	$(BIN)/python tools/make_demo_picture.py

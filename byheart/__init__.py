@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .exports.exporting import export as export
     from .lab.measuring import Measurement as Measurement
     from .lab.measuring import measure as measure
+    from .machine.engines import Workers as Workers
     from .models.context_ids import context_ids as context_ids
     from .models.context_ids import contextual_mapping as contextual_mapping
     from .models.difference import Difference as Difference
@@ -86,6 +87,7 @@ HOMES = {  # each public name with its module, which is imported when the name i
     "Model": "models.model",
     "Statistics": "data.statistics",
     "Verification": "models.verification",
+    "Workers": "machine.engines",
     "audit": "auditing.audit",
     "bounds": "architectures.bounding",
     "check": "compiler.checks",

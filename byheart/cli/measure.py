@@ -16,9 +16,20 @@ from .. import pictures
 from ..architectures.trainable import TRAINABLE
 from ..lab.measuring import measure
 from ..lab.sweeps.axes import parsed
-from ..lab.workers import Workers
+from ..machine.engines import Workers
 from .measure_picture import draw
-from .options import Data, Force, Json, Loading, OnConflict, Picture, beginning, reading
+from .options import (
+    Address,
+    Data,
+    Force,
+    Jobs,
+    Json,
+    Loading,
+    OnConflict,
+    Picture,
+    beginning,
+    reading,
+)
 from .output import columns, finish, number, pictured, plural
 from .progress import keeping, watching
 
@@ -77,12 +88,9 @@ def command(
     loss: Annotated[
         str, typer.Option(help="cross-entropy, or squared (kajitsuka2025, two labels).")
     ] = "cross-entropy",
-    jobs: Annotated[
-        int | None,
-        typer.Option(metavar="J", help="Processes of one thread (default: one per core)."),
-    ] = None,
+    jobs: Jobs = None,
     engine: Annotated[str, typer.Option(help="processes (here) or ray (a cluster).")] = "processes",
-    address: Annotated[str | None, typer.Option(help="Address of the Ray cluster.")] = None,
+    address: Address = None,
     save: Annotated[
         Path | None,
         typer.Option(

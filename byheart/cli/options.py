@@ -70,6 +70,10 @@ ProveLimit = Annotated[
     float,
     typer.Option(metavar="SECONDS", help="Distributions: skip the proof if it would take longer."),
 ]
+Jobs = Annotated[
+    int | None, typer.Option(metavar="J", help="Processes of one thread (default: one per core).")
+]
+Address = Annotated[str | None, typer.Option(help="Address of the Ray cluster.")]
 _drawn: dict[str, Any] = {"metavar": "FILE", "help": "Draw a picture: .svg, .png or .pdf."}
 Picture = Annotated[Path | None, typer.Option("--plot", **_drawn)]
 PictureOutput = Annotated[Path | None, typer.Option("--plot", "-o", "--output", **_drawn)]

@@ -82,6 +82,9 @@ class _Bar(Watch):
     def note(self, sentence: str) -> None:
         self.progress.update(self.task, note=sentence)
 
+    def say(self, sentence: str) -> None:
+        self.progress.console.print(f"byheart: {printable(sentence)}", markup=False)
+
 
 class Lines(Watch):
     """A line of standard error for each step of one stage, and for others every EVERY seconds.
@@ -109,6 +112,9 @@ class Lines(Watch):
     def note(self, sentence: str) -> None:
         self.said = sentence
         self.report(self.fresh and self.name == self.each)
+
+    def say(self, sentence: str) -> None:
+        print(f"byheart: {printable(sentence)}", file=sys.stderr, flush=True)
 
     def report(self, always: bool = False) -> None:
         """One line, if it is time for one."""

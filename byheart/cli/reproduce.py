@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..errors import ByheartError
-from ..lab.workers import Workers
+from ..machine.engines import Workers
 from ..reproduce import FIGURES
 from ..reproduce.redraw import reproduce
 from .options import Json, beginning

@@ -1,6 +1,7 @@
 """stats: how a file is understood, and what it asks of a model."""
 
 import json as encoder
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +11,17 @@ from rich.text import Text
 
 from ..data.documents import Documents, first_documents
 from ..data.load import read
-from ..data.statistics import stats, written_out
+from ..data.statistics import MEMORY, stats, written_out
+from ..errors import ByheartError
+from ..machine.engines import Workers
 from ..machine.tables import named
 from ..machine.watch import SILENT, Watch
-from .options import Data, Json, Loading, reading
+from .options import Address, Data, Jobs, Json, Loading, reading
 from .output import finish, how_read, number, plural, reading_notes, rows, sentences
-from .progress import watching
+from .progress import keeping, watching
 
 SHOWN = 16  # tokens of a row
+SHARDS = "Folders of shards"
 
 
 @reading
@@ -27,6 +31,30 @@ def command(
     show: Annotated[
         int, typer.Option(metavar="N", min=0, help="First show N rows as they are understood.")
     ] = 0,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="Count a folder of shards (.bin, .parquet or .txt): processes (here) or ray "
+            "(a cluster).",
+            rich_help_panel=SHARDS,
+        ),
+    ] = None,
+    jobs: Jobs = None,
+    address: Address = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of intermediate files, which all nodes share: run again to resume.",
+            rich_help_panel=SHARDS,
+        ),
+    ] = None,
+    memory: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GIB", help="Memory that a worker may take [1].", rich_help_panel=SHARDS
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Count the contexts and conflicts of a dataset, its entropy and separation.
@@ -34,9 +62,27 @@ def command(
     With --show 5, first see how five rows are understood.
 
     Documents (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine.
+
+    --engine counts more, in the shards of a folder, in bounded memory, with the same numbers.
     """
-    with watching() as watch:
-        answer = counted(data, loading, show, watch)
+    given = {"jobs": jobs, "address": address, "work": work, "memory": memory}
+    if engine is None:
+        if names := [f"--{name}" for name, value in given.items() if value is not None]:
+            raise ByheartError(f"{names[0]} is for shards: give --engine as well.")
+        with watching() as watch:
+            answer = counted(data, loading, show, watch)
+    else:
+        if show:
+            raise ByheartError("--show is for a file: leave it out with --engine.")
+        from ..data.statistics import shards
+
+        workers = Workers(engine, jobs, address)
+        size = MEMORY if memory is None else int(memory * 2**30)
+        with keeping(work) if work else nullcontext(), watching() as watch:
+            found, how = shards.statistics(data, workers, work, size, watch=watch, **loading)
+        reading = {name: value for name, value in loading.items() if value not in (None, ())}
+        answer = {"reading": reading, "reading_notes": [], **found.json(), "shown": []}
+        answer["counted"] = how
     finish(answer, json, view)
 
 
@@ -78,6 +124,11 @@ def view(answer: dict) -> Group:
         noun, which = ("row", "with an empty cell") if table else ("document", "under two tokens")
         what = f"{named(answer['skipped'], noun)} {which}"
         lines.append(("skipped", number(answer["skipped"]), what))
+    if "counted" in answer:
+        how = answer["counted"]
+        where = {"ray": "on a Ray cluster", "processes": "here"}[how["engine"]]
+        exchanged = f"counted {where}; {number(how['exchanged'])} bytes exchanged"
+        lines.append(("shards", number(how["shards"]), exchanged))
     curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in answer["t_epsilon"])
     counts = (rows(lines), Text(f"T_epsilon      {curve}"))
     return Group(*_first_rows(answer), *reading_notes(answer), *counts)

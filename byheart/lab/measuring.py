@@ -12,6 +12,7 @@ from ..data.contexts import RESOLUTIONS, contexts, resolve
 from ..data.dataset import Dataset
 from ..data.load import load
 from ..errors import ByheartError
+from ..machine.engines import Workers
 from ..machine.tables import Content, Tabular, plural
 from ..machine.watch import SILENT, Watch
 from ..models.folder.swap import check_place
@@ -28,7 +29,7 @@ from .sweeps.sweep import SEQUENCES, Sweep
 from .train import train
 from .trial import Criterion, Trial
 from .trial import criterion as criterion_of
-from .workers import Workers, check_packages, rows_of
+from .workers import check_packages, rows_of
 
 LOSSES = ("cross-entropy", "squared")
 MOST = 100_000  # trials

@@ -101,6 +101,12 @@ class Trial:
     criterion: Criterion
     seed: int
 
+    def __str__(self) -> str:
+        """In words: madden2024 with dimension 16, neurons 8, sequences 100, seed 0."""
+        sizes = {**self.sizes, "sequences": self.data.get("sequences"), "seed": self.seed}
+        listed = ", ".join(f"{name} {size}" for name, size in sizes.items() if size is not None)
+        return f"{self.architecture} with {listed}"
+
     def json(self) -> dict:
         return {
             **{name: dict(getattr(self, name)) for name in ("sizes", "data")},

@@ -1,59 +1,21 @@
 """Train what a sweep lacks: where trials run, and whether they can, before the first one starts."""
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import ByheartError
+from ..machine.engines import Workers
 from ..machine.memory import require
 from ..machine.watch import Watch
-from .engines import Engine
 from .material import Material
+from .problem import Problem
 from .protocol import Protocol
 from .sweeps.rows import check_configuration, check_rows, checked
 from .sweeps.running import execute
 from .sweeps.sweep import RowsByKey, Sweep
-from .trial import Trial
-
-ENGINES = ("processes", "ray")
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Where trials run: `jobs` processes of this machine (None: one per core), or a Ray cluster."""
-
-    engine: str = "processes"
-    jobs: int | None = None
-    address: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise ByheartError(f"engine must be {' or '.join(ENGINES)}, not {self.engine!r}.")
-        if self.engine != "ray" and self.address is not None:
-            raise ByheartError("address is that of a Ray cluster: use engine='ray' as well.")
-        if self.engine == "ray" and self.jobs is not None:
-            raise ByheartError(
-                "jobs is for engine='processes': a Ray cluster runs one trial per core."
-            )
-        if self.jobs is not None and self.jobs < 1:
-            raise ByheartError(f"jobs must be 1 or more, not {self.jobs}.")
-
-    @property
-    def here(self) -> int:
-        """How many trials run on this machine at a time; a cluster counts as one."""
-        if self.engine == "ray":
-            return 1
-        return self.jobs or len(os.sched_getaffinity(0))
-
-    def start(self, folder: Path) -> Engine:
-        """The engine; a search for hyper-parameters keeps its journal in the folder."""
-        from .engines import cluster, processes
-
-        if self.engine == "ray":
-            return cluster.Engine(self.address)
-        return processes.Engine(self.here, folder)
+from .trial import Row, Trial
 
 
 def rows_of(
@@ -68,7 +30,10 @@ def rows_of(
     check_packages(sweep.protocol, workers)
     missing = [trial for trial in sweep.trials() if trial.key not in before]
     check_memory(missing, material, workers.here)
-    with workers.start(folder) as engine:  # nothing is written if there is no cluster
+    from . import train
+
+    run = train.run if workers.engine == "ray" else partial(searched, folder)
+    with workers.start(run) as engine:  # nothing is written if there is no cluster
         rows = execute(sweep, material.of, folder, engine, watch)
     after = {row["key"]: row for row in rows}
     return after, len(after.keys() - before.keys())
@@ -82,8 +47,7 @@ def check_packages(protocol: Protocol, workers: Workers = Workers()) -> None:  #
     if missing:
         name = "PyTorch" if "torch" in missing else missing[0]
         raise ByheartError(f"training needs {name}: pip install 'byheart[lab]'.")
-    if workers.engine == "ray" and find_spec("ray") is None:
-        raise ByheartError("engine='ray' needs Ray: pip install 'byheart[cluster]'.")
+    workers.check()
 
 
 def check_memory(trials: Sequence[Trial], material: Material, jobs: int) -> None:
@@ -95,3 +59,17 @@ def check_memory(trials: Sequence[Trial], material: Material, jobs: int) -> None
     needed = sum(bytes_of[trial.key] for trial in largest)
     advice = "use smaller sizes, less data or a smaller jobs=..."
     require(needed, largest[-1].architecture, what, advice)
+
+
+def searched(folder: Path, trial: Trial, problem: Problem) -> Row:
+    """train.run, except that a search for hyper-parameters that was killed resumes.
+
+    Its journal is in the folder. A cluster keeps none, as nodes need not share a disk.
+    """
+    from . import train
+
+    if trial.protocol.search is None:
+        return train.run(trial, problem)
+    journals = folder / "journals"
+    journals.mkdir(exist_ok=True)
+    return train.train(trial, problem, str(journals / f"{trial.key}.log"))[0]

@@ -19,6 +19,9 @@ class Watch:
     def note(self, sentence: str) -> None:
         """Something happened that explains the wait."""
 
+    def say(self, sentence: str) -> None:
+        """Something that a user should know before the work goes on."""
+
 
 class Noting(Watch):
     """Hands every note to a function, and shows nothing else."""

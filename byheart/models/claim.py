@@ -5,7 +5,7 @@ claim alone (probabilities, drawing, traces, context ids) asks which claim a mod
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -116,6 +116,10 @@ class Claim(ABC):
     @abstractmethod
     def answers(self, model: "Model", sequences: Sequence[Sequence[Token]]) -> list[Answer]:
         """The answers to many questions. A word outside the vocabulary gives known = False."""
+
+    def answering(self, model: "Model") -> Callable[[Sequence[Token]], Answer]:
+        """The answer to one question after another; what this prepares pays after some hundred."""
+        return lambda tokens: self.answers(model, [tokens])[0]
 
     @abstractmethod
     def verify(self, model: "Model", dataset: Dataset, how: Judging) -> Verification:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import count, islice
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from .claims import Distributions
 from .model import Model
 from .placing import fitting, placed
 
+PAYS = 200  # answers, one after another, after which faster ones are worth their preparation
 Choose = Callable[[Sequence], Answer]  # the answer to one question
 
 
@@ -82,11 +83,18 @@ def continued(model: Model, tokens: Sequence, choose: Choose | None = None) -> I
     """Answer after answer, each label appended to the input.
 
     It ends when an answer is not a token of the model (nothing follows a book's last word), when
-    there is no label, or when the input would be longer than the network reads.
+    there is no label, or when the input would be longer than the network reads. A long recitation
+    goes on with what answers faster.
     """
     tokens = list(tokens)
-    while len(tokens := fitting(model, tokens)) <= model.length:
-        answer = choose(tokens) if choose else model.answers([tokens])[0]
+    answered = choose or (lambda tokens: model.answers([tokens])[0])
+    for step in count():
+        tokens = fitting(model, tokens)
+        if len(tokens) > model.length:
+            return
+        if step == PAYS and choose is None:
+            answered = model.claim.answering(model)
+        answer = answered(tokens)
         yield answer
         label = answer.label
         if label is None or isinstance(label, list) or not model.claim.continues(model, label):

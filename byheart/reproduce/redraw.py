@@ -8,7 +8,8 @@ from pathlib import Path
 from ..errors import ByheartError
 from ..lab.material import Material
 from ..lab.sweeps.rows import checked
-from ..lab.workers import Workers, rows_of
+from ..lab.workers import rows_of
+from ..machine.engines import Workers
 from ..machine.watch import SILENT, Watch
 from ..pictures import ENDINGS, check_picture, write
 from . import FIGURES

@@ -23,7 +23,8 @@ from byheart.lab.protocol import LONGEST_SIDE, protocol
 from byheart.lab.sweeps import rows as file
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import PROCESS, Criterion, Trial
-from byheart.lab.workers import Workers, check_memory, rows_of
+from byheart.lab.workers import check_memory, rows_of
+from byheart.machine.engines import Workers
 from byheart.machine.watch import SILENT
 
 TESTS = str(Path(__file__).parents[1])
@@ -59,7 +60,7 @@ class Pretended(StandIn):
 @pytest.fixture
 def engine(monkeypatch):
     found = Pretended()
-    monkeypatch.setattr(Workers, "start", lambda self, folder: found)
+    monkeypatch.setattr(Workers, "start", lambda self, run: found)
     return found
 
 
@@ -78,7 +79,7 @@ class Unlucky(Pretended):
 def unlucky(monkeypatch):
     """An engine whose `needs` are the sizes with which the seeds 0, 1, ... memorise."""
     found = Unlucky()
-    monkeypatch.setattr(Workers, "start", lambda self, folder: found)
+    monkeypatch.setattr(Workers, "start", lambda self, run: found)
     return found
 
 
@@ -593,7 +594,7 @@ def test_missing_packages(ask, monkeypatch, tmp_path):
         with monkeypatch.context() as patched:
             patched.setattr(training, "find_spec", lambda name, x=lacks: None if name == x else 1)
             refused(ask("--axis", "width=4"), f"training needs {words}: pip install 'byheart[lab]'")
-    monkeypatch.setattr(training, "find_spec", lambda name: None if name == "ray" else 1)
+    monkeypatch.setattr("byheart.machine.engines.find_spec", lambda name: None)
     refused(ask("--axis", "width=4", "--engine", "ray"), "byheart[cluster]")
     assert not (tmp_path / "rows").exists()
 

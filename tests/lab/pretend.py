@@ -16,14 +16,15 @@ from pathlib import Path
 import numpy as np
 
 from byheart.data.load import from_rows
+from byheart.data.statistics.shards import tasks
 from byheart.errors import ByheartError
 from byheart.lab import train
-from byheart.lab.engines import processes
 from byheart.lab.problem import Problem, next_token
 from byheart.lab.protocol import Attempt, Protocol
 from byheart.lab.sweeps.running import execute
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion, Trial
+from byheart.machine.engines import processes
 from byheart.machine.watch import SILENT
 
 PROTOCOL = Protocol("pretend", (Attempt("adam", 0.1, 1),))
@@ -145,6 +146,14 @@ class Gates:
         (self.folder / f"open {number}").touch()
 
 
+def count_shards(task: tasks.Task, job: tasks.Job) -> dict:
+    """A task of counting shards; the second shard waits at gate 1 in the middle of its work."""
+    if (task.stage, task.number) == (tasks.SCATTER, 1):
+        task.path(job, "run").write_bytes(b"half")
+        Gates(os.environ[GATES]).wait(trial(1, waits=1))
+    return tasks.run(task, job)
+
+
 class Grid:
     """A tiny sweep: just these trials."""
 
@@ -167,7 +176,7 @@ class Grid:
 def first(count: int, sweep: Sweep, problem: Problem, run: Callable, folder: Path) -> None:
     """A sweep whose first trials may end, so many; it waits with the others for ever."""
     keys = {trial.key for trial in sweep.trials()[:count]}
-    with processes.Engine(2, run=partial(_run_or_wait, keys, run)) as engine:
+    with processes.Engine(partial(_run_or_wait, keys, run), 2) as engine:
         execute(sweep, lambda _: problem, folder, engine, SILENT)
 
 

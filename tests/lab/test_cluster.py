@@ -9,12 +9,15 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from byheart.data.documents import Documents
+from byheart.data.statistics import shards, stats
 from byheart.errors import ByheartError
-from byheart.lab.engines import TrialFailed, cluster, processes
 from byheart.lab.sweeps.rows import read
 from byheart.lab.sweeps.running import execute
+from byheart.machine.engines import TaskFailed, Workers, cluster, processes
 from byheart.machine.watch import Watch
 
 HERE = str(Path(__file__).parent)
@@ -156,13 +159,11 @@ def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, gates, tmp_path):
         return lost
 
     watch = Misfortune({3: kill_a_worker, 7: remove_a_node})
-    with cluster.Engine(nodes.address, pretend.run) as engine:
+    with cluster.Engine(pretend.run, nodes.address) as engine:
         assert pretend.holds(lambda: engine.jobs == 2)
         execute(pretend.Grid(trials), lambda _: pretend.PROBLEM, tmp_path, engine, watch)
         assert engine.running == 0 and pretend.holds(lambda: engine.jobs == 1)
-        with pytest.raises(
-            TrialFailed, match="raises 1, .*, seed 0: ValueError: the loss is gone."
-        ):
+        with pytest.raises(TaskFailed, match="raises 1, .*, seed 0: ValueError: the loss is gone."):
             engine.submit(pretend.trial(raises=1), pretend.PROBLEM)
             engine.finished()
         engine.submit(pretend.trial(tells=1), pretend.PROBLEM)
@@ -172,18 +173,48 @@ def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, gates, tmp_path):
     assert killed == {3} and removed in ({7}, {8})
     runs = [seed for seed, _ in gates.begun(3, 7, 8)]
     assert {seed for seed in runs if runs.count(seed) == 2} == killed | removed and len(runs) == 5
-    with processes.Engine(1, run=pretend.run) as engine:
+    with processes.Engine(pretend.run, 1) as engine:
         here = execute(
             pretend.Grid(trials), lambda _: pretend.PROBLEM, tmp_path / "here", engine, Watch()
         )
     assert pretend.without_seconds(read(tmp_path)) == pretend.without_seconds(here)
 
 
+def test_shards_are_counted_though_a_worker_is_lost(nodes, gates, tmp_path):
+    """It is killed while it has the second of four shards, and another one does it again."""
+    rows = np.random.default_rng(0).integers(1, 6, (400, 7)).astype(np.uint16)
+    rows[:, -1] = 0
+    (tmp_path / "shards").mkdir()
+    for i, part in enumerate(np.array_split(rows, 4)):
+        part.tofile(tmp_path / "shards" / f"{i}.bin")
+
+    class Far(Workers):
+        def start(self, run):
+            return cluster.Engine(pretend.count_shards, self.address)
+
+    def kill_a_worker():
+        assert pretend.holds(lambda: gates.begun(1))
+        ((_, pid),) = gates.begun(1)
+        os.kill(pid, signal.SIGKILL)
+        assert pretend.gone([pid])
+        assert pretend.holds(lambda: len(gates.begun(1)) == 2)
+        gates.open(1)
+
+    watch, work = Misfortune({3: kill_a_worker}), tmp_path / "work"
+    found, how = shards.statistics(
+        tmp_path / "shards", Far("ray", address=nodes.address), work, 1 << 26, watch=watch,
+        separator=0,
+    )  # fmt: skip
+    assert len(watch.happened) == 1 and len(gates.begun(1)) == 2
+    assert found == stats(Documents("one", rows.ravel(), 0))
+    assert how["engine"] == "ray" and found.conflicts.contexts and not list(work.iterdir())
+
+
 # --- where no cluster is
 
 
 def refused(address, match):
-    with pytest.raises(ByheartError, match=match), cluster.Engine(address):
+    with pytest.raises(ByheartError, match=match), cluster.Engine(pretend.run, address):
         pass
 
 
@@ -210,9 +241,12 @@ def test_somebody_else_listens(monkeypatch):
 
 def test_the_address_is_that_of_the_environment(monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "far:1")
-    assert (cluster.Engine().address, cluster.Engine("near:2").address) == ("far:1", "near:2")
+    assert (cluster.Engine(pretend.run).address, cluster.Engine(pretend.run, "near:2").address) == (
+        "far:1",
+        "near:2",
+    )
     monkeypatch.delenv("RAY_ADDRESS")
-    assert cluster.Engine().address == "auto"
+    assert cluster.Engine(pretend.run).address == "auto"
 
 
 def test_without_ray(monkeypatch):
@@ -224,9 +258,14 @@ def test_without_ray(monkeypatch):
 def test_training_on_the_cluster_gives_the_rows_of_this_machine(nodes, tmp_path):
     """The problem that workers read lies in memory that they share and may not write."""
     pytest.importorskip("torch")
+    from byheart.lab import train
+
     sweep, told = pretend.real()
     found = {}
-    for name, engine in {"far": cluster.Engine(nodes.address), "near": processes.Engine(2)}.items():
+    for name, engine in {
+        "far": cluster.Engine(train.run, nodes.address),
+        "near": processes.Engine(train.run, 2),
+    }.items():
         with engine:
             rows = execute(sweep, lambda _: told, tmp_path / name, engine, Watch())
         found[name] = pretend.without_seconds(rows)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from byheart.errors import ByheartError
-from byheart.lab.engines import TrialFailed, named, processes
 from byheart.lab.sweeps.rows import Rows, read
 from byheart.lab.sweeps.running import execute, left
+from byheart.machine.engines import TaskFailed, processes
 from byheart.machine.watch import SILENT, Watch
 
 HERE = str(Path(__file__).parent)
@@ -48,7 +48,7 @@ def gates(tmp_path, monkeypatch):
 
 
 def engine(jobs=2):
-    return processes.Engine(jobs, run=pretend.run)
+    return processes.Engine(pretend.run, jobs)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_a_problem_is_sent_once(monkeypatch):
 def test_errors_come_back_as_a_sentence(workers):
     sentences = []
     for name in ("raises", "refuses", "blows up"):
-        with pytest.raises(TrialFailed) as error:
+        with pytest.raises(TaskFailed) as error:
             rows_from(workers, [pretend.trial(4, **{name: 1})])
         sentences.append(str(error.value))
         assert "Traceback" in error.value.__notes__[0]  # for those who write the code
@@ -135,7 +135,7 @@ def test_what_kills_every_worker_is_given_up(pids):
     with engine(1) as workers:
         workers.submit(pretend.trial(deaths=99), pretend.PROBLEM)
         workers.submit(pretend.trial(5), pretend.PROBLEM)
-        with pytest.raises(TrialFailed, match=r"ended twice \(by signal 9\); .* fewer jobs"):
+        with pytest.raises(TaskFailed, match=r"ended twice \(by signal 9\); .* fewer jobs"):
             workers.finished()
         assert workers.finished()["key"] == pretend.trial(5).key
     assert len(pids()) == 3
@@ -218,7 +218,7 @@ def test_a_failure_does_not_stop_the_others(tmp_path, workers):
         run_sweep(workers, pretend.Grid(trials), tmp_path, watch)
     assert {row["trial"]["seed"] for row in read(tmp_path)} == {0, 2, 4}
     assert watch.calls[-1] == "3 of 6, under a minute left, 3 failed"
-    with pytest.raises(TrialFailed, match="raises 1"):
+    with pytest.raises(TaskFailed, match="raises 1"):
         run_sweep(workers, pretend.Grid(trials[:2]), tmp_path)
 
 
@@ -283,7 +283,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, pids):
 def test_workers_do_not_outlive_a_killed_run(pids, gates):
     """Though they are in the middle of a trial of an hour."""
     with program(
-        "engine = pretend.processes.Engine(1, run=pretend.run);"
+        "engine = pretend.processes.Engine(pretend.run, 1);"
         "engine.submit(pretend.trial(waits=1), pretend.PROBLEM); engine.finished()"
     ) as run:
         assert pretend.holds(lambda: gates.begun(0) or run.poll() is not None)
@@ -306,7 +306,7 @@ def test_time_left_in_words():
 
 def test_trials_are_named():
     trial = pretend.trial(3, dimension=16, neurons=8)
-    assert named(trial) == "madden2024 with dimension 16, neurons 8, sequences 2, seed 3"
+    assert str(trial) == "madden2024 with dimension 16, neurons 8, sequences 2, seed 3"
 
 
 # --- the bar

@@ -11,7 +11,7 @@ from byheart.cli import main
 from byheart.data.load import load
 from byheart.errors import ByheartError
 from byheart.lab.measuring import Measurement, measure
-from byheart.lab.workers import Workers
+from byheart.machine.engines import Workers
 
 TESTS = str(Path(__file__).parents[1])
 sys.path.insert(0, TESTS)
@@ -45,7 +45,7 @@ class Pretended(StandIn):
 @pytest.fixture
 def engine(monkeypatch):
     found = Pretended()
-    monkeypatch.setattr(Workers, "start", lambda self, folder: found)
+    monkeypatch.setattr(Workers, "start", lambda self, run: found)
     return found
 
 

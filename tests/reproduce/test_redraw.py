@@ -17,7 +17,7 @@ from byheart.lab.protocol import protocol
 from byheart.lab.sweeps.rows import read
 from byheart.lab.sweeps.sweep import Sweep
 from byheart.lab.trial import Criterion
-from byheart.lab.workers import Workers
+from byheart.machine.engines import Workers
 from byheart.reproduce import FIGURES
 from byheart.reproduce.data import FILES, TITLES
 from byheart.reproduce.figure import Figure, Part, Settings, censored, trainings
@@ -94,7 +94,7 @@ def ran(monkeypatch):
 
     monkeypatch.setattr("byheart.reproduce.redraw.FIGURES", (*FIGURES, TINY))
     monkeypatch.setattr("byheart.lab.workers.check_packages", lambda *_: None)
-    monkeypatch.setattr(Workers, "start", lambda self, folder: Here())
+    monkeypatch.setattr(Workers, "start", lambda self, run: Here())
     return done
 
 

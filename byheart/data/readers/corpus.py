@@ -1,7 +1,7 @@
 """Documents to predictions: every token except a document's first, after the tokens before it."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,20 +46,7 @@ def text_documents(
     parts = [document for content in contents for document in text.split(content, rule)]
     made = None if tokenizer is None else tokenizer_of(tokenizer, lambda: parts)
     cut = text.tokenize(unit) if made is None else made.split
-    numbers: dict[str, int] = {}  # in the order of first appearance, from 1; 0 ends a document
-    provisional, empty, beyond = array("I"), 0, 0
-    for document in parts:
-        whole = cut(document)
-        tokens = whole[:length]
-        empty += not tokens
-        beyond += len(whole) - len(tokens)
-        provisional.extend(numbers.setdefault(word, len(numbers) + 1) for word in tokens)
-        provisional.append(0)
-    words = tuple(sorted(numbers))
-    place = np.empty(len(words) + 1, np.uint32)
-    place[0] = len(words)
-    place[[numbers[word] for word in words]] = np.arange(len(words))
-    ids = place[np.frombuffer(provisional, np.uint32)]
+    ids, words, empty, beyond = numbers_of(parts, cut, length)
     split = {"unit": text.UNITS.get(unit, unit)}
     split = split if tokenizer is None else {"tokenizer": str(tokenizer)}
     loading = {**split, "documents": rule, "length": length, "window": window}
@@ -78,6 +65,29 @@ def text_documents(
         tokenizer=None if made is None else made.content,
     )
     return _windowed(found, window)
+
+
+def numbers_of(
+    documents: Iterable[str], cut: text.Tokenize, length: int | None
+) -> tuple[NDArray[np.uint32], tuple[str, ...], int, int]:
+    """The tokens of documents in numbers of their sorted words, with one more after each document;
+
+    the words, how many documents have no token, and how many tokens are beyond the length.
+    """
+    numbers: dict[str, int] = {}  # in the order of first appearance, from 1; 0 ends a document
+    provisional, empty, beyond = array("I"), 0, 0
+    for document in documents:
+        whole = cut(document)
+        tokens = whole[:length]
+        empty += not tokens
+        beyond += len(whole) - len(tokens)
+        provisional.extend(numbers.setdefault(word, len(numbers) + 1) for word in tokens)
+        provisional.append(0)
+    words = tuple(sorted(numbers))
+    place = np.empty(len(words) + 1, np.uint32)
+    place[0] = len(words)
+    place[[numbers[word] for word in words]] = np.arange(len(words))
+    return place[np.frombuffer(provisional, np.uint32)], words, empty, beyond
 
 
 def folder_texts(folder: Path) -> list[str]:

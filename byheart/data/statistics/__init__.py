@@ -5,11 +5,13 @@ The two agree to the last digit on data that both can read, since summary.py der
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import ByheartError
+from ...machine.engines import Workers
 from ...machine.watch import SILENT, Watch
 from ..dataset import Dataset
 from ..documents import Documents, distinct_tokens
@@ -19,6 +21,7 @@ from . import labelled
 from .summary import EPSILONS, Conflicts, Entropy, Separation, Statistics
 
 SMALL = 1 << 22  # token numbers
+MEMORY = 1 << 30  # bytes of a worker
 __all__ = ["EPSILONS", "Conflicts", "Entropy", "Separation", "Statistics", "stats"]
 
 
@@ -27,6 +30,9 @@ def stats(
     *,
     epsilons: Sequence[float] = EPSILONS,
     watch: Watch = SILENT,
+    workers: Workers | int | None = None,
+    work: str | Path | None = None,
+    memory: int = MEMORY,
     **loading: Any,
 ) -> Statistics:
     """How many contexts, conflicts and nats of entropy data has, and how far apart its tokens are.
@@ -38,6 +44,10 @@ def stats(
         data: A dataset, documents, or whatever `load` reads: a path, a data frame, rows.
         epsilons: The numbers from 0 to 1 for which T_epsilon is counted.
         watch: Receives the stages "loading" and "counting".
+        workers: Count a folder of shards (.bin, .txt or .parquet) in bounded memory, by so many
+            processes or, with Workers("ray", address=...), on a cluster: the same numbers.
+        work: The folder of their intermediate files, from which a count that was stopped resumes.
+        memory: How many bytes each of them may take.
         **loading: The options of `load`.
 
     Returns:
@@ -52,6 +62,14 @@ def stats(
         >>> found.contexts, found.conflicts.contexts, round(found.entropy.total, 4)
         (2, 1, 1.3863)
     """
+    if workers is not None:
+        from . import shards
+
+        if not isinstance(data, str | Path):
+            raise ByheartError("workers=... count a folder of shards; give its path.")
+        where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
+        place = None if work is None else Path(work)
+        return shards.statistics(Path(data), where, place, memory, epsilons, watch, **loading)[0]
     if not isinstance(data, Dataset | Documents):
         watch.stage("loading")
         data = written_out(read(data, **loading))

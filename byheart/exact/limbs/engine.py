@@ -55,8 +55,35 @@ def evaluate(
 
     LimbsError if the kernels cannot run the network.
     """
+    return Evaluator(network)(batch, progress)
+
+
+class Evaluator:
+    """`evaluate` for many batches: the network is translated once."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.runners = [_Runner(stack) for stack in stacks(network)]
+
+    def __call__(
+        self, batch: Batch, progress: Callable[[int], None] | None = None
+    ) -> list[Fraction] | NDArray[np.int64]:
+        if len(batch) == 1:  # threads would take longer to start
+            return _evaluate(self.network, self.runners, batch, progress, map)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return _evaluate(self.network, self.runners, batch, progress, pool.map)
+
+
+def _evaluate(
+    network: Network,
+    runners: Sequence["_Runner"],
+    batch: Batch,
+    progress: Callable[[int], None] | None,
+    each: Callable,
+) -> list[Fraction] | NDArray[np.int64]:
+    """The output for every sequence; `each` is map, perhaps with several threads."""
     seen = columns(network.input, batch)
-    first, *rest = [_Runner(stack) for stack in stacks(network)]
+    first, *rest = runners
 
     def answered(job: tuple[slice, NDArray]) -> tuple[int, Numbers]:
         part, index = job
@@ -65,19 +92,18 @@ def evaluate(
             numbers = Numbers(numbers.limbs[seen.tokens(part).ravel()], numbers.base)
         return len(index), numbers
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        inputs, exponent = _inputs(network.layers[0], seen)
-        size = _even(len(inputs))
-        slices = [inputs[i : i + size] for i in range(0, len(inputs), size)]
-        tokens = _stack_up(list(pool.map(lambda part: first.run(part, exponent), slices)))
-        if seen.absent is not None:
-            tokens.limbs[seen.absent] = 0
-        width = network.input.columns if network.every or len(rest) > 1 else 1
-        parts = []
-        for count, part in pool.map(answered, seen.indices(max(1, _even(len(batch)) // width))):
-            parts.append(part)
-            if progress:
-                progress(count)
+    inputs, exponent = _inputs(network.layers[0], seen)
+    size = _even(len(inputs))
+    slices = [inputs[i : i + size] for i in range(0, len(inputs), size)]
+    tokens = _stack_up(list(each(lambda part: first.run(part, exponent), slices)))
+    if seen.absent is not None:
+        tokens.limbs[seen.absent] = 0
+    width = network.input.columns if network.every or len(rest) > 1 else 1
+    parts = []
+    for count, part in each(answered, seen.indices(max(1, _even(len(batch)) // width))):
+        parts.append(part)
+        if progress:
+            progress(count)
     outputs = _stack_up(parts)
     if outputs.base == 0 and outputs.limbs.shape[2] == 1:
         return outputs.limbs[:, 0, 0].view(np.int64)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...errors import ByheartError
+from ...machine.engines import Engine, TaskFailed
 from ...machine.watch import Watch
-from ..engines import Engine, TrialFailed
 from ..problem import Problem
 from ..trial import Row, Trial
 from .rows import Rows, settle
@@ -23,10 +23,10 @@ def execute(
 
     problems  the problem of a trial; trials of the same data get the same object
 
-    A trial that fails does not stop the others: TrialFailed comes when they are done. At an
+    A trial that fails does not stop the others: TaskFailed comes when they are done. At an
     interrupt, and after an error, all rows that the engine handed over are in the file.
     """
-    failed: list[TrialFailed] = []
+    failed: list[TaskFailed] = []
     waiting: deque[Trial] = deque()
     submitted: set[str] = set()
     with Rows(folder) as rows:
@@ -51,7 +51,7 @@ def execute(
             try:
                 rows.add(engine.finished())
                 done += 1
-            except TrialFailed as error:
+            except TaskFailed as error:
                 failed.append(error)
             ended += 1
             total = sweep.total(rows.rows)

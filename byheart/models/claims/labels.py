@@ -1,9 +1,10 @@
 """Labels: the output for every sequence (or every token) is its label, in exact arithmetic."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,10 +62,29 @@ class Labels(Claim):
     # --- asking
 
     def answers(self, model: Model, sequences: Sequence[Sequence[Token]]) -> list[Answer]:
+        return self._answers(model, sequences, partial(evaluate, model.network))
+
+    def answering(self, model: Model) -> Callable[[Sequence[Token]], Answer]:
+        """By the compiled kernels, for which the network is translated once."""
+        from ...exact.limbs.engine import Evaluator, LimbsError
+
+        quick = Evaluator(model.network)
+
+        def answer(tokens: Sequence[Token]) -> Answer:
+            try:
+                return self._answers(model, [tokens], quick)[0]
+            except LimbsError:
+                return self.answers(model, [tokens])[0]
+
+        return answer
+
+    def _answers(
+        self, model: Model, sequences: Sequence[Sequence[Token]], run: Callable[[Batch], Any]
+    ) -> list[Answer]:
         rows = enumerate(self.numbers(model, tokens) for tokens in sequences)
         known = {i: row for i, row in rows if row is not None}
         batch = batch_of(model.network, list(known.values()))
-        found = iter(evaluate(model.network, batch) if known else ())
+        found = iter(run(batch) if known else ())
         answers = {}
         for i, row in known.items():
             outputs = list(islice(found, len(row) if model.every else 1))

@@ -1,8 +1,7 @@
-"""A Ray cluster: the same trials as remote tasks, one processor each.
+"""A Ray cluster: the same tasks as remote ones, one processor each.
 
-Every node needs the training libraries: pip install 'byheart[lab,cluster]'. A task whose worker or
-node is lost runs again elsewhere. Searches for hyper-parameters keep no journal here, as nodes need
-not share a disk.
+Every node needs byheart with its extra [cluster], and with [lab] to train. A task whose worker or
+node is lost runs again elsewhere.
 """
 
 import logging
@@ -15,33 +14,30 @@ from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from ...errors import ByheartError
-from ...machine.threads import single
-from .. import train
-from ..problem import Problem
-from ..trial import Row, Trial
-from . import ONE_THREAD, Failure, Run, TrialFailed, attempted
+from ..threads import single
+from . import ONE_THREAD, Answer, Failure, Run, TaskFailed, attempted
 
 HERE = "auto"  # Ray's name for the cluster of this machine
-RETRIES = 3  # of a trial whose worker or node is lost
+RETRIES = 3  # of a task whose worker or node is lost
 PATIENCE = 60  # seconds in which a cluster must answer; a busy one takes several
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_task_oom_retries": str(RETRIES),  # by default a trial too large for a node never ends
+    "RAY_task_oom_retries": str(RETRIES),  # by default a task too large for a node never ends
 }
 CONNECT = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False)"
 
 
 class Engine:
-    """Trials on the cluster at an address; None is $RAY_ADDRESS, or the one of this machine.
+    """Tasks on the cluster at an address; None is $RAY_ADDRESS, or the one of this machine.
 
-    run  a function of a module that every node has; it gives the row of a trial
+    run  a function of a module that every node has; it gives the answer of a task
     """
 
-    def __init__(self, address: str | None = None, run: Run = train.run) -> None:
+    def __init__(self, run: Run, address: str | None = None) -> None:
         self.address = address or os.environ.get("RAY_ADDRESS") or HERE
         self._run = run
-        self._running: dict[Any, Trial] = {}
-        self._sent: WeakKeyDictionary[Problem, Any] = WeakKeyDictionary()
+        self._running: dict[Any, Any] = {}
+        self._sent: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def __enter__(self) -> Self:
         """Connect to the cluster.
@@ -82,31 +78,31 @@ class Engine:
         """The processors of the cluster; nodes may come and go."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
-    def submit(self, trial: Trial, problem: Problem) -> None:
-        if problem not in self._sent:
-            self._sent[problem] = self._ray.put(problem)
-        self._running[self._task.remote(self._run, trial, self._sent[problem])] = trial
+    def submit(self, task: Any, shared: Any) -> None:
+        if shared not in self._sent:
+            self._sent[shared] = self._ray.put(shared)
+        self._running[self._task.remote(self._run, task, self._sent[shared])] = task
 
-    def finished(self) -> Row:
+    def finished(self) -> Answer:
         if not self._running:
             raise RuntimeError("nothing is running.")
         (reference,), _ = self._ray.wait(list(self._running), num_returns=1)
-        trial = self._running.pop(reference)
+        task = self._running.pop(reference)
         try:
             answer = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
             first_line = str(error).strip().partition("\n")[0]
-            raise TrialFailed(trial, first_line or type(error).__name__) from error
+            raise TaskFailed(task, first_line or type(error).__name__) from error
         if isinstance(answer, Failure):
-            raise answer.error(trial)
+            raise answer.error(task)
         return answer
 
 
-def _alone(run: Run, trial: Trial, problem: Problem) -> Row | Failure:
-    """The row of a trial, with one thread in the libraries that are loaded and in later ones."""
+def _alone(run: Run, task: Any, shared: Any) -> Answer | Failure:
+    """The answer of a task, with one thread in the libraries that are loaded and in later ones."""
     os.environ.update(ONE_THREAD)
     with single():
-        return attempted(run, trial, problem)
+        return attempted(run, task, shared)
 
 
 def _no_port(address: str) -> str:

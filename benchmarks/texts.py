@@ -1,0 +1,270 @@
+"""Whole texts by heart: the network that recites a file, beside what compressors make of the file.
+
+    python benchmarks/texts.py [FOLDER] [--write]
+
+Every .txt file of the folder, and the book that ships with byheart, is compiled as one document
+whose contexts are the fewest last tokens without conflicts (`--documents whole --window auto`), and
+every prediction is proved. Then the file is restored from nothing but these pieces:
+
+network     its code word (bits.encoded), which is decoded again
+vocabulary  the words in the order of the labels, compressed by xz
+rest        the first token, the number of tokens, words that only end the text, and what the reader
+            of texts leaves out: a byte order mark, carriage returns, white space at both ends
+
+The model is saved, opened, given the decoded network, and continues from the first token alone, as
+`byheart recall DIR TOKEN --steps K` does. A row says "byte for byte" only if that is the file. Of
+texts in characters, every single step is proved instead, which gives the same text by induction.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[0] = str(ROOT)  # this folder has a module that the standard library has too
+
+import byheart  # noqa: E402
+from byheart.exact.codeword import decode, encode  # noqa: E402
+from byheart.models.claim import Words  # noqa: E402
+from byheart.models.recall import continued  # noqa: E402
+
+BOOK = ROOT / "byheart/data/book.txt"
+LARGEST_CHAR = 200_000  # bytes of a text that is also compiled in characters
+BEGIN, END = "<!-- texts:begin -->", "<!-- texts:end -->"
+SOURCES = {  # what they are, and where readers find them
+    "book.txt": ("the book of the demo", "ships with byheart"),
+    "alice29.txt": ("Alice's Adventures in Wonderland", "Canterbury corpus"),
+    "asyoulik.txt": ("As You Like It", "Canterbury corpus"),
+    "plrabn12.txt": ("Paradise Lost", "Canterbury corpus"),
+    "pride-and-prejudice.txt": (
+        "Pride and Prejudice",
+        "Project Gutenberg; crista/exercises-in-programming-style",
+    ),
+    "tinyshakespeare.txt": (
+        "tiny Shakespeare",
+        "data/tinyshakespeare/input.txt of karpathy/char-rnn",
+    ),
+}
+
+
+def compressed(data: bytes) -> dict:
+    """The sizes that compressors reach at their highest levels; None where a tool is missing."""
+    tool = shutil.which("zstd")
+    zstd = None
+    if tool:
+        command = [tool, "--ultra", "-22", "-c", "-q"]
+        zstd = len(subprocess.run(command, input=data, check=True, capture_output=True).stdout)
+    return {"gzip": len(gzip.compress(data, 9, mtime=0)), "xz": len(xz(data)), "zstd": zstd}
+
+
+def xz(data: bytes) -> bytes:
+    return lzma.compress(data, preset=9 | lzma.PRESET_EXTREME)
+
+
+def margins(data: bytes, text: str) -> dict:
+    """What `restored` needs beside the text as byheart reads it."""
+    plain = data.removeprefix(b"\xef\xbb\xbf").decode()
+    crlf = "\r\n" in plain
+    lines = plain.replace("\r\n", "\n") if crlf else plain
+    before, found, after = lines.partition(text)
+    return {"mark": plain.encode() != data, "crlf": crlf, "before": before, "after": after}
+
+
+def restored(text: str, rest: dict) -> bytes:
+    """The file."""
+    whole = rest["before"] + text + rest["after"]
+    whole = whole.replace("\n", "\r\n") if rest["crlf"] else whole
+    return (b"\xef\xbb\xbf" if rest["mark"] else b"") + whole.encode()
+
+
+def measured(path: Path, unit: str) -> dict:
+    """All numbers of one text."""
+    data = path.read_bytes()
+    started = time.process_time()
+    dataset = byheart.load(path, unit=unit, documents="whole", window="auto")
+    model = byheart.compile(dataset)
+    built = time.process_time() - started
+    tokens = [dataset[0][0][0], *(dataset.label(i) for i in range(len(dataset)))]
+    rest = margins(data, "".join(tokens))
+    code = encode(model.network)
+    vocabulary = xz("\0".join(model.labels).encode())
+    started = time.process_time()
+    unread = [label for label in model.labels if label not in model.places]
+    recited = None
+    if unit == "word":
+        recited = recitation(model, code, vocabulary, unread, tokens)
+    row = {
+        "text": path.name,
+        "unit": unit,
+        "bytes": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "tokens": len(tokens),
+        "vocabulary": len(model.labels),
+        "window": dataset.length,
+        "parameters": model.parameters.nonzero,
+        "bits_total": model.bits.total,
+        "network": len(code),
+        "words": len(vocabulary),
+        "rest": len(json.dumps([*rest.values(), unread, tokens[0], len(tokens)]).encode()),
+        "entropy": round(model.bits.entropy / 8),
+        **compressed(data),
+        "evidence": model.verification.evidence,
+        "checked": model.verification.checked,
+        "build_seconds": round(built, 1),
+        "recite_seconds": round(time.process_time() - started, 1),
+    }
+    row["total"] = row["network"] + row["words"] + row["rest"]
+    proved = row["evidence"] == "proved" and row["checked"] == len(tokens) - 1
+    text = "".join(tokens if recited is None else recited)
+    row["recited"] = recited is not None
+    row["exact"] = proved and restored(text, rest) == data
+    return row
+
+
+def recitation(
+    model: byheart.Model, code: bytes, vocabulary: bytes, unread: list[str], tokens: list[str]
+) -> list[str]:
+    """What a saved model says by itself after the first token, with network and words unpacked."""
+    labels = tuple(lzma.decompress(vocabulary).decode().split("\0"))
+    known = tuple(sorted({*labels, tokens[0]} - set(unread)))
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model")
+        opened = byheart.open(Path(folder) / "model")
+    unpacked = replace(
+        opened,
+        network=decode(code),
+        words=Words("string", known),
+        claim=replace(opened.claim, labels=labels),
+    )
+    answers = islice(continued(unpacked, tokens[:1]), len(tokens) - 1)
+    return [tokens[0], *(str(answer.label) for answer in answers)]
+
+
+def sentence(row: dict) -> str:
+    """The headline: what is true of a row, whichever it is."""
+    how = "byte for byte" if row["exact"] else "not byte for byte"
+    said = "recited" if row["recited"] else "proved step by step"
+    names = {"gzip": "gzip -9", "zstd": "zstd -22", "xz": "xz -9e"}
+    others = sorted((row[key], name) for key, name in names.items() if row[key] is not None)
+
+    def place(size: int) -> str:
+        """Among the compressors: what it is below, or that it is above all."""
+        above = [f"{name} ({own:,})" for own, name in others if own > size]
+        return f"below {' and '.join(above)}" if above else f"above {others[-1][1]}"
+
+    return (
+        f"{row['text']} ({row['bytes']:,} bytes) in {row['parameters']:,} exact parameters, "
+        f"{said} {how}: the network takes {row['network']:,} bytes, {place(row['network'])}; "
+        f"network, vocabulary and rest together {row['total']:,}, {place(row['total'])}."
+    )
+
+
+def headline(rows: list[dict]) -> str:
+    """The sentence of README.md, about the largest text of which the most can be said."""
+    said = [row for row in rows if row["exact"] and row["recited"] and row["text"] != BOOK.name]
+    whole = [row for row in said if row["total"] < row["xz"]]
+    alone = [row for row in said if row["network"] < row["xz"]]
+    if not alone:
+        return ""
+    row = max(whole or alone, key=lambda row: row["bytes"])
+    title = SOURCES.get(row["text"], (row["text"],))[0]
+    start = (
+        f"All of *{title}* ({row['bytes']:,} bytes) is in a network of {row['parameters']:,} exact "
+        "parameters, proved, and recited byte for byte from its first word: "
+    )
+    end = f"where `xz -9e` takes {row['xz']:,} ([docs/texts.md](docs/texts.md)"
+    if whole:
+        count = f"{len(whole)} of {len(said)} texts" if len(said) > 1 else "one text"
+        return (
+            f"{start}network, vocabulary and first word take {row['total']:,} bytes together, {end}; "
+            f"so for {count})."
+        )
+    return (
+        f"{start}the network takes {row['network']:,} bytes, {end}; with the vocabulary, which the "
+        f"network does not hold, it is {row['total']:,})."
+    )
+
+
+def markdown(rows: list[dict]) -> str:
+    """The tables of docs/texts.md."""
+    lines = [
+        "| text | unit | bytes | parameters | network | vocabulary | rest | **total** | gzip -9 "
+        "| zstd -22 | xz -9e | order-0 entropy | recited | CPU s: build, recite |",
+        "| --- | --- " + "| ---: " * 10 + "| --- | ---: |",
+    ]
+    for row in rows:
+        said = "byte for byte" if row["exact"] else "not the file"
+        said = said if row["recited"] or not row["exact"] else "by induction"
+        zstd = "-" if row["zstd"] is None else f"{row['zstd']:,}"
+        lines.append(
+            f"| {row['text']} | {row['unit']} | {row['bytes']:,} | {row['parameters']:,} "
+            f"| {row['network']:,} | {row['words']:,} | {row['rest']:,} | **{row['total']:,}** "
+            f"| {row['gzip']:,} | {zstd} | {row['xz']:,} | {row['entropy']:,} | {said} "
+            f"| {row['build_seconds']}, {row['recite_seconds'] if row['recited'] else '-'} |"
+        )
+    lines += [
+        "",
+        "| text | tokens | words | window | bits.total | evidence | SHA-256 | where it is from |",
+        "| --- | ---: | ---: | ---: | ---: | --- | --- | --- |",
+    ]
+    for row in rows:
+        if row["unit"] == "word":
+            lines.append(
+                f"| {row['text']} | {row['tokens']:,} | {row['vocabulary']:,} | {row['window']} "
+                f"| {row['bits_total']:,} | {row['evidence']}, all {row['checked']:,} "
+                f"| `{row['sha256'][:16]}` | {'; '.join(SOURCES.get(row['text'], ('',)))} |"
+            )
+    return "\n".join([*lines, "", *(f"- {sentence(row)}" for row in rows if row["unit"] == "word")])
+
+
+def write(path: Path, text: str) -> None:
+    before, _, rest = path.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", help="of .txt files")
+    parser.add_argument(
+        "--write", action="store_true", help="write texts.json, docs/texts.md and README.md"
+    )
+    options = parser.parse_args()
+    if options.write and not options.folder:
+        parser.error("--write needs the folder of texts")
+    texts = sorted(options.folder.glob("*.txt")) if options.folder else []
+    paths = [BOOK, *sorted(texts, key=lambda path: path.stat().st_size)]
+    measured(BOOK, "word")  # compiles kernels, if that is still to be done
+    rows = []
+    for path in paths:
+        units = ("word", "char") if path.stat().st_size <= LARGEST_CHAR else ("word",)
+        for unit in units:
+            rows.append(measured(path, unit))
+            print(json.dumps(rows[-1]), flush=True)
+    print(markdown(rows))
+    if options.write:
+        machine = (
+            f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+        )
+        report = json.dumps({"machine": machine, "rows": rows}, indent=1)
+        (ROOT / "benchmarks/texts.json").write_text(report + "\n")
+        write(ROOT / "docs/texts.md", markdown(rows))
+        write(ROOT / "README.md", headline(rows))
+    if wrong := [row["text"] for row in rows if not row["exact"]]:
+        sys.exit(f"not restored: {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main()

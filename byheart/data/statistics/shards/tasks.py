@@ -1,0 +1,401 @@
+"""The tasks of a count, in the order of its stages; each writes files and answers in a few numbers.
+
+reading     a shard of texts to token numbers
+scattering  a shard to records of its predictions, sorted by key; slots are ranges of keys
+counting    all records of some slots: ordered contexts; each context becomes a record of its sum
+multisets   all records of sums of some slots
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import ByheartError
+from ....machine.files import replacing
+from ...arrays import Ints, number_rows, offsets, places, take
+from ..places import ENDLESS
+from .reading import Reading, Shard, tokens_of
+
+READ, SCATTER, COUNT, MULTISETS = "reading", "scattering", "counting", "multisets"
+BLOCK = 1 << 21  # predictions that are sorted at once
+SMALL = 1 << 24  # tokens below this are counted in a table
+COLLISION = (
+    "two different contexts have the same key of 128 bits, so this corpus cannot be counted by "
+    "these keys; count it on one machine, without an engine"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What all tasks know. The separator of texts is the number of their words."""
+
+    work: str
+    shards: tuple[Shard, ...]
+    options: Reading
+    memory: int
+    slots: int = 1
+    separator: int | None = None
+
+    @cached_property
+    def records(self) -> int:
+        """How many records a worker can hold and sort: each twice, and 120 bytes to work with."""
+        return self.memory // (2 * bytes_of(self.options) + 120)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One step: a shard, or the slots [first, stop) of the records of so many earlier tasks."""
+
+    stage: str
+    number: int
+    name: str
+    sources: int = 0
+    first: int = 0
+    stop: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.stage} {self.name}"
+
+    def path(self, job: Job, ending: str) -> Path:
+        return Path(job.work, self.stage, f"{self.number:06}.{ending}")
+
+
+def run(task: Task, job: Job) -> dict:
+    """The answer of a task; it is written last, so a task that has one is complete."""
+    answer = {READ: read, SCATTER: scatter, COUNT: count, MULTISETS: multisets}[task.stage](
+        task, job
+    )
+    with replacing(task.path(job, "json")) as file:
+        file.write(json.dumps(answer).encode())
+    return answer
+
+
+def record(reading: Reading) -> np.dtype:
+    """What is exchanged of a prediction: its context's key and sum, where it stands, its label.
+
+    tokens  the last one; with a window, all tokens of the context, zeros before them
+    """
+    sizes = [(name, "<u8") for name in ("high", "low", "sum_high", "sum_low", "start", "count")]
+    sizes += [(name, "<u4") for name in ("size", "label", "shard")]
+    return np.dtype([*sizes, ("tokens", "<u4", (_width(reading) or 1,))], align=True)  # type: ignore[list-item]
+
+
+def record_of_sum(reading: Reading) -> np.dtype:
+    """What is exchanged of a context: its sum, where it stands, its label or that it has several.
+
+    tokens  of a window: all of them, sorted
+    """
+    sizes = [("high", "<u8"), ("low", "<u8"), ("start", "<u8")]
+    sizes += [(name, "<u4") for name in ("size", "last", "label", "several", "shard")]
+    return np.dtype([*sizes, ("tokens", "<u4", (_width(reading),))], align=True)  # type: ignore[list-item]
+
+
+def _width(reading: Reading) -> int:
+    """The window, if contexts are cut to one; 0: contexts are prefixes."""
+    windowed = reading.window is not None and reading.window < (reading.length or ENDLESS)
+    return int(reading.window or 0) if windowed else 0
+
+
+def bytes_of(reading: Reading) -> int:
+    """The bytes of a record, of the larger kind."""
+    return max(record(reading).itemsize, record_of_sum(reading).itemsize)
+
+
+def exchanged_bytes(reading: Reading) -> int:
+    """The bytes that both kinds of records take for one prediction, at most."""
+    return record(reading).itemsize + record_of_sum(reading).itemsize
+
+
+# --- reading
+
+
+def read(task: Task, job: Job) -> dict:
+    ids, words, skipped = tokens_of(job.shards[task.number], job.options)
+    _save(task.path(job, "npy"), ids)
+    with replacing(task.path(job, "words.json")) as file:
+        file.write(json.dumps(words or ()).encode())
+    return {"tokens": len(ids), "words": words is not None, "skipped": skipped}
+
+
+def _ids(job: Job, shard: int) -> tuple[NDArray, int]:
+    """The numbers of a shard, mapped into memory, and the one that ends a document, or -1.
+
+    Those of a text are numbered alike in all shards once the shard is scattered.
+    """
+    reading = job.options
+    if not reading.in_place:
+        name = "ids.npy" if job.separator is not None else "npy"
+        ids = np.load(Task(READ, shard, "").path(job, name), mmap_mode="r")
+        return ids, job.separator or 0
+    path, dtype = job.shards[shard].path, np.dtype(reading.dtype).newbyteorder("<")
+    ids = np.memmap(path, dtype, "r") if job.shards[shard].bytes else np.zeros(0, dtype)
+    return ids, -1 if reading.separator is None else reading.separator
+
+
+# --- scattering
+
+
+def scatter(task: Task, job: Job) -> dict:
+    from .keys import HIGH, LOW, SKIPPED, STATE, Columns, walk  # compiled
+
+    if job.separator is not None:
+        _renumber(task, job)
+    ids, separator = _ids(job, task.number)
+    ids = np.asarray(ids).view()
+    ids.flags.writeable = False
+    reading, kind = job.options, record(job.options)
+    length, window = reading.length or ENDLESS, reading.window or ENDLESS
+    state, keys = np.zeros(STATE, np.int64), np.array([HIGH, LOW, 0, 0], np.uint64)
+    block = np.zeros(min(BLOCK, job.records, max(1, len(ids))), kind)
+    columns = Columns(*(block[name] for name in Columns._fields))
+    index, at, predictions, tokens = [], 0, 0, 0
+    last, label = _Tokens(), _Tokens()
+    with replacing(task.path(job, "run")) as file:
+        while made := walk(ids, separator, length, window, state, keys, columns):
+            found = block[:made]
+            found["count"], found["shard"] = 1, task.number
+            predictions += made
+            tokens += int(found["size"].sum(dtype=np.int64))
+            last.add(found["tokens"][:, -1])
+            label.add(found["label"])
+            found = combined(found)[0]
+            index.append(at + _slots_of(found["high"], job.slots))
+            file.write(found.data)
+            at += len(found)
+    _save(task.path(job, "index.npy"), np.array(index, np.int64).reshape(-1, job.slots + 1))
+    _save(task.path(job, "last.npy"), last.rows())
+    _save(task.path(job, "label.npy"), label.rows())
+    return {"predictions": predictions, "tokens": tokens, "skipped": int(state[SKIPPED])}
+
+
+def _renumber(task: Task, job: Job) -> None:
+    """Write the tokens of a text with the numbers that all shards share."""
+    numbers = {
+        word: i for i, word in enumerate(json.loads(Path(job.work, "words.json").read_text()))
+    }
+    own = json.loads(Task(READ, task.number, "").path(job, "words.json").read_text())
+    table = np.array([*(numbers[word] for word in own), len(numbers)], np.uint32)
+    ids = np.load(Task(READ, task.number, "").path(job, "npy"))
+    _save(Task(READ, task.number, "").path(job, "ids.npy"), table[ids])
+
+
+class _Tokens:
+    """How often tokens occur."""
+
+    def __init__(self) -> None:
+        self.table, self.others = np.zeros(0, np.int64), [np.zeros((0, 2), np.int64)]
+
+    def add(self, tokens: NDArray) -> None:
+        if int(tokens.max()) < SMALL:
+            more = np.bincount(tokens)
+            if len(more) > len(self.table):
+                more[: len(self.table)] += self.table
+                self.table = more
+            else:
+                self.table[: len(more)] += more
+        else:
+            self.others.append(np.stack(np.unique(tokens, return_counts=True), 1).astype(np.int64))
+
+    def rows(self) -> Ints:
+        """[token, how often]; a token may have several rows."""
+        seen = np.flatnonzero(self.table)
+        return np.concatenate([np.stack([seen, self.table[seen]], axis=1), *self.others])
+
+
+def _slots_of(high: NDArray, slots: int) -> Ints:
+    """Where each slot begins in sorted keys, and where the last one ends."""
+    bits = slots.bit_length() - 1
+    edges = np.arange(1, slots, dtype=np.uint64) << np.uint64(64 - bits if bits else 0)
+    return np.array([0, *np.searchsorted(high, edges), len(high)], np.int64)
+
+
+def _save(path: Path, array: NDArray) -> None:
+    with replacing(path) as file:
+        np.save(file, array)
+
+
+# --- counting
+
+
+def _sorted(records: NDArray, *fields: str) -> NDArray:
+    """The records by key, and where two keys begin alike, by the rest of it and by these fields."""
+    order = np.argsort(records["high"])
+    high = records["high"][order]
+    alike = np.zeros(len(high), bool)
+    alike[1:] = high[1:] == high[:-1]
+    alike[:-1] |= alike[1:]
+    some = order[alike]
+    order[alike] = some[
+        np.lexsort([records[name][some] for name in (*reversed(fields), "low", "high")])
+    ]
+    return picked(records, order)
+
+
+def picked(records: NDArray, order: NDArray) -> NDArray:
+    """records[order], which NumPy would copy field by field; a record is some words of 8 bytes."""
+    words = records.view(np.uint64).reshape(len(records), records.dtype.itemsize // 8)
+    return words.take(order, axis=0).view(records.dtype).reshape(len(order))
+
+
+def _starts(records: NDArray, *fields: str) -> NDArray[np.bool_]:
+    """Which of the sorted records differ from the one before in some field; the first does."""
+    differs = np.ones(len(records), bool)
+    differs[1:] = False
+    for name in fields:
+        differs[1:] |= records[name][1:] != records[name][:-1]
+    return differs
+
+
+def _agree(records: NDArray, starts: NDArray[np.bool_], *fields: str) -> None:
+    """ByheartError unless these fields are equal in all records from one start to the next."""
+    inner = np.flatnonzero(~starts)
+    for name in fields:
+        if (records[name][inner] != records[name][inner - 1]).any():
+            raise ByheartError(COLLISION)
+
+
+def combined(records: NDArray) -> tuple[NDArray, NDArray[np.bool_]]:
+    """The records by key and label, equal ones counted together; and where each context begins.
+
+    ByheartError if two contexts have one key: see the head of this folder.
+    """
+    records = _sorted(records, "label")
+    contexts = _starts(records, "high", "low")
+    _agree(records, contexts, "size", "tokens")
+    pairs = contexts | _starts(records, "label")
+    at = np.flatnonzero(pairs)
+    counts = np.add.reduceat(records["count"], at) if len(at) else records["count"]
+    found = records if len(at) == len(records) else picked(records, at)
+    found["count"] = counts
+    return found, contexts[at]
+
+
+def count(task: Task, job: Job) -> dict:
+    """The ordered contexts of some slots."""
+    from .keys import HIGH, LOW
+
+    pairs, contexts = combined(_gathered(task, job, SCATTER, record(job.options)))
+    if ((pairs["high"] == HIGH) & (pairs["low"] == LOW)).any() and not _width(job.options):
+        raise ByheartError(COLLISION)  # with the empty context
+    at = np.flatnonzero(contexts)
+    labels = np.diff(at, append=len(pairs))
+    several = labels > 1
+    _save_sums(task, job, pairs, at, several)
+    times = pairs["count"].astype(np.int64)
+    del pairs
+    seen = np.add.reduceat(times, at) if len(at) else times
+    right = np.maximum.reduceat(times, at) if len(at) else times
+    split = np.repeat(several, labels)
+    kinds = [
+        (seen, np.zeros_like(seen)),  # 0 stands for the context itself
+        (np.repeat(seen[several], labels[several]), times[split]),
+    ]
+    found = []
+    for whole, part in kinds:
+        distinct, same = number_rows(np.stack([whole, part], axis=1))
+        found.append(np.column_stack([distinct, np.bincount(same, minlength=len(distinct))]))
+    _save(task.path(job, "kinds.npy"), np.concatenate(found))
+    return {
+        "right": int(right.sum()),
+        "conflicts": int(several.sum()),
+        "in_conflict": int(seen[several].sum()),
+    }
+
+
+def _save_sums(task: Task, job: Job, pairs: NDArray, at: Ints, several: NDArray[np.bool_]) -> None:
+    """A record of the sum of each context, which begins at `at`; they are sorted."""
+    found = np.empty(len(at), record_of_sum(job.options))
+    for name, source in (("high", "sum_high"), ("low", "sum_low")):
+        found[name] = pairs[source][at]
+    for name in ("start", "size", "label", "shard"):
+        found[name] = pairs[name][at]
+    found["last"], found["several"] = pairs["tokens"][at, -1], several
+    if _width(job.options):
+        found["tokens"] = np.sort(pairs["tokens"][at], axis=1)
+    found = picked(found, np.argsort(found["high"]))
+    with replacing(task.path(job, "run")) as file:
+        file.write(found.data)
+    _save(task.path(job, "index.npy"), _slots_of(found["high"], job.slots)[None])
+
+
+def _gathered(task: Task, job: Job, stage: str, kind: np.dtype) -> NDArray:
+    """All records of the task's slots, whichever task of the stage wrote them."""
+    ranges = []
+    for source in range(task.sources):
+        writer = Task(stage, source, "")
+        index = np.load(writer.path(job, "index.npy"), mmap_mode="r")
+        for first, stop in index[:, [task.first, task.stop]].tolist():
+            ranges.append((writer.path(job, "run"), first, stop - first))
+    found, at = np.empty(sum(size for *_, size in ranges), kind), 0
+    for path, first, size in ranges:
+        if size:
+            part = np.fromfile(path, kind, size, offset=first * kind.itemsize)
+            if len(part) < size:
+                raise ByheartError(f"{path} is truncated; remove the folder and count again.")
+            found[at : at + size] = part
+            at += size
+    return found
+
+
+# --- multisets
+
+
+def multisets(task: Task, job: Job) -> dict:
+    """The multisets with last token of some slots, and those of them with two labels."""
+    records = _sorted(_gathered(task, job, COUNT, record_of_sum(job.options)), "last")
+    if not len(records):
+        return {"multisets": 0, "conflicts": 0}
+    sums = _starts(records, "high", "low")
+    _agree(records, sums, "size")
+    classes = sums | _starts(records, "last")
+    at = np.flatnonzero(classes)
+    if _width(job.options):
+        _agree(records, classes, "tokens")
+    else:
+        _compare(picked(records, at), sums[at], job)
+    several = np.maximum.reduceat(records["several"], at) > 0
+    labels = records["label"]
+    several |= np.maximum.reduceat(labels, at) != np.minimum.reduceat(labels, at)
+    return {"multisets": len(at), "conflicts": int(several.sum())}
+
+
+def _compare(classes: NDArray, sums: NDArray[np.bool_], job: Job) -> None:
+    """ByheartError unless contexts with equal sums have equal multisets of tokens.
+
+    classes  one context for each sum and last token; `sums` says where a sum begins
+    """
+    alike = ~sums
+    alike[:-1] |= alike[1:]
+    rows, begins = classes[alike], sums[alike]
+    ends, a = offsets(rows["size"]), 0
+    held = job.memory // 64  # tokens
+    while a < len(rows):
+        b = int(np.searchsorted(ends, ends[a] + held, side="right")) - 1
+        b = max(b, min(a + 2, len(rows)))
+        if not _equal(rows[a:b], begins[a:b], job):
+            raise ByheartError(COLLISION)
+        a = b if b == len(rows) else b - 1  # the last one is compared with the next
+
+
+def _equal(rows: NDArray, begins: NDArray[np.bool_], job: Job) -> bool:
+    """Whether each row has the tokens of the row before, except where a sum begins."""
+    sizes = rows["size"].astype(np.int64)
+    ends = offsets(sizes)
+    keys = np.empty(ends[-1], np.uint64)
+    for shard in np.unique(rows["shard"]).tolist():
+        mine = np.flatnonzero(rows["shard"] == shard)
+        mine = mine[np.argsort(rows["start"][mine])]  # a file is read from its beginning to its end
+        ids, _ = _ids(job, shard)
+        starts = rows["start"][mine].astype(np.int64)
+        tokens = take(ids, starts, sizes[mine]).astype(np.uint64)
+        keys[places(ends[mine], sizes[mine])] = tokens
+    keys |= np.repeat(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), sizes)
+    tokens = np.sort(keys).astype(np.uint32)
+    inner = np.flatnonzero(~begins)
+    inner = inner[inner > 0]
+    one, other = places(ends[inner], sizes[inner]), places(ends[inner - 1], sizes[inner])
+    return bool((tokens[one] == tokens[other]).all())
