@@ -28,9 +28,12 @@ from numpy.typing import NDArray
 from ...machine.kernels import njit
 from .gf2 import ONE, ZERO, Factors, common_zero, factored, forward
 
-MOST_FORMS = 26  # dependent equations of a position that are worth 2**26 steps
+MOST_FORMS = 29  # dependent equations of a position that are worth 2**29 steps
 SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
+LEAST = 12  # free unknowns that are tried in any case
+MISSING = 3  # free unknowns that may be missing: then the search goes back and draws others
 RETURNS = 48  # times that a position sends the search back before it is given up
+CHEAP = 20  # dependent equations beyond which each one halves these times
 KEPT = 8  # positions whose factors are kept for going back
 THREADED = 400  # unknowns from which on threads pay
 
@@ -65,6 +68,7 @@ def solve(
     lengths: NDArray,
     window: int,
     most: int | None = None,
+    lowest: bool = False,
 ) -> list[int] | None:
     """The stored numbers, each in [0, 2**K), or None if some position has no solution.
 
@@ -72,11 +76,13 @@ def solve(
     words   Gray coded and left-aligned in `window` bits; only the first `lengths` bits count
     most    numbers that there may be; as many as needed beyond `unknowns` come in at positions
             without a solution, with zeros below. Terms beyond them do not count.
+    lowest  whether numbers have one more bit, below all positions, so that the first position has
+            free unknowns below it too; numbers are then in [0, 2**(K + 1))
 
     Where every position has a solution with all free unknowns 0, that one is returned. The result
     does not depend on the number of threads.
     """
-    system = System(columns, column, terms, words.astype(np.uint64), lengths, window)
+    system = System(columns, column, terms, words.astype(np.uint64), lengths, window, lowest)
     return Search(system, unknowns, unknowns if most is None else most).run()
 
 
@@ -91,9 +97,10 @@ class System:
         words: NDArray[np.uint64],
         lengths: NDArray,
         window: int,
+        lowest: bool = False,
     ) -> None:
         self.columns, self.window = columns, window
-        self.positions = columns + window - 1
+        self.positions = columns + window - 1 + lowest
         self.column, self.terms, self.words, self.lengths = column, terms, words, lengths
         self.order = np.argsort(column, kind="stable")
         self.first = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=columns))])
@@ -147,13 +154,16 @@ class Search:
                     factors.solution(reduced, solution)
                     _append(self.numbers, self.recent, position, solution)
                     position += 1
-                elif position and factors.dependent <= MOST_FORMS and returns[position] < RETURNS:
+                elif self._short(position, factors) <= MISSING and (
+                    returns[position] < RETURNS >> max(0, factors.dependent - CHEAP)
+                ):
                     returns[position] += 1
                     blocked = position
                     position = max(0, position - 2 - returns[position] // 16)
                     _rewind(self.numbers, position, self.recent)
                 elif self.unknowns < self.most:
-                    self.unknowns = min(self.most, self.unknowns + 1 + factors.dependent // 2)
+                    more = max(1, self._short(position, factors) - MISSING)
+                    self.unknowns = min(self.most, self.unknowns + more)
                     self.solved.pop(position)
                     returns[position] = 0
                 else:
@@ -195,18 +205,22 @@ class Search:
             bit = np.uint64(self.rng.getrandbits(1))
             solution[unknown >> 6] |= bit << np.uint64(unknown & 63)
 
+    def _short(self, position: int, factors: Factors) -> int:
+        """The dependent equations that are too many for the search, or for the position below."""
+        below, forms = self.solved.get(position - 1), factors.dependent
+        most = 0 if below is None else min(below.unknowns - below.rank, MOST_FORMS - MISSING)
+        return forms - most if position else forms + MISSING + 1
+
     def _changed(self, position: int, factors: Factors) -> bool:
         """Whether other free unknowns of the position below give this one a solution.
 
         If so, they are changed. Each free unknown is a direction in which the bits below may move.
         """
-        forms, below = factors.dependent, self.solved.get(position - 1)
-        if below is None or forms > MOST_FORMS:
+        if self._short(position, factors) > MISSING:
             return False
+        below = self.solved[position - 1]
         free = below.free.tolist()
-        free = self.rng.sample(free, min(len(free), forms + SURPLUS))
-        if len(free) < forms - SURPLUS:
-            return False
+        free = self.rng.sample(free, min(len(free), max(factors.dependent + SURPLUS, LEAST)))
         directions = np.zeros((len(free), len(below.masks)), np.uint64)
         nothing = np.zeros(len(below.masks), np.uint64)
         for direction, unknown in zip(directions, free, strict=True):
