@@ -255,6 +255,18 @@ def backward(rows, first, masks, pivots, reduced, solution):
 
 
 @njit
+def _extend(basis, vector):
+    """Whether the vector is no sum of the basis; if so, it joins the basis, by its lowest 1."""
+    while vector:
+        place = lowest(vector)
+        if basis[place] == ZERO:
+            basis[place] = vector
+            return True
+        vector ^= basis[place]
+    return False
+
+
+@njit
 def common_zero(constant, linear, square):
     """A point where up to 64 quadratic forms over GF(2) vanish together, or -1.
 
@@ -267,6 +279,14 @@ def common_zero(constant, linear, square):
     value = constant
     if value == ZERO:
         return 0
+    # no point can do what no sum of coefficients does
+    basis = np.zeros(64, np.uint64)
+    for i in range(variables):
+        _extend(basis, linear[i])
+        for j in range(i):
+            _extend(basis, square[i, j])
+    if _extend(basis, constant):
+        return -1
     slope = linear.copy()
     for i in range(1, variables):
         slope[i] ^= square[i, i - 1]

@@ -32,7 +32,7 @@ MOST_FORMS = 29  # dependent equations of a position that are worth 2**29 steps
 SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
 LEAST = 12  # free unknowns that are tried in any case
 MISSING = 3  # free unknowns that may be missing: then the search goes back and draws others
-RETURNS = 48  # times that a position sends the search back before it is given up
+RETURNS = 24  # times that a position sends the search back before it is given up
 CHEAP = 20  # dependent equations beyond which each one halves these times
 KEPT = 8  # positions whose factors are kept for going back
 THREADED = 400  # unknowns from which on threads pay
@@ -220,7 +220,9 @@ class Search:
             return False
         below = self.solved[position - 1]
         free = below.free.tolist()
-        free = self.rng.sample(free, min(len(free), max(factors.dependent + SURPLUS, LEAST)))
+        forms = factors.dependent
+        variables = max(LEAST, min(forms + SURPLUS, max(forms + 1, CHEAP + SURPLUS)))
+        free = self.rng.sample(free, min(len(free), variables))
         directions = np.zeros((len(free), len(below.masks)), np.uint64)
         nothing = np.zeros(len(below.masks), np.uint64)
         for direction, unknown in zip(directions, free, strict=True):
