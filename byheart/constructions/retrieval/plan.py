@@ -222,7 +222,8 @@ def required(counts: NDArray[np.int64]) -> int:
 
     Among n equations in U unknowns about d are dependent: n - U if that is large and positive, 0 if
     it is large and negative, and in between (rows are sparse) what is measured. They need as many
-    free unknowns at the position below, or nearly so, and must not be beyond REACH.
+    free unknowns at the position below, or nearly so. Neither they nor the equations that a run of
+    positions has beyond its unknowns must be more than REACH.
     """
     numbers = max(int(counts.max()) - REACH, 1)
     while True:
@@ -231,7 +232,9 @@ def required(counts: NDArray[np.int64]) -> int:
         dependent = (excess + np.sqrt(excess * excess + 4 * sparse**2)) / 2
         free = dependent - excess
         short = dependent[:-1] - free[1:]
-        if dependent.max() <= REACH and (not len(short) or short.max() <= RETRIED):
+        sums = np.append(0, np.cumsum(excess[::-1]))  # from the lowest position up
+        run = (sums - np.minimum.accumulate(sums)).max()
+        if max(dependent.max(), run) <= REACH and (not len(short) or short.max() <= RETRIED):
             return numbers
         numbers += 1
 
