@@ -54,6 +54,24 @@ def test_any_choice_of_free_unknowns_solves(seed, unknowns, density):
 
 @given(st.integers(0, 1 << 30))
 @settings(max_examples=30, deadline=None)
+def test_circuits_are_sums_of_rows_that_vanish(seed):
+    rng = np.random.default_rng(seed)
+    unknowns = int(rng.integers(2, 150))
+    matrix = (rng.random((unknowns + int(rng.integers(0, 9)), unknowns)) < 0.2).astype(np.int64)
+    factors = factored(packed(matrix), unknowns)
+    right = rng.integers(0, 2, len(matrix)).astype(np.uint64)
+    if factors.dependent > 63:
+        return
+    circuits, met = factors.circuits(), 0
+    for e in range(factors.dependent):
+        rows = (circuits >> np.uint64(e) & np.uint64(1)).astype(bool)
+        assert rows.any() and not (matrix[rows].sum(axis=0) % 2).any()
+        met |= int(right[rows].sum() % 2) << e
+    assert factors.reduced(right, np.zeros(-(-unknowns // 64), np.uint64)) == met
+
+
+@given(st.integers(0, 1 << 30))
+@settings(max_examples=30, deadline=None)
 def test_the_solution_does_not_depend_on_the_order_of_the_rows(seed):
     """The pivots are those of the reduced echelon form: what editable models rely on."""
     rng = np.random.default_rng(seed)

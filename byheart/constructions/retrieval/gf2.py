@@ -63,6 +63,15 @@ class Factors:
         """
         return int(forward(self.rows, self.first, self.masks, self.pivots, self.places, right, out))
 
+    def circuits(self) -> NDArray[np.uint64]:
+        """[rows] in which of the equations between right-hand sides each row takes part, as bits.
+
+        Only for up to 64 of them.
+        """
+        taking_part = np.zeros(len(self.rows), np.uint64)
+        circuits(self.rows, self.first, self.masks, self.pivots, self.places, taking_part)
+        return taking_part
+
     def solution(self, reduced: NDArray[np.uint64], solution: NDArray[np.uint64]) -> None:
         """Complete a solution in which the free unknowns are already chosen, the others 0."""
         backward(self.rows, self.first, self.masks, self.pivots, reduced, solution)
@@ -238,6 +247,27 @@ def forward(rows, first, masks, pivots, places, right, out):
             mixed ^= rows[r, y] & out[y]
         unmet |= (parity(mixed) ^ right[places[r]]) << uint64(min(63, r - first[words]))
     return unmet
+
+
+@njit
+def circuits(rows, first, masks, pivots, places, out):
+    """The transpose of `forward`: from a dependent row back to the rows that it is a sum of."""
+    count, words = rows.shape
+    held = np.zeros(words, np.uint64)
+    for r in range(first[words], count):
+        bit = ONE << uint64(r - first[words])
+        out[places[r]] |= bit
+        held[:] = rows[r]
+        for w in range(words - 1, -1, -1):
+            raw = ZERO
+            for z in range(first[w], first[w + 1]):
+                if (held[w] >> uint64(pivots[z] & 63)) & ONE:
+                    raw ^= rows[z, w] & masks[w]
+            for z in range(first[w], first[w + 1]):
+                if (raw >> uint64(pivots[z] & 63)) & ONE:
+                    out[places[z]] |= bit
+                    for y in range(w):
+                        held[y] ^= rows[z, y]
 
 
 @njit

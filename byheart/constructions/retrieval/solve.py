@@ -26,7 +26,7 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit
-from .gf2 import ONE, ZERO, Factors, common_zero, factored, forward
+from .gf2 import ONE, ZERO, Factors, common_zero, factored
 
 MOST_FORMS = 29  # dependent equations of a position that are worth 2**29 steps
 SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
@@ -228,9 +228,13 @@ class Search:
         for direction, unknown in zip(directions, free, strict=True):
             direction[unknown >> 6] = ONE << np.uint64(unknown & 63)
             below.solution(nothing, direction)
-        f = factors
+        starts, units, contexts, wanted, *state = self._equations(position)
+        circuits = factors.circuits()
+        taking_part = circuits != 0
         constant, linear, square = _forms(
-            *self._equations(position), directions, f.rows, f.first, f.masks, f.pivots, f.places
+            *(starts, units, contexts[taking_part], wanted[taking_part], *state),
+            directions,
+            circuits[taking_part],
         )
         zero = common_zero(constant, linear, square)
         if zero < 0:
@@ -333,30 +337,18 @@ def _carry(starts, units, i, bits, numbers):
 
 
 @njit
-def _forms(
-    starts,
-    units,
-    contexts,
-    wanted,
-    position,
-    recent,
-    numbers,
-    directions,
-    rows,
-    first,
-    masks,
-    pivots,
-    places,
-):
-    """The equations between right-hand sides as quadratic forms in the directions taken."""
+def _forms(starts, units, contexts, wanted, position, recent, numbers, directions, circuits):
+    """The equations between right-hand sides as quadratic forms in the directions taken.
+
+    circuits  [contexts] the equations in which its right-hand side takes part
+    """
     count = directions.shape[0]
     right = np.zeros(contexts.shape[0], np.uint64)
-    out = np.zeros(masks.shape[0], np.uint64)
     moved = recent.copy()
     linear = np.zeros(count, np.uint64)
     square = np.zeros((count, count), np.uint64)
     _right(starts, units, contexts, wanted, position, recent, numbers, right)
-    constant = forward(rows, first, masks, pivots, places, right, out)
+    constant = _met(right, circuits)
     for i in range(count):
         for j in range(i + 1):
             moved[:] = recent
@@ -364,9 +356,9 @@ def _forms(
             if j < i:
                 _move(moved, directions[j])
             _right(starts, units, contexts, wanted, position, moved, numbers, right)
-            value = forward(rows, first, masks, pivots, places, right, out) ^ constant
+            value = _met(right, circuits) ^ constant
             if j < i:
-                square[i, j] = square[j, i] = value
+                square[i, j] = value
             else:
                 linear[i] = value
     for i in range(count):
@@ -374,6 +366,16 @@ def _forms(
             square[i, j] ^= linear[i] ^ linear[j]
             square[j, i] = square[i, j]
     return constant, linear, square
+
+
+@njit
+def _met(right, circuits):
+    """The sums of right-hand sides over the circuits: 0 where one is met."""
+    value = ZERO
+    for r in range(right.shape[0]):
+        if right[r]:
+            value ^= circuits[r]
+    return value
 
 
 @njit
