@@ -46,6 +46,7 @@ check: $(TOOLS)
 
 bench: $(TOOLS)
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/statistics.py
 	$(BIN)/python benchmarks/shards.py
 	$(BIN)/python benchmarks/family.py

@@ -15,20 +15,22 @@ from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..retrieval.assemble import assemble, constant
 from ..retrieval.hashing import Hash
-from ..retrieval.plan import Storage, climb
+from ..retrieval.plan import Storage
 from ..retrieval.problem import Inputs, Problem, Task, prepare
 from ..retrieval.search import Limits, Needs, cheapest, effort_for, first_needs, search
 from ..retrieval.solve import Terms
 from .assemble import blocks
+from .balance import climb
 from .layout import FoldLayout, FoldPlan
 from .plan import candidates, cost
 
 
 class Unlimited(Limits):
     bounded = False
+    lowest = True
     balance = staticmethod(climb)
 
-    def plans(self, task: Task, objective: str, needs: Needs) -> list[FoldPlan]:
+    def plans(self, task: Task, objective: str, needs: Needs) -> tuple[FoldPlan, ...]:
         plans = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)
         if not plans:
             raise ByheartError(
@@ -41,17 +43,18 @@ class Unlimited(Limits):
     ) -> Storage:
         """Centre the numbers in thresholds, find the constant and the lengths.
 
-        The lowest bit of every number is 0. Numbers matter modulo 2**(K + 1) only, so those in
-        thresholds may be negative; the constant grows until every sum is positive.
+        Numbers matter modulo 2**(K + 1) only, so those in thresholds may be negative; the constant
+        grows until every sum is positive.
         """
         window = problem.task.window
         digits = layout.plan.columns + window  # K + 1
         modulus = 1 << digits
-        numbers = [2 * number for number in numbers]
+        numbers = numbers[:]
         for unit in layout.stored.values():
             if numbers[unit] >= modulus // 2:
                 numbers[unit] -= modulus
-        values = np.array([float(x / modulus) for x in numbers])
+        values = np.zeros(layout.plan.unknowns)  # 0 for those that are left out
+        values[: len(numbers)] = [float(x / modulus) for x in numbers]
         low, high = _extremes(terms.starts, terms.units, values)
         lift = max(0, math.ceil(-low + 1e-6))
         longest = digits + math.ceil(math.log2(high + lift + 1e-6))

@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from .problem import Task
 from .solve import Terms
 
+REACH = 26  # equations beyond the numbers that a position may have
+SPARSE = 8  # dependent equations where there are as many as numbers, measured for 150 to 500
+RETRIED = 2  # free unknowns that may be missing: other ones are tried a few times
 # nonzero parameters, and dense ones per lane
 MIXING = {"uniform": (2, 2), "hard": (2, 4), "sparse": (4, 4), "sum": (0, 0)}
 
@@ -101,9 +104,14 @@ class Layout(ABC):
         """The fingerprint of each context."""
         return np.zeros(len(hashes), np.uint64)
 
-    def sized(self, load: int) -> Iterable["Layout"]:
-        """The layout with fewer numbers than the plan has, if the load allows it, and with all."""
-        return (self,)
+    @property
+    def fewest(self) -> int:
+        """Numbers without which the layout cannot do; the others may be left out."""
+        return self.unknowns
+
+    def sized(self, unknowns: int) -> "Layout":
+        """The layout with that many numbers."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,54 +200,55 @@ def needed(task: Task, columns: int, spare: float, slack: int) -> int:
 
 def loads(shift: NDArray, lengths: NDArray, columns: int, window: int) -> NDArray[np.int64]:
     """Equations per bit position, highest position first."""
-    counts = np.zeros(columns + window - 1, np.int64)
     table = np.bincount(shift * window + lengths - 1, minlength=columns * window)
-    held = table.reshape(columns, window)[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return equations(table.reshape(columns, window))
+
+
+def equations(table: NDArray) -> NDArray[np.int64]:
+    """Equations per bit position, highest first, from the contexts by column and word length.
+
+    table  [columns, window, ...] for as many layouts as the last axes count
+    """
+    columns, window = table.shape[:2]
+    counts = np.zeros((columns + window - 1, *table.shape[2:]), np.int64)
+    held = table[:, ::-1].cumsum(axis=1)[:, ::-1]  # words at least that long
     for digit in range(window):
         counts[digit : digit + columns] += held[:, digit]
     return counts
 
 
-def climb(
-    plan: Plan, hashes: NDArray, lengths: NDArray, window: int, tries: int, rng: random.Random
-) -> tuple[Layout, int]:
-    """The best layout that hill climbing over the orders finds, and its largest load."""
+def required(counts: NDArray[np.int64]) -> int:
+    """Stored numbers with which the positions are expected to be solvable (see solve.py).
 
-    def judge(order: list) -> tuple[float, int, Layout]:
-        layout = plan.layout(order)
-        counts = loads(layout.column_of(hashes), lengths, plan.columns, window)
-        mean = counts.mean()
-        steepness = 0.3 * math.sqrt(mean) if mean else 1.0
-        score = float(np.exp(np.minimum((counts - mean) / steepness, 600)).sum())
-        return score, int(counts.max()), layout
-
-    current = list(plan.parts[1])
-    score, least, best = judge(current)
-    for attempt in range(tries if len(current) > 1 else 0):
-        order = current[:]
-        if attempt < tries // 4:
-            rng.shuffle(order)
-        else:
-            for _ in range(rng.choice((1, 1, 2))):
-                a, b = rng.randrange(len(order)), rng.randrange(len(order))
-                order[a], order[b] = order[b], order[a]
-        new_score, load, layout = judge(order)
-        if new_score <= score:
-            score, current = new_score, order
-        if load < least:
-            least, best = load, layout
-    return best, least
+    Among n equations in U unknowns about d are dependent: n - U if that is large and positive, 0 if
+    it is large and negative, and in between (rows are sparse) what is measured. They need as many
+    free unknowns at the position below, or nearly so. Neither they nor the equations that a run of
+    positions has beyond its unknowns must be more than REACH.
+    """
+    numbers = max(int(counts.max()) - REACH, 1)
+    while True:
+        sparse = min(SPARSE, numbers / 16, 4000 / numbers)
+        excess = counts - numbers
+        dependent = (excess + np.sqrt(excess * excess + 4 * sparse**2)) / 2
+        free = dependent - excess
+        short = dependent[:-1] - free[1:]
+        sums = np.append(0, np.cumsum(excess[::-1]))  # from the lowest position up
+        run = (sums - np.minimum.accumulate(sums)).max()
+        if max(dependent.max(), run) <= REACH and (not len(short) or short.max() <= RETRIED):
+            return numbers
+        numbers += 1
 
 
 def best_of(
     plan: Plan, hashes: NDArray, lengths: NDArray, window: int, tries: int, rng: random.Random
 ) -> tuple[Layout, int]:
-    """The best layout of some random orders, and its largest load."""
+    """The best layout of some random orders, and the numbers that it needs."""
     order = list(plan.parts[1])
     best, least = plan.layout(order), 1 << 62
     for _ in range(tries if plan.columns > 1 else 1):
         layout = plan.layout(order)
-        load = int(loads(layout.column_of(hashes), lengths, plan.columns, window).max())
+        counts = loads(layout.column_of(hashes), lengths, plan.columns, window)
+        load = max(required(counts), int(counts[-1]) + SPARSE)
         if load < least:
             best, least = layout, load
         rng.shuffle(order)
