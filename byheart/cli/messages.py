@@ -6,7 +6,7 @@ import shlex
 OPTIONS = frozenset(
     """
     accept activation add address all architecture attention axis between bits blocks branching
-    build checker coefficients contexts copies count criterion data dataset decoys delimiter
+    build checker coefficients conflicts contexts copies count criterion data dataset decoys delimiter
     delta device dimension dimensions distance documents draw dtype editable edited edits
     effective empty encoder engine epsilon every exponent file find force forgotten form format
     gap head_dimension header heads input inputs item items jobs json label label_only labels

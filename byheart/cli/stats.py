@@ -8,8 +8,10 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
+from ..data.conflicts import conflicting
+from ..data.dataset import Dataset
 from ..data.documents import Documents, first_documents
-from ..data.load import read
+from ..data.load import load, read
 from ..data.statistics import stats, written_out
 from ..machine.tables import named
 from ..machine.watch import SILENT, Watch
@@ -18,6 +20,7 @@ from .output import finish, how_read, number, plural, reading_notes, rows, sente
 from .progress import watching
 
 SHOWN = 16  # tokens of a row
+LINES = 8  # of a conflict
 
 
 @reading
@@ -26,6 +29,12 @@ def command(
     loading: Loading,
     show: Annotated[
         int, typer.Option(metavar="N", min=0, help="First show N rows as they are understood.")
+    ] = 0,
+    conflicts: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Show N contexts that have two labels, and their lines."
+        ),
     ] = 0,
     json: Json = False,
 ) -> None:
@@ -36,12 +45,14 @@ def command(
     Documents (.txt, .bin) are counted in place, so 200 million tokens of a .bin are fine.
     """
     with watching() as watch:
-        answer = counted(data, loading, show, watch)
+        answer = counted(data, loading, show, watch, conflicts)
     finish(answer, json, view)
 
 
-def counted(data: Path, loading: Loading, show: int = 0, watch: Watch = SILENT) -> dict:
-    """The answer of the command: the counts, how the file was read, and its first rows."""
+def counted(
+    data: Path, loading: Loading, show: int = 0, watch: Watch = SILENT, conflicts: int = 0
+) -> dict:
+    """The answer of the command: the counts, how the file was read, rows and conflicts of it."""
     watch.stage("loading")
     found = read(data, **loading)
     if isinstance(found, Documents):
@@ -50,7 +61,13 @@ def counted(data: Path, loading: Loading, show: int = 0, watch: Watch = SILENT) 
         first = [found[i] for i in range(min(show, len(found)))]
         shown = [{"input": tokens, "label": label} for tokens, label in first]
     counts = stats(written_out(found), watch=watch).json()
-    return {**how_read(found), **counts, "shown": shown}  # the counts know what else is skipped
+    answer = {**how_read(found), **counts, "shown": shown}  # the counts know what else is skipped
+    if conflicts:
+        several = counts["conflicts"]["contexts"]
+        written = load(data, **loading) if several and isinstance(found, Documents) else found
+        listed = conflicting(written, conflicts, data) if isinstance(written, Dataset) else ()
+        answer["conflicting"] = [x.json() for x in listed]
+    return answer
 
 
 def view(answer: dict) -> Group:
@@ -80,7 +97,22 @@ def view(answer: dict) -> Group:
         lines.append(("skipped", number(answer["skipped"]), what))
     curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in answer["t_epsilon"])
     counts = (rows(lines), Text(f"T_epsilon      {curve}"))
-    return Group(*_first_rows(answer), *reading_notes(answer), *counts)
+    return Group(*_first_rows(answer), *reading_notes(answer), *counts, *_conflicts(answer))
+
+
+def _conflicts(answer: dict) -> list:
+    """Contexts with two labels: which labels, how often, and where they stand."""
+    parts: list = []
+    for found in answer.get("conflicting", ()):
+        many = ", ".join(f"{_short(label)} {count:,} x" for label, count in found["labels"])
+        parts += [Text(), Text(f"{_short(found['input'])}  ->  {many}")]
+        places = found["lines"] or [row for row, _ in found["rows"]]
+        noun = "line" if found["lines"] else "row"
+        for place, (_, label) in list(zip(places, found["rows"], strict=True))[:LINES]:
+            parts.append(Text(f"  {noun} {place:,}  {_short(label)}"))
+        if len(places) > LINES:
+            parts.append(Text(f"  and {len(places) - LINES:,} more", style="dim"))
+    return parts
 
 
 def _first_rows(answer: dict) -> list:
