@@ -1,11 +1,18 @@
 """What tests of several rooms share."""
 
 import importlib.util
+import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
 CHECKER = Path(__file__).parents[1] / "checker" / "check.py"
 
 # parameters of one layer by its kind, from the width that it reads and the rows that it makes
@@ -44,3 +51,20 @@ def dense_parameters():
         return total
 
     return count
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A browser without a window, driven by playwright; skipped where there is none.
+
+    Of a module, because playwright leaves an event loop running in this thread while it is open.
+    """
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip("no chromium is installed")
+    alone = ("--no-sandbox",) if os.getuid() == 0 else ()  # root cannot have the sandbox
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=[*FLAGS, *alone])
+        yield browser
+        browser.close()

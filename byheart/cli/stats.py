@@ -16,7 +16,7 @@ from ..data.statistics import stats, written_out
 from ..machine.tables import named
 from ..machine.watch import SILENT, Watch
 from .options import Data, Json, Loading, reading
-from .output import finish, how_read, number, plural, reading_notes, rows, sentences
+from .output import Row, finish, how_read, number, plural, reading_notes, rows, sentences
 from .progress import watching
 
 SHOWN = 16  # tokens of a row
@@ -71,12 +71,20 @@ def counted(
 
 
 def view(answer: dict) -> Group:
+    """How it was read, the counts, and what the user asked to see."""
+    curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in answer["t_epsilon"])
+    counts = (rows(lines(answer)), Text(f"T_epsilon      {curve}"))
+    return Group(*_first_rows(answer), *reading_notes(answer), *counts, *_conflicts(answer))
+
+
+def lines(answer: dict) -> list[Row]:
+    """Name, value and remark of each count."""
     conflicts, entropy, apart = answer["conflicts"], answer["entropy"], answer["separation"]
     both = f"{named(conflicts['contexts'], 'context')} with two labels; "
     both += f"{number(conflicts['multisets'])} if order does not count"
     each = f"nats; {number(entropy['per_token'])} per prediction"
     known = "nats, if only their frequencies are known"
-    lines = [
+    found = [
         ("sequences", number(answer["sequences"]), plural(answer["tokens"], "token")),
         ("contexts", number(answer["contexts"]), "ordered"),
         ("multisets", number(answer["multisets"]), "contexts if order does not count"),
@@ -88,16 +96,14 @@ def view(answer: dict) -> Group:
         ("of labels", number(entropy["labels"]), known),
     ]
     if apart["radius"] is not None:
-        lines.append(("radius", number(apart["radius"]), "largest norm of a token"))
-        lines.append(("distance", number(apart["distance"]), "between the two nearest tokens"))
+        found.append(("radius", number(apart["radius"]), "largest norm of a token"))
+        found.append(("distance", number(apart["distance"]), "between the two nearest tokens"))
     if answer["skipped"]:
         table = "numeric" in answer["reading"]
         noun, which = ("row", "with an empty cell") if table else ("document", "under two tokens")
         what = f"{named(answer['skipped'], noun)} {which}"
-        lines.append(("skipped", number(answer["skipped"]), what))
-    curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in answer["t_epsilon"])
-    counts = (rows(lines), Text(f"T_epsilon      {curve}"))
-    return Group(*_first_rows(answer), *reading_notes(answer), *counts, *_conflicts(answer))
+        found.append(("skipped", number(answer["skipped"]), what))
+    return found
 
 
 def _conflicts(answer: dict) -> list:

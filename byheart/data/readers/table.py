@@ -82,6 +82,13 @@ def places(raw: Raw, loading: Mapping[str, object]) -> list[int]:
     return found if loading.get("header") == "none" else found[1:]
 
 
+def header(raw: Raw) -> list[str]:
+    """The names in the first line of a table."""
+    lines = read_text(raw).split("\n")[: SAMPLE + 1]
+    delimiter = "\t" if raw.kind == ".tsv" else sniffed(lines, ())
+    return next(iter(_rows(lines, delimiter, raw.name)), (0, []))[1]
+
+
 def sniffed(lines: Sequence[str], names: Sequence[str]) -> str:
     """The delimiter of a table: that under which it is one.
 
