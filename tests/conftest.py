@@ -1,18 +1,12 @@
 """What tests of several rooms share."""
 
 import importlib.util
-import os
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 CHECKER = Path(__file__).parents[1] / "checker" / "check.py"
 
 # parameters of one layer by its kind, from the width that it reads and the rows that it makes
@@ -53,18 +47,23 @@ def dense_parameters():
     return count
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """A browser without a window, driven by playwright; skipped where there is none.
+CHROMIUM = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
 
-    Of a module, because playwright leaves an event loop running in this thread while it is open.
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A headless Chromium of the system, driven by playwright; skipped where there is none.
+
+    Of a module: while playwright is open, no other test of this process can run an event loop.
     """
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("no chromium is installed")
-    alone = ("--no-sandbox",) if os.getuid() == 0 else ()  # root cannot have the sandbox
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=[*FLAGS, *alone])
+    driver = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("no browser: apt-get install chromium")
+    with driver.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM)
         yield browser
         browser.close()
