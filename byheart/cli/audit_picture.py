@@ -32,7 +32,7 @@ def draw(answer: dict) -> "Figure":
 def items(axes: "Axes", answer: dict) -> None:
     saved, unseen = np.array(answer["per_item"]), np.array(answer["strangers"])
     if len(unseen):  # the same bins, and shares: there may be fewer strangers
-        bins = np.histogram_bin_edges(np.concatenate([saved, unseen]), BINS)
+        bins = np.histogram_bin_edges(np.concatenate([saved, unseen]), BINS).tolist()
         for group, colour, name in ((unseen, GREY, "strangers"), (saved, BLUE, "items")):
             share = np.full(len(group), 1 / len(group))
             axes.hist(group, bins, weights=share, color=colour, alpha=0.75, label=name)

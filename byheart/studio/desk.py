@@ -235,6 +235,8 @@ class Desk:
             given["folder"] = str(made.folder)
             if task == "ask":
                 given["name"] = made.name
+                if made.data is not None:
+                    given |= {"data": str(made.data), "loading": made.loading}
             if task in ("edit", "forget", "items"):
                 if made.data is None:
                     raise ByheartError("the data of this model is not known here.")

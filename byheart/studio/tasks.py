@@ -6,7 +6,7 @@ drawn by the code of `--plot`; long tables are files of their own.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Set
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from ..auditing.audit import audit as audited
 from ..cli import audit as audit_view
 from ..cli import audit_picture, explain_picture, output
 from ..cli import compare as compare_view
+from ..cli import compile as compile_view
 from ..cli.compile import compiled
 from ..cli.diff import compared
 from ..cli.diff import draw as draw_difference
@@ -32,7 +33,9 @@ from ..cli.stats import counted
 from ..compiler.comparing import compare as compare_all
 from ..compiler.editing import construction_of
 from ..constructions import ALL
+from ..constructions.families import Labelled
 from ..data.dataset import Dataset
+from ..data.edits import Items
 from ..data.load import LOADING, OPTIONS, TABLES, kind_of, load
 from ..data.readers import jsonl, table
 from ..data.readers.raw import opened
@@ -44,7 +47,7 @@ from ..models.model import Model
 from ..models.placing import placed
 from ..models.questions import from_line
 from ..models.recall import ask as ask_model
-from ..models.source import load_for
+from ..models.source import load_for, settlement
 from ..stock.checkpoint import Checkpoint
 from ..theory.curves import curves
 from ..theory.papers import cited
@@ -227,6 +230,8 @@ def compare(
             for option, field in made.options().items()
         }
         header = {key: getattr(made.header, key) for key in HEADER}
+        for key in ("assumptions", "guarantee", "departures"):
+            header[key] = output.codes(header[key])
         header["paper"] = cited(header["paper"])
         methods[title] = {
             "method": made.name,
@@ -256,15 +261,18 @@ def compile(
     options: dict[str, Any] | None = None,
 ) -> Summary:
     """byheart compile DATA -o DIR."""
-    how = {"method": method, "form": form, "on_conflict": on_conflict, "seed": seed}
+    how: dict[str, Any] = {"method": method, "form": form, "on_conflict": on_conflict}
+    how |= {"seed": seed, **(options or {})}
     folder = place / MODEL
-    answer = compiled(Path(data), folder, chosen(loading), watch=watch, **how, **options or {})
+    answer = compiled(Path(data), folder, chosen(loading), watch=watch, **how)
     return model_written(place, folder, answer)
 
 
 def model_written(place: Path, folder: Path, answer: dict) -> Summary:
     """The answer of what wrote a model, with its certificate and the lines of the terminal."""
-    answer["lines"] = [list(line) for line in output.size_rows(output.harmless(answer))]
+    harmless = output.harmless(answer)
+    answer["lines"] = [list(line) for line in compile_view.lines(harmless)]
+    answer["remarks"] = compile_view.remarks(harmless)
     answer["verdict"] = output.verdict(answer).plain.partition("  ")[2]
     certificate = folder / "certificate.json"
     answer["certificate"] = json.loads(certificate.read_text("utf-8"))
@@ -315,16 +323,42 @@ def open_model(place: Path, watch: Watch, folder: str) -> Summary:
     return found
 
 
-def ask(place: Path, watch: Watch, folder: str, name: str, text: str) -> Summary:
-    """byheart recall --trace and byheart locate --plot, for one question."""
+@lru_cache(2)
+def known_inputs(folder: str, data: str, loading: str) -> tuple[Items, Set[Hashable]] | None:
+    """The items that a model was made from; None for texts, whose contexts `placed` knows."""
+    model, made = opened_model(folder), construction_of(opened_model(folder))
+    _, held, _ = settlement(model, load_for(model, data, chosen(json.loads(loading))))
+    positions = not isinstance(made, Labelled) or bool(made.positions)
+    items = Items(held, positions, made.last)
+    return None if items.texts else (items, items.rows().keys())
+
+
+def ask(
+    place: Path,
+    watch: Watch,
+    folder: str,
+    name: str,
+    text: str,
+    data: str | None = None,
+    loading: dict[str, Any] | None = None,
+) -> Summary:
+    """byheart recall --trace and byheart locate --plot, for one question.
+
+    Where the model's data is here, the answer says whether the input is in it.
+    """
     watch.stage("opening")
     model = opened_model(folder)
     watch.stage("asking")
     tokens = from_line(model, text)
     (answer,) = ask_model(model, [tokens], trace=True)
-    answer |= {"shown": label(answer), "likely": likely(answer), "rejects": rejects(model)}
+    rejects = model.claim.unknown is not None
+    answer |= {"shown": label(answer), "likely": likely(answer), "rejects": rejects}
     answer["lines"] = output.harmless(answer["lines"])
-    read, context = (), placed(model, tokens)
+    answer["in_data"] = None
+    if data is not None:
+        known = known_inputs(folder, data, json.dumps(loading or {}, sort_keys=True))
+        answer["in_data"] = None if known is None else known[0].key(tokens) in known[1]
+    context = placed(model, tokens)
     if context.possible and model.numbers(context.tokens) is not None:
         watch.stage("locating")
         read, bits, neurons, note = held(model, context.tokens)
@@ -343,10 +377,6 @@ def ask(place: Path, watch: Watch, folder: str, name: str, text: str) -> Summary
             answer["picture"] = draw(place, "network", explain_picture.draw, whole)
     write(place, answer)
     return {"label": answer["shown"], "known": answer["known"]}
-
-
-def rejects(model: Model) -> bool:
-    return model.claim.unknown is not None
 
 
 def edit(

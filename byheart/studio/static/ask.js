@@ -2,7 +2,7 @@
 
 import { Progress, ending, field, fill, h, note, number, plural, problem, shown } from "./dom.js";
 import { drawing } from "./picture.js";
-import { answer, begin, latest, stop } from "./server.js";
+import { answer, begin, jobOf, latest, rows, stop } from "./server.js";
 
 export function options(models) {
   return models.map((x) => h("option", { value: x.id }, `${x.name}${x.data ? `, ${x.data}` : ""}${x.parameters ? `: ${plural(x.parameters, "parameter")}` : ""}`));
@@ -24,7 +24,8 @@ export function ask(root) {
   const select = h("select");
   const text = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   const said = h("div", { "aria-live": "polite" });
-  const form = h("form", { class: "asking", onsubmit: submit }, field("Model", select), field("Question", text, "Words as in your data, such as: capital of france"), h("button", {}, "Ask"));
+  const question = field("Question", text, "An input of your data");
+  const form = h("form", { class: "asking", onsubmit: submit }, field("Model", select), question, h("button", {}, "Ask"));
   const empty = note("There is no model yet. Compile one first.");
   const progress = new Progress(stop);
   const result = h("div");
@@ -48,6 +49,13 @@ export function ask(root) {
     empty.hidden = models.length > 0;
     form.hidden = models.length === 0;
     refill(select, models);
+    const read = state.data && jobOf(state, state.data.jobs.read);
+    if (read?.status === "done" && text.example !== read.id) {
+      text.example = read.id;
+      rows(read.id, "rows", 0, 1).then((found) => {
+        if (found.rows.length) question.lastChild.textContent = `An input of your data, such as: ${shown(found.rows[0].input).slice(0, 80)}`;
+      });
+    }
     const asked = latest(state, (x) => x.task === "ask" && x.asked.text === text.value && x.asked.model === select.value);
     const job = asked ?? latest(state, (x) => x.task === "ask");
     progress.update(job);
@@ -61,15 +69,17 @@ export function ask(root) {
 
 function answered(found, job) {
   const unknown = found.label === null;
+  const stranger = !unknown && found.in_data === false && found.known !== true;
   const several = found.probabilities && found.probabilities.length > 1;
   const parts = [
-    h("section", { class: `card answer${unknown ? " unknown" : ""}`, "aria-live": "polite" },
+    h("section", { class: `card answer${unknown || stranger ? " unknown" : ""}`, "aria-live": "polite" },
       h("p", { class: "remark" }, shown(found.input)),
-      h("p", { class: "big" }, unknown ? (found.known === false ? "unknown" : "no label") : found.shown),
+      h("p", { class: "big" }, unknown ? (found.known === false ? "unknown" : "no label") : stranger ? "not in the data" : found.shown),
+      stranger ? h("p", {}, "The network answers ", h("strong", {}, found.shown), ', which means nothing: it may answer anything to an input that is not in its data. Compile it with the option "unknown", and it says so itself.') : null,
       several ? h("p", {}, found.likely) : null,
       found.note ? note(`note: ${found.note}.`) : null,
       unknown && found.known === false && !found.trace ? note("A word is outside the model's vocabulary, so there is nothing to trace.") : null,
-      !unknown && found.known === null && !found.rejects && !found.probabilities ? note('This model was compiled without "unknown": to an input that is not in its data it may answer anything.') : null),
+      !unknown && found.in_data === null && found.known === null && !found.rejects && !found.probabilities ? note('This model was compiled without "unknown": to an input that is not in its data it may answer anything.') : null),
   ];
   const located = found.located;
   if (located) {
@@ -107,9 +117,14 @@ function stepper(found, job) {
     forth.disabled = at === stages.length;
     const stage = stages[at - 1];
     range.setAttribute("aria-valuetext", stage.stage);
-    const lanes = stage.lanes ? ` ${stage.lanes.length === 1 ? "Lane" : "Lanes"} ${stage.lanes.slice(0, 12).join(", ")}${stage.lanes.length > 12 ? ", ..." : ""} ${stage.lanes.length === 1 ? "is" : "are"} not 0 after it${stage.fired ? `; ${plural(stage.fired, "unit")} fired` : ""}.` : "";
+    const full = stage.lanes ?? [];
+    const fired = stage.fired ? ` ${plural(stage.fired, "unit")} fired.` : "";
+    let lanes = "";
+    if (stage.lanes && !full.length) lanes = " All lanes are 0 after it.";
+    else if (full.length === 1) lanes = ` Lane ${full[0]} is not 0 after it.`;
+    else if (full.length) lanes = ` Lanes ${full.slice(0, 12).join(", ")}${full.length > 12 ? ", ..." : ""} are not 0 after it.`;
     const read = stage.read ? ` It holds ${plural(stage.read, "parameter")} that this answer reads.` : "";
-    words.replaceChildren(h("strong", {}, `${at} of ${stages.length}: ${stage.stage}. `), `${stage.does}${lanes}${read}`);
+    words.replaceChildren(h("strong", {}, `${at} of ${stages.length}: ${stage.stage}. `), `${stage.does}${lanes}${fired}${read}`);
     for (const part of picture?.querySelectorAll("[data-stage]") ?? []) {
       const own = Number(part.dataset.stage);
       part.classList.toggle("lit", own < at);

@@ -51,7 +51,7 @@ function table(rows, methods) {
     const parts = [h("h3", {}, row.title)];
     if (about) {
       parts.push(h("p", { class: "remark" }, `${about.paper}, ${about.item}`), h("p", {}, about.statement));
-      for (const name of ["assumptions", "guarantee", "departures"]) if (about[name]) parts.push(h("h4", {}, name), h("p", {}, about[name]));
+      for (const name of ["assumptions", "guarantee", "departures"]) if (about[name]) parts.push(h("h4", {}, name), h("p", { class: "codes" }, about[name]));
     }
     if (row.reason) parts.push(h("p", {}, row.reason));
     theorem.replaceChildren(...parts);
@@ -63,7 +63,7 @@ function table(rows, methods) {
     const size = (x) => (x === null ? "-" : `${sign}${about}${number(x)}`);
     const made = h("tr", { tabindex: "0", class: row.kind, onmouseenter: () => tell(row), onfocus: () => tell(row), onclick: () => tell(row) },
       h("th", { scope: "row" }, row.title), h("td", { class: "number" }, size(row.parameters)), h("td", { class: "number" }, size(row.bits)),
-      h("td", { class: "number" }, number(row.units)), h("td", { class: "number" }, number(row.depth)), h("td", {}, row.evidence ? evidence(row.evidence) : h("span", { class: "remark" }, row.kind === "bound" ? "bound" : "predicted")));
+      h("td", { class: "number" }, number(row.units)), h("td", { class: "number" }, number(row.depth)), h("td", {}, row.evidence ? evidence(row.evidence) : h("span", { class: "remark" }, row.kind !== "bound" ? "predicted" : row.title.includes("rule of thumb") ? "rule of thumb" : "bound")));
     made.row = row;
     return made;
   }
@@ -114,7 +114,7 @@ function growth(found, job) {
   show();
   return h("section", {}, h("h2", {}, "How they grow"), h("p", { class: "remark" }, "Closed forms for random data of this shape: same length, labels and vocabulary."),
     h("div", { class: "slider" }, field("Contexts", range), said),
-    h("div", { class: "beside" }, frame, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Parameters at this number of contexts" }, h("table", { class: "lines" }, body))));
+    h("div", { class: "beside wide" }, frame, h("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Parameters at this number of contexts" }, h("table", { class: "rows" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "method or bound"), h("th", { scope: "col", class: "number" }, "parameters"))), body))));
 }
 
 // A line in the picture at a number of contexts; limits are those of its logarithmic axis.

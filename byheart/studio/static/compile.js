@@ -27,7 +27,7 @@ export function compile(root, go) {
   const rule = h("select", {}, ["refuse", "majority", "drop"].map((x) => h("option", { value: x }, x)));
   const rules = field("Contexts with two labels", rule, "refuse, take the majority's label, or drop them (--on-conflict)");
   rules.hidden = true;
-  const unknown = checkbox('Answer "unknown" to inputs that are not in the data', true, `--reject-unknown ${UNKNOWN}: costs bits, and errs with probability about 2^-${UNKNOWN}`);
+  const unknown = checkbox('Answer "unknown" to inputs that are not in the data', false, `--reject-unknown ${UNKNOWN}: about ${UNKNOWN} bits more per context; errs with probability 2^-${UNKNOWN}`);
   const editable = checkbox("Make it editable", false, "--editable: somewhat larger; items can be changed and forgotten later");
   const choices = h("div", { class: "fields" }, rules, unknown.element, editable.element);
   const building = new Progress(stop);
@@ -103,7 +103,7 @@ function listed(found, busy, start) {
           h("td", { class: "number" }, number(row.depth)),
           h("td", { class: "remark" }, `${about.summary} ${about.paper}, ${about.item}`));
       })))),
-    h("p", { class: "remark" }, "Sizes are predicted, except that of the default method, which is built or estimated. Of exact networks the parameters that are not 0 count, of decoders all."),
+    h("p", { class: "remark" }, "Sizes are predicted, without the options above, except that of the default method, which is built or estimated. Of exact networks the parameters that are not 0 count, of decoders all."),
     left.length ? h("details", { class: "card" }, h("summary", {}, `${plural(left.length, "method")} that ${left.length === 1 ? "does" : "do"} not apply`),
       h("table", { class: "lines" }, h("tbody", {}, left.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), h("td", { class: "remark" }, row.reason)))))) : null,
   ].filter(Boolean);
@@ -118,7 +118,7 @@ function proved(found, model, job, go) {
       h("p", {}, h("button", { type: "button", onclick: () => go("ask") }, "Ask it"), " ",
         model ? h("a", { class: "button quiet", href: `/models/${model.id}`, download: "" }, "Download the model folder (.zip)") : null)),
     h("div", { class: "two" },
-      h("div", {}, h("h3", {}, "Size"), lines(found.lines), ...found.reading_notes.map((x) => note(`note: ${x}.`)), ...found.notes.map((x) => note(x)), h("p", { class: "remark" }, `built in ${number(found.seconds.build)} s, verified in ${number(found.seconds.verify)} s`)),
+      h("div", {}, h("h3", {}, "Size"), lines(found.lines), ...found.reading_notes.map((x) => note(`note: ${x}.`)), ...found.remarks.map((x) => note(x)), h("p", { class: "remark" }, `built in ${number(found.seconds.build)} s, verified in ${number(found.seconds.verify)} s`)),
       h("div", {}, h("h3", {}, "Certificate"), h("p", { class: "remark" }, "What is claimed, on what evidence, and the hashes of the files. ", h("code", {}, "byheart verify DIR DATA --checker"), " repeats the proof with an independent program."),
         h("pre", { tabindex: "0", "aria-label": "certificate.json" }, JSON.stringify(found.certificate, null, 1)))),
   ];

@@ -67,7 +67,7 @@ function read(found, job, model, go) {
       h("button", { type: "button", onclick: () => go("compile") }, "Compile it")),
     ...found.reading_notes.map((x) => note(`note: ${x}.`)),
     bar(found, model),
-    conflicts ? conflicting(found, job) : note("No context has two labels."),
+    conflicts ? conflicting(found, job) : h("p", {}, "No context has two labels."),
     h("h3", {}, "What was read"),
     h("div", { class: "two" }, lines(found.lines),
       windowed({ job: job.id, table: "rows", total: found.rows.shown, label: "Rows as they are understood", columns: [
@@ -109,8 +109,10 @@ function bar(found, model) {
   range.style.width = model ? `${Math.max(0.5, place(model.bits) - place(first.bits))}%` : "0";
   track.append(range);
   for (const mark of marks) {
-    const one = h("div", { class: mark.own ? "mark own" : "mark" });
-    one.style.left = `${place(mark.bits)}%`;
+    const at = place(mark.bits);
+    const edge = at < 8 ? " first" : at > 90 ? " last" : "";
+    const one = h("div", { class: `mark${mark.own ? " own" : ""}${mark.name === "entropy" ? "" : " below"}${edge}` }, h("span", {}, mark.name));
+    one.style.left = `${at}%`;
     track.append(one);
   }
   const ratio = model && first.name === "information" ? `Your model takes ${number(model.bits / first.bits)} times the information. ` : "";

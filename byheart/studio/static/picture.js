@@ -18,7 +18,7 @@ function copy(source, prefix) {
     else if (localName === "id") named(made, value, prefix);
     else if (localName === "href" && value.startsWith("#")) made.setAttribute("href", `#${prefix}${value.slice(1)}`);
     else if (localName === "clip-path" && /^url\(#[\w-]+\)$/.test(value)) made.setAttribute("clip-path", `url(#${prefix}${value.slice(5, -1)})`);
-    else if (localName === "style") styled(made, value);
+    else if (localName === "data-style") styled(made, value);
   }
   for (const child of source.children) {
     const one = copy(child, prefix);
@@ -40,7 +40,8 @@ function styled(made, text) {
   for (const one of text.split(";")) {
     const [name, value] = one.split(":").map((x) => x.trim());
     if (!STYLES.has(name) || !value || /url/i.test(value)) continue;
-    const theme = THEMED[value.toLowerCase()];
+    const paper = made.localName === "path" && value.toLowerCase() === "#ffffff"; // letters are not paths of their own
+    const theme = paper ? "paper" : THEMED[value.toLowerCase()];
     if (theme && (name === "fill" || name === "stroke")) made.classList.add(`${name}-${theme}`);
     else made.setAttribute(name, value);
   }
@@ -48,7 +49,8 @@ function styled(made, text) {
 
 // A drawing by its job and name; label says in words what it shows.
 export async function drawing(job, name, label) {
-  const text = await fetchPicture(job, name);
+  // a style attribute is refused by the page's policy, even while it is only parsed
+  const text = (await fetchPicture(job, name)).replaceAll(' style="', ' data-style="').replace(/<style[^]*?<\/style>/g, "");
   const source = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const prefix = `p${++count}-`;
   const made = copy(source, prefix);
