@@ -69,13 +69,13 @@ export function ask(root) {
 
 function answered(found, job) {
   const unknown = found.label === null;
-  const stranger = !unknown && found.in_data === false && found.known !== true;
+  const stranger = found.in_data === false && found.known === null; // the network itself cannot tell
   const several = found.probabilities && found.probabilities.length > 1;
   const parts = [
     h("section", { class: `card answer${unknown || stranger ? " unknown" : ""}`, "aria-live": "polite" },
       h("p", { class: "remark" }, shown(found.input)),
-      h("p", { class: "big" }, unknown ? (found.known === false ? "unknown" : "no label") : stranger ? "not in the data" : found.shown),
-      stranger ? h("p", {}, "The network answers ", h("strong", {}, found.shown), ', which means nothing: it may answer anything to an input that is not in its data. Compile it with the option "unknown", and it says so itself.') : null,
+      h("p", { class: "big" }, stranger ? "not in the data" : !unknown ? found.shown : found.known === false ? "unknown" : "no label"),
+      stranger ? h("p", {}, unknown ? "The network gives no label" : ["The network answers ", h("strong", {}, found.shown), ", which means nothing"], ': it may answer anything to an input that is not in its data. Compile it with the option "unknown", and it says so itself.') : null,
       several ? h("p", {}, found.likely) : null,
       found.note ? note(`note: ${found.note}.`) : null,
       unknown && found.known === false && !found.trace ? note("A word is outside the model's vocabulary, so there is nothing to trace.") : null,
