@@ -42,6 +42,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/edit.py
+	$(BIN)/python benchmarks/studio.py
 
 picture: $(TOOLS)
 	$(BIN)/python tools/make_demo_picture.py

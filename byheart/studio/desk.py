@@ -164,12 +164,8 @@ class Desk:
     # --- data and models
 
     async def take(self, source: Source) -> Job:
-        """Make this the data, and begin to read it; what was read before is left."""
-        for job in list(self.jobs.values()):
-            if job.task in ("read", "compare") and job.status in (WAITING, RUNNING):
-                await self.stop(job.id)
+        """Make this the data, and begin to read it."""
         self.data = source
-        self.touch()
         return await self.ask("read", {})
 
     async def start(self, source: Source | None) -> None:
@@ -196,6 +192,10 @@ class Desk:
             if (job.task, job.arguments) == (task, arguments) and job.status in AGAIN:
                 self._point(job)
                 return job
+        if task == "read":  # what was found out about other data, or read in another way
+            for job in list(self.jobs.values()):
+                if job.worker == worker and job.status in (WAITING, RUNNING):
+                    await self.stop(job.id)
         place.mkdir()
         job = Job(job_id, task, asked, arguments, worker, place)
         self.jobs[job.id] = job

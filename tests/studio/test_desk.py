@@ -108,6 +108,19 @@ def test_stopping_kills_what_runs_and_only_that():
     played(scene)
 
 
+def test_reading_in_another_way_does_not_wait_for_a_comparison():
+    async def scene(desk):
+        reading = desk.workers["reading"]
+        reading.say(finished={})
+        await asyncio.sleep(0.01)
+        old = await desk.ask("compare", {})
+        new = await desk.ask("read", {"loading": {"unit": "char"}})
+        assert (old.status, new.status) == ("stopped", "running") and reading.killed == 1
+        assert desk.data.jobs == {"read": new.id}
+
+    played(scene)
+
+
 def test_a_failure_is_told_and_can_be_tried_again():
     async def scene(desk):
         reading = desk.workers["reading"]

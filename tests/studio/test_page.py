@@ -67,7 +67,7 @@ def test_compile_proves(page, studio):
     compile_ = screen(page, "compile")
     compile_.get_by_text(re.compile(r"\d+ methods apply")).wait_for()
     compile_.get_by_label("Make it editable").check()
-    compile_.get_by_role("button", name="Compile with hash-fold-retrieve").click()
+    compile_.get_by_role("button", name="Compile", exact=True).click()
     compile_.locator(".stamp", has_text="PROVED").wait_for()
     compile_.get_by_text("24 of 24 labels correct, each evaluated in exact arithmetic").wait_for()
     certificate = json.loads(compile_.get_by_label("certificate.json").inner_text())

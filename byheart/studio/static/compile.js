@@ -5,6 +5,8 @@ import { answer, begin, jobOf, latest, stop } from "./server.js";
 
 const UNKNOWN = 20; // bits: an unknown input is told apart except with probability 2^-20
 
+const DEFAULT = { stores: "labels", options: { reject_unknown: {}, editable: {} } };
+
 // The job that compares the methods for the data; it is asked for once the data is read.
 export function comparison(state, rule = "refuse") {
   const read = state.data && jobOf(state, state.data.jobs.read);
@@ -29,7 +31,9 @@ export function compile(root, go) {
   rules.hidden = true;
   const unknown = checkbox('Answer "unknown" to inputs that are not in the data', false, `--reject-unknown ${UNKNOWN}: about ${UNKNOWN} bits more per context; errs with probability 2^-${UNKNOWN}`);
   const editable = checkbox("Make it editable", false, "--editable: somewhat larger; items can be changed and forgotten later");
-  const choices = h("div", { class: "fields" }, rules, unknown.element, editable.element);
+  const first = h("button", { type: "button", onclick: () => start(DEFAULT) }, "Compile");
+  const choices = h("div", {}, h("div", { class: "fields" }, rules, unknown.element, editable.element),
+    h("p", {}, first, h("span", { class: "remark" }, " with the default method, or choose one below")));
   const building = new Progress(stop);
   const comparing = new Progress(stop);
   const result = h("div");
@@ -38,12 +42,13 @@ export function compile(root, go) {
   let state = null;
   rule.addEventListener("change", () => update(state));
 
-  async function start(title, about) {
+  async function start(about) {
     said.replaceChildren();
     const options = {};
     if (unknown.input.checked && "reject_unknown" in about.options) options.reject_unknown = UNKNOWN;
     if (editable.input.checked && "editable" in about.options) options.editable = true;
-    const given = { method: about.method, options };
+    const given = { options };
+    if (about.method) given.method = about.method;
     if (about.form) given.form = about.form;
     if (!rules.hidden && rule.value !== "refuse" && about.stores === "labels") given.on_conflict = rule.value;
     try {
@@ -62,6 +67,7 @@ export function compile(root, go) {
     rules.hidden = !(ready && read.summary.conflicts);
     const job = latest(state, (x) => x.task === "compile");
     building.update(job);
+    first.disabled = job?.status === "running";
     fill(result, [job?.id, job?.status], () => {
       const place = h("div");
       if (job?.status === "done") {
@@ -96,7 +102,7 @@ function listed(found, busy, start) {
         const about = found.methods[row.name];
         const estimated = (row.reason || "").startsWith("estimated");
         return h("tr", {},
-          h("td", {}, h("button", { type: "button", disabled: busy, class: row === best ? null : "quiet", "aria-label": `Compile with ${row.name}`, onclick: () => start(row.name, about) }, "Compile")),
+          h("td", {}, h("button", { type: "button", disabled: busy, class: row === best ? null : "quiet", "aria-label": `Compile with ${row.name}`, onclick: () => start(about) }, "Compile")),
           h("th", { scope: "row" }, row.name, row === best ? h("span", { class: "tag" }, "default") : null),
           h("td", { class: "number" }, row.parameters === null ? h("span", { class: "remark" }, "by a search") : (estimated ? "~ " : "") + number(row.parameters)),
           h("td", { class: "number" }, number(row.bits)),
