@@ -163,7 +163,8 @@ def read(place: Path, watch: Watch, data: str, name: str, loading: dict[str, Any
         "lines": lines_of_stats(answer),
         "rows": {"total": len(dataset), "shown": shown},
         "limits": [{**row, "source": cited(f"{row['paper']}, {row['item']}")} for row in limits],
-        "every": dataset.every,
+        "unused": list(dataset.unused),
+        "left_out": dict(dataset.left_out),
     }
     write(place, {**answer, **more})
     counts = ("sequences", "contexts", "labels")

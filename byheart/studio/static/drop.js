@@ -65,6 +65,7 @@ function read(found, job, model, go) {
     h("h2", {}, found.name),
     h("p", { class: "lead" }, `${plural(found.sequences, "sequence")}, ${plural(found.contexts, "context")}, ${plural(found.labels, "label")}. `,
       h("button", { type: "button", onclick: () => go("compile") }, "Compile it")),
+    ...unread(found).map((x) => note(`not read: ${x}.`)),
     ...found.reading_notes.map((x) => note(`note: ${x}.`)),
     bar(found, model),
     conflicts ? conflicting(found, job) : h("p", {}, "No context has two labels."),
@@ -77,6 +78,16 @@ function read(found, job, model, go) {
       ] })),
     found.rows.shown < found.rows.total ? note(`The first ${number(found.rows.shown)} of ${number(found.rows.total)} rows are listed.`) : null,
   ].filter(Boolean);
+}
+
+// What of the file is in no row.
+function unread(found) {
+  const parts = { length: "cut off by the length", empty: "with an empty cell", separator: "that end documents" };
+  const nouns = { length: "prediction", empty: "row", separator: "token" };
+  const left = Object.entries(found.left_out).filter(([, count]) => count).map(([name, count]) => `${plural(count, nouns[name] ?? name)} ${parts[name] ?? ""}`);
+  if (found.unused.length) left.push(`the columns ${found.unused.join(", ")}`);
+  if (found.skipped && !found.left_out.empty) left.push(`${plural(found.skipped, found.file.table ? "row" : "document")} without anything to predict`);
+  return left;
 }
 
 function conflicting(found, job) {

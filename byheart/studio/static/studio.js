@@ -28,8 +28,10 @@ function show() {
   for (const other of Object.keys(SCREENS)) {
     document.getElementById(`screen-${other}`).hidden = other !== name;
     const link = document.querySelector(`nav a[href="#${other}"]`);
-    if (other === name) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (other === name) {
+      link.setAttribute("aria-current", "page");
+      link.parentElement.scrollLeft = link.offsetLeft - 40; // of a narrow page
+    } else link.removeAttribute("aria-current");
   }
   document.title = `${document.querySelector(`#screen-${name} h1`).textContent} - byheart studio`;
   if (state) updates[name](state);
