@@ -189,9 +189,21 @@ def test_stop_a_reload_in_the_middle_and_a_second_tab(page, context, studio):
     compile_.get_by_role("button", name="Compile with one-layer", exact=True).click()
     for one in (page, second):
         one.locator("#screen-compile .stamp", has_text="PROVED").wait_for()
-    done = [job["status"] for job in jobs(page, "compile") if job["asked"]["method"] == "one-layer"]
-    assert done == ["stopped", "done"]
+    ours = [x for x in jobs(page, "compile") if x["asked"].get("method") == "one-layer"]
+    assert [job["status"] for job in ours] == ["stopped", "done"]
     second.close()
+
+
+def test_a_page_that_is_cut_off_comes_back(context, studio):
+    """A closed laptop: the stream cannot be had, and is asked for again until it can."""
+    other = context.new_page()
+    other.route("**/events", lambda route: route.abort())
+    other.goto(f"{studio.origin}/#ask")
+    other.locator("#lost").wait_for(state="visible")
+    other.unroute("**/events")
+    other.locator("#lost").wait_for(state="hidden")
+    other.locator("#screen-ask").get_by_label("Model").wait_for()
+    other.close()
 
 
 def test_a_bad_file_gets_a_sentence_and_hostile_words_stay_words(page, tmp_path):
