@@ -65,8 +65,10 @@ def made(desk: Desk, token: str, port: int, source: Source | None = None) -> Sta
         path = place / stored_name(name)
         try:
             size = await receive(request, path)
-        except (ByheartError, ClientDisconnect) as error:
+        except (ByheartError, ClientDisconnect, OSError) as error:
             shutil.rmtree(place, ignore_errors=True)
+            if isinstance(error, OSError):
+                return refused(f"the file cannot be kept: {error.strerror or error}.", 507)
             return refused(str(error) or "the upload was interrupted.", 413)
         source = Source(place.name, name, path, size)
         if request.query_params.get("role") == "strangers":

@@ -6,6 +6,7 @@ is asked for again while it waits, runs or is done is the same job: nothing runs
 
 import asyncio
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -79,6 +80,7 @@ class Job:
     arguments: dict[str, Any]  # as the worker gets it
     worker: str
     place: Path
+    stamp: int | None = None  # when its data was written: a file that changed is another one
     status: str = WAITING
     stage: str = ""
     done: int = 0
@@ -188,8 +190,10 @@ class Desk:
         job_id = self.number("j")
         place = self.home / job_id
         arguments = self.resolved(task, asked)
+        stamp = _stamp(arguments.get("data"))
         for job in self.jobs.values():
-            if (job.task, job.arguments) == (task, arguments) and job.status in AGAIN:
+            same = (job.task, job.arguments, job.stamp) == (task, arguments, stamp)
+            if same and job.status in AGAIN:
                 self._point(job)
                 return job
         if task == "read":  # what was found out about other data, or read in another way
@@ -197,7 +201,7 @@ class Desk:
                 if job.worker == worker and job.status in (WAITING, RUNNING):
                     await self.stop(job.id)
         place.mkdir()
-        job = Job(job_id, task, asked, arguments, worker, place)
+        job = Job(job_id, task, asked, arguments, worker, place, stamp)
         self.jobs[job.id] = job
         self._point(job)
         self._trim()
@@ -243,11 +247,11 @@ class Desk:
                 given |= {"data": str(made.data), "loading": made.loading}
         if task == "audit":
             strangers, reference = given.get("strangers"), given.get("reference")
-            if strangers in self.files:
+            if isinstance(strangers, str) and strangers in self.files:
                 given["strangers"] = str(self.files[strangers].path)
             elif strangers not in (None, "random"):
                 raise ByheartError("there is no such file of strangers.")
-            if reference in self.models:
+            if isinstance(reference, str) and reference in self.models:
                 given["reference"] = str(self.models[reference].folder)
             elif reference not in (None, "uniform", "unigram"):
                 raise ByheartError("there is no such reference.")
@@ -260,6 +264,7 @@ class Desk:
         for job in self.jobs.values():
             if job.worker == worker and job.status == WAITING:
                 job.status, job.began, job.stage = RUNNING, time.monotonic(), "starting"
+                self.workers[worker].job = job.id  # at once: somebody else may ask meanwhile
                 await self.workers[worker].begin(job.id, job.task, str(job.place), job.arguments)
                 return
 
@@ -274,13 +279,20 @@ class Desk:
         job.done = event.get("done", job.done)
         job.note = event.get("note", job.note)
         if "error" in event or "finished" in event:
-            job.ended, job.error = time.monotonic(), event.get("error")
+            job.ended, job.error = time.monotonic(), self._named(event.get("error"))
             job.status = FAILED if job.error else DONE
             job.summary = event.get("finished") or {}
             if job.status == DONE:
                 self.kept(job)
             self._later(self.next(job.worker))
         self.touch()
+
+    def _named(self, sentence: str | None) -> str | None:
+        """A sentence with files under the names that their users gave them."""
+        for source in (self.data, *self.files.values()):
+            if sentence is not None and source is not None:
+                sentence = sentence.replace(str(source.path), source.name)
+        return sentence
 
     def kept(self, job: Job) -> None:
         """A job that wrote a model has made one more; one that opened it knows more of it."""
@@ -330,3 +342,11 @@ class Desk:
         await self.notify()
         await asyncio.gather(*(worker.stop() for worker in self.workers.values()))
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+def _stamp(data: str | None) -> int | None:
+    """When a file was written last."""
+    try:
+        return None if data is None else os.stat(data).st_mtime_ns
+    except OSError:
+        return None

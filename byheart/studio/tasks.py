@@ -5,6 +5,7 @@ drawn by the code of `--plot`; long tables are files of their own.
 """
 
 import json
+import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Set
 from dataclasses import replace
@@ -102,13 +103,13 @@ def chosen(loading: dict[str, Any]) -> dict[str, Any]:
 
 
 @lru_cache(1)
-def _loaded(path: str, loading: str) -> Dataset:
+def _loaded(path: str, written: int, loading: str) -> Dataset:
     return load(path, **chosen(json.loads(loading)))
 
 
 def dataset_of(data: str, loading: dict[str, Any]) -> Dataset:
     """The dataset of a file, which is kept: the next task may ask for it again."""
-    return _loaded(data, json.dumps(loading, sort_keys=True))
+    return _loaded(data, os.stat(data).st_mtime_ns, json.dumps(loading, sort_keys=True))
 
 
 def columns(path: Path, kind: str) -> list[str]:

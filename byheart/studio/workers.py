@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 Event = dict[str, Any]
+COMMAND = (sys.executable, "-m", "byheart.studio.worker")
 LONGEST = 1 << 24  # bytes of an event
 
 
@@ -20,25 +21,29 @@ class Worker:
         self.process: asyncio.subprocess.Process | None = None
         self.listener: asyncio.Task[None] | None = None
         self.job: str | None = None
+        self.starting = asyncio.Lock()
 
     async def warm(self) -> None:
         """Start the process, which then imports what its tasks need."""
-        if self.process is not None and self.process.returncode is None:
-            return
-        command = (sys.executable, "-m", "byheart.studio.worker")
-        self.process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=LONGEST,
-            start_new_session=True,  # Ctrl-C is for the server, and its processes end together
-        )
-        self.listener = asyncio.create_task(self._listen(self.process))
+        async with self.starting:
+            if self.process is not None and self.process.returncode is None:
+                return
+            process = await asyncio.create_subprocess_exec(
+                *COMMAND,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=LONGEST,
+                start_new_session=True,  # Ctrl-C is for the server, and its processes end together
+            )
+            self.process = process
+            self.listener = asyncio.create_task(self._listen(process))
 
     async def begin(self, job: str, task: str, place: str, arguments: dict[str, Any]) -> None:
         """Hand over a task; its events are told until it is finished."""
-        await self.warm()
         self.job = job
+        await self.warm()
+        if self.job != job:  # stopped in the meantime
+            return
         request = {"job": job, "task": task, "place": place, "arguments": arguments}
         assert self.process is not None and self.process.stdin is not None
         try:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -87,6 +88,39 @@ def test_jobs_of_one_worker_wait_for_each_other():
         reading.say(finished={})
         await asyncio.sleep(0.01)
         assert second.status == "running" and reading.job == second.id
+
+    played(scene)
+
+
+def test_two_that_ask_at_once_get_one_after_the_other():
+    async def scene(desk):
+        building = desk.workers["building"]
+        begin = building.begin
+
+        async def slowly(*task):
+            await asyncio.sleep(0.01)  # as a process takes to start
+            await begin(*task)
+
+        building.begin = slowly
+        asked = [desk.ask("compile", {"seed": seed}) for seed in (1, 2, 1)]
+        one, two, again = await asyncio.gather(*asked)
+        assert one is again and [x.status for x in (one, two)] == ["running", "waiting"]
+        assert [job for job, _ in building.begun] == [one.id]
+
+    played(scene)
+
+
+def test_a_file_that_changed_is_read_again():
+    async def scene(desk):
+        reading = desk.workers["reading"]
+        reading.say(error=f"{desk.data.path}, line 2: not JSON.")
+        first = desk.jobs[desk.data.jobs["read"]]
+        assert first.error == "a.jsonl, line 2: not JSON."  # by the name that its user knows
+        second = await desk.ask("read", {})
+        reading.say(finished={})
+        assert (await desk.ask("read", {})).id == second.id
+        os.utime(desk.data.path, ns=(1, 1))
+        assert (await desk.ask("read", {})).id not in (first.id, second.id)
 
     played(scene)
 
