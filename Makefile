@@ -61,6 +61,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/edit.py
 	$(BIN)/python benchmarks/texts.py
+	$(BIN)/python benchmarks/studio.py
 
 picture: $(TOOLS)
 	$(BIN)/python tools/make_demo_picture.py

@@ -1,6 +1,7 @@
 """What tests of several rooms share."""
 
 import importlib.util
+import shutil
 import sys
 from pathlib import Path
 
@@ -44,3 +45,25 @@ def dense_parameters():
         return total
 
     return count
+
+
+CHROMIUM = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A headless Chromium of the system, driven by playwright; skipped where there is none.
+
+    Of a module: while playwright is open, no other test of this process can run an event loop.
+    """
+    driver = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("no browser: apt-get install chromium")
+    with driver.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM)
+        yield browser
+        browser.close()

@@ -33,6 +33,7 @@ class Audit(Tabular):
     verdict     what was measured, in a sentence or two
     notes       what the numbers do not show
     items       one dictionary per item, in the order of the data
+    strangers   bits memorised of each stranger, in the order of their file
     """
 
     model: Mapping[str, Any]
@@ -51,6 +52,7 @@ class Audit(Tabular):
     resumed: str | None = None
     table_file: str | None = None
     picture: str | None = None
+    strangers: tuple[float, ...] = ()
 
     def json(self) -> dict[str, Any]:
         """The answer of `byheart audit --json`; the items go to a file of their own."""

@@ -306,7 +306,9 @@ def _answer(
     verbatim = (found.common == asked) & (asked > 0)
     told: Membership | None = None
     exposed = None
+    unseen: tuple[float, ...] = ()
     if "strangers" in groups:
+        unseen = tuple((codes["strangers"] - scores["strangers"].bits).tolist())
         each = {
             role: (codes[role] - scores[role].bits) / groups[role].scored
             for role in ("items", "strangers")
@@ -392,4 +394,5 @@ def _answer(
             ),
         },
         resumed=folder,
+        strangers=unseen,
     )

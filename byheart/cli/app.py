@@ -34,6 +34,8 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
     "statements": "Every numbered statement of the papers, and the command that shows it.",
     "audit": "Measure how many bits of a file a checkpoint holds, and which items it recites.",
     "measure": "Train sizes of an architecture, and report the smallest that memorises a dataset.",
+    "studio": "Show the page on this machine: drop a file, compile it, ask it, compare, edit, "
+    "audit.",
     "reproduce": "Redraw figures of the papers from trained rows, beside published numbers "
     "and bounds.",
 }

@@ -96,9 +96,10 @@ def command(
         if items is not None:
             found = found.save_items(items)
         answer = found.json()
-        answer["per_item"] = [item["memorised"] for item in found.items]
-        pictured(answer, draw, picture, watch)
-        del answer["per_item"]  # what the picture is drawn from: the items have a file of their own
+        # what the picture is drawn from: the items have a file of their own
+        drawn = {"per_item": [x["memorised"] for x in found.items], "strangers": found.strangers}
+        pictured({**answer, **drawn}, draw, picture, watch)
+        answer["picture"] = None if picture is None else str(picture)
     finish(answer, json, view)
 
 

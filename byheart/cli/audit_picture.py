@@ -30,12 +30,23 @@ def draw(answer: dict) -> "Figure":
 
 
 def items(axes: "Axes", answer: dict) -> None:
-    saved = np.array(answer["per_item"])
-    axes.hist(saved, BINS, color=BLUE, alpha=0.85)
+    saved, unseen = np.array(answer["per_item"]), np.array(answer["strangers"])
+    if len(unseen):  # the same bins, and shares: there may be fewer strangers
+        bins = np.histogram_bin_edges(np.concatenate([saved, unseen]), BINS).tolist()
+        for group, colour, name in ((unseen, GREY, "strangers"), (saved, BLUE, "items")):
+            share = np.full(len(group), 1 / len(group))
+            axes.hist(group, bins, weights=share, color=colour, alpha=0.75, label=name)
+        axes.legend(frameon=False, fontsize=8.5, labelcolor=INK)
+    else:
+        axes.hist(saved, BINS, color=BLUE, alpha=0.85)
     axes.axvline(0, color=INK, linewidth=0.9)
     pictures.entitle(axes, f"{answer['model']['kind']} on {answer['data']['name']}")
     reference = answer["reference"]["name"]
-    pictures.label(axes, f"bits memorised of an item ({reference} minus model)", "items")
+    pictures.label(
+        axes,
+        f"bits memorised of an item ({reference} minus model)",
+        "share of items, of strangers" if len(unseen) else "items",
+    )
 
 
 def totals(axes: "Axes", answer: dict) -> None:

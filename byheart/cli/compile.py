@@ -23,6 +23,7 @@ from ..models.verification import PROVE_LIMIT
 from . import options
 from .messages import flags
 from .output import (
+    Row,
     check_prove_limit,
     finish,
     how_read,
@@ -130,7 +131,16 @@ def built_answer(model: Model, loaded: float) -> dict:
 
 def view(answer: dict) -> Group:
     """Size, what --on-conflict changed, how long the search was, and the evidence."""
-    notes, settled = answer["notes"], answer["conflicts"]
+    unlike = "the file itself has other labels, so verify refutes the model on it; "
+    unlike += "--write-data writes what the model holds"
+    changed = any(answer["conflicts"].values()) and not answer.get("verify")
+    other = [Text(unlike, style="dim")] if changed else []
+    said = [*(Text(note, style="dim") for note in remarks(answer)), *reading_notes(answer)]
+    return Group(rows(lines(answer)), *said, Text(), verdict(answer), *other, timed(answer))
+
+
+def lines(answer: dict) -> list[Row]:
+    """Name, value and remark: the size, what --on-conflict changed, and the search."""
     words = {
         "relabelled": ("label", "changed to the majority's"),
         "dropped": ("sequence", "left out"),
@@ -138,24 +148,20 @@ def view(answer: dict) -> Group:
     changed = [
         ("conflicts", number(count), f"{named(count, noun)} {what}")
         for key, (noun, what) in words.items()
-        if (count := settled.get(key))
+        if (count := answer["conflicts"].get(key))
     ]
     tries = answer["search"].get("tries")
-    remark, remarks = named(tries, "hash"), []
+    remark = named(tries, "hash")
     if recites(answer):
-        remark, remarks = named(tries, "plan"), [Text(note, style="dim") for note in notes]
+        remark = named(tries, "plan")
     elif stores_distributions(answer):
-        remark, remarks = (
-            f"{named(tries, 'draw')} or {named(tries, 'solution')}",
-            [Text(note, style="dim") for note in notes],
-        )
-    elif notes:
-        remark += f"; {plural(len(notes), 'fallback')}, listed by --json"
-    tried = ("tried", number(tries), remark)
+        remark = f"{named(tries, 'draw')} or {named(tries, 'solution')}"
+    elif answer["notes"]:
+        remark += f"; {plural(len(answer['notes']), 'fallback')}, listed by --json"
     edits = [("editable", "yes", "by byheart edit and forget")] if answer.get("editable") else []
-    sizes = rows([*size_rows(answer), *changed, tried, *edits])
-    unlike = "the file itself has other labels, so verify refutes the model on it; "
-    unlike += "--write-data writes what the model holds"
-    other = [Text(unlike, style="dim")] if changed and not answer.get("verify") else []
-    said = reading_notes(answer)
-    return Group(sizes, *remarks, *said, Text(), verdict(answer), *other, timed(answer))
+    return [*size_rows(answer), *changed, ("tried", number(tries), remark), *edits]
+
+
+def remarks(answer: dict) -> list[str]:
+    """What the method has to say; of a search for labels, only how often it fell back."""
+    return list(answer["notes"]) if recites(answer) or stores_distributions(answer) else []

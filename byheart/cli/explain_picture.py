@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..machine.tables import plural
+from ..machine.words import brief
 from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE, PALE
 from ..theory.papers import cited
 
@@ -18,11 +19,15 @@ COLUMN, SPACE = 1.06, 0.16  # a column's box, and what is between two
 GAP, LONGEST = 0.55, 3.2  # before the bars, and the longest of them
 LETTER, SENTENCE = 0.074, 4.9  # a letter beside a bar, and room for what a stage does
 MARK = "#b3261e"  # parameters that one answer reads
+LANE, LANES, WORD = 0.13, 24, 12  # a lane's cell, how many there are at most; letters of a token
 DOTS = "$\\cdots$"
 
 
 def draw(answer: dict) -> "Figure":
-    """The network of an `explain` answer."""
+    """The network of an `explain` answer; with the trace of one input, if it has one.
+
+    What belongs to stage i has an id that begins with stage-i-, so that a page can light it up.
+    """
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
@@ -30,13 +35,19 @@ def draw(answer: dict) -> "Figure":
     length = reads["length"]
     shown = [*range(1, length + 1)] if length <= 3 else [1, None, length]  # dots for many
     names = [DOTS if i is None else f"$x_{{{i}}}$" for i in shown]
+    asked = answer.get("asked")
+    if asked and len(asked) == length <= 3:
+        names = [brief(token, WORD).replace("$", r"\$") for token in asked]
     if reads["extra"] is not None:
         names.insert(0, "extra")
     most = max(1, *(stage["nonzero"] for stage in stages))
     lengths = [LONGEST * stage["nonzero"] / most for stage in stages]
     sizes = [size(stage) for stage in stages]
     widest = max(x + LETTER * len(words) for x, words in zip(lengths, sizes, strict=True))
-    bars = LEFT + max(3, len(names)) * (COLUMN + SPACE) + GAP - SPACE
+    strip = LEFT + max(3, len(names)) * (COLUMN + SPACE) + GAP - SPACE
+    traced = any("lanes" in stage for stage in stages)
+    lanes = min(LANES, answer["totals"]["width"]) if traced else 0
+    bars = strip + (max(0.5, lanes * LANE) + GAP if traced else 0)
     width = bars + max(SENTENCE, widest + LEFT)
     height = HEAD + ROW * (len(stages) + 1) + FOOT
     figure = Figure(figsize=(width, height))
@@ -50,14 +61,28 @@ def draw(answer: dict) -> "Figure":
     for x, name in zip(flow.columns, names, strict=True):
         axes.text(x, y, name, ha="center", va="center", size=10.5, color=INK)
     axes.text(bars, y, "nonzero parameters", size=9, va="center", color=PALE)
-    for stage, long, words in zip(stages, lengths, sizes, strict=True):
+    if traced:
+        axes.text(strip, y, "lanes", size=9, va="center", color=PALE)
+    for i, (stage, long, words) in enumerate(zip(stages, lengths, sizes, strict=True)):
         y += ROW
-        flow.step(stage, y)
+        flow.step(stage, y, f"stage-{i}-box")
         colour = COLOURS[stage["part"]]
-        axes.add_patch(Rectangle((bars, y - 0.17), long, 0.17, fc=colour, ec="none"))
+        for lane in range(lanes):
+            filled = lane in stage.get("lanes", ())
+            cell = Rectangle((strip + lane * LANE, y - 0.17), 0.8 * LANE, 0.17, ec="none")
+            cell.set_facecolor(INK if filled else FAINT)
+            cell.set_gid(f"stage-{i}-lane-{lane}")
+            axes.add_patch(cell)
+        more = [lane for lane in stage.get("lanes", ()) if lane >= lanes]
+        if more:
+            axes.text(strip, y + 0.1, f"and {len(more):,} more", size=7.8, va="center", color=PALE)
+        bar = Rectangle((bars, y - 0.17), long, 0.17, fc=colour, ec="none", gid=f"stage-{i}-bar")
+        axes.add_patch(bar)
         if stage.get("read"):  # of one answer, as `locate` finds them
             share = max(0.04, long * stage["read"] / max(1, stage["nonzero"]))
-            axes.add_patch(Rectangle((bars, y - 0.2), share, 0.23, fc=MARK, ec="none"))
+            mark = Rectangle((bars, y - 0.2), share, 0.23, fc=MARK, ec="none")
+            mark.set_gid(f"stage-{i}-read")
+            axes.add_patch(mark)
         beside = bars + long + (0.08 if long else 0)
         axes.text(beside, y - 0.085, words, size=8.5, va="center", color=INK)
         axes.text(bars, y + 0.1, stage["does"], size=7.8, va="center", color=PALE)
@@ -92,7 +117,7 @@ class Flow:
         centres = [LEFT + COLUMN / 2 + place * (COLUMN + SPACE) for place in places]
         self.columns = {x: name == DOTS for x, name in zip(centres, names, strict=True)}
 
-    def step(self, stage: dict, y: float) -> None:
+    def step(self, stage: dict, y: float, name: str) -> None:
         """One stage: a box on each column, or one on all of them."""
         start, end = y - ROW + BOX / 2 + 0.02, y - BOX / 2 - 0.02
         style = {"arrowstyle": "-|>,head_width=0.16,head_length=0.28", "color": PALE, "lw": 1}
@@ -103,8 +128,8 @@ class Flow:
         colour = COLOURS[stage["part"]]
         if stage["part"] == "meeting":
             first, last, pairs = min(self.columns), max(self.columns), stage["connections"]
-            name = stage["stage"] + (f": {pairs:,} connections" if pairs else "")
-            self.box((first + last) / 2, last - first + COLUMN, y, name, colour)
+            words = stage["stage"] + (f": {pairs:,} connections" if pairs else "")
+            self.box((first + last) / 2, last - first + COLUMN, y, words, colour, name)
             meeting = [other for other in self.answer["stages"] if other["part"] == "meeting"]
             if stage is meeting[-1]:
                 self.leave(stage, y)
@@ -113,15 +138,16 @@ class Flow:
             if many:
                 self.axes.text(x, y, DOTS, size=14, ha="center", va="center", color=colour)
             else:
-                self.box(x, COLUMN, y, stage["stage"], colour)
+                self.box(x, COLUMN, y, stage["stage"], colour, f"{name}-{x:.0f}")
 
-    def box(self, x: float, width: float, y: float, name: str, colour: str) -> None:
+    def box(self, x: float, width: float, y: float, words: str, colour: str, name: str) -> None:
         from matplotlib.patches import FancyBboxPatch
 
         corner, style = (x - width / 2, y - BOX / 2), "round,pad=0,rounding_size=0.06"
         patch = FancyBboxPatch(corner, width, BOX, boxstyle=style, fc=colour, ec="none")
+        patch.set_gid(name)
         self.axes.add_patch(patch)
-        self.axes.text(x, y, name, ha="center", va="center", size=9, color="white")
+        self.axes.text(x, y, words, ha="center", va="center", size=9, color="white")
 
     def leave(self, stage: dict, y: float) -> None:
         """The columns that remain after the last meeting, and why there are no others."""

@@ -1,5 +1,6 @@
 """locate: which parameters hold an answer, and which answers a parameter."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from rich.text import Text
 from .. import pictures
 from ..compiler.explaining import explain
 from ..errors import ByheartError
+from ..exact.network import Network
 from ..machine.watch import SILENT, Watch
 from ..models.difference import Place
 from ..models.folder.read import open as open_folder
@@ -18,6 +20,7 @@ from ..models.model import Model
 from ..models.placing import placed
 from ..models.questions import from_words
 from ..models.source import load_whole
+from ..models.trace import followed
 from . import options
 from .explain_picture import draw
 from .output import columns, drawn, finish, number, pictured, plural
@@ -74,23 +77,40 @@ def located(
     watch.stage("opening")
     model = open_folder(directory)
     watch.stage("locating")
-    found = model.locate(placed(model, from_words(model, words)).tokens)
-    answer = {**found.json(), "method": model.about.get("method"), "stages": staged(model, found)}
+    tokens = placed(model, from_words(model, words)).tokens
+    found = model.locate(tokens)
+    stages = staged(model, found.read)
+    answer = {**found.json(), "method": model.about.get("method"), "stages": stages}
     if picture is not None:
-        whole = explain(model).json()
-        whole["dataset"]["name"] = directory.name
-        for stage, own in zip(whole["stages"], answer["stages"], strict=True):
-            stage["read"] = own["read"]
-        pictured(whole, draw, picture, watch)
+        pictured(lit(model, tokens, found.read, directory.name), draw, picture, watch)
     return answer | {"picture": None if picture is None else str(picture)}
 
 
-def staged(model: Model, found) -> list[dict]:  # type: ignore[no-untyped-def]
+def lit(model: Model, tokens: Sequence, read: Sequence[Place], name: str) -> dict:
+    """The network as `explain` shows it, with what one answer reads and the lanes that it fills.
+
+    Lanes are those of the column that has the answer; only exact networks have them.
+    """
+    whole = explain(model).json()
+    whole["dataset"]["name"] = name
+    whole["asked"] = list(tokens)
+    for stage, own in zip(whole["stages"], staged(model, read), strict=True):
+        stage["read"] = own["read"]
+    if isinstance(model.network, Network):
+        streams, fired, _ = followed(model, tokens)
+        for stage in whole["stages"]:
+            own_layers = [i for first, last in stage["layers"] for i in range(first, last + 1)]
+            stage["lanes"] = sorted(streams[own_layers[-1]])
+            stage["fired"] = sum(len(fired[i]) for i in own_layers)
+    return whole
+
+
+def staged(model: Model, places: Sequence[Place]) -> list[dict]:
     """How many parameters of each stage are read."""
     result = []
     for stage in model.network.stages():
         own = {i for first, last in stage.runs for i in range(first, last + 1)}
-        read = sum(place.layer in own for place in found.read)
+        read = sum(place.layer in own for place in places)
         result.append({"stage": stage.name, "parameters": stage.nonzero, "read": read})
     return result
 

@@ -9,18 +9,21 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
+from ..data.conflicts import conflicting
+from ..data.dataset import Dataset
 from ..data.documents import Documents, first_documents
-from ..data.load import read
+from ..data.load import load, read
 from ..data.statistics import MEMORY, stats, written_out
 from ..errors import ByheartError
 from ..machine.engines import Workers
 from ..machine.tables import named
 from ..machine.watch import SILENT, Watch
 from .options import Address, Data, Jobs, Json, Loading, reading
-from .output import finish, how_read, number, plural, reading_notes, rows, sentences
+from .output import Row, finish, how_read, number, plural, reading_notes, rows, sentences
 from .progress import keeping, watching
 
 SHOWN = 16  # tokens of a row
+LINES = 8  # of a conflict
 SHARDS = "Folders of shards"
 
 
@@ -30,6 +33,12 @@ def command(
     loading: Loading,
     show: Annotated[
         int, typer.Option(metavar="N", min=0, help="First show N rows as they are understood.")
+    ] = 0,
+    conflicts: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Show N contexts that have two labels, and their lines."
+        ),
     ] = 0,
     engine: Annotated[
         str | None,
@@ -70,10 +79,11 @@ def command(
         if names := [f"--{name}" for name, value in given.items() if value is not None]:
             raise ByheartError(f"{names[0]} is for shards: give --engine as well.")
         with watching() as watch:
-            answer = counted(data, loading, show, watch)
+            answer = counted(data, loading, show, watch, conflicts)
     else:
-        if show:
-            raise ByheartError("--show is for a file: leave it out with --engine.")
+        if show or conflicts:
+            name = "--show" if show else "--conflicts"
+            raise ByheartError(f"{name} is for a file: leave it out with --engine.")
         from ..data.statistics import shards
 
         workers = Workers(engine, jobs, address)
@@ -86,8 +96,10 @@ def command(
     finish(answer, json, view)
 
 
-def counted(data: Path, loading: Loading, show: int = 0, watch: Watch = SILENT) -> dict:
-    """The answer of the command: the counts, how the file was read, and its first rows."""
+def counted(
+    data: Path, loading: Loading, show: int = 0, watch: Watch = SILENT, conflicts: int = 0
+) -> dict:
+    """The answer of the command: the counts, how the file was read, rows and conflicts of it."""
     watch.stage("loading")
     found = read(data, **loading)
     if isinstance(found, Documents):
@@ -96,16 +108,30 @@ def counted(data: Path, loading: Loading, show: int = 0, watch: Watch = SILENT) 
         first = [found[i] for i in range(min(show, len(found)))]
         shown = [{"input": tokens, "label": label} for tokens, label in first]
     counts = stats(written_out(found), watch=watch).json()
-    return {**how_read(found), **counts, "shown": shown}  # the counts know what else is skipped
+    answer = {**how_read(found), **counts, "shown": shown}  # the counts know what else is skipped
+    if conflicts:
+        several = counts["conflicts"]["contexts"]
+        written = load(data, **loading) if several and isinstance(found, Documents) else found
+        listed = conflicting(written, conflicts, data) if isinstance(written, Dataset) else ()
+        answer["conflicting"] = [x.json() for x in listed]
+    return answer
 
 
 def view(answer: dict) -> Group:
+    """How it was read, the counts, and what the user asked to see."""
+    curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in answer["t_epsilon"])
+    counts = (rows(lines(answer)), Text(f"T_epsilon      {curve}"))
+    return Group(*_first_rows(answer), *reading_notes(answer), *counts, *_conflicts(answer))
+
+
+def lines(answer: dict) -> list[Row]:
+    """Name, value and remark of each count."""
     conflicts, entropy, apart = answer["conflicts"], answer["entropy"], answer["separation"]
     both = f"{named(conflicts['contexts'], 'context')} with two labels; "
     both += f"{number(conflicts['multisets'])} if order does not count"
     each = f"nats; {number(entropy['per_token'])} per prediction"
     known = "nats, if only their frequencies are known"
-    lines = [
+    found = [
         ("sequences", number(answer["sequences"]), plural(answer["tokens"], "token")),
         ("contexts", number(answer["contexts"]), "ordered"),
         ("multisets", number(answer["multisets"]), "contexts if order does not count"),
@@ -117,21 +143,34 @@ def view(answer: dict) -> Group:
         ("of labels", number(entropy["labels"]), known),
     ]
     if apart["radius"] is not None:
-        lines.append(("radius", number(apart["radius"]), "largest norm of a token"))
-        lines.append(("distance", number(apart["distance"]), "between the two nearest tokens"))
+        found.append(("radius", number(apart["radius"]), "largest norm of a token"))
+        found.append(("distance", number(apart["distance"]), "between the two nearest tokens"))
     if answer["skipped"]:
         table = "numeric" in answer["reading"]
         noun, which = ("row", "with an empty cell") if table else ("document", "under two tokens")
         what = f"{named(answer['skipped'], noun)} {which}"
-        lines.append(("skipped", number(answer["skipped"]), what))
+        found.append(("skipped", number(answer["skipped"]), what))
     if "counted" in answer:
         how = answer["counted"]
         where = {"ray": "on a Ray cluster", "processes": "here"}[how["engine"]]
         exchanged = f"counted {where}; {number(how['exchanged'])} bytes exchanged"
-        lines.append(("shards", number(how["shards"]), exchanged))
-    curve = "  ".join(f"{epsilon:g}: {number(count)}" for epsilon, count in answer["t_epsilon"])
-    counts = (rows(lines), Text(f"T_epsilon      {curve}"))
-    return Group(*_first_rows(answer), *reading_notes(answer), *counts)
+        found.append(("shards", number(how["shards"]), exchanged))
+    return found
+
+
+def _conflicts(answer: dict) -> list:
+    """Contexts with two labels: which labels, how often, and where they stand."""
+    parts: list = []
+    for found in answer.get("conflicting", ()):
+        many = ", ".join(f"{_short(label)} {count:,} x" for label, count in found["labels"])
+        parts += [Text(), Text(f"{_short(found['input'])}  ->  {many}")]
+        places = found["lines"] or [row for row, _ in found["rows"]]
+        noun = "line" if found["lines"] else "row"
+        for place, (_, label) in list(zip(places, found["rows"], strict=True))[:LINES]:
+            parts.append(Text(f"  {noun} {place:,}  {_short(label)}"))
+        if len(places) > LINES:
+            parts.append(Text(f"  and {len(places) - LINES:,} more", style="dim"))
+    return parts
 
 
 def _first_rows(answer: dict) -> list:

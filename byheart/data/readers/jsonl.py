@@ -1,7 +1,7 @@
 """One sequence per line: {"input": [...], "label": ..., "count": ...}, or any other record."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from .raw import Raw
 
 EXAMPLE = '{"input": ["a", "b"], "label": "c"}'
 LINES = 1 << 14
+BLANK = b" \t\r\n"
 
 
 def read(raw: Raw, **how: Any) -> Dataset:
@@ -41,6 +42,11 @@ def holds_tokens(raw: Raw) -> bool:
     first = next(_records(raw), (0, {}))[1]
     ours = {"input", "label"} <= {*first} <= {"input", "label", "count"}
     return ours and isinstance(first["input"], list)
+
+
+def places(raw: Raw, loading: Mapping[str, object]) -> list[int]:
+    """The line of each record."""
+    return [place for place, line in enumerate(raw.file, 1) if line.strip(BLANK)]
 
 
 def decoder() -> json.JSONDecoder:
@@ -75,7 +81,7 @@ def _records(raw: Raw) -> Iterator[tuple[int, dict]]:
     decode = decoder().decode
     for place, line in enumerate(raw.file, 1):  # bytes: only \n ends a line, whatever Unicode says
         try:
-            if not line.strip(b" \t\r\n"):
+            if not line.strip(BLANK):
                 continue
             text = line.decode("utf-8")
             if text[0] == "\ufeff":

@@ -4,7 +4,7 @@ Tab-separated values (.tsv), and those with several characters between them, hav
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
@@ -71,6 +71,22 @@ def read(
     more = {} if plain else {"delimiter": delimiter}
     more |= {"header": header} if header == "none" else {}
     return replace(data, loading={**data.loading, **more}) if more else data
+
+
+def places(raw: Raw, loading: Mapping[str, object]) -> list[int]:
+    """The line on which each row ends, of a table that was read with these options."""
+    delimiter = loading.get("delimiter")
+    lines = read_text(raw).split("\n")
+    rows = _split(lines, "\t") if delimiter is None else _rows(lines, str(delimiter), raw.name)
+    found = [place for place, _ in rows]
+    return found if loading.get("header") == "none" else found[1:]
+
+
+def header(raw: Raw) -> list[str]:
+    """The names in the first line of a table."""
+    lines = read_text(raw).split("\n")[: SAMPLE + 1]
+    delimiter = "\t" if raw.kind == ".tsv" else sniffed(lines, ())
+    return next(iter(_rows(lines, delimiter, raw.name)), (0, []))[1]
 
 
 def sniffed(lines: Sequence[str], names: Sequence[str]) -> str:

@@ -1,0 +1,217 @@
+"""How fast the page is: its first text, and a file of 100,000 rows.
+
+    python benchmarks/studio.py [--rows 100000] [--repeats 5] [--write]
+
+first      from the start of the process to the text of the page, beside a bare Starlette
+           application that serves one line with the same server; wall and CPU seconds, medians
+rows       reading the file in the page (upload, counts, conflicts, table of rows, bounds), beside
+           `byheart stats` on the same file; and how long a page waits for the state and for rows of
+           the table while the file is being read, beside the bare application
+browser    the same in a browser, if there is one: from the address to the first text, and the time
+           that scrolling to the last row takes until it is shown
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from numpy import median
+
+ROOT = Path(__file__).parents[1]
+RECORD = ROOT / "benchmarks/studio.json"
+LIMIT = 0.5  # seconds to the first text after the server has started
+BARE = """
+import json, socket
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+async def page(request):
+    return PlainTextResponse("one line")
+
+found = socket.socket()
+found.bind(("127.0.0.1", 0))
+found.listen()
+port = found.getsockname()[1]
+print(json.dumps({"address": f"http://127.0.0.1:{port}/", "port": port}), flush=True)
+config = uvicorn.Config(Starlette(routes=[Route("/", page)]), log_level="error", access_log=False)
+uvicorn.Server(config).run([found])
+"""
+STUDIO = [sys.executable, "-m", "byheart", "studio", "--no-browser", "--json"]
+
+
+class Served:
+    """A server in a process of its own, and the seconds from its start to its address and text."""
+
+    def __init__(self, command: list[str], *more: str) -> None:
+        began = time.perf_counter()
+        self.process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        line = json.loads(self.process.stdout.readline())
+        listening = time.perf_counter() - began
+        self.address, self.port = line["address"], line["port"]
+        self.home = f"http://127.0.0.1:{self.port}"
+        self.cookie = f"byheart-{self.port}={self.address.partition('token=')[2]}"
+        text = urllib.request.urlopen(self.address).read()
+        self.start = {
+            "listening": listening,
+            "text": time.perf_counter() - began,
+            "after": time.perf_counter() - began - listening,
+            "cpu": self.cpu(),
+            "bytes": len(text),
+        }
+
+    def cpu(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def get(self, path: str) -> tuple[float, bytes]:
+        began = time.perf_counter()
+        request = urllib.request.Request(self.home + path, headers={"Cookie": self.cookie})
+        body = urllib.request.urlopen(request).read()
+        return time.perf_counter() - began, body
+
+    def post(self, path: str, body: bytes) -> dict:
+        request = urllib.request.Request(self.home + path, body, {"Cookie": self.cookie})
+        return json.load(urllib.request.urlopen(request))
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+
+
+def first(repeats: int) -> dict:
+    found: dict[str, list[dict]] = {"studio": [], "bare": []}
+    for _ in range(repeats + 1):  # the first of each fills the caches and is left out
+        for name, command in (("studio", STUDIO), ("bare", [sys.executable, "-c", BARE])):
+            served = Served(command)
+            found[name].append(served.start)
+            served.end()
+    middle = {
+        name: {key: float(median([run[key] for run in runs[1:]])) for key in runs[0]}
+        for name, runs in found.items()
+    }
+    ratio = {key: middle["studio"][key] / middle["bare"][key] for key in ("text", "cpu")}
+    return {**middle, "ratio": ratio}
+
+
+def written(path: Path, rows: int) -> None:
+    """Facts of four words over a vocabulary of 1,000, with one label of 200 each."""
+    rng = random.Random(20)
+    words = [f"w{i}" for i in range(1000)]
+    with open(path, "w") as file:
+        for i in range(rows):
+            tokens = [words[i % 1000], words[i // 1000 % 1000], *rng.choices(words, k=2)]
+            file.write(json.dumps({"input": tokens, "label": f"l{rng.randrange(200)}"}) + "\n")
+
+
+def large(rows: int) -> dict:
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "rows.jsonl"
+        written(path, rows)
+        began, before = time.perf_counter(), os.times()
+        subprocess.run(
+            [sys.executable, "-m", "byheart", "stats", str(path), "--json"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        after = os.times()
+        stats = {
+            "seconds": time.perf_counter() - began,
+            "cpu": after.children_user - before.children_user,
+        }
+        bare, served = Served([sys.executable, "-c", BARE]), Served(STUDIO)
+        try:
+            alone = [bare.get("/")[0] for _ in range(50)]
+            began = time.perf_counter()
+            job = served.post("/data?name=rows.jsonl", path.read_bytes())["job"]
+            sent, waits, stages = time.perf_counter() - began, [], set()
+            while True:
+                wait, body = served.get("/state")
+                waits.append(wait)
+                (one,) = [x for x in json.loads(body)["jobs"] if x["id"] == job]
+                stages.add(one["stage"])
+                if one["status"] not in ("waiting", "running"):
+                    break
+                time.sleep(0.02)
+            assert one["status"] == "done", one["error"]
+            read = time.perf_counter() - began
+            tables = f"/jobs/{job}/tables/rows?count=60&first="
+            window = [served.get(f"{tables}{x}")[0] for x in (0, rows // 2, rows - 60) * 10]
+            shown = in_browser(served, rows)
+        finally:
+            bare.end()
+            served.end()
+    return {
+        "rows": rows,
+        "stats": stats,
+        "upload": sent,
+        "read": read,
+        "read_ratio": read / stats["seconds"],
+        "stages": sorted(stages),
+        "asked": len(waits),
+        "state": {"median": float(median(waits)), "longest": max(waits)},
+        "window": {"median": float(median(window)), "longest": max(window)},
+        "bare": {"median": float(median(alone)), "longest": max(alone)},
+        "browser": shown,
+    }
+
+
+def in_browser(served: Served, rows: int) -> dict | None:
+    """Seconds in a browser; None where there is none."""
+    program = shutil.which("chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return None
+    if program is None:
+        return None
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page()
+        began = time.perf_counter()
+        page.goto(served.address, wait_until="commit")
+        page.get_by_text("Drop a file").wait_for()
+        text = time.perf_counter() - began
+        box = page.locator("#screen-drop .window").first
+        box.locator("tbody tr").nth(3).wait_for()
+        shown = time.perf_counter() - began
+        began = time.perf_counter()
+        box.evaluate("x => { x.scrollTop = x.scrollHeight }")
+        box.get_by_text(f"{rows:,}", exact=True).wait_for()
+        last = time.perf_counter() - began
+        lines = box.locator("tbody tr").count()
+        browser.close()
+    return {"text": text, "rows": shown, "last_row": last, "lines_in_page": lines}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--write", action="store_true", help="write studio.json")
+    options = parser.parse_args()
+    results = {
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "first": first(options.repeats),
+        "large": large(options.rows),
+    }
+    print(json.dumps(results, indent=1))
+    if options.write:
+        RECORD.write_text(json.dumps(results, indent=1) + "\n")
+    if results["first"]["studio"]["after"] > LIMIT:
+        sys.exit(f"not reached: the first text in {LIMIT} s after the server starts")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Files between the workers and the server: long tables that are read a window at a time."""
+
+import json
+from array import array
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+MODEL = "model"  # the folder that a job writes, inside its own
+MOST = 500  # rows of a window
+WHOLE = "Q"  # offsets of rows, 8 bytes each
+
+
+def write_table(
+    place: Path, name: str, rows: Iterable[Any], orders: dict[str, Sequence[int]] | None = None
+) -> int:
+    """Write the rows as lines of JSON, and where each of them begins; returns how many there are.
+
+    orders  by name, other orders in which the rows can be read: the numbers of the rows
+    """
+    offsets = array(WHOLE)
+    with open(place / f"{name}.jsonl", "wb") as file:
+        for row in rows:
+            offsets.append(file.tell())
+            file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace"))
+            file.write(b"\n")
+    for order, numbers in {"": range(len(offsets)), **(orders or {})}.items():
+        with open(place / f"{name}{'-' if order else ''}{order}.index", "wb") as file:
+            array(WHOLE, (offsets[i] for i in numbers)).tofile(file)
+    return len(offsets)
+
+
+def read_window(place: Path, name: str, first: int, count: int) -> bytes:
+    """{"total", "first", "rows"} as JSON: some rows of a table; name may end in -ORDER."""
+    table = place / f"{name.partition('-')[0]}.jsonl"
+    index = place / f"{name}.index"
+    total = index.stat().st_size // 8
+    first, count = max(0, min(first, total)), max(0, min(count, MOST))
+    offsets = array(WHOLE)
+    with open(index, "rb") as file:
+        file.seek(8 * first)
+        offsets.fromfile(file, min(count, total - first))
+    rows = []
+    with open(table, "rb") as file:
+        for offset in offsets:
+            file.seek(offset)
+            rows.append(file.readline().rstrip(b"\n"))
+    head = f'{{"total": {total}, "first": {first}, "rows": ['.encode()
+    return head + b", ".join(rows) + b"]}"

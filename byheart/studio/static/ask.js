@@ -1,0 +1,153 @@
+// Ask: a box, the answer, and its way through the network, stage by stage.
+
+import { Progress, ending, field, fill, h, note, number, plural, problem, shown } from "./dom.js";
+import { drawing } from "./picture.js";
+import { answer, begin, jobOf, latest, rows, stop } from "./server.js";
+
+export function options(models) {
+  return models.map((x) => h("option", { value: x.id }, `${x.name}${x.data ? `, ${x.data}` : ""}${x.parameters ? `: ${plural(x.parameters, "parameter")}` : ""}`));
+}
+
+// The list of models in a select; a new model is chosen when it appears.
+export function refill(select, models) {
+  const ids = models.map((x) => `${x.id} ${x.parameters}`).join();
+  if (select.ids === ids) return;
+  const newest = models.at(-1)?.id;
+  const keep = newest === select.newest ? select.value : newest;
+  select.ids = ids;
+  select.newest = newest;
+  select.replaceChildren(...options(models));
+  select.value = keep ?? "";
+}
+
+export function ask(root) {
+  const select = h("select");
+  const text = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  const said = h("div", { "aria-live": "polite" });
+  const question = field("Question", text, "An input of your data");
+  const form = h("form", { class: "asking", onsubmit: submit }, field("Model", select), question, h("button", {}, "Ask"));
+  const empty = note("There is no model yet. Compile one first.");
+  const progress = new Progress(stop);
+  const result = h("div");
+  root.append(h("p", { class: "lead" }, "Ask the model, and follow how its weights answer."), empty, form, said, progress.element, result);
+
+  async function submit(event) {
+    event.preventDefault();
+    said.replaceChildren();
+    if (!text.value.trim()) return;
+    try {
+      await begin("ask", { model: select.value, text: text.value });
+      turn += 1;
+    } catch (error) {
+      said.replaceChildren(problem(error.message));
+    }
+  }
+  let turn = 0;
+
+  return (state) => {
+    const models = state.models.filter((x) => x.method && !x.checkpoint);
+    empty.hidden = models.length > 0;
+    form.hidden = models.length === 0;
+    refill(select, models);
+    const read = state.data && jobOf(state, state.data.jobs.read);
+    if (read?.status === "done" && text.example !== read.id) {
+      text.example = read.id;
+      rows(read.id, "rows", 0, 1).then((found) => {
+        if (found.rows.length) question.lastChild.textContent = `An input of your data, such as: ${shown(found.rows[0].input).slice(0, 80)}`;
+      });
+    }
+    const asked = latest(state, (x) => x.task === "ask" && x.asked.text === text.value && x.asked.model === select.value);
+    const job = asked ?? latest(state, (x) => x.task === "ask");
+    progress.update(job);
+    fill(result, [job?.id, job?.status, turn], () => {
+      const place = h("div");
+      if (job?.status === "done") answer(job.id).then((found) => place.replaceChildren(...answered(found, job)));
+      return [ending(job), place];
+    });
+  };
+}
+
+function answered(found, job) {
+  const unknown = found.label === null;
+  const stranger = found.in_data === false && found.known === null; // the network itself cannot tell
+  const several = found.probabilities && found.probabilities.length > 1;
+  const parts = [
+    h("section", { class: `card answer${unknown || stranger ? " unknown" : ""}`, "aria-live": "polite" },
+      h("p", { class: "remark" }, shown(found.input)),
+      h("p", { class: "big" }, stranger ? "not in the data" : !unknown ? found.shown : found.known === false ? "unknown" : "no label"),
+      stranger ? h("p", {}, unknown ? "The network gives no label" : ["The network answers ", h("strong", {}, found.shown), ", which means nothing"], ': it may answer anything to an input that is not in its data. Compile it with the option "unknown", and it says so itself.') : null,
+      several ? h("p", {}, found.likely) : null,
+      found.note ? note(`note: ${found.note}.`) : null,
+      unknown && found.known === false && !found.trace ? note("A word is outside the model's vocabulary, so there is nothing to trace.") : null,
+      !unknown && found.in_data === null && found.known === null && !found.rejects && !found.probabilities ? note('This model was compiled without "unknown": to an input that is not in its data it may answer anything.') : null),
+  ];
+  const located = found.located;
+  if (located) {
+    const read = located.read.length;
+    parts.push(h("p", {}, `The answer reads ${number(read)} of ${plural(located.of, "parameter")}: ${located.holds}.`,
+      located.bits.length ? ` Bits ${located.bits.join(", ")}, counted from the lowest.` : "",
+      located.neurons.length ? ` Neurons ${located.neurons.join(", ")}.` : ""));
+  }
+  if (found.picture) parts.push(stepper(found, job));
+  if (found.lines.length) parts.push(h("details", { class: "card", open: !found.picture }, h("summary", {}, "The trace in words"), h("pre", { tabindex: "0", "aria-label": "The trace in words" }, found.lines.join("\n"))));
+  if (located && located.read.length) {
+    const places = located.read.slice(0, 40).map(([layer, tensor, row, column]) => h("li", {}, h("code", {}, `${tensor}[${row},${column}]`), ` of layer ${layer}`));
+    parts.push(h("details", { class: "card" }, h("summary", {}, "The parameters that hold the answer"), h("ul", {}, places), located.read.length > 40 ? note(`and ${number(located.read.length - 40)} more`) : null));
+  }
+  return parts;
+}
+
+// The network with a light that goes down stage by stage: what is lit has worked on this input.
+function stepper(found, job) {
+  const stages = found.network;
+  const words = h("p", { class: "stage", "aria-live": "polite" });
+  const range = h("input", { type: "range", min: 1, max: stages.length, value: stages.length, "aria-label": "Stage", oninput: () => step(Number(range.value)) });
+  const play = h("button", { type: "button", onclick: toggle }, "Play");
+  const back = h("button", { type: "button", class: "quiet", onclick: () => step(at - 1), "aria-label": "Previous stage" }, "‹");
+  const forth = h("button", { type: "button", class: "quiet", onclick: () => step(at + 1), "aria-label": "Next stage" }, "›");
+  const frame = h("div", { class: "scroll picture", tabindex: "0", role: "region", "aria-label": "The network" });
+  let at = stages.length;
+  let timer = null;
+  let picture = null;
+
+  function step(to) {
+    at = Math.max(1, Math.min(stages.length, to));
+    range.value = at;
+    back.disabled = at === 1;
+    forth.disabled = at === stages.length;
+    const stage = stages[at - 1];
+    range.setAttribute("aria-valuetext", stage.stage);
+    const full = stage.lanes ?? [];
+    const fired = stage.fired ? ` ${plural(stage.fired, "unit")} fired.` : "";
+    let lanes = "";
+    if (stage.lanes && !full.length) lanes = " All lanes are 0 after it.";
+    else if (full.length === 1) lanes = ` Lane ${full[0]} is not 0 after it.`;
+    else if (full.length) lanes = ` Lanes ${full.slice(0, 12).join(", ")}${full.length > 12 ? ", ..." : ""} are not 0 after it.`;
+    const read = stage.read ? ` It holds ${plural(stage.read, "parameter")} that this answer reads.` : "";
+    words.replaceChildren(h("strong", {}, `${at} of ${stages.length}: ${stage.stage}. `), `${stage.does}${lanes}${fired}${read}`);
+    for (const part of picture?.querySelectorAll("[data-stage]") ?? []) {
+      const own = Number(part.dataset.stage);
+      part.classList.toggle("lit", own < at);
+      part.classList.toggle("now", own === at - 1);
+    }
+  }
+  function toggle() {
+    if (timer !== null) {
+      clearInterval(timer);
+      timer = null;
+      play.textContent = "Play";
+      return;
+    }
+    play.textContent = "Pause";
+    step(at === stages.length ? 1 : at + 1);
+    timer = setInterval(() => (at < stages.length && play.isConnected ? step(at + 1) : toggle()), 900);
+  }
+  drawing(job.id, found.picture, `The network with ${stages.length} stages; what this answer reads is marked.`).then((made) => {
+    picture = made;
+    made.classList.add("tracing");
+    frame.replaceChildren(made);
+    step(at);
+  });
+  step(at);
+  return h("section", {}, h("h2", {}, "How it is answered"), h("div", { class: "steps" }, play, back, range, forth), words, frame);
+}

@@ -1,0 +1,109 @@
+// Elements, without a line of HTML: whatever a file says is text and nothing else.
+
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value" || name === "checked") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat(3).filter((x) => x !== null && x !== undefined && x !== false).map(node));
+  return element;
+}
+
+const node = (x) => (x instanceof Node ? x : document.createTextNode(String(x)));
+
+// Fills a place again only if what it shows has changed, so that nobody loses the focus.
+export function fill(place, key, build) {
+  const text = JSON.stringify(key) ?? "";
+  if (place.filled === text) return;
+  place.filled = text;
+  const content = build();
+  const found = (Array.isArray(content) ? content.flat(3) : [content]).filter((x) => x !== null && x !== undefined && x !== false);
+  place.replaceChildren(...found.map(node));
+}
+
+export function number(x) {
+  if (x === null || x === undefined) return "-";
+  if (typeof x !== "number") return String(x);
+  if (Number.isInteger(x)) return x.toLocaleString("en-US");
+  if (Math.abs(x) >= 1000) return Math.round(x).toLocaleString("en-US");
+  return String(Number(x.toPrecision(4)));
+}
+
+export const plural = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+// A token, a label or an input as a person would write it.
+export function shown(value) {
+  if (Array.isArray(value)) {
+    const words = value.every((x) => typeof x === "string");
+    if (!words) return JSON.stringify(value);
+    if (value.some((x) => /^\s/.test(x))) return value.join("");
+    return value.some((x) => /\s/.test(x)) ? JSON.stringify(value) : value.join(" ");
+  }
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+// Name, value and remark, as the command line prints them.
+export function lines(rows) {
+  return h("table", { class: "lines" }, h("tbody", {}, rows.map(([name, value, remark]) =>
+    h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "number" }, value), h("td", { class: "remark" }, remark)))));
+}
+
+export function evidence(word) {
+  return word ? h("span", { class: `evidence ${word}` }, word) : h("span", { class: "remark" }, "-");
+}
+
+export function problem(sentence) {
+  return h("p", { class: "problem", role: "alert" }, sentence);
+}
+
+export function note(sentence) {
+  return h("p", { class: "note" }, sentence);
+}
+
+// A job while it waits or runs: what it does, how far it is, and a button that stops it.
+export class Progress {
+  constructor(stop) {
+    this.words = h("span", { "aria-live": "polite" });
+    this.bar = h("progress", { "aria-label": "Progress" });
+    this.more = h("span", { class: "remark" });
+    this.button = h("button", { type: "button", class: "quiet", onclick: () => stop(this.job.id) }, "Stop");
+    this.element = h("div", { class: "progress", hidden: true }, this.words, this.bar, this.button, this.more);
+  }
+  update(job) {
+    this.job = job;
+    const on = job && (job.status === "running" || job.status === "waiting");
+    this.element.hidden = !on;
+    if (!on) return;
+    const words = job.status === "waiting" ? "waiting for other work" : job.stage || "starting";
+    if (this.words.textContent !== words) this.words.textContent = words;
+    if (job.total) {
+      this.bar.max = job.total;
+      this.bar.value = Math.min(job.done, job.total);
+    } else this.bar.removeAttribute("value");
+    this.more.textContent = job.note || "";
+  }
+}
+
+// How a job ended, if it did not end well.
+export function ending(job) {
+  if (!job) return null;
+  if (job.status === "failed") return problem(job.error);
+  if (job.status === "stopped") return note("Stopped. Nothing was kept of it.");
+  return null;
+}
+
+export function field(label, control, help) {
+  const id = control.id || `field-${(field.count = (field.count || 0) + 1)}`;
+  control.id = id;
+  if (help) control.setAttribute("aria-describedby", `${id}-help`);
+  return h("div", { class: "field" }, h("label", { for: id }, label), control, help ? h("small", { id: `${id}-help` }, help) : null);
+}
+
+export function checkbox(label, checked, help) {
+  const input = h("input", { type: "checkbox", checked });
+  const element = h("label", { class: "check" }, input, h("span", {}, label, help ? h("small", {}, help) : null));
+  return { input, element };
+}

@@ -1,0 +1,327 @@
+"""The page in a browser: every screen, and what goes wrong. Waits are for facts, never for seconds.
+
+The workers are frozen where something must be seen while it runs.
+"""
+
+import json
+import os
+import re
+import signal
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+pytest.importorskip("starlette", reason="the page needs Starlette")
+pytest.importorskip("uvicorn", reason="the page needs uvicorn")
+LONG = 120_000  # milliseconds: a busy machine is no error
+
+HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
+
+
+@pytest.fixture(scope="module")
+def context(chromium):
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(LONG)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def page(context, studio):
+    """One page for all tests of this file, which go from screen to screen as a user does."""
+    page = context.new_page()
+    page.problems = []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("console", lambda x: page.problems.append(x.text) if x.type == "error" else None)
+    page.requested = []
+    page.on("request", lambda request: page.requested.append(request.url))
+    page.goto(studio.address)
+    return page
+
+
+def screen(page, name):
+    page.click(f"nav a[href='#{name}']")
+    return page.locator(f"#screen-{name}")
+
+
+def state(page):
+    return page.evaluate("fetch('/state').then((x) => x.json())")
+
+
+def jobs(page, task):
+    return [job for job in state(page)["jobs"] if job["task"] == task]
+
+
+def test_drop_shows_what_was_read(page, studio):
+    page.get_by_text("24 sequences, 24 contexts").wait_for()
+    assert studio.token not in page.url  # it is not left in the history
+    drop = page.locator("#screen-drop")
+    drop.get_by_text("No context has two labels.").wait_for()
+    drop.get_by_text("capital of france").first.wait_for()
+    assert drop.locator(".bar .mark").count() == 2
+    assert "what the worst labels of as many contexts need" in drop.inner_text()
+
+
+def test_compile_proves(page, studio):
+    compile_ = screen(page, "compile")
+    compile_.get_by_text(re.compile(r"\d+ methods apply")).wait_for()
+    compile_.get_by_label("Make it editable").check()
+    compile_.get_by_role("button", name="Compile", exact=True).click()
+    compile_.locator(".stamp", has_text="PROVED").wait_for()
+    compile_.get_by_text("24 of 24 labels correct, each evaluated in exact arithmetic").wait_for()
+    certificate = json.loads(compile_.get_by_label("certificate.json").inner_text())
+    assert certificate["verified"]["evidence"] == "proved"
+    with page.expect_download() as download:
+        compile_.get_by_text("Download the model folder (.zip)").click()
+    assert download.value.suggested_filename == "hash-fold-retrieve.model.zip"
+    assert screen(page, "drop").locator(".bar .mark.own").count() == 1
+
+
+def test_ask_shows_the_way_of_the_answer(page):
+    ask = screen(page, "ask")
+    ask.get_by_label("Question").fill("capital of italy")
+    page.keyboard.press("Enter")
+    ask.locator(".big", has_text="rome").wait_for()
+    picture = ask.locator("svg.drawing")
+    picture.wait_for()
+    stages = int(ask.locator("input[type=range]").get_attribute("max"))
+    assert picture.locator("[data-stage].lit").count() > stages
+    assert picture.locator("[data-part=read]").count() >= 1
+    ask.get_by_label("Stage", exact=True).focus()
+    page.keyboard.press("Home")  # the first stage, by the keyboard
+    ask.get_by_text(f"1 of {stages}: embed.").wait_for()
+    lit = picture.locator("[data-stage].lit").evaluate_all("x => x.map((y) => y.dataset.stage)")
+    assert set(lit) == {"0"}
+    ask.get_by_role("button", name="Next stage").click()
+    ask.get_by_text(f"2 of {stages}").wait_for()
+    ask.get_by_role("button", name="Play").click()
+    ask.get_by_role("button", name="Pause").wait_for()
+    ask.get_by_role("button", name="Pause").click()
+
+
+def test_unknown_inputs_say_so(page):
+    ask = screen(page, "ask")
+    ask.get_by_label("Question").fill("capital of atlantis")
+    page.keyboard.press("Enter")
+    ask.locator(".big", has_text="unknown").wait_for()
+    ask.get_by_text("outside the model's vocabulary").wait_for()
+    ask.get_by_label("Question").fill("of capital italy")
+    page.keyboard.press("Enter")
+    ask.locator(".big", has_text="not in the data").wait_for()
+
+
+def test_compare_sorts_and_shows_theorems(page):
+    compare = screen(page, "compare")
+    compare.locator("svg.drawing").wait_for()
+    table = compare.locator("table.rows").first
+    sizes = table.locator("tbody tr td:nth-child(2)").all_inner_texts()
+    numbers = [float(re.sub("[^0-9.]", "", x)) for x in sizes if re.search("[0-9]", x)]
+    assert numbers == sorted(numbers)
+    assert table.locator("th[aria-sort=ascending]").inner_text().startswith("parameters")
+    table.get_by_role("button", name="parameters").click()
+    assert table.locator("th[aria-sort=descending]").count() == 1
+    table.locator("tr", has_text="one-layer-smooth").first.focus()
+    compare.locator(".theorem", has_text="Madden et al. (2024), Theorem 5").wait_for()
+    table.locator("tr", has_text="staircase").first.hover()
+    compare.locator(".theorem h3", has_text="staircase").wait_for()
+    slider = compare.get_by_label("Contexts", exact=True)
+    slider.focus()
+    page.keyboard.press("End")
+    compare.locator("output", has_text="1,000,000,000,000 contexts").wait_for()
+    assert compare.locator("svg .cursor").get_attribute("x1")
+
+
+def test_edit_flips_bits_and_forgets(page):
+    edit = screen(page, "edit")
+    edit.get_by_role("button", name="capital of italy").click()
+    assert edit.get_by_label("Item", exact=True).input_value() == "capital of italy"
+    edit.get_by_label("New label").fill("lima")
+    edit.get_by_role("button", name="Change its label").click()
+    edit.get_by_text(re.compile(r"\d+ of \d+ parameters differ, in \d+ bits")).wait_for()
+    edit.get_by_text("capital of italy: rome, then lima").wait_for()
+    hashes = edit.locator("table.lines td.remark").all_inner_texts()[:2]
+    assert len(set(hashes)) == 2 and all(re.fullmatch("[0-9a-f]{64}", x) for x in hashes)
+    edit.get_by_label("Item", exact=True).fill("river of peru")
+    edit.get_by_role("button", name="Forget it").click()
+    edit.get_by_text("1 item forgotten").wait_for()
+    edit.get_by_text("Compiled from the changed data alone").wait_for()
+    edit.get_by_label("Item", exact=True).fill("river of atlantis")
+    edit.get_by_role("button", name="Forget it").click()
+    edit.get_by_text("is not an item of the data").wait_for()
+
+
+def test_audit_shows_items_against_strangers(page, tmp_path):
+    strangers = tmp_path / "strangers.jsonl"
+    rows = [{"input": ["of", "river", "peru"], "label": "paris"}] * 4
+    strangers.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    audit = screen(page, "audit")
+    audit.get_by_label("Model").select_option(index=0)
+    audit.get_by_label("A file of strangers").set_input_files(strangers)
+    audit.get_by_label("Strangers", exact=True).locator(
+        "option", has_text="strangers.jsonl"
+    ).wait_for(state="attached")
+    page.wait_for_function("document.querySelectorAll('#screen-audit select')[2].value !== ''")
+    audit.get_by_role("button", name="Audit").click()
+    audit.locator("svg.drawing").wait_for()
+    audit.get_by_text("24 of 24").first.wait_for()
+    audit.locator(".window tbody tr").nth(5).wait_for()
+    assert "AUC" in audit.inner_text()
+
+
+def test_stop_a_reload_in_the_middle_and_a_second_tab(page, context, studio):
+    frozen = studio.freeze(3)
+    compile_ = screen(page, "compile")
+    compile_.get_by_label("Make it editable").uncheck()
+    compile_.get_by_role("button", name="Compile with one-layer", exact=True).click()
+    compile_.get_by_role("button", name="Stop").wait_for()
+    page.reload()  # in the middle of it
+    compile_.get_by_role("button", name="Stop").wait_for()
+    second = context.new_page()
+    second.goto(f"{studio.origin}/#compile")
+    second.locator("#screen-compile").get_by_role("button", name="Stop").wait_for()
+    second.locator("#screen-compile").get_by_role("button", name="Stop").click()
+    compile_.get_by_text("Stopped. Nothing was kept of it.").wait_for()
+    for child in frozen:
+        if os.path.exists(f"/proc/{child}"):
+            os.kill(child, signal.SIGCONT)
+    # the same again, and this time it may end; both tabs see the same job
+    compile_.get_by_role("button", name="Compile with one-layer", exact=True).click()
+    for one in (page, second):
+        one.locator("#screen-compile .stamp", has_text="PROVED").wait_for()
+    ours = [x for x in jobs(page, "compile") if x["asked"].get("method") == "one-layer"]
+    assert [job["status"] for job in ours] == ["stopped", "done"]
+    second.close()
+
+
+def test_a_page_that_is_cut_off_comes_back(context, studio):
+    """A closed laptop: the stream cannot be had, and is asked for again until it can."""
+    other = context.new_page()
+    other.route("**/events", lambda route: route.abort())
+    other.goto(f"{studio.origin}/#ask")
+    other.locator("#lost").wait_for(state="visible")
+    other.unroute("**/events")
+    other.locator("#lost").wait_for(state="hidden")
+    other.locator("#screen-ask").get_by_label("Model").wait_for()
+    other.close()
+
+
+def test_a_bad_file_gets_a_sentence_and_hostile_words_stay_words(page, tmp_path):
+    drop = screen(page, "drop")
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"input": ["a"], "label": "b"}\nnot json\n')
+    drop.locator("#file").set_input_files(bad)
+    drop.locator(".problem", has_text="line 2").wait_for()
+    hostile = tmp_path / "<img src=x onerror=alert(1)>.csv"
+    rows = [("question", "answer"), (HOSTILE, "<script>1</script>"), (HOSTILE, "b")]
+    hostile.write_text("".join(f'"{a.replace(chr(34), chr(34) * 2)}",{b}\n' for a, b in rows))
+    drop.locator("#file").set_input_files(hostile)
+    drop.locator(".problem").wait_for()  # which columns?
+    drop.get_by_label("input", exact=True).select_option("question")
+    drop.get_by_label("label", exact=True).select_option("answer")
+    drop.get_by_role("button", name="Read it again").click()
+    drop.get_by_text("1 context with two labels").wait_for()
+    drop.get_by_text("line 2: <script>1</script>; line 3: b").wait_for()
+    drop.locator("h2", has_text="<img src=x onerror=alert(1)>.csv").wait_for()
+    assert page.locator("img").count() == 0 and page.locator("main script").count() == 0
+    assert page.title() != "owned"
+
+
+def test_another_page_cannot_reach_it(page, context, studio):
+    """A page of another origin, in the same browser, which has the cookie."""
+    script = """
+        const sent = {method: "POST", mode: "no-cors", credentials: "include"};
+        const tries = [
+          fetch("HERE/state", {credentials: "include"}).then((x) => x.text()),
+          fetch("HERE/example", sent).then((x) => x.type + x.status),
+        ];
+        Promise.allSettled(tries).then((all) => {
+          document.title = JSON.stringify(all.map((one) => one.value ?? "refused"));
+        });
+    """.replace("HERE", studio.origin)
+
+    class Evil(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            frame = f'<iframe src="{studio.address}"></iframe>'
+            self.wfile.write(
+                f"<!doctype html><title>-</title>{frame}<script>{script}</script>".encode()
+            )
+
+        def log_message(self, *words):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Evil)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    other = context.new_page()
+    other.goto(f"http://127.0.0.1:{server.server_port}/")
+    other.wait_for_function("document.title !== '-'")
+    assert json.loads(other.title()) == ["refused", "refused"]
+    assert state(page)["data"]["name"] != "book.txt"  # the post was not only unread, it did nothing
+    framed = [frame for frame in other.frames if frame is not other.main_frame]
+    assert all("byheart" not in (frame.title() or "") for frame in framed)
+    other.close()
+    server.shutdown()
+
+
+def test_without_the_token_there_is_no_page(chromium, studio):
+    fresh = chromium.new_context()
+    page = fresh.new_page()
+    assert page.goto(studio.origin).status == 403
+    assert "it has the token" in page.inner_text("body")
+    fresh.close()
+
+
+def test_narrow_and_dark(page, context, chromium, studio):
+    """360 pixels wide, nothing is cut off; in the dark, letters and paper are far apart."""
+    small = chromium.new_context(
+        viewport={"width": 360, "height": 740},
+        color_scheme="dark",
+        storage_state=context.storage_state(),
+    )
+    narrow = small.new_page()
+    narrow.set_default_timeout(LONG)
+    narrow.goto(studio.origin)
+    for name in ("drop", "compile", "ask", "compare", "edit", "audit"):
+        narrow.goto(f"{studio.origin}/#{name}")
+        narrow.wait_for_function("document.body.dataset.version > 0")
+        narrow.locator(f"#screen-{name} h1").wait_for()
+        assert narrow.evaluate("document.documentElement.scrollWidth") <= 360, name
+    colours = narrow.evaluate(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    )
+    ink, paper = ([int(x) for x in re.findall(r"\d+", colour)[:3]] for colour in colours)
+    assert contrast(ink, paper) > 7
+    small.close()
+
+
+def contrast(one, other):
+    """The ratio of WCAG 2.2."""
+
+    def light(colour):
+        parts = [x / 255 for x in colour]
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((light(one), light(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_control_has_a_name(page):
+    """What a screen reader would say of it."""
+    for name in ("drop", "compile", "ask", "compare", "edit", "audit"):
+        screen(page, name)
+        nameless = page.evaluate(
+            """[...document.querySelectorAll("main :is(button, input, select, a, progress)")]
+            .filter((x) => x.offsetParent && !x.textContent.trim() && !x.labels?.length)
+            .filter((x) => !x.getAttribute("aria-label")).map((x) => x.outerHTML)"""
+        )
+        assert nameless == [], name
+
+
+def test_nothing_came_from_outside_and_nothing_failed(page, studio):
+    assert {url.partition("/")[0] for url in page.requested} == {"http:"}
+    assert all(url.startswith(studio.origin) for url in page.requested)
+    assert [x for x in page.problems if "422" not in x and "404" not in x] == []
