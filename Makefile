@@ -54,6 +54,10 @@ figures: $(TOOLS)
 docs: $(TOOLS)
 	$(BIN)/python -m tools.pages site
 
+# The wheel, in dist/, tried in fresh environments of every Python from 3.11 on that is found.
+release-check: $(READY)
+	$(BIN)/python tools/release_check.py $(PYTHONS)
+
 # The demo needs the package alone; PyTorch and what tests need come with the tools.
 $(READY): pyproject.toml setup.py constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "byheart needs Python 3.11 or later")'
