@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from pathlib import Path
 
 import byheart
@@ -79,7 +80,7 @@ def described(name: str, thing: object) -> Iterator[str]:
     for method, value in vars(thing).items():
         if method.startswith("_") or method in own:
             continue
-        if isinstance(value, property):
+        if isinstance(value, property | cached_property):
             doc, title = inspect.getdoc(value) or "", f"### {short}.{method}"
         elif isinstance(value, staticmethod | classmethod) or inspect.isfunction(value):
             function = getattr(thing, method)

@@ -8,8 +8,8 @@ The blocks of a page run in order, in one folder. A block is
 - output, when it stands after one of these: lines that the last command prints, in their order;
 - data: lines of JSON.
 
-A block after a line `<!-- not run: reason -->` is left alone, and so is a command line with a
-placeholder in capitals (DIR, DATA).
+A block after a line `<!-- not run: reason -->` is left alone. So is a command line with a
+placeholder in capitals (DIR, DATA), and one that starts a server.
 """
 
 import ast
@@ -58,9 +58,10 @@ class Command(NamedTuple):
         return shlex.join(self.words)
 
     @property
-    def usage(self) -> bool:
-        """Whether the line shows how a command is called, and is none itself."""
-        return any(PLACEHOLDER.fullmatch(word) for word in self.words)
+    def runs(self) -> bool:
+        """Whether the line is a command that ends, and not one that shows how it is called."""
+        usage = any(PLACEHOLDER.fullmatch(word) for word in self.words)
+        return not usage and self.words[:2] != ["byheart", "studio"]
 
 
 def blocks(page: str) -> list[Block]:
@@ -140,14 +141,14 @@ def run(command: Command) -> tuple[int, str]:
 
 
 def run_page(page: str) -> list[str]:
-    """Run the blocks of a page here, in this folder; the lines that were left out.
+    """Run the blocks of a page here, in this folder; those that it marks as not run, by reason.
 
     AssertionError where a command fails or the page shows something else than what it prints.
     """
     left, names, printed = [], {}, None
     for block in blocks(page):
         if block.reason is not None:
-            left.append(f"{block.text.splitlines()[0]} ... ({block.reason})")
+            left.append(f"{block.reason}: {block.text.splitlines()[0]}")
             printed = None
         elif block.kind == "python":
             run_python(block.text, names)
@@ -158,8 +159,7 @@ def run_page(page: str) -> list[str]:
             shows(block.text.splitlines(), printed)
         else:
             for command in commands(block):
-                if command.usage:
-                    left.append(f"{command.line} (usage)")
+                if not command.runs:
                     continue
                 code, printed = run(command)
                 judge(command, code, printed, block.kind == "session")
