@@ -12,6 +12,7 @@ from filelock import FileLock
 import byheart
 from byheart.constructions import ALL
 from byheart.theory import ALL as BOUNDS
+from byheart.theory.papers import cited
 
 pytest.importorskip("sphinx")
 pytest.importorskip("furo")
@@ -95,7 +96,7 @@ def test_every_construction_has_a_page(method, site):
     """With its theorem, its picture, an example that was run, a size and evidence, for its form."""
     text = Text(site / "gallery" / f"{method.name}.html").text
     header = method.header
-    for words in (header.summary, header.statement):
+    for words in (header.summary, cited(header.statement)):
         assert "".join(words.split()).replace("`", "") in "".join(text.split())
     for title in ("Try it", "How large", "Evidence", "Errata"):
         assert title in text
@@ -141,6 +142,7 @@ def test_a_link_to_nothing_is_refused(tmp_path, monkeypatch):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# Home\n\n[one](nothing.md) [two](index.md)\n")
     (tmp_path / "docs" / "stock-lanes.svg").write_text("<svg/>")
+    (tmp_path / "README.md").write_text("## How small, how fast\n")
     monkeypatch.setattr(assembling, "ROOT", tmp_path)
     monkeypatch.setattr(assembling, "DOCS", tmp_path / "docs")
     monkeypatch.setattr(assembling, "ELSEWHERE", {})
@@ -165,6 +167,7 @@ def index(target):
         ("../byheart/theory", "limits/index.md"),
         ("../examples/tracing.py", "source/examples.tracing.py.md"),
         ("../results/dana-1a/dana-1a.svg", "pictures/dana-1a.svg"),
+        ("../README.md#how-small-how-fast", "how-small.md"),
         ("https://example.org/a", "https://example.org/a"),
         ("#here", "#here"),
     ],

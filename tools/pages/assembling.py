@@ -52,6 +52,7 @@ NAVIGATION = {  # pages, with a shorter title for the side bar where their own i
         "plain-tensors": "Plain tensors",
     },
     "Results": {
+        "how-small": "",
         "reproduce": "Figures",
         "sizes": "Sizes, paper and ours",
         "comparison": "Cost of each idea",
@@ -67,6 +68,7 @@ NAVIGATION = {  # pages, with a shorter title for the side bar where their own i
         "contributing": "",
     },
 }
+SIZES = "how-small.md"  # a section of the README
 LINK = re.compile(r"(!?\[(?:[^\]\[]|\[[^\]]*\])*\])\(([^()\s]+)\)")
 CODE = re.compile(r"(^(`{3,}).*?^\2`*$|`[^`\n]*`)", flags=re.MULTILINE | re.DOTALL)
 
@@ -79,6 +81,7 @@ def assemble(target: Path) -> None:
     site = Site(target, pages | REPLACED)
     for place, name in pages.items():
         write(target / name, site.moved(place, name))
+    write(target / SIZES, benchmark((ROOT / "README.md").read_text()))
     shutil.copy(DOCS / "stock-lanes.svg", site.pictures / "stock-lanes.svg")
     children = {
         "gallery/index": gallery(target / "gallery", lambda path: f"../{site.source(path)}"),
@@ -95,6 +98,13 @@ def assemble(target: Path) -> None:
             file.write("\n" + toctree(caption, names | others if caption == "Guides" else names))
     if site.broken:
         raise ValueError("links to what is not there: " + "; ".join(site.broken))
+
+
+def benchmark(readme: str) -> str:
+    """The README's section on sizes and times as a page."""
+    title = "# How small, how fast\n"
+    section = readme.partition(f"#{title}")[2].partition("\n## ")[0]
+    return title + section
 
 
 def toctree(caption: str, names: dict[str, str]) -> str:
@@ -133,6 +143,8 @@ class Site:
         inside = os.path.relpath(found, ROOT)
         if inside == "docs/methods.md" and anchor:
             there, sign, anchor = f"gallery/{anchor}.md", "", ""
+        elif (inside, anchor) == ("README.md", "how-small-how-fast"):
+            there, sign, anchor = SIZES, "", ""
         elif inside in self.pages:
             there = self.pages[inside]
         elif not found.is_file():

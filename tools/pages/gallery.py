@@ -154,9 +154,9 @@ def page(
     sources = dict.fromkeys(Path(sys.modules[type(x).__module__].__file__ or "") for x in forms)
     files = (f"[`{x.relative_to(ROOT)}`]({source_page(x)})" for x in sources)
     yield f"**From**: {escaped(paper + header.item)}  \n**Source**: {', '.join(files)}"
-    yield f"## The theorem\n\n{escaped(header.statement)}"
-    yield f"**It assumes**\n\n{listed(header.assumptions)}"
-    yield f"**byheart guarantees**\n\n{listed(header.guarantee)}"
+    yield f"## The theorem\n\n{escaped(cited(header.statement))}"
+    yield f"**It assumes**\n\n{listed(cited(header.assumptions))}"
+    yield f"**byheart guarantees**\n\n{listed(cited(header.guarantee))}"
     example = EXAMPLES[kind_of_example(first)]
     yield "## Try it"
     file = f"cat > {example.name} <<'END'\n" + "\n".join(example.rows) + "\nEND"
@@ -191,7 +191,7 @@ def page(
     yield f"## Evidence\n\n{proof(first)}"
     yield fenced("\n".join(verdicts))
     title = "Departures from the paper" if paper else "What to know before using it"
-    yield f"## {title}\n\n{listed(header.departures)}"
+    yield f"## {title}\n\n{listed(cited(header.departures))}"
     yield from errata_of(first)
 
 
