@@ -137,6 +137,12 @@ def test_every_public_name_is_described(site):
         assert re.search(rf"\bbyheart\.{name}\(|class {name}\b", text), name
 
 
+def test_a_folder_that_is_no_site_is_not_replaced(tmp_path, capsys):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    assert build(tmp_path) == 2 and "is not a site" in capsys.readouterr().err
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
 def test_a_link_to_nothing_is_refused(tmp_path, monkeypatch):
     """Before Sphinx runs: the pages are refused with the links that are broken."""
     (tmp_path / "docs").mkdir()
