@@ -33,13 +33,13 @@ LEFT = {
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """What pages take for granted: the README's file, its model, the book and results/."""
+    """What pages take for granted: the files of the README and of stock.md, a model, the book."""
     home = tmp_path_factory.mktemp("files")
     with running.folder(home):
-        readme = running.blocks((ROOT / "README.md").read_text())
-        written = next(x for x in readme if x.text.startswith("cat > capitals.jsonl"))
+        blocks = running.blocks((ROOT / "README.md").read_text() + PAGES["stock"])
+        written = [x for x in blocks if x.text.startswith("cat > ")]
         lines = "byheart compile capitals.jsonl -o capitals.folder\ncp byheart/data/book.txt .\n"
-        for block in (written, running.Block("commands", lines)):
+        for block in (*written, running.Block("commands", lines)):
             for command in running.commands(block):
                 assert running.run(command)[0] == 0
     return home
