@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools
 WORKERS ?= 2
 
 # `make test` draws the same examples in every property test; `make explore` draws new ones.
-.PHONY: demo test slow older explore snapshot check bench picture figures clean
+.PHONY: demo test slow older explore snapshot check bench picture figures docs release-check clean
 
 demo: $(READY)
 	$(BIN)/byheart demo
@@ -70,6 +70,14 @@ picture: $(TOOLS)
 figures: $(TOOLS)
 	$(BIN)/byheart reproduce --all
 
+# The documentation site, in site/: it opens from the file system and needs no network.
+docs: $(TOOLS)
+	$(BIN)/python -m tools.pages site
+
+# The wheel, in dist/, tried in fresh environments of every Python from 3.11 on that is found.
+release-check: $(READY)
+	$(BIN)/python tools/release_check.py $(PYTHONS)
+
 # The demo needs the package alone; PyTorch and what tests need come with the tools.
 $(READY): pyproject.toml setup.py constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "byheart needs Python 3.11 or later")'
@@ -82,4 +90,4 @@ $(TOOLS): $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-transformers-* build byheart.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-transformers-* build dist site byheart.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

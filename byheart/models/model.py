@@ -103,6 +103,7 @@ class Model:
 
     @property
     def tokens(self) -> tuple[str | int, ...] | None:
+        """The words that it reads, in the order of their numbers; None if tokens are vectors."""
         return self.words.tokens
 
     @property
@@ -127,10 +128,12 @@ class Model:
 
     @property
     def parameters(self) -> Parameters:
+        """How many it has: `nonzero`, `dense` (with zeros), `counted` by the theorem, `outside`."""
         return Parameters(**self.network.counts()[0])
 
     @property
     def bits(self) -> Bits:
+        """Of all parameters (`total`), of the `largest`, and what the labels need (`entropy`)."""
         recorded: Mapping = self.about.get("bits") or {}
         more = {name: recorded.get(name) for name in ("encoded", "entropy", "information")}
         return Bits(**{**self.network.counts()[1], **more})

@@ -10,6 +10,8 @@ import numpy as np
 
 from byheart.compiler.compiling import compile
 from byheart.data import generate
+from tools.pages.assembling import CODE, LINK
+from tools.pages.markdown import slug
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -51,6 +53,27 @@ def test_the_readme_lists_the_folders_that_there_are():
     assert all((ROOT / name).is_dir() for name in others)
     pages = re.findall(r"^\| \[(docs/[\w-]+\.md)\]\(\1\) \|", table, flags=re.MULTILINE)
     assert sorted(pages) == sorted(f"docs/{path.name}" for path in DOCS.glob("*.md"))
+
+
+def test_links_between_files_of_the_repository_lead_somewhere():
+    """As somebody who reads them there finds them: files exist, and headings have these anchors."""
+    others = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "checker/FORMAT.md")
+    broken = []
+    for page in [*DOCS.glob("*.md"), *(ROOT / name for name in others)]:
+        text = CODE.sub("", page.read_text())
+        for _, link in LINK.findall(text):
+            path, _, anchor = link.partition("#")
+            target = page.parent / path if path else page
+            if link.startswith(("http://", "https://")):
+                continue
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                broken.append(f"{page.name}: {link}")
+    assert broken == []
+
+
+def anchors(page):
+    titles = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text()), flags=re.MULTILINE)
+    return {slug(re.sub(r"\\(.)", r"\1", title)) for title in titles}
 
 
 def test_paths_that_pages_name_exist():

@@ -2,13 +2,13 @@
 
 import re
 import shlex
-import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from byheart.cli import main
+from tools.pages import running
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -21,29 +21,11 @@ MADE = {"make demo", "make test"}  # run by everybody who works on byheart
 
 def commands(block):
     """The command lines of a block, whole; a here-document belongs to its command."""
-    lines = iter(block.replace("\\\n", " ").splitlines())
-    for line in lines:
-        text = ""
-        if "<<'END'" in line:
-            text = "".join(f"{row}\n" for row in iter(lambda: next(lines), "END"))
-        yield shlex.split(line, comments=True), text
+    return running.commands(running.Block("commands", block))
 
 
 def command_blocks():
     return [text for kind, text in BLOCKS if not kind and text.split()[0] in PROGRAMS]
-
-
-def run(words, text):
-    """The exit code of a command; byheart itself runs in this process."""
-    if words[0] == "cat":
-        target = words[words.index(">") + 1]
-        Path(target).write_text(text)
-        return 0
-    if words[0] == "cp":
-        shutil.copy(ROOT / words[1], words[2])
-        return 0
-    assert words[0] == "byheart", words
-    return main(words[1:])
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +35,13 @@ def ran(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         for block in command_blocks():
-            for words, text in commands(block):
-                line = " ".join(words)
+            for command in commands(block):
+                line = " ".join(command.words)
                 if line in MADE or any(word in line for word in TRAINED):
                     left.append(line)
                     continue
-                code = run(words, text)
-                assert code == wanted(words), line
+                code, printed = running.run(command)
+                assert code == wanted(command.words), f"{line}: {printed}"
     return home, left
 
 
@@ -104,7 +86,7 @@ def test_the_python_runs(ran, monkeypatch):
 
 def test_a_trained_model_is_compared_on_data_read_as_it_was():
     """`compare` reads the file as it is told: another unit has words that the model lacks."""
-    lines = [line for block in command_blocks() for line, _ in commands(block)]
+    lines = [x.words for block in command_blocks() for x in commands(block)]
     trained = next(line for line in lines if "measure" in line)
     compared = next(line for line in lines if "--with" in line)
     for option in ("--unit", "--length"):

@@ -1,0 +1,1 @@
+"""The documentation site: `python -m tools.pages` (make docs) writes it to site/."""
