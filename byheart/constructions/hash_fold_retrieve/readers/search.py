@@ -59,7 +59,7 @@ def effort_for(contexts: int) -> Effort:
     if contexts <= 300:
         return Effort(16, 400, 4, 12, 6, 1e7)
     if contexts <= 4000:
-        return Effort(6, 600, 8, 11, 4, 1e8)
+        return Effort(6, 600, 8, 11, 4, 2e7)
     if contexts <= 40_000:
         return Effort(4, 40, 40, 11, 1, 2e8)
     return Effort(3, 8, 120, 11, 1, 1e9)
@@ -162,9 +162,11 @@ def _solved(problem: Problem, candidate: Candidate, effort: Effort, seed: str) -
     layout = replace(layout, reads=tuple(sorted(rng.sample(pairs, plan.reads))))
     terms, column = layout.terms(draw.fired), layout.column_of(draw.fired, draw.cell)
     words = problem.words(np.zeros(len(column), np.uint64))
-    trial = len(terms.units) / plan.columns + 200
-    most = 20 * len(terms.units) + plan.unknowns**2 * plan.columns * plan.unknowns / 20
-    most += 6 * 2**effort.luck * trial
+    # several times what is expected: reducing the systems, and trials of a position
+    reducing = plan.columns * plan.unknowns**3 / 200 + 20 * len(terms.units)
+    trial = len(terms.units) / plan.columns + 20 * plan.unknowns + 200
+    patience = 40 if problem.task.contexts <= 4000 else 10
+    most = 10 * reducing + patience * (draw.trials + 20) * trial
     numbers, _ = solve(
         plan.unknowns, plan.columns, column, terms, words, problem.lengths, window,
         rng.getrandbits(63), most,

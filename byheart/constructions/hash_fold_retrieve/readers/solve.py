@@ -224,6 +224,7 @@ def _solve(starts, units, begins, contexts, wanted, numbers, state, most):
                 base[slot, z] = _low_bits(starts, units, i, numbers, total, p)
                 work += (starts[i + 1] - starts[i]) * (2.0 + p / 32)
             based[slot] = True
+        work += 20.0 * unknowns + 100
         right = rights[slot]
         right[:] = ZERO
         for z in range(count):

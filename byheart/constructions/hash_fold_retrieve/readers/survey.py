@@ -80,6 +80,7 @@ class Draw:
     """A hash that a survey found.
 
     unknowns    stored numbers that it needs
+    trials      right-hand sides that the solver is expected to try
     gates       folds that are column gates
     offset      where the range of H begins that the folds bring to a cell
     fired       [contexts] bit t: fold t fires
@@ -87,6 +88,7 @@ class Draw:
     """
 
     unknowns: int
+    trials: float
     gates: tuple[int, ...]
     offset: int
     hashed: Hash
@@ -120,14 +122,16 @@ def survey(
         luck, draws, orders, np.array([seed], np.uint64), found, scores, states,
     )  # fmt: skip
     best = [i for i in np.argsort(scores, kind="stable") if scores[i] < np.inf]
-    return [_again(contexts, plan, found[i], states[i]) for i in best]
+    return [_again(contexts, plan, found[i], scores[i], states[i]) for i in best]
 
 
 def _arrays(contexts: Contexts) -> tuple:
     return tuple(getattr(contexts, name) for name in Contexts.__dataclass_fields__ if name != "ids")
 
 
-def _again(contexts: Contexts, plan: ReaderPlan, row: NDArray, state: np.uint64) -> Draw:
+def _again(
+    contexts: Contexts, plan: ReaderPlan, row: NDArray, score: float, state: np.uint64
+) -> Draw:
     """The hash that the survey recorded in a row."""
     d = contexts.columns.shape[1]
     unknowns, largest, offset = (int(x) for x in row[:3])
@@ -157,7 +161,8 @@ def _again(contexts: Contexts, plan: ReaderPlan, row: NDArray, state: np.uint64)
         tokens=phi[:-1],
         contexts=hashes,
     )
-    return Draw(unknowns, tuple(gates.tolist()), offset, hashed, fired, cell)
+    trials = 2 ** (64 * (float(score) - unknowns))
+    return Draw(unknowns, trials, tuple(gates.tolist()), offset, hashed, fired, cell)
 
 
 @njit
