@@ -22,7 +22,8 @@ from byheart.constructions.hash_fold_retrieve import build as building
 from byheart.constructions.hash_fold_retrieve import build as limits
 from byheart.constructions.hash_fold_retrieve.layout import FoldPlan, thresholds
 from byheart.constructions.retrieval import search as searching
-from byheart.constructions.retrieval.solve import eliminate, solve
+from byheart.constructions.retrieval.gf2 import factored
+from byheart.constructions.retrieval.solve import solve
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 from byheart.exact.evaluate import evaluate
@@ -95,10 +96,12 @@ def packed(rows, unknowns):
 
 
 def eliminated(rows, right, unknowns):
-    solution = np.full((unknowns + 63) // 64, 2**64 - 1, np.uint64)
-    solved = eliminate(packed(rows, unknowns), np.array(right, np.uint64), unknowns, solution)
+    factors = factored(packed(rows, unknowns), unknowns)
+    reduced, solution = np.zeros((2, (unknowns + 63) // 64), np.uint64)
+    unmet = factors.reduced(np.array(right, np.uint64), reduced)
+    factors.solution(reduced, solution)
     bits = [int(solution[i >> 6] >> np.uint64(i & 63)) & 1 for i in range(unknowns)]
-    return bits if solved else None
+    return None if unmet else bits
 
 
 def test_eliminate_by_hand():

@@ -16,12 +16,13 @@ from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..retrieval.assemble import assemble, constant
 from ..retrieval.hashing import Hash
-from ..retrieval.plan import Cost, Storage, climb
+from ..retrieval.plan import Cost, Storage
 from ..retrieval.problem import Inputs, Problem, Task, prepare
 from ..retrieval.search import Limits, Needs, cheapest, effort_for, first_needs, search
 from ..retrieval.solve import Terms
 from . import readers
 from .assemble import blocks
+from .balance import climb
 from .layout import FoldLayout, FoldPlan
 from .plan import candidates, cost
 
@@ -55,7 +56,8 @@ class Unlimited(Limits):
         for unit in layout.stored.values():
             if numbers[unit] >= modulus // 2:
                 numbers[unit] -= modulus
-        values = np.array([float(x / modulus) for x in numbers])
+        values = np.zeros(layout.plan.unknowns)  # 0 for those that are left out
+        values[: len(numbers)] = [float(x / modulus) for x in numbers]
         low, high = _extremes(terms.starts, terms.units, values)
         lift = max(0, math.ceil(-low + 1e-6))
         longest = digits + math.ceil(math.log2(high + lift + 1e-6))

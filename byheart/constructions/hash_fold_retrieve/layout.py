@@ -26,7 +26,6 @@ from ..retrieval.solve import Terms, gather
 ROLES = ("constant", "data", "row", "gate", "column", "mark")
 ROW, GATE = ROLES.index("row"), ROLES.index("gate")
 ONE = np.uint64(1)
-SLACK = (4, 12, 1 << 30)  # unknowns beyond the fullest position; at last all of the plan's
 
 
 @dataclass(frozen=True)
@@ -171,14 +170,13 @@ class FoldLayout(base.Layout):
             for r in range(len(self.plan.tables))
         ]
 
-    def sized(self, load: int) -> Iterator["FoldLayout"]:
-        """Cells of the last table are left out as long as the load allows it."""
-        fewest = self.table_start[-1] if self.table_start else self.unknowns
-        for slack in SLACK:
-            unknowns = min(self.plan.unknowns, max(load + slack, fewest))
-            yield replace(self, unknowns=unknowns)
-            if unknowns == self.plan.unknowns:
-                return
+    @property
+    def fewest(self) -> int:
+        """Cells of the last table may be left out."""
+        return self.table_start[-1] if self.table_start else self.unknowns
+
+    def sized(self, unknowns: int) -> "FoldLayout":
+        return replace(self, unknowns=unknowns)
 
     def terms(self, hashes: NDArray[np.uint64]) -> Terms:
         """The numbers that a context reads; every later fold that fires flips the sign."""

@@ -26,15 +26,15 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from ...data.arrays import offsets
 from ...errors import ByheartError
 from ...machine.kernels import njit
 from ..base import Report
+from ..retrieval.gf2 import ONE
 from ..retrieval.hashing import Hash, fewest_folds, hash_contexts
 from ..retrieval.plan import Storage, loads, needed
 from ..retrieval.problem import Inputs
 from ..retrieval.search import Needs, first_token_folds
-from ..retrieval.solve import ONE, Terms, solve
+from ..retrieval.solve import System, Terms, solve
 from .layout import FoldLayout, FoldPlan
 from .plan import MAX_FOLDS, candidates, cost
 
@@ -295,14 +295,12 @@ def _structure(
 def independent(structure: Structure) -> bool:
     """Whether the equations of every bit position are linearly independent."""
     column, columns = structure.layout.column_of(structure.hashes), structure.plan.columns
-    first = offsets(np.bincount(column, minlength=columns))
-    lengths = np.full(len(column), structure.window, np.int64)
-    fullest = np.argsort(-loads(column, lengths, columns, structure.window), kind="stable")
-    order = np.argsort(column, kind="stable")
-    terms, unknowns = structure.terms, structure.layout.unknowns
-    return bool(
-        _independent(terms.starts, terms.units, order, first, structure.window, unknowns, fullest)
-    )
+    words, window = np.zeros(len(column), np.uint64), structure.window
+    lengths = np.full(len(column), window, np.int64)
+    system = System(columns, column, structure.terms, words, lengths, window)
+    fullest = np.argsort(-loads(column, lengths, columns, window)[::-1], kind="stable")
+    unknowns = structure.layout.unknowns
+    return all(system.factors(position, unknowns).dependent == 0 for position in fullest.tolist())
 
 
 @njit
@@ -320,46 +318,3 @@ def _fullest(hashes, uses, columns, window):
         now += counts[position] - counts[position - window]
         most = max(most, now)
     return most
-
-
-@njit
-def _independent(starts, units, order, first, window, unknowns, positions):
-    """Whether the matrix of each position (counted from the highest) has full row rank."""
-    columns = first.shape[0] - 1
-    words = (unknowns + 63) // 64
-    for position in positions:
-        low, high = max(0, position - window + 1), min(columns - 1, position)
-        count = first[high + 1] - first[low]
-        if count > unknowns:
-            return False
-        rows = np.zeros((count, words), np.uint64)
-        for r in range(count):
-            i = order[first[low] + r]
-            for e in range(starts[i], starts[i + 1]):
-                u = units[e] if units[e] >= 0 else ~units[e]
-                rows[r, u >> 6] ^= ONE << uint64(u & 63)
-        rank = 0
-        for unknown in range(unknowns):
-            if rank == count:
-                break
-            word, mask = unknown >> 6, ONE << uint64(unknown & 63)
-            pivot = -1
-            for i in range(rank, count):
-                if rows[i, word] & mask:
-                    pivot = i
-                    break
-            if pivot < 0:
-                continue
-            if pivot != rank:
-                for w in range(word, words):
-                    swap = rows[pivot, w]
-                    rows[pivot, w] = rows[rank, w]
-                    rows[rank, w] = swap
-            for i in range(pivot + 1, count):
-                if rows[i, word] & mask:
-                    for w in range(word, words):
-                        rows[i, w] ^= rows[rank, w]
-            rank += 1
-        if rank < count:
-            return False
-    return True

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from .problem import Task
 from .solve import Terms
 
+REACH = 20  # equations beyond the numbers that a position may have
+FEW = 3  # equations that depend on others where there are about as many as numbers
 # nonzero parameters, and dense ones per lane
 MIXING = {"uniform": (2, 2), "hard": (2, 4), "sparse": (4, 4), "sum": (0, 0)}
 
@@ -101,9 +103,14 @@ class Layout(ABC):
         """The fingerprint of each context."""
         return np.zeros(len(hashes), np.uint64)
 
-    def sized(self, load: int) -> Iterable["Layout"]:
-        """The layout with fewer numbers than the plan has, if the load allows it, and with all."""
-        return (self,)
+    @property
+    def fewest(self) -> int:
+        """Numbers without which the layout cannot do; the others may be left out."""
+        return self.unknowns
+
+    def sized(self, unknowns: int) -> "Layout":
+        """The layout with that many numbers."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,54 +199,49 @@ def needed(task: Task, columns: int, spare: float, slack: int) -> int:
 
 def loads(shift: NDArray, lengths: NDArray, columns: int, window: int) -> NDArray[np.int64]:
     """Equations per bit position, highest position first."""
-    counts = np.zeros(columns + window - 1, np.int64)
     table = np.bincount(shift * window + lengths - 1, minlength=columns * window)
-    held = table.reshape(columns, window)[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return equations(table.reshape(columns, window))
+
+
+def equations(table: NDArray) -> NDArray[np.int64]:
+    """Equations per bit position, highest first, from the contexts by column and word length.
+
+    table  [columns, window, ...] for as many layouts as the last axes count
+    """
+    columns, window = table.shape[:2]
+    counts = np.zeros((columns + window - 1, *table.shape[2:]), np.int64)
+    held = table[:, ::-1].cumsum(axis=1)[:, ::-1]  # words at least that long
     for digit in range(window):
         counts[digit : digit + columns] += held[:, digit]
     return counts
 
 
-def climb(
-    plan: Plan, hashes: NDArray, lengths: NDArray, window: int, tries: int, rng: random.Random
-) -> tuple[Layout, int]:
-    """The best layout that hill climbing over the orders finds, and its largest load."""
+def required(counts: NDArray[np.int64]) -> int:
+    """Stored numbers with which the positions are expected to be solvable (see solve.py).
 
-    def judge(order: list) -> tuple[float, int, Layout]:
-        layout = plan.layout(order)
-        counts = loads(layout.column_of(hashes), lengths, plan.columns, window)
-        mean = counts.mean()
-        steepness = 0.3 * math.sqrt(mean) if mean else 1.0
-        score = float(np.exp(np.minimum((counts - mean) / steepness, 600)).sum())
-        return score, int(counts.max()), layout
-
-    current = list(plan.parts[1])
-    score, least, best = judge(current)
-    for attempt in range(tries if len(current) > 1 else 0):
-        order = current[:]
-        if attempt < tries // 4:
-            rng.shuffle(order)
-        else:
-            for _ in range(rng.choice((1, 1, 2))):
-                a, b = rng.randrange(len(order)), rng.randrange(len(order))
-                order[a], order[b] = order[b], order[a]
-        new_score, load, layout = judge(order)
-        if new_score <= score:
-            score, current = new_score, order
-        if load < least:
-            least, best = load, layout
-    return best, least
+    A position that is too full by some equations needs as many free unknowns at the one below, and
+    at most REACH. A few are dependent in any case.
+    """
+    above, below = counts[:-1], counts[1:]
+    numbers = max(int(counts.max()) - REACH, int(counts[-1]) + FEW, 1)
+    while len(above):
+        full = above + FEW > numbers
+        short = (above + below)[full] + 2 * FEW - 2 * numbers
+        if short.size == 0 or short.max() <= 0:
+            break
+        numbers += 1
+    return numbers
 
 
 def best_of(
     plan: Plan, hashes: NDArray, lengths: NDArray, window: int, tries: int, rng: random.Random
 ) -> tuple[Layout, int]:
-    """The best layout of some random orders, and its largest load."""
+    """The best layout of some random orders, and the numbers that it needs."""
     order = list(plan.parts[1])
     best, least = plan.layout(order), 1 << 62
     for _ in range(tries if plan.columns > 1 else 1):
         layout = plan.layout(order)
-        load = int(loads(layout.column_of(hashes), lengths, plan.columns, window).max())
+        load = required(loads(layout.column_of(hashes), lengths, plan.columns, window))
         if load < least:
             best, least = layout, load
         rng.shuffle(order)

@@ -111,8 +111,8 @@ def effort_for(contexts: int) -> Effort:
         patience = 16 if contexts <= 1000 else 8
         return Effort(600, patience, patience, 2, 24, 0.08, 2)
     if contexts <= 40_000:
-        return Effort(150, 6, 3, 1, 150, 0.3, 5)
-    return Effort(60, 6, 1, 1, 200, 0.45, 8)
+        return Effort(150, 6, 3, 1, 60, 0.3, 5)
+    return Effort(60, 6, 1, 1, 60, 0.45, 8)
 
 
 def first_needs(problem: Inputs) -> Needs:
@@ -255,11 +255,10 @@ def _attempt(
     if load > plan.unknowns:
         return Failure("load", load)
     words = problem.words(balanced.marks_of(hashes))
-    column = balanced.column_of(hashes)
-    for layout in balanced.sized(load):
-        terms = layout.terms(hashes)
-        numbers = solve(layout.unknowns, plan.columns, column, terms, words, lengths, window)
-        if numbers is not None:
-            storage = limits.store(problem, hashed, layout, terms, numbers)
-            return Failure("digits") if storage is None else (hashed, storage)
-    return Failure("rank", load)
+    column, terms = balanced.column_of(hashes), balanced.terms(hashes)
+    first, most = max(load, balanced.fewest), plan.unknowns
+    numbers = solve(first, plan.columns, column, terms, words, lengths, window, most)
+    if numbers is None:
+        return Failure("rank", load)
+    storage = limits.store(problem, hashed, balanced.sized(len(numbers)), terms, numbers)
+    return Failure("digits") if storage is None else (hashed, storage)

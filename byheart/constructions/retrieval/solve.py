@@ -4,9 +4,21 @@ A context reads the sum W of a few stored numbers with signs that it knows, and 
 the exclusive or of two neighbouring bits of W (what folding at powers of two leaves). Below
 position p all stored bits are known, hence also every carry; so at position p the unknown bits
 satisfy linear equations over GF(2), one for each context whose window covers p.
+
+The matrix of a position does not depend on the bits below it, only the right-hand side does. So
+matrices are factored ahead, on as many threads as there are cores, and a position that has more
+equations than unknowns, or dependent ones, need not fail: its right-hand side must satisfy d
+equations, and it is a quadratic function of the bits at p - 1 (the carry out of them is the second
+elementary symmetric function of the bits that are added, plus linear terms). Position p - 1 leaves
+some of its unknowns free; a common zero of d quadratic forms in these is found by visiting their
+values one after another. Where they do not suffice, the search goes back a few positions.
 """
 
-from collections.abc import Callable
+import os
+import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +26,13 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit
+from .gf2 import ONE, ZERO, Factors, common_zero, factored, forward
 
-ONE = np.uint64(1)
-ZERO = np.uint64(0)
+MOST_FORMS = 26  # dependent equations of a position that are worth 2**26 steps
+SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
+RETURNS = 48  # times that a position sends the search back before it is given up
+KEPT = 8  # positions whose factors are kept for going back
+THREADED = 400  # unknowns from which on threads pay
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,124 +56,6 @@ def gather(contexts: int, kernel: Callable, *arrays: object) -> Terms:
     return Terms(starts, units)
 
 
-@njit
-def eliminate(rows, right, unknowns, solution):
-    """Solve rows x = right over GF(2), 64 unknowns per word; False if there is no solution.
-
-    Free unknowns become 0. Destroys rows and right. Pivot rows move to the front; below row i only
-    the words from its pivot on matter.
-    """
-    count, words = rows.shape
-    pivots = np.empty(min(count, unknowns), np.int64)
-    rank = 0
-    for column in range(unknowns):
-        if rank == count:
-            break
-        word = column >> 6
-        mask = ONE << uint64(column & 63)
-        pivot = -1
-        for i in range(rank, count):
-            if rows[i, word] & mask:
-                pivot = i
-                break
-        if pivot < 0:
-            continue
-        if pivot != rank:
-            for w in range(word, words):
-                swap = rows[pivot, w]
-                rows[pivot, w] = rows[rank, w]
-                rows[rank, w] = swap
-            keep = right[pivot]
-            right[pivot] = right[rank]
-            right[rank] = keep
-        for i in range(pivot + 1, count):
-            if rows[i, word] & mask:
-                for w in range(word, words):
-                    rows[i, w] ^= rows[rank, w]
-                right[i] ^= right[rank]
-        pivots[rank] = column
-        rank += 1
-    for i in range(rank, count):
-        if right[i]:
-            return False
-    solution[:] = ZERO
-    for i in range(rank - 1, -1, -1):
-        parity = right[i]
-        mixed = ZERO
-        for w in range(pivots[i] >> 6, words):
-            mixed ^= rows[i, w] & solution[w]
-        for shift in (32, 16, 8, 4, 2, 1):
-            mixed ^= mixed >> uint64(shift)
-        if (mixed & ONE) ^ parity:
-            solution[pivots[i] >> 6] |= ONE << uint64(pivots[i] & 63)
-    return True
-
-
-@njit
-def _accumulate(total, number, limbs, negative):
-    """total += number or total -= number, modulo 2**(64 limbs)."""
-    carry = ZERO
-    if negative:
-        for q in range(limbs):
-            x = total[q] - number[q]
-            borrow = total[q] < number[q]
-            y = x - carry
-            carry = ONE if borrow or x < carry else ZERO
-            total[q] = y
-    else:
-        for q in range(limbs):
-            x = total[q] + number[q]
-            over = x < number[q]
-            y = x + carry
-            carry = ONE if over or y < x else ZERO
-            total[q] = y
-
-
-@njit
-def _solve(starts, units, words, lengths, order, first, window, unknowns, numbers):
-    """Fill numbers [unknowns, limbs]; False if a position has no solution."""
-    columns = first.shape[0] - 1
-    positions = columns + window - 1
-    packed = (unknowns + 63) // 64
-    solution = np.zeros(packed, np.uint64)
-    total = np.zeros(numbers.shape[1], np.uint64)
-    for position in range(positions):
-        last = positions - 1 - position  # the column whose window begins here
-        from_column, to_column = max(0, last - window + 1), min(columns - 1, last)
-        most = first[to_column + 1] - first[from_column]
-        rows = np.zeros((most, packed), np.uint64)
-        right = np.zeros(most, np.uint64)
-        count = 0
-        limbs = (position >> 6) + 1
-        for column in range(from_column, to_column + 1):
-            digit = last - column
-            for o in range(first[column], first[column + 1]):
-                i = order[o]
-                if digit >= lengths[i]:
-                    continue
-                total[:limbs] = ZERO
-                for e in range(starts[i], starts[i + 1]):
-                    u = units[e]
-                    negative = u < 0
-                    if negative:
-                        u = ~u
-                    rows[count, u >> 6] ^= ONE << uint64(u & 63)
-                    _accumulate(total, numbers[u], limbs, negative)
-                bit = (total[position >> 6] >> uint64(position & 63)) & ONE
-                below = ZERO
-                if position:
-                    below = (total[(position - 1) >> 6] >> uint64((position - 1) & 63)) & ONE
-                wanted = (words[i] >> uint64(window - 1 - digit)) & ONE
-                right[count] = bit ^ below ^ wanted
-                count += 1
-        if count > unknowns or not eliminate(rows[:count], right[:count], unknowns, solution):
-            return False
-        for u in range(unknowns):
-            if (solution[u >> 6] >> uint64(u & 63)) & ONE:
-                numbers[u, position >> 6] |= ONE << uint64(position & 63)
-    return True
-
-
 def solve(
     unknowns: int,
     columns: int,
@@ -166,25 +64,343 @@ def solve(
     words: NDArray,
     lengths: NDArray,
     window: int,
+    most: int | None = None,
 ) -> list[int] | None:
     """The stored numbers, each in [0, 2**K), or None if some position has no solution.
 
     column  [contexts] where its window begins, counted from the top
     words   Gray coded and left-aligned in `window` bits; only the first `lengths` bits count
+    most    numbers that there may be; as many as needed beyond `unknowns` come in at positions
+            without a solution, with zeros below. Terms beyond them do not count.
+
+    Where every position has a solution with all free unknowns 0, that one is returned. The result
+    does not depend on the number of threads.
     """
-    order = np.argsort(column, kind="stable")
-    loads = np.bincount(column, minlength=columns)
-    first = np.concatenate([[0], np.cumsum(loads)]).astype(np.int64)
-    numbers = np.zeros((unknowns, (columns + window - 2) // 64 + 1), np.uint64)
-    solved = _solve(
-        terms.starts,
-        terms.units,
-        words.astype(np.uint64),
-        lengths.astype(np.int64),
-        order,
-        first,
-        window,
-        unknowns,
-        numbers,
-    )
-    return [int.from_bytes(row.tobytes(), "little") for row in numbers] if solved else None
+    system = System(columns, column, terms, words.astype(np.uint64), lengths, window)
+    return Search(system, unknowns, unknowns if most is None else most).run()
+
+
+class System:
+    """The equations by bit position, from the lowest up."""
+
+    def __init__(
+        self,
+        columns: int,
+        column: NDArray,
+        terms: Terms,
+        words: NDArray[np.uint64],
+        lengths: NDArray,
+        window: int,
+    ) -> None:
+        self.columns, self.window = columns, window
+        self.positions = columns + window - 1
+        self.column, self.terms, self.words, self.lengths = column, terms, words, lengths
+        self.order = np.argsort(column, kind="stable")
+        self.first = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=columns))])
+
+    def active(self, position: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The contexts whose words reach this position, and which of their digits is there."""
+        last = self.positions - 1 - position  # the column whose window begins here
+        low, high = max(0, last - self.window + 1), min(self.columns - 1, last)
+        contexts = self.order[self.first[low] : self.first[high + 1]]
+        if self.window == 1:
+            return contexts, np.zeros(len(contexts), np.int64)
+        digits = last - self.column[contexts]
+        reached = digits < self.lengths[contexts]
+        return contexts[reached], digits[reached]
+
+    def factors(self, position: int, unknowns: int) -> Factors:
+        contexts, _ = self.active(position)
+        rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
+        _rows(self.terms.starts, self.terms.units, contexts, unknowns, rows)
+        return factored(rows, unknowns)
+
+
+class Search:
+    """Bits from the lowest position up; back a little where a position has no solution.
+
+    numbers  [most, limbs] the bits so far
+    recent   [most] the 63 bits below the position, the highest in bit 62
+    solved   the factors of the positions that the search may go back to
+    """
+
+    def __init__(self, system: System, unknowns: int, most: int) -> None:
+        self.system, self.unknowns, self.most = system, unknowns, most
+        self.numbers = np.zeros((most, (system.positions - 1) // 64 + 1), np.uint64)
+        self.recent = np.zeros(most, np.uint64)
+        self.solved: dict[int, Factors] = {}
+        self.rng = random.Random(0)
+
+    def run(self) -> list[int] | None:
+        position, blocked = 0, -1
+        returns = [0] * self.system.positions
+        with factoring(self.system, self.unknowns) as factors_of:
+            while position < self.system.positions:
+                factors = self.solved.get(position) or factors_of(position, self.unknowns)
+                self.solved[position] = factors
+                self.solved.pop(position - KEPT, None)
+                reduced = self._reduced(position, factors)
+                if reduced is not None:
+                    solution = np.zeros(len(reduced), np.uint64)
+                    if position < blocked:  # other free unknowns than last time
+                        self._draw(factors, solution)
+                    factors.solution(reduced, solution)
+                    _append(self.numbers, self.recent, position, solution)
+                    position += 1
+                elif position and factors.dependent <= MOST_FORMS and returns[position] < RETURNS:
+                    returns[position] += 1
+                    blocked = position
+                    position = max(0, position - 2 - returns[position] // 16)
+                    _rewind(self.numbers, position, self.recent)
+                elif self.unknowns < self.most:
+                    self.unknowns = min(self.most, self.unknowns + 1 + factors.dependent // 2)
+                    self.solved.pop(position)
+                    returns[position] = 0
+                else:
+                    return None
+        return [int.from_bytes(row.tobytes(), "little") for row in self.numbers[: self.unknowns]]
+
+    def _reduced(self, position: int, factors: Factors) -> NDArray[np.uint64] | None:
+        """The right-hand side, reduced; None if it has no solution and cannot be given one."""
+        right, reduced = self._right(position, factors), np.zeros(len(factors.masks), np.uint64)
+        if not factors.reduced(right, reduced):
+            return reduced
+        if not self._changed(position, factors):
+            return None
+        unmet = factors.reduced(self._right(position, factors), reduced)
+        assert not unmet
+        return reduced
+
+    def _right(self, position: int, factors: Factors) -> NDArray[np.uint64]:
+        right = np.zeros(len(factors.rows), np.uint64)
+        _right(*self._equations(position), right)
+        return right
+
+    def _equations(self, position: int) -> tuple:
+        """What the right-hand side of a position depends on."""
+        system, (contexts, digits) = self.system, self.system.active(position)
+        shifts = system.window - 1 - digits
+        return (
+            system.terms.starts,
+            system.terms.units,
+            contexts,
+            system.words[contexts] >> shifts.astype(np.uint64) & ONE,
+            position,
+            self.recent,
+            self.numbers,
+        )
+
+    def _draw(self, factors: Factors, solution: NDArray[np.uint64]) -> None:
+        for unknown in factors.free:
+            bit = np.uint64(self.rng.getrandbits(1))
+            solution[unknown >> 6] |= bit << np.uint64(unknown & 63)
+
+    def _changed(self, position: int, factors: Factors) -> bool:
+        """Whether other free unknowns of the position below give this one a solution.
+
+        If so, they are changed. Each free unknown is a direction in which the bits below may move.
+        """
+        forms, below = factors.dependent, self.solved.get(position - 1)
+        if below is None or forms > MOST_FORMS:
+            return False
+        free = below.free.tolist()
+        free = self.rng.sample(free, min(len(free), forms + SURPLUS))
+        if len(free) < forms - SURPLUS:
+            return False
+        directions = np.zeros((len(free), len(below.masks)), np.uint64)
+        nothing = np.zeros(len(below.masks), np.uint64)
+        for direction, unknown in zip(directions, free, strict=True):
+            direction[unknown >> 6] = ONE << np.uint64(unknown & 63)
+            below.solution(nothing, direction)
+        f = factors
+        constant, linear, square = _forms(
+            *self._equations(position), directions, f.rows, f.first, f.masks, f.pivots, f.places
+        )
+        zero = common_zero(constant, linear, square)
+        if zero < 0:
+            return False
+        for i, direction in enumerate(directions):
+            if zero >> i & 1:
+                _flip(self.numbers, self.recent, position - 1, direction)
+        return True
+
+
+@contextmanager
+def factoring(system: System, unknowns: int) -> Iterator[Callable[[int, int], Factors]]:
+    """A function of position and unknowns, which factors the next positions meanwhile."""
+    threads = os.cpu_count() or 1
+    if threads == 1 or unknowns < THREADED:
+        yield system.factors
+        return
+    ahead: dict[tuple[int, int], Future[Factors]] = {}
+    pool = ThreadPoolExecutor(threads)
+
+    def factors(position: int, unknowns: int) -> Factors:
+        for later in range(position, min(system.positions, position + 2 * threads)):
+            if (later, unknowns) not in ahead:
+                ahead[later, unknowns] = pool.submit(system.factors, later, unknowns)
+        return ahead.pop((position, unknowns)).result()
+
+    try:
+        yield factors
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@njit
+def _rows(starts, units, contexts, unknowns, rows):
+    """One row for each context: the numbers that it adds up, modulo 2."""
+    for r in range(contexts.shape[0]):
+        for e in range(starts[contexts[r]], starts[contexts[r] + 1]):
+            u = units[e] if units[e] >= 0 else ~units[e]
+            if u < unknowns:
+                rows[r, u >> 6] ^= ONE << uint64(u & 63)
+
+
+@njit
+def _right(starts, units, contexts, wanted, position, recent, numbers, right):
+    """Where the sum of the bits below differs from what is wanted.
+
+    Sums of the last 63 bits; those below add less than one unit each. Where that could matter,
+    which is rare, they are added up as well.
+    """
+    inside = (ONE << uint64(62)) - ONE
+    most = recent.shape[0]
+    for r in range(contexts.shape[0]):
+        i = contexts[r]
+        total = ZERO
+        for e in range(starts[i], starts[i + 1]):
+            u = units[e]
+            if u >= 0:
+                if u < most:
+                    total += recent[u]
+            elif ~u < most:
+                total -= recent[~u]
+        if position > 63:
+            near = total & inside
+            room = uint64(starts[i + 1] - starts[i])
+            if near <= room or near >= inside - room:
+                total += _carry(starts, units, i, position - 63, numbers)
+        right[r] = (total >> uint64(63)) ^ ((total >> uint64(62)) & ONE) ^ wanted[r]
+
+
+@njit
+def _carry(starts, units, i, bits, numbers):
+    """The sum of the lowest `bits` bits of the numbers of context i, divided by 2**bits."""
+    limbs = (bits >> 6) + 2
+    total = np.zeros(limbs, np.uint64)
+    for e in range(starts[i], starts[i + 1]):
+        negative = units[e] < 0
+        u = ~units[e] if negative else units[e]
+        if u >= numbers.shape[0]:
+            continue
+        carry = ZERO
+        for q in range(limbs):
+            limb = numbers[u, q] if q <= bits >> 6 and q < numbers.shape[1] else ZERO
+            if q == bits >> 6:
+                limb &= (ONE << uint64(bits & 63)) - ONE
+            if negative:
+                x = total[q] - limb
+                borrow = total[q] < limb
+                y = x - carry
+                carry = ONE if borrow or x < carry else ZERO
+            else:
+                x = total[q] + limb
+                over = x < limb
+                y = x + carry
+                carry = ONE if over or y < x else ZERO
+            total[q] = y
+    q, shift = bits >> 6, uint64(bits & 63)
+    if shift == ZERO:
+        return total[q]
+    return total[q] >> shift | total[q + 1] << (uint64(64) - shift)
+
+
+@njit
+def _forms(
+    starts,
+    units,
+    contexts,
+    wanted,
+    position,
+    recent,
+    numbers,
+    directions,
+    rows,
+    first,
+    masks,
+    pivots,
+    places,
+):
+    """The equations between right-hand sides as quadratic forms in the directions taken."""
+    count = directions.shape[0]
+    right = np.zeros(contexts.shape[0], np.uint64)
+    out = np.zeros(masks.shape[0], np.uint64)
+    moved = recent.copy()
+    linear = np.zeros(count, np.uint64)
+    square = np.zeros((count, count), np.uint64)
+    _right(starts, units, contexts, wanted, position, recent, numbers, right)
+    constant = forward(rows, first, masks, pivots, places, right, out)
+    for i in range(count):
+        for j in range(i + 1):
+            moved[:] = recent
+            _move(moved, directions[i])
+            if j < i:
+                _move(moved, directions[j])
+            _right(starts, units, contexts, wanted, position, moved, numbers, right)
+            value = forward(rows, first, masks, pivots, places, right, out) ^ constant
+            if j < i:
+                square[i, j] = square[j, i] = value
+            else:
+                linear[i] = value
+    for i in range(count):
+        for j in range(i):
+            square[i, j] ^= linear[i] ^ linear[j]
+            square[j, i] = square[i, j]
+    return constant, linear, square
+
+
+@njit
+def _move(recent, direction):
+    """Change the bits right below the position."""
+    for w in range(direction.shape[0]):
+        word = direction[w]
+        u = 64 * w
+        while word:
+            if word & ONE:
+                recent[u] ^= ONE << uint64(62)
+            word >>= ONE
+            u += 1
+
+
+@njit
+def _flip(numbers, recent, position, direction):
+    """Change the bits at the position, which are the highest in `recent`."""
+    _move(recent, direction)
+    for u in range(64 * direction.shape[0]):
+        if (direction[u >> 6] >> uint64(u & 63)) & ONE:
+            numbers[u, position >> 6] ^= ONE << uint64(position & 63)
+
+
+@njit
+def _append(numbers, recent, position, solution):
+    """Write the bits of a position."""
+    for u in range(recent.shape[0]):
+        bit = ZERO
+        if u >> 6 < solution.shape[0]:
+            bit = (solution[u >> 6] >> uint64(u & 63)) & ONE
+        recent[u] = recent[u] >> ONE | bit << uint64(62)
+        numbers[u, position >> 6] |= bit << uint64(position & 63)
+
+
+@njit
+def _rewind(numbers, position, recent):
+    """Erase the bits from the position on."""
+    limb, mask = position >> 6, (ONE << uint64(position & 63)) - ONE
+    for u in range(numbers.shape[0]):
+        numbers[u, limb] &= mask
+        numbers[u, limb + 1 :] = ZERO
+        recent[u] = ZERO
+        for place in range(max(0, position - 63), position):
+            bit = (numbers[u, place >> 6] >> uint64(place & 63)) & ONE
+            recent[u] |= bit << uint64(62 - (position - 1 - place))

@@ -17,7 +17,8 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from ....machine.kernels import njit
-from ...retrieval.solve import ONE, Terms, gather
+from ...retrieval.gf2 import ONE
+from ...retrieval.solve import Terms, gather
 
 DATA, CREATOR, COLUMN = range(3)
 

@@ -14,7 +14,8 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from ....machine.kernels import njit
-from ...retrieval.solve import ONE, ZERO, Terms
+from ...retrieval.gf2 import ONE, ZERO
+from ...retrieval.solve import Terms
 
 KEPT = 8  # reduced systems of the last positions
 MOST_DEPENDENT = 28  # equations beyond the rank: no luck will solve more

@@ -13,7 +13,8 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from ....machine.kernels import njit
-from ...retrieval.solve import ONE, Terms
+from ...retrieval.gf2 import ONE
+from ...retrieval.solve import Terms
 from .layout import ReaderLayout, ReaderPlan
 from .survey import Draw
 

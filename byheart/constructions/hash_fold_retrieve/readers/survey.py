@@ -14,9 +14,9 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from ....machine.kernels import njit
+from ...retrieval.gf2 import ONE
 from ...retrieval.hashing import SAFE, Hash
 from ...retrieval.problem import Inputs
-from ...retrieval.solve import ONE
 from .layout import ReaderPlan, unfold
 from .solve import next_random
 
