@@ -1,17 +1,17 @@
 """Weights of the form with readers: every block after the hash, in order.
 
 The stream's main lane is v = (H + offset) u + P with u = 3 * 2**scale: the context's number on top,
-the payload P below. Other lanes: g0, g1, ... the bits of creators, p0, p1, ... gates of the shifts,
-O the output.
+the payload P below. Other lanes: g0, g1, ... the bits of creators, J0, J1 row indices, L1, L2, ...
+what data folds add of the tables, p0, p1, ... gates of the shifts, O the output.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from ....gadgets.blocks import Block, fold, fold_and_count, read_digits
+from ....gadgets.blocks import Block, fold, fold_and_count, read_digits, select
 from ....gadgets.prefix_code import PrefixCode
-from .layout import COLUMN, CREATOR
+from .layout import COLUMN, CREATOR, ROW
 from .plan import strips_of
 from .store import Solution
 
@@ -33,7 +33,8 @@ def _folds(solution: Solution) -> Iterator[Block]:
 
     A fold at (limit - 1/2) u + n / 2 maps H >= limit to 2 limit - 1 - H and P to n - P, where n is
     the number e in its threshold plus the numbers that it reads: with -c/2 as its weight of the
-    lane g of a creator, the unit is relu(v - c g / 2 - ...), so n = e + c g. |P - n / 2| is at most
+    lane g of a creator, the unit is relu(v - c g / 2 - ...), so n = e + c g; with -1/2 as its
+    weight of a lane of the tables, that lane is added. |P - n / 2| is at most
     2**scale = u / 3 (store._reach), so a fold that fires has its unit above u / 2 - u / 3, which is
     2**(scale - 1), and one that does not has it below 0: that is the gap of the creators' steps.
     """
@@ -43,7 +44,10 @@ def _folds(solution: Solution) -> Iterator[Block]:
     for place, (role, limit) in enumerate(zip(layout.roles, layout.limits, strict=True)):
         number = numbers[layout.stored[place]] if place in layout.stored else 0
         threshold = (limit + solution.draw.offset - HALF) * unit + Fraction(number, 2)
-        if role == CREATOR:
+        if role == ROW:
+            table, weight = layout.rows[place]
+            yield fold_and_count("row index", "v", threshold, gap, f"J{table}", weight)
+        elif role == CREATOR:
             yield fold_and_count("keep bit", "v", threshold, gap, f"g{creator}", 1)
             creator += 1
         elif role == COLUMN:
@@ -54,7 +58,23 @@ def _folds(solution: Solution) -> Iterator[Block]:
             block = fold("store", "v", threshold)
             (weights, bias) = block.units[0]
             read = {f"g{j}": Fraction(-numbers[u], 2) for j, u in layout.read.get(place, ())}
+            if place in layout.lanes:
+                read[f"L{layout.lanes[place]}"] = -HALF
             yield replace(block, units=[({**weights, **read}, bias)])
+        if place == layout.select_place:
+            yield from _tables(solution)
+
+
+def _tables(solution: Solution) -> Iterator[Block]:
+    """Add the chosen row of each table to the main lane and to those that data folds add."""
+    layout, numbers = solution.layout, solution.numbers
+    for table, rows in enumerate(layout.plan.rows):
+        values = {}
+        for lane in range(layout.plan.lanes):
+            cells = [layout.cell(lane, table, row) for row in range(1, rows)]
+            held = [numbers[cell] if cell < len(numbers) else 0 for cell in cells]
+            values[f"L{lane}" if lane else "v"] = [0, *held]
+        yield select("select", f"J{table}", values, {}, reset=False)
 
 
 def _zigzag(solution: Solution) -> Block:

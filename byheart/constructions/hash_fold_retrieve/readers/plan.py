@@ -1,6 +1,9 @@
 """Counts of the form with readers, stage by stage, and the plans to try."""
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
 
 from ...retrieval.plan import Cost, Stage, cost_of, expected_load, hash_bits
 from ...retrieval.problem import Task
@@ -9,6 +12,9 @@ from .layout import ReaderPlan
 MOST_FOLDS = 54  # H, its offset and its sums stay in 64 bits
 CELLS = (2, 3, 4, 5, 6, 7, 8, 9)
 MOST_GATES = 9
+TABLES = ((), (8, 8), (8, 16), (16, 16), (16, 32), (32, 32), (16, 64), (32, 64))
+SPARE = 0.6  # of the fullest position of the best hashes, in units of expected_load
+FEWEST_IN_TABLES = 250  # numbers from which on tables are considered
 
 
 def strips_of(plan: ReaderPlan, guard: int) -> int:
@@ -29,36 +35,59 @@ def cost(plan: ReaderPlan, task: Task, guard: int = 0) -> Cost:
         (3 * plan.token_folds, plan.token_folds, plan.token_folds),
         (3 * plan.data + plan.reads, plan.data, plan.data),
         (7 * plan.creators, plan.creators, 2 * plan.creators),
+        (7 * plan.row_bits, plan.row_bits, 2 * plan.row_bits),
+        *_tables(plan),
+        (max(0, plan.lanes - 1), 0, 0),  # data folds that add their lane
         (7 * gates, 2 * gates, 2 * gates),
         (3 * (plan.cells - 1) + 1, 1, plan.cells - 1),
         (3 * strips + (gates > 0), strips, strips),
         (3 * len(kinks) - level, int(bool(kinks)), len(kinks)),
         (7 * digits - 2, digits, 2 * digits),
     ]
-    whole = cost_of(task, stages, 2 + plan.creators + gates, False, plan.unknowns, positions)
+    width = 2 + plan.creators + gates + len(plan.rows) + max(0, plan.lanes - 1)
+    whole = cost_of(task, stages, width, False, plan.unknowns, positions)
     folds = plan.data + plan.creators
     return Cost(whole.nonzero, whole.dense, whole.bits + folds * (8 + plan.folds / 2))
 
 
+def _tables(plan: ReaderPlan) -> Iterator[Stage]:
+    """Two parameters per row, but for a bias that is 0, and one per number.
+
+    Where the last rows of a lane are left out, two second differences stay at the edge.
+    """
+    dropped = plan.dropped
+    for rows in reversed(plan.rows):
+        here = min(dropped, rows - 1)
+        dropped -= here
+        saved = here if here == rows - 1 else max(0, here - 2)
+        yield 2 * rows - 3 + plan.lanes * (rows - 1) - saved, 1, rows - 1
+
+
 def expected_cost(plan: ReaderPlan, task: Task) -> Cost:
     """Counts before anything is solved: sums grow with the square root of their terms."""
-    terms = 1 + (plan.data + plan.creators) / 2 + plan.reads / 4
+    terms = 1 + (plan.data + plan.creators) / 2 + plan.reads / 4 + len(plan.rows) * plan.lanes / 2
     return cost(plan, task, max(0, round(math.log2(terms) / 2 - 0.7)))
 
 
 def planned(
-    task: Task, cells: int, gates: int, chain: int, unknowns: int, token_folds: int
+    task: Task,
+    cells: int,
+    gates: int,
+    chain: int,
+    unknowns: int,
+    token_folds: int,
+    rows: tuple[int, ...] = (),
 ) -> ReaderPlan | None:
-    """The cheapest plan with so many folds, column gates included, and so many numbers."""
-    folds = chain - gates
-    reads = max(0, unknowns - 1 - folds)
-    lead = lead_of(task) if reads else 0
-    for creators in range(1 if reads else 0, folds + 1):
-        data = folds - creators
-        if data < lead:
-            return None
-        if creators * (data - lead) >= reads:
-            return ReaderPlan(cells, gates, lead, creators, data, reads, token_folds)
+    """The cheapest plan with so many folds, column gates and row bits included, and numbers."""
+    folds = chain - gates - sum(r.bit_length() - 1 for r in rows)
+    lead = lead_of(task) if rows or unknowns > 1 + folds else 0
+    for creators in range(folds - lead + 1):
+        plan = ReaderPlan(cells, gates, lead, creators, folds - creators, 0, token_folds, rows)
+        reads = max(0, unknowns - plan.unknowns)
+        if reads <= plan.most_reads:
+            surplus = max(0, plan.unknowns - unknowns)
+            dropped = min(surplus, sum(r - 1 for r in rows) - 1) if rows else 0
+            return replace(plan, reads=reads, dropped=dropped)
     return None
 
 
@@ -68,12 +97,11 @@ def lead_of(task: Task) -> int:
 
 
 def structures(
-    task: Task, objective: str, luck: float, spare: float, extra_bits: int, token_folds: int
+    task: Task, objective: str, luck: float, extra_bits: int, token_folds: int
 ) -> list[ReaderPlan]:
     """One plan for each choice of cells, gates and folds, cheapest first.
 
     luck    log2 of the trials that the solver may make
-    spare   of the fullest position, in units of expected_load
     """
     found = []
     bits = hash_bits(task) + extra_bits
@@ -86,10 +114,12 @@ def structures(
                 continue
             mean, excess = expected_load(task, columns)
             least = (task.equations - luck) / (columns + task.window - 1)
-            unknowns = math.ceil(max(least, mean + spare * excess - luck))
+            unknowns = math.ceil(max(least, mean + SPARE * excess - luck))
             fewest = max(3 + 2 * gates if gates else 1, math.ceil(bits - math.log2(cells)))
-            for chain in range(fewest, MOST_FOLDS + 1):
-                plan = planned(task, cells, gates, chain, unknowns, token_folds)
-                if plan is not None:
+            tables = TABLES if unknowns >= FEWEST_IN_TABLES else ((),)
+            for chain, rows in product(range(fewest, MOST_FOLDS + 1), tables):
+                plan = planned(task, cells, gates, chain, unknowns, token_folds, rows)
+                # some room, in case that the hashes need more
+                if plan is not None and (not rows or plan.dropped >= unknowns // 100):
                     found.append(plan)
     return sorted(found, key=lambda plan: (cost(plan, task).of(objective), plan.columns))

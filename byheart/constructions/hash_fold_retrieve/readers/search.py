@@ -116,7 +116,7 @@ def first_plan(problem: Inputs, objective: str, effort: Effort) -> ReaderPlan | 
     """The plan that is surveyed first; None if there is none."""
     if problem.task.marks:
         return None
-    plans = structures(problem.task, objective, effort.luck, 0.35, 0, first_token_folds(problem))
+    plans = structures(problem.task, objective, effort.luck, 0, first_token_folds(problem))
     return plans[0] if plans else None
 
 
@@ -137,7 +137,7 @@ def _surveyed(
     """Hashes of the cheapest plans, and what each of them costs, cheapest first."""
     task, folds = problem.task, first_token_folds(problem) + more
     extra = more // 2
-    plans = structures(task, objective, effort.luck, 0.35, extra, folds)[: effort.plans]
+    plans = structures(task, objective, effort.luck, extra, folds)[: effort.plans]
     found = []
     for number, plan in enumerate(plans):
         start = random.Random(f"{seed}/{more}/{number}").getrandbits(63)
@@ -146,7 +146,9 @@ def _surveyed(
             start,
         )  # fmt: skip
         for draw in draws:
-            full = planned(task, plan.cells, plan.gates, plan.folds, draw.unknowns, folds)
+            full = planned(
+                task, plan.cells, plan.gates, plan.folds, draw.unknowns, folds, plan.rows
+            )
             if full is not None:
                 found.append(Candidate(cost(full, task).of(objective), full, draw))
     return sorted(found, key=lambda c: c.nonzero), effort.draws * len(plans)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ....machine.kernels import njit
 from ...retrieval.gf2 import ONE
 from ...retrieval.solve import Terms
-from .layout import ReaderLayout, ReaderPlan
+from .layout import ReaderLayout, ReaderPlan, rows_of
 from .survey import Draw
 
 MANY = 30_000_000  # terms beyond which numbers are only centred
@@ -189,10 +189,15 @@ def _shorten(first, contexts, sums, values, low, high, passes):
 
 
 @njit
-def _reach(fired, stored, first, lanes, numbers, values):
+def _reach(fired, stored, first, lanes, numbers, table, weight, lane, begins, cells, values):
     """The largest distance of a payload from what a fold stores, halved, and of the final sums."""
-    reach = 0.0
+    tables, place, reach = begins.shape[0], -1, 0.0
+    for t in range(table.shape[0]):
+        if table[t] >= 0:
+            place = t
+    rows = np.zeros(tables, np.int64)
     for i in range(fired.shape[0]):
+        rows_of(fired[i], table, weight, rows)
         payload = 0.0
         for t in range(stored.shape[0]):
             number = 0.0
@@ -201,8 +206,18 @@ def _reach(fired, stored, first, lanes, numbers, values):
                 for e in range(first[t], first[t + 1]):
                     if (fired[i] >> uint64(lanes[e])) & ONE:
                         number += values[numbers[e]]
+                if lane[t] >= 0:
+                    for r in range(tables):
+                        unit = begins[r] + lane[t] * cells[0] + rows[r] - 1
+                        if rows[r] and unit < cells[1]:
+                            number += values[unit]
             reach = max(reach, abs(payload - number / 2))
             if (fired[i] >> uint64(t)) & ONE:
                 payload = number - payload
+            if t == place:
+                for r in range(tables):
+                    unit = begins[r] + rows[r] - 1
+                    if rows[r] and unit < cells[1]:
+                        payload += values[unit]
         reach = max(reach, abs(payload + values[0]))
     return reach
