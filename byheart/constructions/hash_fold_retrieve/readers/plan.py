@@ -120,6 +120,6 @@ def structures(
             for chain, rows in product(range(fewest, MOST_FOLDS + 1), tables):
                 plan = planned(task, cells, gates, chain, unknowns, token_folds, rows)
                 # some room, in case that the hashes need more
-                if plan is not None and (not rows or plan.dropped >= unknowns // 100):
+                if plan is not None and (not rows or plan.dropped >= unknowns // 50):
                     found.append(plan)
     return sorted(found, key=lambda plan: (cost(plan, task).of(objective), plan.columns))

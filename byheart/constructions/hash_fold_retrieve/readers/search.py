@@ -13,6 +13,8 @@ import numpy as np
 from ...base import Report
 from ...retrieval.hashing import conflicts, fewest_folds
 from ...retrieval.problem import Inputs, Problem
+from ...retrieval.solve import Terms
+from ...retrieval.solve import solve as solve_wide
 from .layout import ReaderLayout, ReaderPlan, pairs_of
 from .plan import cost, planned, structures
 from .solve import solve
@@ -20,6 +22,7 @@ from .store import Solution, store
 from .survey import Contexts, Draw, contexts_of, survey
 
 MORE_FOLDS = (0, 1, 2, 3, 5, 8)  # token folds beyond the first guess, while contexts meet
+MANY = 700  # numbers from which on the solver for wide positions is quicker
 PATIENCE = 40  # hashes whose contexts meet, or that have no solution, one after another
 
 
@@ -62,7 +65,9 @@ def effort_for(contexts: int) -> Effort:
         return Effort(6, 600, 8, 11, 4, 2e7)
     if contexts <= 40_000:
         return Effort(4, 40, 40, 11, 1, 2e8)
-    return Effort(3, 8, 120, 11, 1, 1e9)
+    if contexts <= 400_000:
+        return Effort(3, 8, 120, 11, 1, 1e9)
+    return Effort(1, 2, 60, 5, 1, 1e9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +93,14 @@ def search(
     if contexts is None or problem.task.marks:
         return None
     tries, best = 0, None
-    for more in MORE_FOLDS:
+    few = problem.task.contexts <= 400_000
+    for more in MORE_FOLDS if few else (0, 1):
         candidates, drawn = _surveyed(problem, contexts, objective, effort, more, seed)
         tries += drawn
         failed = 0
         solved = 0
         for candidate in candidates:
-            if failed == PATIENCE or solved == effort.solutions:
+            if failed == (PATIENCE if few else 3) or solved == effort.solutions:
                 break
             if best is not None and candidate.nonzero >= best[0]:
                 break
@@ -164,15 +170,20 @@ def _solved(problem: Problem, candidate: Candidate, effort: Effort, seed: str) -
     layout = replace(layout, reads=tuple(sorted(rng.sample(pairs, plan.reads))))
     terms, column = layout.terms(draw.fired), layout.column_of(draw.fired, draw.cell)
     words = problem.words(np.zeros(len(column), np.uint64))
-    # several times what is expected: reducing the systems, and trials of a position
-    reducing = plan.columns * plan.unknowns**3 / 200 + 20 * len(terms.units)
-    trial = len(terms.units) / plan.columns + 20 * plan.unknowns + 200
-    patience = 40 if problem.task.contexts <= 4000 else 10
-    most = 10 * reducing + patience * (draw.trials + 20) * trial
-    numbers, _ = solve(
-        plan.unknowns, plan.columns, column, terms, words, problem.lengths, window,
-        rng.getrandbits(63), most,
-    )  # fmt: skip
+    args = plan.unknowns, plan.columns, column, terms, words, problem.lengths, window
+    if plan.unknowns > MANY:  # positions are wide, and those that are too full stand alone
+        found = solve_wide(*args)
+        numbers = None if found is None else [2 * number for number in found]
+    else:
+        numbers = solve(*args, rng.getrandbits(63), _most(problem, plan, draw, terms))
     if numbers is None:
         return None
     return store(layout, draw, terms, numbers, window, effort.shorten)
+
+
+def _most(problem: Problem, plan: ReaderPlan, draw: Draw, terms: Terms) -> float:
+    """Several times the steps that are expected: reducing the systems, and trials of a position."""
+    reducing = plan.columns * plan.unknowns**3 / 200 + 20 * len(terms.units)
+    trial = len(terms.units) / plan.columns + 20 * plan.unknowns + 200
+    patience = 40 if problem.task.contexts <= 4000 else 10
+    return 10 * reducing + patience * (draw.trials + 20) * trial

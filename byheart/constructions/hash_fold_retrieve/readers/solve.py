@@ -181,7 +181,7 @@ def _draw(rows, record, right, pivots, rank, bits, free, state, random):
 def _solve(starts, units, begins, contexts, wanted, numbers, state, most):
     """Fill numbers [unknowns, limbs]: bit p + 1 solves position p, bit 0 is 0 or random.
 
-    Returns the work done, about one per nanosecond, negative if that did not solve it.
+    False if that would take more than `most` steps, or is impossible.
     """
     unknowns, positions = numbers.shape[0], begins.shape[0] - 1
     widest = 0
@@ -218,7 +218,7 @@ def _solve(starts, units, begins, contexts, wanted, numbers, state, most):
             ranks[slot] = _reduce(rows[slot, :count], record[slot, :count], unknowns, pivots[slot])
             work += ranks[slot] * count * (words + kept) * 0.3
             if count - ranks[slot] > MOST_DEPENDENT:
-                return -work
+                return False
         if not based[slot]:
             for z in range(count):
                 i = contexts[start + z]
@@ -248,12 +248,12 @@ def _solve(starts, units, begins, contexts, wanted, numbers, state, most):
         solved, again = p, False
         if not consistent:
             if work > most:
-                return -work
+                return False
             misses[p] += 1
             back, used = 1, 0
             while back <= p:
                 if held[(p - back) % KEPT] != p - back:
-                    return -work
+                    return False
                 used += unknowns - ranks[(p - back) % KEPT]
                 if used > 40 or misses[p] % (1 << used):
                     break
@@ -280,7 +280,7 @@ def _solve(starts, units, begins, contexts, wanted, numbers, state, most):
         for q in range(p + 1, p + KEPT):
             if held[q % KEPT] == q:
                 based[q % KEPT] = False
-    return work
+    return True
 
 
 def solve(
@@ -293,15 +293,14 @@ def solve(
     window: int,
     seed: int,
     most: float,
-) -> tuple[list[int] | None, float]:
-    """The stored numbers, each in [0, 2**(K + 1)), if they were found; and the work done.
+) -> list[int] | None:
+    """The stored numbers, each in [0, 2**(K + 1)), or None if they were not found.
 
-    most  work after which it gives up
+    most  steps, about one per nanosecond, after which it gives up
     """
     parts = equations(column, lengths, words, columns, window)
     numbers = np.zeros((unknowns, (columns + window) // 64 + 1), np.uint64)
     state = np.array([seed], np.uint64)
-    work = _solve(terms.starts, terms.units, *parts, numbers, state, most)
-    if work < 0:
-        return None, -work
-    return [int.from_bytes(row.tobytes(), "little") for row in numbers], work
+    if not _solve(terms.starts, terms.units, *parts, numbers, state, most):
+        return None
+    return [int.from_bytes(row.tobytes(), "little") for row in numbers]
