@@ -34,6 +34,7 @@ check: $(TOOLS)
 
 bench: $(TOOLS)
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/statistics.py
 	$(BIN)/python benchmarks/family.py
 	$(BIN)/python benchmarks/distributions.py

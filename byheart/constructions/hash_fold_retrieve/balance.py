@@ -66,22 +66,28 @@ def _arranged(
     """The places in the order of the weights for which the fewest numbers are needed."""
     table = contexts.table(list(zip(places, weights, strict=True)))
     fired = np.arange(len(table))
-    best, fewest = places, required(equations(table[::-1]))
-    for _ in range(ARRANGEMENTS if len(weights) > 1 else 0):
-        order = list(range(len(weights)))
-        rng.shuffle(order)
-        moved = fired - fired % (
-            1 << len(weights)
-        )  # weights are 1, 2, 4, ...; a ternary digit stays
-        for i, j in enumerate(order):
-            moved += np.where(fired & weights[i], weights[j], 0)
+    # weights are 1, 2, 4, ... and below the ternary digit, which stays
+    bits = [fired // weight % 2 for weight in weights]
+    kept = fired - fired % (1 << len(weights))
+    best, current = list(range(len(weights))), list(range(len(weights)))
+    fewest = numbers = required(equations(table[::-1]))
+    for attempt in range(ARRANGEMENTS if len(weights) > 1 else 0):
+        order = current[:]
+        if attempt % (ARRANGEMENTS // 3) == 0:
+            rng.shuffle(order)
+            numbers = 1 << 62
+        else:
+            i, j = rng.sample(range(len(weights)), 2)
+            order[i], order[j] = order[j], order[i]
+        moved = kept + sum(weights[j] * bits[i] for i, j in enumerate(order))
         changed = np.empty_like(table)
         changed[moved] = table
-        numbers = required(equations(changed[::-1]))
-        if numbers < fewest:
-            fewest = numbers
-            best = [places[order.index(i)] for i in range(len(weights))]
-    return best, fewest
+        found = required(equations(changed[::-1]))
+        if found <= numbers:
+            numbers, current = found, order
+        if found < fewest:
+            fewest, best = found, order
+    return [places[best.index(i)] for i in range(len(weights))], fewest
 
 
 class Counts:

@@ -31,9 +31,10 @@ FEW = 4000  # contexts of a problem for which both forms are tried
 
 class Unlimited(Limits):
     bounded = False
+    lowest = True
     balance = staticmethod(climb)
 
-    def plans(self, task: Task, objective: str, needs: Needs) -> list[FoldPlan]:
+    def plans(self, task: Task, objective: str, needs: Needs) -> tuple[FoldPlan, ...]:
         plans = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)
         if not plans:
             raise ByheartError(
@@ -46,13 +47,13 @@ class Unlimited(Limits):
     ) -> Storage:
         """Centre the numbers in thresholds, find the constant and the lengths.
 
-        The lowest bit of every number is 0. Numbers matter modulo 2**(K + 1) only, so those in
-        thresholds may be negative; the constant grows until every sum is positive.
+        Numbers matter modulo 2**(K + 1) only, so those in thresholds may be negative; the constant
+        grows until every sum is positive.
         """
         window = problem.task.window
         digits = layout.plan.columns + window  # K + 1
         modulus = 1 << digits
-        numbers = [2 * number for number in numbers]
+        numbers = numbers[:]
         for unit in layout.stored.values():
             if numbers[unit] >= modulus // 2:
                 numbers[unit] -= modulus

@@ -86,6 +86,11 @@ class FoldPlan(base.Plan):
         return 1 + stored + len(self.constants) + cells
 
     @property
+    def fewest(self) -> int:
+        """Numbers that cannot be left out: all but the last table's."""
+        return self.unknowns - (self.lanes * (self.tables[-1] - 1) if self.tables else 0)
+
+    @property
     def top_value(self) -> int:
         """H < top_value: what all folds together bring to 0."""
         return thresholds(self.folds)[1]
@@ -172,8 +177,7 @@ class FoldLayout(base.Layout):
 
     @property
     def fewest(self) -> int:
-        """Cells of the last table may be left out."""
-        return self.table_start[-1] if self.table_start else self.unknowns
+        return self.plan.fewest
 
     def sized(self, unknowns: int) -> "FoldLayout":
         return replace(self, unknowns=unknowns)

@@ -7,6 +7,7 @@ sum, and stored numbers that happen to be 0); a test compares them with built ne
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 
 from ..retrieval.plan import Cost, Stage, cost_of, hash_bits, needed
@@ -17,25 +18,31 @@ MAX_FOLDS = 58  # H and its sums stay in 64 bits
 ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
+@lru_cache(maxsize=64)
 def candidates(
     task: Task, objective: str, spare: float, slack: int, extra_bits: int
-) -> list[FoldPlan]:
-    """All plans of the family that store enough, cheapest first."""
-    plans: list[FoldPlan] = []
+) -> tuple[FoldPlan, ...]:
+    """All plans of the family that store enough, cheapest first.
+
+    Numbers beyond those that are needed do not count as far as they can be left out.
+    """
+    plans: list[tuple[float, int, FoldPlan]] = []
     bits = hash_bits(task) + extra_bits
     # near the best balance of columns and numbers, 3 * columns = numbers = equations / columns
     best = math.sqrt(task.equations / 3)
     sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
     for columns in (size for size in sizes if best / 5 <= size <= 4 * best + 4):
         numbers = needed(task, columns, spare, slack)
-        plain = list(_plain_plans(task, columns, numbers, bits))
-        plans += plain
+        sized = list(_plain_plans(task, columns, numbers, bits))
         if objective == "dense":
-            plans += [replace(plan, narrow=True) for plan in plain]
-            plans += _narrow_plans(task, columns, numbers, bits)
+            sized += [replace(plan, narrow=True) for plan in sized]
+            sized += _narrow_plans(task, columns, numbers, bits)
         else:
-            plans += _table_plans(task, columns, numbers, bits)
-    return sorted(plans, key=lambda p: (cost(p, task).of(objective), p.columns))
+            sized += _table_plans(task, columns, numbers, bits)
+        for plan in sized:
+            used = min(plan.unknowns, max(numbers, plan.fewest))
+            plans.append((cost(plan, task, used).of(objective), columns, plan))
+    return tuple(plan for *_, plan in sorted(plans, key=lambda priced: priced[:2]))
 
 
 def _plain_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:

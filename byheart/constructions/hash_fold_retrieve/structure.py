@@ -205,11 +205,8 @@ def _cheapest(inputs: Inputs, objective: str, needs: Needs) -> tuple[FoldPlan, i
     task = inputs.task
     best: tuple[float, FoldPlan, int] | None = None
     for plan in candidates(task, objective, needs.spare, needs.slack, needs.hash_bits + 1):
-        layout = plan.layout(plan.parts[1])
-        fewest = layout.table_start[-1] if layout.table_start else plan.unknowns
-        unknowns = min(
-            plan.unknowns, max(needed(task, plan.columns, needs.spare, needs.slack), fewest)
-        )
+        numbers = needed(task, plan.columns, needs.spare, needs.slack)
+        unknowns = min(plan.unknowns, max(numbers, plan.fewest))
         price = cost(plan, task, unknowns).of(objective)
         if best is None or price < best[0]:
             best = price, plan, unknowns

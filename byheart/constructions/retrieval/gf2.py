@@ -63,6 +63,15 @@ class Factors:
         """
         return int(forward(self.rows, self.first, self.masks, self.pivots, self.places, right, out))
 
+    def circuits(self) -> NDArray[np.uint64]:
+        """[rows] in which of the equations between right-hand sides each row takes part, as bits.
+
+        Only for up to 64 of them.
+        """
+        taking_part = np.zeros(len(self.rows), np.uint64)
+        circuits(self.rows, self.first, self.masks, self.pivots, self.places, taking_part)
+        return taking_part
+
     def solution(self, reduced: NDArray[np.uint64], solution: NDArray[np.uint64]) -> None:
         """Complete a solution in which the free unknowns are already chosen, the others 0."""
         backward(self.rows, self.first, self.masks, self.pivots, reduced, solution)
@@ -241,6 +250,27 @@ def forward(rows, first, masks, pivots, places, right, out):
 
 
 @njit
+def circuits(rows, first, masks, pivots, places, out):
+    """The transpose of `forward`: from a dependent row back to the rows that it is a sum of."""
+    count, words = rows.shape
+    held = np.zeros(words, np.uint64)
+    for r in range(first[words], count):
+        bit = ONE << uint64(r - first[words])
+        out[places[r]] |= bit
+        held[:] = rows[r]
+        for w in range(words - 1, -1, -1):
+            raw = ZERO
+            for z in range(first[w], first[w + 1]):
+                if (held[w] >> uint64(pivots[z] & 63)) & ONE:
+                    raw ^= rows[z, w] & masks[w]
+            for z in range(first[w], first[w + 1]):
+                if (raw >> uint64(pivots[z] & 63)) & ONE:
+                    out[places[z]] |= bit
+                    for y in range(w):
+                        held[y] ^= rows[z, y]
+
+
+@njit
 def backward(rows, first, masks, pivots, reduced, solution):
     words = rows.shape[1]
     for w in range(words - 1, -1, -1):
@@ -252,6 +282,18 @@ def backward(rows, first, masks, pivots, reduced, solution):
                 mixed ^= rows[r, y] & solution[y]
             strip ^= parity(mixed) << uint64(pivots[r] & 63)
         solution[w] = free | strip
+
+
+@njit
+def _extend(basis, vector):
+    """Whether the vector is no sum of the basis; if so, it joins the basis, by its lowest 1."""
+    while vector:
+        place = lowest(vector)
+        if basis[place] == ZERO:
+            basis[place] = vector
+            return True
+        vector ^= basis[place]
+    return False
 
 
 @njit
@@ -267,6 +309,14 @@ def common_zero(constant, linear, square):
     value = constant
     if value == ZERO:
         return 0
+    # no point can do what no sum of coefficients does
+    basis = np.zeros(64, np.uint64)
+    for i in range(variables):
+        _extend(basis, linear[i])
+        for j in range(i):
+            _extend(basis, square[i, j])
+    if _extend(basis, constant):
+        return -1
     slope = linear.copy()
     for i in range(1, variables):
         slope[i] ^= square[i, i - 1]

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from .problem import Task
 from .solve import Terms
 
-REACH = 20  # equations beyond the numbers that a position may have
-FEW = 3  # equations that depend on others where there are about as many as numbers
+REACH = 26  # equations beyond the numbers that a position may have
+SPARSE = 8  # dependent equations where there are as many as numbers, measured for 150 to 500
+RETRIED = 2  # free unknowns that may be missing: other ones are tried a few times
 # nonzero parameters, and dense ones per lane
 MIXING = {"uniform": (2, 2), "hard": (2, 4), "sparse": (4, 4), "sum": (0, 0)}
 
@@ -219,18 +220,23 @@ def equations(table: NDArray) -> NDArray[np.int64]:
 def required(counts: NDArray[np.int64]) -> int:
     """Stored numbers with which the positions are expected to be solvable (see solve.py).
 
-    A position that is too full by some equations needs as many free unknowns at the one below, and
-    at most REACH. A few are dependent in any case.
+    Among n equations in U unknowns about d are dependent: n - U if that is large and positive, 0 if
+    it is large and negative, and in between (rows are sparse) what is measured. They need as many
+    free unknowns at the position below, or nearly so. Neither they nor the equations that a run of
+    positions has beyond its unknowns must be more than REACH.
     """
-    above, below = counts[:-1], counts[1:]
-    numbers = max(int(counts.max()) - REACH, int(counts[-1]) + FEW, 1)
-    while len(above):
-        full = above + FEW > numbers
-        short = (above + below)[full] + 2 * FEW - 2 * numbers
-        if short.size == 0 or short.max() <= 0:
-            break
+    numbers = max(int(counts.max()) - REACH, 1)
+    while True:
+        sparse = min(SPARSE, numbers / 16, 4000 / numbers)
+        excess = counts - numbers
+        dependent = (excess + np.sqrt(excess * excess + 4 * sparse**2)) / 2
+        free = dependent - excess
+        short = dependent[:-1] - free[1:]
+        sums = np.append(0, np.cumsum(excess[::-1]))  # from the lowest position up
+        run = (sums - np.minimum.accumulate(sums)).max()
+        if max(dependent.max(), run) <= REACH and (not len(short) or short.max() <= RETRIED):
+            return numbers
         numbers += 1
-    return numbers
 
 
 def best_of(
@@ -241,7 +247,8 @@ def best_of(
     best, least = plan.layout(order), 1 << 62
     for _ in range(tries if plan.columns > 1 else 1):
         layout = plan.layout(order)
-        load = required(loads(layout.column_of(hashes), lengths, plan.columns, window))
+        counts = loads(layout.column_of(hashes), lengths, plan.columns, window)
+        load = max(required(counts), int(counts[-1]) + SPARSE)
         if load < least:
             best, least = layout, load
         rng.shuffle(order)

@@ -46,11 +46,13 @@ class Limits(ABC):
 
     bounded     whether the limits may leave no room for a remedy, which ends the search; without
                 bounds, contexts that crowd get more token folds before more numbers are stored
+    lowest      whether stored numbers have a bit below all positions
     token_bits  of the thresholds of the token folds, at most
     balance     finds the layout of a plan
     """
 
     bounded: bool = True
+    lowest: bool = False
     token_bits: float = math.inf
     balance: Callable[..., tuple[Layout, int]]
 
@@ -109,10 +111,10 @@ class Effort:
 def effort_for(contexts: int) -> Effort:
     if contexts <= 4000:
         patience = 16 if contexts <= 1000 else 8
-        return Effort(600, patience, patience, 2, 24, 0.08, 2)
+        return Effort(600, patience, patience, 2, 24, 0.08, 0)
     if contexts <= 40_000:
-        return Effort(150, 6, 3, 1, 60, 0.3, 5)
-    return Effort(60, 6, 1, 1, 60, 0.45, 8)
+        return Effort(150, 6, 3, 1, 60, 0.29, 0)
+    return Effort(60, 6, 1, 1, 60, 0.41, 0)
 
 
 def first_needs(problem: Inputs) -> Needs:
@@ -257,7 +259,7 @@ def _attempt(
     words = problem.words(balanced.marks_of(hashes))
     column, terms = balanced.column_of(hashes), balanced.terms(hashes)
     first, most = max(load, balanced.fewest), plan.unknowns
-    numbers = solve(first, plan.columns, column, terms, words, lengths, window, most)
+    numbers = solve(first, plan.columns, column, terms, words, lengths, window, most, limits.lowest)
     if numbers is None:
         return Failure("rank", load)
     storage = limits.store(problem, hashed, balanced.sized(len(numbers)), terms, numbers)

@@ -26,11 +26,14 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit
-from .gf2 import ONE, ZERO, Factors, common_zero, factored, forward
+from .gf2 import ONE, ZERO, Factors, common_zero, factored
 
-MOST_FORMS = 26  # dependent equations of a position that are worth 2**26 steps
+MOST_FORMS = 29  # dependent equations of a position that are worth 2**29 steps
 SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
-RETURNS = 48  # times that a position sends the search back before it is given up
+LEAST = 12  # free unknowns that are tried in any case
+MISSING = 3  # free unknowns that may be missing: then the search goes back and draws others
+RETURNS = 24  # times that a position sends the search back before it is given up
+CHEAP = 20  # dependent equations beyond which each one halves these times
 KEPT = 8  # positions whose factors are kept for going back
 THREADED = 400  # unknowns from which on threads pay
 
@@ -65,6 +68,7 @@ def solve(
     lengths: NDArray,
     window: int,
     most: int | None = None,
+    lowest: bool = False,
 ) -> list[int] | None:
     """The stored numbers, each in [0, 2**K), or None if some position has no solution.
 
@@ -72,11 +76,13 @@ def solve(
     words   Gray coded and left-aligned in `window` bits; only the first `lengths` bits count
     most    numbers that there may be; as many as needed beyond `unknowns` come in at positions
             without a solution, with zeros below. Terms beyond them do not count.
+    lowest  whether numbers have one more bit, below all positions, so that the first position has
+            free unknowns below it too; numbers are then in [0, 2**(K + 1))
 
     Where every position has a solution with all free unknowns 0, that one is returned. The result
     does not depend on the number of threads.
     """
-    system = System(columns, column, terms, words.astype(np.uint64), lengths, window)
+    system = System(columns, column, terms, words.astype(np.uint64), lengths, window, lowest)
     return Search(system, unknowns, unknowns if most is None else most).run()
 
 
@@ -91,9 +97,10 @@ class System:
         words: NDArray[np.uint64],
         lengths: NDArray,
         window: int,
+        lowest: bool = False,
     ) -> None:
         self.columns, self.window = columns, window
-        self.positions = columns + window - 1
+        self.positions = columns + window - 1 + lowest
         self.column, self.terms, self.words, self.lengths = column, terms, words, lengths
         self.order = np.argsort(column, kind="stable")
         self.first = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=columns))])
@@ -147,13 +154,16 @@ class Search:
                     factors.solution(reduced, solution)
                     _append(self.numbers, self.recent, position, solution)
                     position += 1
-                elif position and factors.dependent <= MOST_FORMS and returns[position] < RETURNS:
+                elif self._short(position, factors) <= MISSING and (
+                    returns[position] < RETURNS >> max(0, factors.dependent - CHEAP)
+                ):
                     returns[position] += 1
                     blocked = position
                     position = max(0, position - 2 - returns[position] // 16)
                     _rewind(self.numbers, position, self.recent)
                 elif self.unknowns < self.most:
-                    self.unknowns = min(self.most, self.unknowns + 1 + factors.dependent // 2)
+                    more = max(1, self._short(position, factors) - MISSING)
+                    self.unknowns = min(self.most, self.unknowns + more)
                     self.solved.pop(position)
                     returns[position] = 0
                 else:
@@ -195,26 +205,36 @@ class Search:
             bit = np.uint64(self.rng.getrandbits(1))
             solution[unknown >> 6] |= bit << np.uint64(unknown & 63)
 
+    def _short(self, position: int, factors: Factors) -> int:
+        """The dependent equations that are too many for the search, or for the position below."""
+        below, forms = self.solved.get(position - 1), factors.dependent
+        most = 0 if below is None else min(below.unknowns - below.rank, MOST_FORMS - MISSING)
+        return forms - most if position else forms + MISSING + 1
+
     def _changed(self, position: int, factors: Factors) -> bool:
         """Whether other free unknowns of the position below give this one a solution.
 
         If so, they are changed. Each free unknown is a direction in which the bits below may move.
         """
-        forms, below = factors.dependent, self.solved.get(position - 1)
-        if below is None or forms > MOST_FORMS:
+        if self._short(position, factors) > MISSING:
             return False
+        below = self.solved[position - 1]
         free = below.free.tolist()
-        free = self.rng.sample(free, min(len(free), forms + SURPLUS))
-        if len(free) < forms - SURPLUS:
-            return False
+        forms = factors.dependent
+        variables = max(LEAST, min(forms + SURPLUS, max(forms + 1, CHEAP + SURPLUS)))
+        free = self.rng.sample(free, min(len(free), variables))
         directions = np.zeros((len(free), len(below.masks)), np.uint64)
         nothing = np.zeros(len(below.masks), np.uint64)
         for direction, unknown in zip(directions, free, strict=True):
             direction[unknown >> 6] = ONE << np.uint64(unknown & 63)
             below.solution(nothing, direction)
-        f = factors
+        starts, units, contexts, wanted, *state = self._equations(position)
+        circuits = factors.circuits()
+        taking_part = circuits != 0
         constant, linear, square = _forms(
-            *self._equations(position), directions, f.rows, f.first, f.masks, f.pivots, f.places
+            *(starts, units, contexts[taking_part], wanted[taking_part], *state),
+            directions,
+            circuits[taking_part],
         )
         zero = common_zero(constant, linear, square)
         if zero < 0:
@@ -317,30 +337,18 @@ def _carry(starts, units, i, bits, numbers):
 
 
 @njit
-def _forms(
-    starts,
-    units,
-    contexts,
-    wanted,
-    position,
-    recent,
-    numbers,
-    directions,
-    rows,
-    first,
-    masks,
-    pivots,
-    places,
-):
-    """The equations between right-hand sides as quadratic forms in the directions taken."""
+def _forms(starts, units, contexts, wanted, position, recent, numbers, directions, circuits):
+    """The equations between right-hand sides as quadratic forms in the directions taken.
+
+    circuits  [contexts] the equations in which its right-hand side takes part
+    """
     count = directions.shape[0]
     right = np.zeros(contexts.shape[0], np.uint64)
-    out = np.zeros(masks.shape[0], np.uint64)
     moved = recent.copy()
     linear = np.zeros(count, np.uint64)
     square = np.zeros((count, count), np.uint64)
     _right(starts, units, contexts, wanted, position, recent, numbers, right)
-    constant = forward(rows, first, masks, pivots, places, right, out)
+    constant = _met(right, circuits)
     for i in range(count):
         for j in range(i + 1):
             moved[:] = recent
@@ -348,9 +356,9 @@ def _forms(
             if j < i:
                 _move(moved, directions[j])
             _right(starts, units, contexts, wanted, position, moved, numbers, right)
-            value = forward(rows, first, masks, pivots, places, right, out) ^ constant
+            value = _met(right, circuits) ^ constant
             if j < i:
-                square[i, j] = square[j, i] = value
+                square[i, j] = value
             else:
                 linear[i] = value
     for i in range(count):
@@ -358,6 +366,16 @@ def _forms(
             square[i, j] ^= linear[i] ^ linear[j]
             square[j, i] = square[i, j]
     return constant, linear, square
+
+
+@njit
+def _met(right, circuits):
+    """The sums of right-hand sides over the circuits: 0 where one is met."""
+    value = ZERO
+    for r in range(right.shape[0]):
+        if right[r]:
+            value ^= circuits[r]
+    return value
 
 
 @njit

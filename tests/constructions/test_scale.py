@@ -1,0 +1,16 @@
+"""Ten million sequences: minutes, so only in `make slow`."""
+
+import pytest
+
+from byheart.compiler.compiling import compile
+from byheart.data.generate import random
+
+
+@pytest.mark.slow
+def test_ten_million_sequences():
+    sequences = 10_000_000
+    about = compile(random(sequences, seed=0)).about
+    verification = about["verification"]
+    assert (verification.evidence, verification.correct) == ("proved", sequences)
+    assert about["parameters"]["nonzero"] <= 11_026
+    assert about["bits"]["total"] <= 1.038 * about["bits"]["information"]
