@@ -8,15 +8,15 @@ OPTIONS = frozenset(
     accept activation add address all architecture attention axis between bits blocks branching
     browser build checker coefficients conflicts contexts copies count criterion data dataset
     decoys delimiter delta device dimension dimensions distance documents draw dtype editable
-    edited edits effective empty encoder engine epsilon every exponent file find force forgotten
-    form format gap head_dimension header heads input inputs item items jobs json label
-    label_only labels layers length loss memory method minimise model neurons numbers numeric
-    objects on_conflict output parameters places plot port position_values positions prefix
-    protocol prove_limit quick radius reach rebuild records reference reject_unknown relations
-    reverse rows runtime sample save seed seeds separation separator sequences set show skew
-    skip sort steps strangers subjects suffix superposed sweep table tight to token_values
-    tokenizer trace train unit until version vocabulary weights width window with work
-    write_data
+    edited edits effective effort empty encoder engine epsilon every exponent file find force
+    forgotten form format gap head_dimension header heads input inputs item items jobs json
+    label label_only labels layers length loss memory method minimise model neurons numbers
+    numeric objects on_conflict output parameters places plot port position_values positions
+    prefix protocol prove_limit quick radius reach rebuild records reference reject_unknown
+    relations reverse rows runtime sample save seed seeds separation separator sequences set
+    show skew skip sort steps strangers subjects suffix superposed sweep table tight to
+    token_values tokenizer trace train unit until version vocabulary weights width window with
+    work write_data
     """.split()
 )  # of all commands; a test compares them
 RENAMED = {"axes": "axis", "folder": "output", "models": "with", "picture": "plot", "sizes": "set"}

@@ -1,7 +1,7 @@
 """The options that the constructions of one family share, each written once.
 
 Labelled         stores a label per context      positions, attention
-  Retrieval      after hash-fold-retrieve        reject_unknown, minimise, editable
+  Retrieval      after hash-fold-retrieve        reject_unknown, minimise, effort, editable
   Extraction     after bit-extraction            separation
   Keyed          after related work: a key per context, then a feed-forward network
     Hashed       whose key is a hash of the tokens
@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Protocol
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Targets, targets
+from ..errors import ByheartError
 from ..exact.network import FeedForward, Input, Layer, Network, Relu
 from ..gadgets.logits import LARGEST_GAP, SMALLEST_GAP
 from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
@@ -77,6 +78,7 @@ class Retrieval(Labelled):
         ("sparse_attention", "attend"): "Each column reads that sum from the extra token.",
         "mix": "Folds mix the digits of the context's number.",
         "store": "Folds halve the context's number; each threshold stores a number.",
+        "keep bit": "Bits of the context's number are kept; later folds read them.",
         "gate": "Bits of the context's number switch copies of the tables off.",
         "row index": "Bits of the context's number choose the row of a table.",
         "column gate": "Bits of the context's number open or close the shifts.",
@@ -85,6 +87,7 @@ class Retrieval(Labelled):
         "select": "The chosen row of each table is added to the stored sum.",
         "add lanes": "Copies of the tables that are on join the stored sum.",
         "add": "Copies of the tables that are on join the stored sum.",
+        "zigzag": "The last digit of the context's number shifts the stored sum.",
         "shift": "The stored sum moves until the label's bits stand on top.",
         "strip": "Folds remove the high bits of the stored sum.",
         "compare": "The stored fingerprint is compared: an unknown input is detected.",
@@ -100,12 +103,22 @@ class Retrieval(Labelled):
         most=40,
     )
     minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense", "bits"))
+    effort: str = option(
+        "normal",
+        "How long to search for a small network: high takes about ten times as long.",
+        choices=("normal", "high"),
+    )
     editable: bool = option(
         False, "Let labels decide nothing but stored numbers, so that items can be edited."
     )
     structure: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+        if self.editable and self.effort == "high":
+            raise ByheartError(
+                "effort='high' searches for a network that suits the labels, but with "
+                "editable=True they decide nothing but stored numbers; leave one of the two out."
+            )
         # numba is slow to import
         if self.editable:
             from .hash_fold_retrieve.editable import build

@@ -55,6 +55,7 @@ ATTEMPTS, STEP = 4, 1_000_003  # seeds that are tried, and how far apart
 class Float64(Retrieval):
     name = "float64"
     reject_unknown: int = fixed(0)
+    effort: str = fixed("normal")
     editable: bool = fixed(False)
     attention: str = fixed("uniform")
 

@@ -3,7 +3,7 @@
 Each gadget's docstring is its proof.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -108,16 +108,41 @@ def select(
     return Block(stage, [({index: 1}, -i) for i in range(rows - 1)], writes, constants)
 
 
-def read_bit(
-    stage: str, lane: str, threshold: int, output: str, weight: int, subtract: bool
-) -> Block:
-    """output += weight if lane > threshold.
+def read_digits(
+    stage: str, lane: str, count: int, one: int, output: str, centred: bool
+) -> Iterator[Block]:
+    """output += digit_order(count)[x // one], for a lane that holds x with 0 < x < one * count.
 
-    For a lane that is a multiple of 1/2 and not the threshold itself: relu(2x) - relu(2x - 1) is 0
-    for x <= 0 and 1 for x >= 1/2; here x = lane - threshold. With subtract, the threshold is then
-    taken off the lane. Six or eight parameters.
+    x is a multiple of 1/2 and not of `one`. Of n numbers the upper floor(n / 2) have digit 1: the
+    threshold is one * ceil(n / 2). With y = x - threshold, relu(2y) - relu(2y - 1) is 0 for y < 0
+    and 1 for y >= 1/2. Then the lane is folded at the threshold: the upper numbers come to lie on
+    the lower ones, in reverse order. Seven parameters per digit, six for the last.
+
+    centred   the lane holds y, and c - |y| moves the next threshold to 0: five for the last
     """
-    writes = [(output, 0, weight), (output, 1, -weight)]
-    if subtract:
-        writes += [(lane, 0, -threshold), (lane, 1, threshold)]
-    return Block(stage, [({lane: 2}, -2 * threshold), ({lane: 2}, -2 * threshold - 1)], writes)
+    while count > 1:
+        half = (count + 1) // 2
+        writes = [(output, 0, count // 2), (output, 1, -(count // 2))]
+        threshold = 0 if centred else half * one
+        constants = {}
+        if half > 1:
+            writes.append((lane, 0, -1))
+            if centred:
+                constants[lane] = half // 2 * one
+        units: list[Unit] = [({lane: 2}, -2 * threshold), ({lane: 2}, -2 * threshold - 1)]
+        yield Block(stage, units, writes, constants)
+        count = half
+
+
+def digit_order(count: int) -> list[int]:
+    """The number that `read_digits` gives for 0, 1, ..., count - 1: a permutation; 0 gives 0.
+
+    With h = ceil(count / 2) and R the order of h: R(r) below h, floor(count / 2) + R(2h - 1 - r)
+    from h on. For an even count these are R's numbers, then h more than R's. For an odd one
+    2h - 1 - r runs down to 1 only, and R(0) = 0 is left out: the numbers from h on again.
+    """
+    if count == 1:
+        return [0]
+    half = (count + 1) // 2
+    lower = digit_order(half)
+    return lower + [count // 2 + lower[2 * half - 1 - r] for r in range(half, count)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from ...gadgets.blocks import Block, fold, fold_and_count, read_bit, select
+from ...gadgets.blocks import Block, fold, fold_and_count, read_digits, select
 from ...gadgets.prefix_code import PrefixCode
 from ..retrieval.assemble import decode
 from ..retrieval.plan import Storage
@@ -37,9 +37,8 @@ def blocks(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[
         bits -= storage.layout.plan.marks
         yield from _compare(storage, bits, unknown, output)
     yield from decode("v", code, bits, storage.unit)
-    for i in reversed(range((len(code.lengths) - 1).bit_length())):
-        threshold = 1 << (bits - min(code.lengths) + i)
-        yield read_bit("read", "v", threshold, output, 1 << i, subtract=i > 0)
+    one = 1 << (bits - min(code.lengths))
+    yield from read_digits("read", "v", len(code.lengths), one, output, centred=False)
 
 
 def _lane(mask: int) -> str:

@@ -1,4 +1,4 @@
-"""Dataset to network: choose a code, search for a hash and stored numbers, assemble."""
+"""Dataset to network: choose a code and a form, search for a hash and numbers, assemble."""
 
 import math
 from dataclasses import replace
@@ -10,19 +10,23 @@ from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...exact.network import Input, Network
+from ...gadgets.blocks import digit_order
 from ...machine.kernels import njit
 from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..retrieval.assemble import assemble, constant
 from ..retrieval.hashing import Hash
-from ..retrieval.plan import Storage
+from ..retrieval.plan import Cost, Storage
 from ..retrieval.problem import Inputs, Problem, Task, prepare
 from ..retrieval.search import Limits, Needs, cheapest, effort_for, first_needs, search
 from ..retrieval.solve import Terms
+from . import readers
 from .assemble import blocks
 from .balance import climb
 from .layout import FoldLayout, FoldPlan
 from .plan import candidates, cost
+
+FEW = 4000  # contexts of a problem for which both forms are tried
 
 
 class Unlimited(Limits):
@@ -105,9 +109,11 @@ def estimate(dataset: Dataset, contexts: Contexts, options: Retrieval) -> int | 
     _, _, problem = posed(dataset, contexts, options)
     if problem is None:
         return None
-    plan = cheapest(problem, Unlimited(), options.minimise, first_needs(problem))[0]
-    assert isinstance(plan, FoldPlan)
-    return cost(plan, problem.task).nonzero
+    told = [_tables_cost(problem, options.minimise)]
+    if not options.editable:
+        plan = readers.first_plan(problem, options.minimise, _effort(problem, options))
+        told += [] if plan is None else [readers.expected_cost(plan, problem.task)]
+    return min(told, key=lambda cost: cost.of(options.minimise)).nonzero
 
 
 def build(
@@ -116,26 +122,81 @@ def build(
     options: Retrieval,
     report: Report,
     length: int | None = None,
+    tables_only: bool = False,
 ) -> Built:
-    """The small network for any setting of the family.
+    """The small network for any setting of the family, in the form that makes it smallest.
 
-    length  of the network, if not that of the longest sequence
+    length       of the network, if not that of the longest sequence
+    tables_only  leave the form with readers out
     """
-    mixing, embedding = options.attention, options.embeds
+    mixing, embedding, objective = options.attention, options.embeds, options.minimise
     spec, order, problem = posed(dataset, contexts, options, length)
     if problem is None:
         return Built(constant(spec, mixing, embedding, dataset), 0, order=order)
+    # output number r is what the network reads for rank digit_order[r]
+    order = tuple(order[rank] for rank in np.argsort(digit_order(len(order))))
+    made: list[Built] = []
+    # bits and dense parameters are not what readers save: where it is cheap, both forms are tried
+    few = problem.task.contexts <= FEW
+    if not tables_only and (objective == "nonzero" or few):
+        found = readers.search(problem, objective, _effort(problem, options), options.seed, report)
+        if found is not None:
+            network = _reading_network(spec, dataset.every, options, problem, found.solution)
+            made.append(Built(network, found.tries, order=order))
+    if not made or size(made[0], objective) > _tables_cost(problem, objective).of(objective):
+        made += _tables(spec, dataset.every, options, problem, order, report, bool(made))
+    return min(made, key=lambda built: size(built, objective))
+
+
+def size(built: Built, objective: str) -> int:
+    """The count that the objective minimises."""
+    parameters, bits = built.network.counts()
+    return bits["total"] if objective == "bits" else parameters[objective]
+
+
+def _effort(problem: Problem, options: Retrieval) -> readers.Effort:
+    effort = readers.effort_for(problem.task.contexts)
+    return effort.higher if options.effort == "high" else effort
+
+
+def _tables_cost(problem: Problem, objective: str) -> Cost:
+    plan = cheapest(problem, Unlimited(), objective, first_needs(problem))[0]
+    assert isinstance(plan, FoldPlan)
+    return cost(plan, problem.task)
+
+
+def _tables(
+    spec: Input,
+    every: bool,
+    options: Retrieval,
+    problem: Problem,
+    order: tuple[int, ...],
+    report: Report,
+    optional: bool,
+) -> list[Built]:
+    """The network with tables; an error if there is none, unless it is optional."""
     found = search(problem, Unlimited(), options.minimise, options.seed, report)
-    if found is None:
-        count = problem.task.contexts
-        raise ByheartError(
-            f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
-            "use another seed=...."
+    if found is not None:
+        network, unknown = network_of(
+            spec, every, options, problem, found.hashed, found.storage, len(order)
         )
-    network, unknown = network_of(
-        spec, dataset.every, options, problem, found.hashed, found.storage, len(order)
+        return [Built(network, found.tries, found.notes, order=order, unknown=unknown)]
+    if optional:
+        return []
+    count = problem.task.contexts
+    raise ByheartError(
+        f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
+        "use another seed=...."
     )
-    return Built(network, found.tries, found.notes, order=order, unknown=unknown)
+
+
+def _reading_network(
+    spec: Input, every: bool, options: Retrieval, problem: Problem, solution: readers.Solution
+) -> Network:
+    unit, hashed = Fraction(3 << solution.scale), solution.draw.hashed
+    layers = list(readers.blocks(solution, problem.task.code))
+    mixing, grain = options.attention, problem.grain
+    return assemble(spec, every, mixing, grain, hashed, unit, layers, "O")
 
 
 def network_of(

@@ -1,7 +1,11 @@
 """Dataset to editable network: a structure from the inputs alone, then numbers for the labels.
 
 Labels are numbered by their sorted names and all have words of one length, so that nothing of their
-frequencies enters the structure. It depends on the labels' number only through that length.
+frequencies enters the structure. It depends on the labels' number only through that length. Label
+r has the word from which the network reads r.
+
+The form with readers is left out: its positions have more equations than unknowns, which only some
+labels satisfy.
 """
 
 from dataclasses import replace
@@ -11,6 +15,7 @@ import numpy as np
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import AssumptionError
+from ...gadgets.blocks import digit_order
 from ...gadgets.prefix_code import PrefixCode
 from ..base import Built, Report
 from ..families import Retrieval
@@ -33,7 +38,7 @@ def build(dataset: Dataset, contexts: Contexts, options: Retrieval, report: Repo
         return Built(constant(spec, options.attention, options.embeds, dataset), 0, order=order)
     posed = unlabelled_inputs(dataset, contexts, options, digits)
     structure = structure_of(posed, options, report)
-    labels = dataset.labels[contexts.first].astype(np.int64)
+    labels = np.argsort(digit_order(1 << digits))[dataset.labels[contexts.first]]
     words = Problem(**vars(posed), labels=labels).words(structure.layout.marks_of(structure.hashes))
     storage = structure.solved(words)
     spec, every = read(dataset, options), dataset.every

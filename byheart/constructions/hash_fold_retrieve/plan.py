@@ -136,7 +136,7 @@ def cost(
     kinks = len(task.code.kinks) - 1
     reader: list[Stage] = [(3 * kinks, int(kinks > 0), kinks)]
     if bits := task.label_digits:
-        reader.append((8 * bits - 2, bits, 2 * bits))
+        reader.append((7 * bits - 1, bits, 2 * bits))
     if task.marks:
         reader.append((19, 2, 5))
     stages: list[Stage] = [

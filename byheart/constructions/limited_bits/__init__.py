@@ -56,6 +56,7 @@ class SmallLimitedBits(Retrieval):
     form = "small"
     bits: int | None = longest()
     reject_unknown: int = fixed(0)
+    effort: str = fixed("normal")
     editable: bool = fixed(False)
     attention: str = fixed("uniform")
 

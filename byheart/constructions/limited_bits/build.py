@@ -9,6 +9,7 @@ from ...exact.network import Input
 from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..hash_fold_retrieve.build import build as build_unlimited
+from ..hash_fold_retrieve.build import size
 from ..hash_fold_retrieve.plan import candidates, guard
 from ..retrieval.assemble import assemble, constant
 from ..retrieval.problem import Problem, prepare
@@ -63,7 +64,9 @@ class Case:
                 if max(digits + plan.columns, hashed) <= bits + 2:
                     chosen, length = replace(options, minimise=objective), self.spec.length
                     found.append(
-                        build_unlimited(self.dataset, self.contexts, chosen, report, length)
+                        build_unlimited(
+                            self.dataset, self.contexts, chosen, report, length, tables_only=True
+                        )
                     )
         return found
 
@@ -98,9 +101,3 @@ def build(
     found += prepared.alternatives(options, report, bits)
     short = [x for x in found if x is not None and x.network.counts()[1]["largest"] <= bits]
     return min(short, key=lambda x: size(x, options.minimise))
-
-
-def size(built: Built, objective: str) -> int:
-    """The count that the objective minimises."""
-    parameters, bits = built.network.counts()
-    return bits["total"] if objective == "bits" else parameters[objective]

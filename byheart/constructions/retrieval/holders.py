@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 from ...exact.network import FeedForward, Network, Parameter, dyadic
 from ..base import Lanes, Stored
 
-FOLDS = {"store", "gate", "row index", "column gate", "column index", "mark", "constant"}
+FOLDS = {
+    "store", "keep bit", "gate", "row index", "column gate", "column index", "mark", "constant",
+}  # fmt: skip
 
 
 def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]) -> Stored | None:
@@ -20,6 +22,8 @@ def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]
     reads = [{k for _, k, _ in network.layers[i].tensors["W1"].entries} for i in strips]
     if not strips or any(lanes != {0} for lanes in reads):
         return None
+    if "zigzag" in stages:
+        return _read(network, streams, fired, stages.index("zigzag"), strips, shifts)
     value = streams[min([*shifts, strips[0]]) - 1].get(0)
     shifted = streams[strips[0] - 1].get(0)
     if value is None or shifted is None:
@@ -29,6 +33,55 @@ def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]
     widest = sum(int(network.layers[i].tensors["W2"][0, 0] + 1).bit_length() - 1 for i in shifts)
     bits = tuple(top - moved - 1 - i for i in range(top - widest))
     return Stored(value, bits, tuple(holders_of(network, fired)))
+
+
+def _read(
+    network: Network,
+    streams: Sequence[Lanes],
+    fired: Sequence[list[int]],
+    zigzag: int,
+    strips: list[int],
+    shifts: list[int],
+) -> Stored:
+    """The same for the form with readers (hash_fold_retrieve/readers/assemble.py).
+
+    As many units of the zigzag fire as the cell says; with gates, the first strip is at 2**digits,
+    without them its constant is 2**(digits - 1).
+    """
+    first, line = network.layers[strips[0]], network.layers[zigzag]
+    cells, cell = len(line.tensors["b1"].entries) + 1, len(fired[zigzag])
+    columns = cells << len(shifts)
+    if shifts:
+        digits = dyadic(-first.tensors["b1"][0, 0]).exponent
+    else:
+        digits = dyadic(first.tensors["b2"][0, 0]).exponent + 1
+    top = digits + 1 - len(strips)
+    lift = 2 ** (cells + digits - columns) if shifts else 0
+    value = streams[zigzag].get(0, dyadic(0)).fraction - lift
+    moved = cell
+    for i in shifts:
+        if fired[i]:
+            moved += int(network.layers[i].tensors["W2"][0, 0] + 1).bit_length() - 1
+    bits = tuple(top - moved - 1 - i for i in range(top - columns + 1))
+    return Stored(dyadic(value / (-2) ** cell), bits, tuple(_read_holders(network, streams, fired)))
+
+
+def _read_holders(
+    network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+) -> Iterator[Parameter]:
+    """Thresholds of folds that fired, their weights of bits that are 1, and the zigzag's line."""
+    for index, layer in enumerate(network.layers):
+        if not isinstance(layer, FeedForward) or layer.stage not in ("store", "keep bit", "zigzag"):
+            continue
+        units = fired[index][:1] if layer.stage == "keep bit" else fired[index]
+        for unit in units:
+            yield Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
+            for lane, value in layer.W1.by_row[unit]:
+                if lane and lane in streams[index - 1]:
+                    yield Parameter(index, "W1", unit, lane, value)
+        if layer.stage == "zigzag":
+            for row, column, value in layer.b2.entries:
+                yield Parameter(index, "b2", row, column, value)
 
 
 def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Parameter]:

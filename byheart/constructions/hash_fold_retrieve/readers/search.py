@@ -1,0 +1,189 @@
+"""Find the smallest network of the form with readers: survey hashes, then solve the best ones.
+
+Deterministic: what is spent is counted in steps of the kernels, about one per nanosecond, never in
+seconds.
+"""
+
+import math
+import random
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...base import Report
+from ...retrieval.hashing import conflicts, fewest_folds
+from ...retrieval.problem import Inputs, Problem
+from ...retrieval.solve import Terms
+from ...retrieval.solve import solve as solve_wide
+from .layout import ReaderLayout, ReaderPlan, pairs_of
+from .plan import cost, planned, structures
+from .solve import solve
+from .store import Solution, store
+from .survey import Contexts, Draw, contexts_of, survey
+
+MORE_FOLDS = (0, 1, 2, 3, 5, 8)  # token folds beyond the first guess, while contexts meet
+MANY = 700  # numbers from which on the solver for wide positions is quicker
+PATIENCE = 40  # hashes whose contexts meet, or that have no solution, one after another
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to look.
+
+    plans      whose hashes are surveyed
+    draws      hashes of each
+    orders     places of the column gates tried with each hash
+    luck       log2 of the right-hand sides that the solver may try
+    solutions  to choose the shortest sums from
+    shorten    steps of the search for short sums
+    """
+
+    plans: int
+    draws: int
+    orders: int
+    luck: float
+    solutions: int
+    shorten: float
+
+    @property
+    def higher(self) -> "Effort":
+        """About ten times the steps."""
+        return Effort(
+            2 * self.plans,
+            5 * self.draws,
+            self.orders,
+            self.luck + 2.5,
+            8 * self.solutions,
+            4 * self.shorten,
+        )
+
+
+def effort_for(contexts: int) -> Effort:
+    if contexts <= 300:
+        return Effort(16, 400, 4, 12, 6, 1e7)
+    if contexts <= 4000:
+        return Effort(6, 600, 8, 11, 4, 2e7)
+    if contexts <= 40_000:
+        return Effort(4, 40, 40, 11, 1, 2e8)
+    if contexts <= 400_000:
+        return Effort(3, 8, 120, 11, 1, 1e9)
+    return Effort(1, 2, 60, 5, 1, 1e9)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A hash, and the plan with as many numbers as it needs."""
+
+    nonzero: float
+    plan: ReaderPlan
+    draw: Draw
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    solution: Solution
+    tries: int  # hashes that were looked at
+
+
+def search(
+    problem: Problem, objective: str, effort: Effort, seed: int, report: Report
+) -> Found | None:
+    """The smallest network that the search finds, or None."""
+    contexts = contexts_of(problem)
+    if contexts is None or problem.task.marks:
+        return None
+    tries, best = 0, None
+    few = problem.task.contexts <= 400_000
+    for more in MORE_FOLDS if few else (0, 1):
+        candidates, drawn = _surveyed(problem, contexts, objective, effort, more, seed)
+        tries += drawn
+        failed = 0
+        solved = 0
+        for candidate in candidates:
+            if failed == (PATIENCE if few else 3) or solved == effort.solutions:
+                break
+            if best is not None and candidate.nonzero >= best[0]:
+                break
+            found = _solved(problem, candidate, effort, f"{seed}/{more}/{failed}")
+            if found is None:
+                failed += 1
+                continue
+            solved += 1
+            price = cost(found.layout.plan, problem.task, found.guard).of(objective)
+            if best is None or price < best[0]:
+                best = price, found
+        if best is not None:
+            return Found(best[1], tries)
+        report(f"contexts meet: {more + 1} more token folds")
+    return None
+
+
+def first_plan(problem: Inputs, objective: str, effort: Effort) -> ReaderPlan | None:
+    """The plan that is surveyed first; None if there is none."""
+    if problem.task.marks:
+        return None
+    plans = structures(problem.task, objective, effort.luck, 0, first_token_folds(problem))
+    return plans[0] if plans else None
+
+
+def first_token_folds(problem: Inputs) -> int:
+    """Few: a conflict costs one more hash, a fold three parameters."""
+    if problem.mixed:
+        return 0
+    few = max(0, int(0.56 * (math.log2(problem.task.contexts + 1) - 7)))
+    if problem.draw:
+        return few + 1
+    top = 1 << max(4, math.ceil(2 * math.log2(problem.task.contexts + 1)))
+    return few + fewest_folds(problem.columns, problem.sums.total, top)
+
+
+def _surveyed(
+    problem: Problem, contexts: Contexts, objective: str, effort: Effort, more: int, seed: int
+) -> tuple[list[Candidate], int]:
+    """Hashes of the cheapest plans, and what each of them costs, cheapest first."""
+    task, folds = problem.task, first_token_folds(problem) + more
+    extra = more // 2
+    plans = structures(task, objective, effort.luck, extra, folds)[: effort.plans]
+    found = []
+    for number, plan in enumerate(plans):
+        start = random.Random(f"{seed}/{more}/{number}").getrandbits(63)
+        draws = survey(
+            contexts, plan, problem.lengths, task.window, effort.luck, effort.draws, effort.orders,
+            start,
+        )  # fmt: skip
+        for draw in draws:
+            full = planned(
+                task, plan.cells, plan.gates, plan.folds, draw.unknowns, folds, plan.rows
+            )
+            if full is not None:
+                found.append(Candidate(cost(full, task).of(objective), full, draw))
+    return sorted(found, key=lambda c: c.nonzero), effort.draws * len(plans)
+
+
+def _solved(problem: Problem, candidate: Candidate, effort: Effort, seed: str) -> Solution | None:
+    plan, draw, window = candidate.plan, candidate.draw, problem.task.window
+    if conflicts(draw.hashed.contexts, problem.labels):
+        return None
+    rng = random.Random(seed)
+    layout = ReaderLayout(plan, draw.gates, ())
+    pairs = pairs_of(layout.roles)
+    layout = replace(layout, reads=tuple(sorted(rng.sample(pairs, plan.reads))))
+    terms, column = layout.terms(draw.fired), layout.column_of(draw.fired, draw.cell)
+    words = problem.words(np.zeros(len(column), np.uint64))
+    args = plan.unknowns, plan.columns, column, terms, words, problem.lengths, window
+    if plan.unknowns > MANY:  # positions are wide, and those that are too full stand alone
+        found = solve_wide(*args)
+        numbers = None if found is None else [2 * number for number in found]
+    else:
+        numbers = solve(*args, rng.getrandbits(63), _most(problem, plan, draw, terms))
+    if numbers is None:
+        return None
+    return store(layout, draw, terms, numbers, window, effort.shorten)
+
+
+def _most(problem: Problem, plan: ReaderPlan, draw: Draw, terms: Terms) -> float:
+    """Several times the steps that are expected: reducing the systems, and trials of a position."""
+    reducing = plan.columns * plan.unknowns**3 / 200 + 20 * len(terms.units)
+    trial = len(terms.units) / plan.columns + 20 * plan.unknowns + 200
+    patience = 40 if problem.task.contexts <= 4000 else 10
+    return 10 * reducing + patience * (draw.trials + 20) * trial
