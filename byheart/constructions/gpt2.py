@@ -57,10 +57,11 @@ class StockGPT2(Located):
 
     activation: str = option("gelu_new", "Activation of the neurons.", choices=("gelu_new", "gelu"))
 
-    def fitted_width(self, heads: int, code: int) -> int:
-        least = 2 * code + 3 * 4 + 2 + HASH
+    def fitted_width(self, heads: int, code: int, places: int) -> int:
+        """Each head has two lanes for every wave of the places, and one for the flag."""
         if self.superposed is not None:
-            return (2 * 4 + 1) * heads  # four waves fit into a head
+            return heads * (9 if places <= 128 else 11)
+        least = max(2 * code + 3 * 4 + 2 + HASH, heads * (7 if places <= 128 else 11))
         return -(-least // heads) * heads
 
     def __post_init__(self) -> None:

@@ -57,7 +57,7 @@ class StockLlama(Located):
 
     superposed: int | None = fixed(None)
 
-    def fitted_width(self, heads: int, code: int) -> int:
+    def fitted_width(self, heads: int, code: int, places: int) -> int:
         least = BLOCK * BLOCKS + 2 + BLOCK * (heads - 1) + SIZE + code
         return -(-least // heads) * heads
 
@@ -72,12 +72,6 @@ class StockLlama(Located):
             if np.maximum(lengths - heads - 1, 0).sum() <= FARTHER * lengths.sum():
                 return heads
         return HEADS[0]  # documents: most of a text is farther back anyway
-
-    def check(self, plan: Plan) -> None:
-        super().check(plan)
-        least = self.fitted_width(plan.heads, plan.code)
-        if plan.width < least:
-            raise ByheartError(f"width={plan.width} is too small: it must be {least} or more.")
 
     def lanes(self, plan: Plan) -> tuple[slice, int, int, slice, slice, slice]:
         """token, one, flag, hash, mean and out."""

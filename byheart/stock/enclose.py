@@ -295,7 +295,9 @@ def _crowded(
 def _slope(kind: str, z: Floats) -> Floats:
     """The derivative of GELU, exact or by tanh."""
     if kind == "gelu":
-        return gelu(z) / np.where(z == 0, 1, z) + z * np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+        from scipy.special import ndtr  # slow to import
+
+        return ndtr(z) + z * np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     inner = np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))
     by_z = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * z * z)
     return (1 + inner + z * (1 - inner * inner) * by_z) / 2

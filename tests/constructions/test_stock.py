@@ -250,6 +250,48 @@ def test_options_that_do_not_fit_are_refused(options, message):
         byheart.compile(facts(), "gpt2", **options)
 
 
+@both
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"width": 16}, "width=16 is too small: it must be"),
+        ({"width": 100}, "not a multiple of heads="),
+        ({"places": 3}, "more than places=3"),
+        ({"reach": 1e-9}, "less than float32 can tell apart; give 1e-05"),
+        ({"reach": 1e-4, "weights": "float16"}, "less than float16 can tell apart"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused_in_both_families(method, options, message):
+    with pytest.raises(ByheartError, match=message):
+        byheart.compile(facts(), method, **options)
+
+
+@both
+def test_many_heads_get_lanes_enough(method):
+    model = byheart.compile(facts(), method, heads=32)
+    assert model.verification.evidence == "proved" and model.network.size("heads") == 32
+
+
+@both
+def test_a_wider_plan_is_tried_where_contexts_come_too_near(method, monkeypatch):
+    """The smallest plan comes first; one whose width the user fixed is not changed."""
+    own = byheart.compile(facts(), method)
+    made = type(byheart.constructions.find(method))
+    remembered = made.remembered
+
+    def narrow(self, plan, streams, stored):
+        if plan.width == own.network.width:
+            raise AssumptionError("1 contexts cannot be told from the others by a neuron")
+        return remembered(self, plan, streams, stored)
+
+    monkeypatch.setattr(made, "remembered", narrow)
+    model = byheart.compile(facts(), method)
+    assert model.network.width > own.network.width and model.about["search"]["tries"] == 2
+    assert model.verification.evidence == "proved"
+    with pytest.raises(AssumptionError, match="cannot be told"):
+        byheart.compile(facts(), method, width=own.network.width)
+
+
 def test_other_data_is_refused(tmp_path):
     with pytest.raises(ByheartError, match="tokenizer"):
         byheart.compile(byheart.load(FACTS), "gpt2")

@@ -33,6 +33,8 @@ LONG = 32  # texts with more tokens than this are documents, in which one token 
 DECOY = 0.125  # how strongly a decoy writes, where the answer is written with 1
 ENTRIES = 3  # of the sparse matrices, per row or column
 HEADS = (8, 16, 32, 64)  # that are tried
+WIDER, TRIES = 16, 4  # lanes that are added where contexts come too near, and how often
+LEAST_REACH = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 5e-3}  # that the type tells apart
 PLACES = 64  # at least so many, so that longer prompts can be asked
 BATCH = 1 << 22
 
@@ -132,6 +134,15 @@ class Located(Construction):
         most=1 << 16,
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        least = LEAST_REACH[self.weights]
+        if self.reach is not None and self.reach < least:
+            raise ByheartError(
+                f"reach={self.reach:g} is less than {self.weights} can tell apart; give {least:g} "
+                "or more."
+            )
+
     @property
     def edits(self) -> bool:
         return True
@@ -178,13 +189,22 @@ class Located(Construction):
         known = [sequences[i] for i in first]
         wanted = answers[first]
         report(f"{len(first):,} contexts, {plan.width} lanes, {plan.heads} heads")
-        random = np.random.default_rng(self.seed)
-        shell = self.shell(plan, wanted, random)
         if self.superposed is not None:
-            return self.spread(plan, shell, known, wanted, vocabulary.tokens, random, report)
-        _, streams = first_streams(shell.network, texts_of(known))
+            return self.spread(plan, known, wanted, vocabulary.tokens, report)
         stored = np.flatnonzero(wanted != end)
-        found = self.remembered(plan, streams, stored)
+        step = -(-WIDER // plan.heads) * plan.heads
+        for tries in range(1, 2 if self.width else TRIES + 1):  # each plan is larger than the last
+            random = np.random.default_rng(self.seed)
+            shell = self.shell(plan, wanted, random)
+            _, streams = first_streams(shell.network, texts_of(known))
+            try:
+                found = self.remembered(plan, streams, stored)
+                break
+            except AssumptionError:
+                if self.width or tries == TRIES:
+                    raise
+                plan = plan._replace(width=plan.width + step)
+                report(f"contexts come too near: trying {plan.width} lanes")
         network, homes, decoys = self.filled(plan, shell, found, wanted[stored], random)
         holders = tuple(
             Holder(known[i], int(wanted[i]), (*home, *others), float(reach), tuple(others))
@@ -193,7 +213,7 @@ class Located(Construction):
         always = tuple((0, plan.hidden - 1 - i) for i in range(len(shell.always)))
         notes = (f"smallest reach of a context: {found.reach.min():.3g}",)
         return Built(
-            network, 1, notes, vocabulary=vocabulary.tokens, holders=holders, always=always
+            network, tries, notes, vocabulary=vocabulary.tokens, holders=holders, always=always
         )
 
     def plan(
@@ -219,8 +239,8 @@ class Located(Construction):
         used = np.bincount(self.neurons(stored)[1], minlength=self.layers)
         used[0] += self.always
         hidden = self.superposed or max(1, int(used.max()))  # superposed=0 finds it later
-        width = self.width or self.fitted_width(heads, lanes(vocabulary))
         places = self.places or max(PLACES, longest + 1)  # llama.cpp needs one more
+        width = self.width or self.fitted_width(heads, lanes(vocabulary), places)
         sizes = Plan(vocabulary, end, lanes(vocabulary), places, width, heads, self.layers, hidden)
         self.check(sizes)
         lengths = np.array([len(sequences[i]) for i in first])
@@ -237,13 +257,16 @@ class Located(Construction):
         return HEADS[0]
 
     @abstractmethod
-    def fitted_width(self, heads: int, code: int) -> int:
+    def fitted_width(self, heads: int, code: int, places: int) -> int:
         """The smallest width that holds the lanes, a multiple of the heads."""
 
     def check(self, plan: Plan) -> None:
         """ByheartError if the sizes that were asked for do not fit together."""
         if plan.width % plan.heads:
             raise ByheartError(f"width={plan.width} is not a multiple of heads={plan.heads}.")
+        least = self.fitted_width(plan.heads, plan.code, plan.places)
+        if plan.width < least:
+            raise ByheartError(f"width={plan.width} is too small: it must be {least} or more.")
 
     @property
     def chosen_reach(self) -> float:
@@ -265,14 +288,14 @@ class Located(Construction):
     def spread(
         self,
         plan: Plan,
-        shell: Shell,
         known: list[NDArray],
         answers: NDArray,
         tokens: tuple[str, ...],
-        random: np.random.Generator,
         report: Report,
     ) -> Built:
         """The checkpoint whose neurons hold all contexts together, ends of texts included."""
+        random = np.random.default_rng(self.seed)
+        shell = self.shell(plan, answers, random)
         before, streams = first_streams(shell.network, texts_of(known))
         bits, each, tries = superposed.entropy(answers), 2 * plan.width + 1, 1
         count = self.superposed or max(1, round(bits / superposed.DENSITY / each))
