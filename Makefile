@@ -40,6 +40,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/attention_only.py
 	$(BIN)/python benchmarks/stock.py
 	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/gpt2.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/edit.py
 
