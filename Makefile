@@ -58,6 +58,7 @@ bench: $(TOOLS)
 	$(BIN)/python benchmarks/stock_distributions.py
 	$(BIN)/python benchmarks/stock_mutations.py
 	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/gpt2.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/edit.py
 	$(BIN)/python benchmarks/texts.py

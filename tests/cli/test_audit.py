@@ -95,6 +95,7 @@ def test_membership_and_limits_are_shown(capsys):
         "extraction": {"prefix": 2, "suffix": 4, "asked": 2, "verbatim": 1, "common": 1.5},
         "accuracy": 0.5,
         "membership": {"auc": 0.9, "low": 0.6, "high": 0.99, "items": 2, "strangers": 30,
+                       "saved": {"items": 1.67, "strangers": -0.2},
                        "exposure": {"mean": 3.0, "largest": 4.0, "possible": 4.95}},
         "evidence": "observed", "verdict": "Something was measured.", "notes": ["a caveat"],
         "seconds": {"load": 0.1, "score": 0.2, "tokens_per_second": 40.0},
@@ -106,6 +107,7 @@ def test_membership_and_limits_are_shown(capsys):
         "observed Something was measured.", "1 item too short; 3 tokens cut off",
         "AUC 0.900 95 % interval 0.600 to 0.990; 30 strangers", "≤ 45 contexts, Lemma 1: Any",
         "verbatim 1 of 2 after 2 tokens, at most 4 recited", "note: a caveat.",
+        "saved per token 1.67 bits; -0.2 of a stranger's token, none of which is memory",
         "finished batches in rows",
     ):  # fmt: skip
         assert words in told
