@@ -182,14 +182,14 @@ def headline(rows: list[dict]) -> str:
     title = SOURCES.get(row["text"], (row["text"],))[0]
     start = (
         f"All of *{title}* ({row['bytes']:,} bytes) is in a network of {row['parameters']:,} exact "
-        "parameters, proved, and recited byte for byte from its first word: "
+        "parameters, proved, and restored byte for byte by its recitation: "
     )
     end = f"where `xz -9e` takes {row['xz']:,} ([docs/texts.md](docs/texts.md)"
     if whole:
-        count = f"{len(whole)} of {len(said)} texts" if len(said) > 1 else "one text"
+        rest = f"; {len(said) - len(whole)} of {len(said)} texts are above xz with their vocabulary"
         return (
-            f"{start}network, vocabulary and first word take {row['total']:,} bytes together, {end}; "
-            f"so for {count})."
+            f"{start}network, vocabulary and first word take {row['total']:,} bytes together, "
+            f"{end}{rest if len(said) > len(whole) else ''})."
         )
     return (
         f"{start}the network takes {row['network']:,} bytes, {end}; with the vocabulary, which the "

@@ -51,7 +51,9 @@ def test_the_headline_says_what_is_true(texts):
     assert "first word take 70 bytes together, where `xz -9e` takes 80" in texts.headline([row])
     assert "*Paradise Lost* (900 bytes)" in texts.headline([row])
     larger = row | {"text": "b.txt", "bytes": 2000, "total": 90}
-    assert "so for 1 of 2 texts" in texts.headline([row, larger])
+    assert "80 ([docs/texts.md](docs/texts.md); 1 of 2 texts are above xz with" in texts.headline(
+        [row, larger]
+    )
     said = texts.headline([larger])
     assert "network takes 50 bytes" in said and "does not hold, it is 90" in said
     for wrong in ({"exact": False}, {"recited": False}, {"network": 81, "total": 99}):
