@@ -190,6 +190,7 @@ def test_full_positions_use_what_is_free_below(monkeypatch):
     assert found is not None and len(found) == unknowns
     assert holds(found, columns, *parts, 1, True)
     # with all free unknowns 0 there is no solution
+    assert solve(unknowns, columns, *parts, 1, lowest=True, canonical=True) is None
     monkeypatch.setattr(solving.Search, "_changed", lambda *_: False)
     monkeypatch.setattr(solving, "RETURNS", 0)
     assert solve(unknowns, columns, *parts, 1, lowest=True) is None

@@ -98,7 +98,8 @@ class Structure:
         """The stored numbers that give these words, as they are placed: W(structure, labels)."""
         lengths = np.full(len(self.hashes), self.window, np.int64)
         column, unknowns = self.layout.column_of(self.hashes), self.layout.unknowns
-        found = solve(unknowns, self.plan.columns, column, self.terms, words, lengths, self.window)
+        columns, window = self.plan.columns, self.window
+        found = solve(unknowns, columns, column, self.terms, words, lengths, window, canonical=True)
         if found is None:  # full rank is what a structure is
             raise ByheartError("the structure does not fit the data; compile it again.")
         modulus = 1 << self.plan.columns + self.window

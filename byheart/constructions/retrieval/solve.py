@@ -69,6 +69,7 @@ def solve(
     window: int,
     most: int | None = None,
     lowest: bool = False,
+    canonical: bool = False,
 ) -> list[int] | None:
     """The stored numbers, each in [0, 2**K), or None if some position has no solution.
 
@@ -78,12 +79,14 @@ def solve(
             without a solution, with zeros below. Terms beyond them do not count.
     lowest  whether numbers have one more bit, below all positions, so that the first position has
             free unknowns below it too; numbers are then in [0, 2**(K + 1))
+    canonical  whether free unknowns must be 0, so that the numbers are a function of the equations
+            whatever their order; None if a position has no solution then
 
     Where every position has a solution with all free unknowns 0, that one is returned. The result
     does not depend on the number of threads.
     """
     system = System(columns, column, terms, words.astype(np.uint64), lengths, window, lowest)
-    return Search(system, unknowns, unknowns if most is None else most).run()
+    return Search(system, unknowns, unknowns if most is None else most, canonical).run()
 
 
 class System:
@@ -131,8 +134,9 @@ class Search:
     solved   the factors of the positions that the search may go back to
     """
 
-    def __init__(self, system: System, unknowns: int, most: int) -> None:
+    def __init__(self, system: System, unknowns: int, most: int, canonical: bool = False) -> None:
         self.system, self.unknowns, self.most = system, unknowns, most
+        self.canonical = canonical
         self.numbers = np.zeros((most, (system.positions - 1) // 64 + 1), np.uint64)
         self.recent = np.zeros(most, np.uint64)
         self.solved: dict[int, Factors] = {}
@@ -154,6 +158,8 @@ class Search:
                     factors.solution(reduced, solution)
                     _append(self.numbers, self.recent, position, solution)
                     position += 1
+                elif self.canonical:
+                    return None
                 elif self._short(position, factors) <= MISSING and (
                     returns[position] < RETURNS >> max(0, factors.dependent - CHEAP)
                 ):
@@ -175,7 +181,7 @@ class Search:
         right, reduced = self._right(position, factors), np.zeros(len(factors.masks), np.uint64)
         if not factors.reduced(right, reduced):
             return reduced
-        if not self._changed(position, factors):
+        if self.canonical or not self._changed(position, factors):
             return None
         unmet = factors.reduced(self._right(position, factors), reduced)
         assert not unmet
