@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from .models.verification import Verification as Verification
     from .models.verification import verify as verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 HOMES = {  # each public name with its module, which is imported when the name is first used
     "AssumptionError": "errors",
     "Audit": "auditing.answer",
