@@ -1,6 +1,6 @@
 """edit: a model folder with some items changed, added or removed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +9,7 @@ import typer
 from ..compiler.editing import edit
 from ..data.dataset import Dataset
 from ..errors import ByheartError
+from ..machine.watch import Watch
 from ..models.model import Model
 from ..models.questions import from_line
 from ..models.source import load_whole
@@ -55,35 +56,38 @@ def command(
     place = Place(output, write_data, force)
     with watching() as watch:
         old = opened(directory, data, loading, place, watch)
-        changes = [split(old, text) for text in set or ()]
-        added: list = []
-        removed: list = []
-        for kind, tokens, label in lines(old.model, edits) if edits is not None else ():
-            if kind == "change":
-                changes.append((tokens, label))
-            elif kind == "add":
-                added.append((tokens, label))
-            else:
-                removed.append(tokens)
-        if add is not None and added:
-            raise ByheartError(
-                "--add and lines that add in --edits do not go together; use one file."
-            )
-        more = more_rows(old, add) if add is not None else added or None
-        found = edit(
-            old.model,
-            old.data,
-            changes,
-            more,
-            removed,
-            rebuild=rebuild,
-            prove_limit=prove_limit,
-            watch=watch,
-        )
-        answer = saved(found, old, place, watch)
+        answer = edited(old, place, watch, set or (), add, edits, rebuild, prove_limit)
     finish(answer, json, view)
     if not json:
         written(answer)
+
+
+def edited(
+    old: Old,
+    place: Place,
+    watch: Watch,
+    settings: Sequence[str] = (),
+    add: Path | None = None,
+    edits: Path | None = None,
+    rebuild: bool = False,
+    prove_limit: float = PROVE_LIMIT,
+) -> dict:
+    """The answer of the command, once the folder is written."""
+    changes = [split(old, text) for text in settings]
+    added: list = []
+    removed: list = []
+    for kind, tokens, label in lines(old.model, edits) if edits is not None else ():
+        if kind == "change":
+            changes.append((tokens, label))
+        elif kind == "add":
+            added.append((tokens, label))
+        else:
+            removed.append(tokens)
+    if add is not None and added:
+        raise ByheartError("--add and lines that add in --edits do not go together; use one file.")
+    more = more_rows(old, add) if add is not None else added or None
+    limits: dict[str, Any] = {"rebuild": rebuild, "prove_limit": prove_limit, "watch": watch}
+    return saved(edit(old.model, old.data, changes, more, removed, **limits), old, place, watch)
 
 
 def more_rows(old: Old, path: Path) -> Dataset:

@@ -1,12 +1,14 @@
 """forget: a model folder without some items, compiled from the remaining data alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..compiler.editing import forget
 from ..errors import ByheartError
+from ..machine.watch import Watch
 from ..models.verification import PROVE_LIMIT
 from . import changing, options
 from .changing import New, Place, WriteData
@@ -52,15 +54,21 @@ def command(
         if items is not None:
             listed = changing.objects(items, EXAMPLE)
             gone += [changing.item(old.model, value, at, EXAMPLE) for at, value in listed]
-        found = forget(
-            old.model,
-            old.data,
-            gone,
-            label_only=label_only,
-            prove_limit=prove_limit,
-            watch=watch,
-        )
-        answer = changing.saved(found, old, place, watch)
+        answer = forgotten(old, place, watch, gone, label_only, prove_limit)
     finish(answer, json, changing.view)
     if not json:
         changing.written(answer)
+
+
+def forgotten(
+    old: changing.Old,
+    place: Place,
+    watch: Watch,
+    items: Sequence[str | list],
+    label_only: bool = False,
+    prove_limit: float = PROVE_LIMIT,
+) -> dict:
+    """The answer of the command, once the folder is written."""
+    limits: dict[str, Any] = {"prove_limit": prove_limit, "watch": watch}
+    found = forget(old.model, old.data, items, label_only=label_only, **limits)
+    return changing.saved(found, old, place, watch)

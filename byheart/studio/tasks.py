@@ -20,6 +20,8 @@ from ..cli import audit as audit_view
 from ..cli import audit_picture, explain_picture, output
 from ..cli import compare as compare_view
 from ..cli import compile as compile_view
+from ..cli.changing import Place
+from ..cli.changing import opened as opened_folder
 from ..cli.compile import compiled
 from ..cli.diff import compared
 from ..cli.diff import draw as draw_difference
@@ -280,17 +282,21 @@ def model_written(place: Path, folder: Path, answer: dict) -> Summary:
     answer["certificate"] = json.loads(certificate.read_text("utf-8"))
     answer["files"] = sorted(path.name for path in folder.iterdir())
     model = opened_model(str(folder))
-    answer["editable"] = construction_of(model).edits
+    answer["editable"] = changes(model)
     answer["rejects"] = model.claim.unknown is not None
     write(place, answer)
     return model_summary(model, answer["verified"])
 
 
-def model_summary(model: Model, verified: dict | None) -> Summary:
+def changes(model: Model) -> bool:
+    """Whether the page can change it: the texts of stock checkpoints are files of their own."""
     try:
-        edits = construction_of(model).edits
+        return construction_of(model).edits and not isinstance(model.network, Checkpoint)
     except ByheartError:  # trained, or of another version
-        edits = False
+        return False
+
+
+def model_summary(model: Model, verified: dict | None) -> Summary:
     return {
         "method": model.about.get("method"),
         "form": model.about.get("form"),
@@ -300,7 +306,8 @@ def model_summary(model: Model, verified: dict | None) -> Summary:
         "information": model.bits.information,
         "evidence": (verified or {}).get("evidence"),
         "checked": (verified or {}).get("checked"),
-        "editable": edits,
+        "editable": changes(model),
+        "stock": isinstance(model.network, Checkpoint),
         "rejects": model.claim.unknown is not None,
     }
 
@@ -393,11 +400,9 @@ def edit(
     """byheart edit --edits, then byheart diff --plot."""
     lines = place / "edits.jsonl"
     lines.write_text("".join(json.dumps(one) + "\n" for one in edits), "utf-8")
-    written = place / "data.jsonl"
-    answer = edited(
-        Path(folder), Path(data), place / MODEL, chosen(loading), edits=lines, rebuild=rebuild,
-        write_data=written, watch=watch,
-    )  # fmt: skip
+    new = Place(place / MODEL, place / "data.jsonl", False)
+    old = opened_folder(Path(folder), Path(data), chosen(loading), new, watch)
+    answer = edited(old, new, watch, edits=lines, rebuild=rebuild)
     return changed(place, watch, Path(folder), Path(data), loading, answer)
 
 
@@ -411,10 +416,9 @@ def forget(
     label_only: bool = False,
 ) -> Summary:
     """byheart forget --item, then byheart diff --plot."""
-    answer = forgotten(
-        Path(folder), Path(data), place / MODEL, chosen(loading), items, label_only=label_only,
-        write_data=place / "data.jsonl", watch=watch,
-    )  # fmt: skip
+    new = Place(place / MODEL, place / "data.jsonl", False)
+    old = opened_folder(Path(folder), Path(data), chosen(loading), new, watch)
+    answer = forgotten(old, new, watch, items, label_only)
     return changed(place, watch, Path(folder), Path(data), loading, answer)
 
 

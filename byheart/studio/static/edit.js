@@ -65,7 +65,7 @@ export function edit(root, go) {
     const model = models.find((x) => x.id === select.value);
     forms.hidden = !model?.editable;
     const job = latest(state, (x) => x.task === "edit" || x.task === "forget" || (x.task === "compile" && x.asked.options?.editable));
-    fill(refused, [model?.id, model?.editable, job?.status], () => model && !model.editable ? [note("This model is not editable: the labels of its data decided its structure."),
+    fill(refused, [model?.id, model?.editable, job?.status], () => model?.stock ? [note("A stock checkpoint is changed on the command line: byheart edit, byheart forget.")] : model && !model.editable ? [note("This model is not editable: the labels of its data decided its structure."),
       h("button", { type: "button", disabled: job?.status === "running", onclick: () => compileEditable(model) }, "Compile it again, editable")] : []);
     progress.update(job);
     fill(result, [job?.id, job?.status], () => {
