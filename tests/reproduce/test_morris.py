@@ -86,10 +86,10 @@ def test_the_finding_says_what_size_and_steps_change():
     assert "+66.7% to 16,000 steps (1) and +1.0% to 32,000 steps (1) at 8,128 parameters" in told
     assert "At 2,528 parameters fewer than half are settled" in told
     assert "with 16,000 steps each, it is 2.37 at 2,528, 3.08 at 8,128 parameters." in told
-    assert "every doubling" not in told and "so both" not in told  # two points have no error
+    assert "every doubling" not in told and "it is both" not in told  # two points have no error
     assert "memorised 2.78; here it is 3.11: that distance was training" in told
     rows = {"d8-n56": [row()] * 2, "d16-n168": [larger] * 2}
-    assert "is size, as far as that trend goes on: so both" in captions.finding(rows)
+    assert "a part is size, as the trend over sizes shows" in captions.finding(rows)
     assert captions.finding({}) == "" and captions.caption({}) == captions.DIFFERENCES
 
 

@@ -151,7 +151,10 @@ def _both(most: Mapping[int, float], law: Fit | None) -> str:
         "was training."
     )
     if law is not None and law.errors is not None and law.coefficients[1] > 2 * law.errors[1]:
-        told += f" The rest, up to {MORRIS_2025:g}, is size, as far as that trend goes on: so both."
+        told += (
+            f" Of the rest, up to {MORRIS_2025:g}, a part is size, as the trend over sizes shows, "
+            "and a part are steps, where doublings still add bits: so it is both."
+        )
     return told
 
 
