@@ -22,10 +22,10 @@ from byheart.exact.evaluate import evaluate
 
 ROOT = Path(__file__).parents[1]
 MUST = {
-    100: (125, 9),
-    1000: (285, 4.2),
-    10_000: (570, 1.6),
-    100_000: (1390, 1.2),
+    100: (82, 8.2),
+    1000: (206, 3.2),
+    10_000: (512, 1.65),
+    100_000: (1330, 1.25),
     1_000_000: (3790, 1.09),
 }
 BEGIN, END = "<!-- benchmark:begin -->", "<!-- benchmark:end -->"

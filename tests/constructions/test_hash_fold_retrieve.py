@@ -28,6 +28,7 @@ from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 from byheart.exact.evaluate import evaluate
 from byheart.exact.network import Network, dyadic, matrix
+from byheart.gadgets.blocks import digit_order
 from byheart.models.claims.labels import batch_of
 from byheart.models.trace import trace
 from byheart.models.verification import verify
@@ -56,6 +57,17 @@ def within(seconds):
 def compile(dataset, **options):
     with within(LIMIT):
         return unbounded(dataset, **options)
+
+
+@contextmanager
+def tables_only():
+    """The form with readers is tested in test_readers.py."""
+    original = building.readers.search
+    building.readers.search = lambda *_: None
+    try:
+        yield
+    finally:
+        building.readers.search = original
 
 
 def outputs(model, dataset):
@@ -249,7 +261,7 @@ def test_nasty_data(name, positions):  # G1
     model = compile(from_rows(rows), positions=positions)
     assert right(model, rows)
     tries = model.about["search"]["tries"]
-    assert 1 <= tries <= 1000 or (tries == 0 and len(model.labels) == 1)
+    assert 1 <= tries <= 100_000 or (tries == 0 and len(model.labels) == 1)
 
 
 @pytest.mark.parametrize("minimise", ["dense", "bits"])
@@ -271,7 +283,8 @@ def test_the_checker_agrees_on_nasty_data(failures):
 @pytest.mark.parametrize("minimise", OBJECTIVES)
 @pytest.mark.parametrize("name", SIZES)
 def test_predicted_counts_are_the_built_ones(name, minimise, reject, predicted):  # G2
-    predicted(compile(from_rows(SIZES[name]), minimise=minimise, reject_unknown=reject))
+    with tables_only():
+        predicted(compile(from_rows(SIZES[name]), minimise=minimise, reject_unknown=reject))
 
 
 def test_objectives_differ(dense_parameters):
@@ -289,8 +302,8 @@ def test_random_data_is_stored_near_the_promised_size():  # G2, with the issue's
     rows = labelled(([pick.randrange(1000) for _ in range(4)] for _ in range(1000)), 2)
     model = compile(from_rows(rows))
     information = model.about["bits"]["information"]
-    assert model.about["parameters"]["nonzero"] <= 285
-    assert model.about["bits"]["total"] <= 4.2 * information
+    assert model.about["parameters"]["nonzero"] <= 206
+    assert model.about["bits"]["total"] <= 3 * information
 
 
 def test_deterministic():
@@ -299,7 +312,7 @@ def test_deterministic():
     assert one.network == two.network and one.labels == two.labels
     assert one.about["search"] == two.about["search"]
     assert one.network != other.network
-    assert 1 <= one.about["search"]["tries"] <= 1000
+    assert 1 <= one.about["search"]["tries"] <= 100_000
 
 
 # --- G3
@@ -348,7 +361,7 @@ def test_conflicts_are_refused_before_building(monkeypatch):  # A1
     def never(*_):
         raise AssertionError("built")
 
-    monkeypatch.setattr(building, "search", never)
+    monkeypatch.setattr(building.readers, "search", never)
     rows = [(["a", "b", "c"], 1), (["b", "a", "c"], 2), (["a"], 3)]
     with pytest.raises(AssumptionError, match="A1 fails"):
         compile(from_rows(rows), positions=False)
@@ -431,6 +444,7 @@ def test_no_plan_is_a_clean_error(monkeypatch):
 def test_the_search_ends(patch, monkeypatch):
     """A hash that never fits, a system that is never solvable: an error after bounded attempts."""
     calls = []
+    monkeypatch.setattr(building.readers, "search", lambda *_: None)
     monkeypatch.setattr(searching, patch, lambda *_: calls.append(1))
     with pytest.raises(ByheartError):
         compile(from_rows([([1, 2], 0), ([2, 3], 1), ([3, 4], 0)]))
@@ -439,6 +453,7 @@ def test_the_search_ends(patch, monkeypatch):
 
 def test_wrong_numbers_are_never_returned(monkeypatch):
     original = searching.solve
+    monkeypatch.setattr(building.readers, "search", lambda *_: None)
 
     def wrong(*arguments):
         numbers = original(*arguments)
@@ -470,7 +485,8 @@ def traced():
             "narrow": {"minimise": "dense"},
             "marks": {"reject_unknown": 6},
         }.items():
-            model = compile(from_rows(rows), **options)
+            with tables_only():
+                model = compile(from_rows(rows), **options)
             made[name] = model, rows, kept["problem"], kept["found"]
     finally:
         building.search = original
@@ -509,7 +525,7 @@ def test_stored_bits_spell_the_label(kind, traced):
         assert found.answer.label == label and len(found.bits) == problem.task.window
         total = math.floor(found.stored.fraction)
         gray = [(total >> place ^ total >> (place + 1)) & 1 for place in found.bits]
-        rank = model.labels.index(label)
+        rank = digit_order(len(model.labels)).index(model.labels.index(label))
         length = code.lengths[rank]
         word = code.words(code.longest)[rank] >> (code.longest - length)
         plain = np.bitwise_xor.accumulate(gray)[marks : marks + length].tolist()

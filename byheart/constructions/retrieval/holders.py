@@ -69,9 +69,19 @@ def _read(
 def _read_holders(
     network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
 ) -> Iterator[Parameter]:
-    """Thresholds of folds that fired, their weights of bits that are 1, and the zigzag's line."""
+    """Thresholds of folds that fired, their weights of bits that are 1, cells of tables, zigzag."""
+    added = {0}  # lanes that reach the sum
     for index, layer in enumerate(network.layers):
-        if not isinstance(layer, FeedForward) or layer.stage not in ("store", "keep bit", "zigzag"):
+        if isinstance(layer, FeedForward) and layer.stage == "store" and fired[index]:
+            added |= {lane for lane, _ in layer.W1.by_row[0]}
+    for index, layer in enumerate(network.layers):
+        if not isinstance(layer, FeedForward):
+            continue
+        if layer.stage == "select":
+            for row, column, value in layer.W2.entries:
+                if row in added and column in fired[index]:
+                    yield Parameter(index, "W2", row, column, value)
+        if layer.stage not in ("store", "keep bit", "zigzag"):
             continue
         units = fired[index][:1] if layer.stage == "keep bit" else fired[index]
         for unit in units:

@@ -14,7 +14,6 @@ from ...base import Report
 from ...retrieval.hashing import conflicts, fewest_folds
 from ...retrieval.problem import Inputs, Problem
 from ...retrieval.solve import Terms
-from ...retrieval.solve import solve as solve_wide
 from .layout import ReaderLayout, ReaderPlan, pairs_of
 from .plan import cost, planned, structures
 from .solve import solve
@@ -22,7 +21,7 @@ from .store import Solution, store
 from .survey import Contexts, Draw, contexts_of, survey
 
 MORE_FOLDS = (0, 1, 2, 3, 5, 8)  # token folds beyond the first guess, while contexts meet
-MANY = 700  # numbers from which on the solver for wide positions is quicker
+MOST_EQUATIONS = 200_000  # beyond it, tables are as small and quicker to find
 PATIENCE = 40  # hashes whose contexts meet, or that have no solution, one after another
 
 
@@ -65,9 +64,7 @@ def effort_for(contexts: int) -> Effort:
         return Effort(6, 600, 8, 11, 4, 2e7)
     if contexts <= 40_000:
         return Effort(4, 40, 40, 11, 1, 2e8)
-    if contexts <= 400_000:
-        return Effort(3, 8, 120, 11, 1, 1e9)
-    return Effort(1, 2, 60, 5, 1, 1e9)
+    return Effort(3, 8, 120, 11, 1, 1e9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,17 +87,15 @@ def search(
 ) -> Found | None:
     """The smallest network that the search finds, or None."""
     contexts = contexts_of(problem)
-    if contexts is None or problem.task.marks:
+    if contexts is None or not applies(problem):
         return None
     tries, best = 0, None
-    few = problem.task.contexts <= 400_000
-    for more in MORE_FOLDS if few else (0, 1):
+    for more in MORE_FOLDS:
         candidates, drawn = _surveyed(problem, contexts, objective, effort, more, seed)
         tries += drawn
-        failed = 0
-        solved = 0
+        failed = solved = 0
         for candidate in candidates:
-            if failed == (PATIENCE if few else 3) or solved == effort.solutions:
+            if failed == PATIENCE or solved == effort.solutions:
                 break
             if best is not None and candidate.nonzero >= best[0]:
                 break
@@ -118,9 +113,14 @@ def search(
     return None
 
 
+def applies(problem: Inputs) -> bool:
+    """Fingerprints and very many equations are left to the form with tables."""
+    return not problem.task.marks and problem.task.equations <= MOST_EQUATIONS
+
+
 def first_plan(problem: Inputs, objective: str, effort: Effort) -> ReaderPlan | None:
     """The plan that is surveyed first; None if there is none."""
-    if problem.task.marks:
+    if not applies(problem):
         return None
     plans = structures(problem.task, objective, effort.luck, 0, first_token_folds(problem))
     return plans[0] if plans else None
@@ -171,11 +171,7 @@ def _solved(problem: Problem, candidate: Candidate, effort: Effort, seed: str) -
     terms, column = layout.terms(draw.fired), layout.column_of(draw.fired, draw.cell)
     words = problem.words(np.zeros(len(column), np.uint64))
     args = plan.unknowns, plan.columns, column, terms, words, problem.lengths, window
-    if plan.unknowns > MANY:  # positions are wide, and those that are too full stand alone
-        found = solve_wide(*args)
-        numbers = None if found is None else [2 * number for number in found]
-    else:
-        numbers = solve(*args, rng.getrandbits(63), _most(problem, plan, draw, terms))
+    numbers = solve(*args, rng.getrandbits(63), _most(problem, plan, draw, terms))
     if numbers is None:
         return None
     return store(layout, draw, terms, numbers, window, effort.shorten)
