@@ -27,7 +27,7 @@ REPLACED = {
     "docs/methods.md": "gallery/index.md",
 }
 NAVIGATION = {  # pages, with a shorter title for the side bar where their own is long
-    "Begin": {"start": "", "how-it-works": "How it works", "faq": ""},
+    "Begin": {"start": "", "studio": "The studio", "how-it-works": "How it works", "faq": ""},
     "Theorems": {
         "gallery/index": "",
         "limits/index": "",
@@ -56,6 +56,7 @@ NAVIGATION = {  # pages, with a shorter title for the side bar where their own i
         "reproduce": "Figures",
         "sizes": "Sizes, paper and ours",
         "comparison": "Cost of each idea",
+        "texts": "Whole texts",
         "statistics": "",
     },
     "Reference": {
