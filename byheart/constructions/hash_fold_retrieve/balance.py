@@ -19,7 +19,7 @@ from ..retrieval.plan import equations, required
 from .layout import FoldLayout, FoldPlan
 
 PLACES = 32  # where a column's fold may stand, counted from the last: one machine word
-ARRANGEMENTS = 300
+ARRANGEMENTS = 3  # orders of the weights for each pass
 
 Uses = Sequence[tuple[int, int]]  # place and weight of each fold that chooses the column
 
@@ -38,6 +38,7 @@ def climb(
     room, count = min(PLACES, len(rest)), len(weights)
     fixed = [(len(rest) + t, f.weight) for t, f in enumerate(head[::-1]) if f.role == "column"]
     contexts = Counts(plan.columns, hashes, lengths, window, fixed)
+    arrangements = ARRANGEMENTS * passes
     best: tuple[float, list[int]] = math.inf, []
     while passes > 0 < count:
         places, score, turn, stale = rng.sample(range(room), count), math.inf, 0, 0
@@ -51,7 +52,7 @@ def climb(
                 score, places[turn], stale = scores[found], found, 0
             passes, stale, turn = passes - 1, stale + 1, (turn + 1) % count
         best = min(best, (score, places))
-    places, numbers = _arranged(contexts, best[1], weights, rng)
+    places, numbers = _arranged(contexts, best[1], weights, arrangements, rng)
     # the others fill the places that are left, in a random order
     others = [fold for fold in order if fold.role != "column"]
     rng.shuffle(others)
@@ -61,7 +62,11 @@ def climb(
 
 
 def _arranged(
-    contexts: "Counts", places: list[int], weights: list[int], rng: random.Random
+    contexts: "Counts",
+    places: list[int],
+    weights: list[int],
+    arrangements: int,
+    rng: random.Random,
 ) -> tuple[list[int], int]:
     """The places in the order of the weights for which the fewest numbers are needed."""
     table = contexts.table(list(zip(places, weights, strict=True)))
@@ -71,9 +76,9 @@ def _arranged(
     kept = fired - fired % (1 << len(weights))
     best, current = list(range(len(weights))), list(range(len(weights)))
     fewest = numbers = required(equations(table[::-1]))
-    for attempt in range(ARRANGEMENTS if len(weights) > 1 else 0):
+    for attempt in range(arrangements if len(weights) > 1 else 0):
         order = current[:]
-        if attempt % (ARRANGEMENTS // 3) == 0:
+        if attempt % max(1, arrangements // 3) == 0:
             rng.shuffle(order)
             numbers = 1 << 62
         else:

@@ -225,7 +225,8 @@ def required(counts: NDArray[np.int64]) -> int:
     free unknowns at the position below, or nearly so. Neither they nor the equations that a run of
     positions has beyond its unknowns must be more than REACH.
     """
-    numbers = max(int(counts.max()) - REACH, 1)
+    least = math.ceil((counts.sum() - REACH) / len(counts))  # all positions are a run, too
+    numbers = max(int(counts.max()) - REACH, least, 1)
     while True:
         sparse = min(SPARSE, numbers / 16, 4000 / numbers)
         excess = counts - numbers
