@@ -29,7 +29,7 @@ from byheart.data.load import from_rows
 from byheart.errors import ByheartError
 from byheart.exact.evaluate import evaluate
 from byheart.exact.network import matrix
-from byheart.gadgets.blocks import digit_order, read_digits
+from byheart.gadgets.blocks import digit_order
 from byheart.models.trace import trace
 
 searching = importlib.import_module("byheart.constructions.hash_fold_retrieve.readers.search")
@@ -87,28 +87,6 @@ def test_required_by_hand():
     loads = np.array([3, 5, 4])
     assert required(loads, 0.0)[0] == 5
     assert required(loads, 2.0)[0] == 4  # one too many at 5, one still to pay at 4: 1 + 1 trials
-
-
-@pytest.mark.parametrize("count", [*range(1, 40), 1000, 1894])
-def test_digit_order_is_a_permutation(count):
-    order = digit_order(count)
-    assert sorted(order) == list(range(count)) and order[0] == 0
-
-
-@pytest.mark.parametrize("centred", [False, True])
-@pytest.mark.parametrize("count", [2, 3, 5, 8, 11])
-def test_digits_are_read_in_that_order(count, centred):
-    one, half = 4, Fraction(1, 2)
-    for r, below in ((r, b) for r in range(count) for b in (half, 1, 3, one - half)):
-        x = r * one + below
-        lanes = {"v": x - one * ((count + 1) // 2) if centred else x, "O": Fraction(0)}
-        for block in read_digits("read", "v", count, one, "O", centred):
-            units = [max(0, sum(w * lanes[k] for k, w in ws.items()) + b) for ws, b in block.units]
-            for lane, unit, weight in block.writes:
-                lanes[lane] += weight * units[unit]
-            for lane, value in block.constants.items():
-                lanes[lane] += value
-        assert lanes["O"] == digit_order(count)[r]
 
 
 # --- the solver

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from byheart.exact import reference as exact
 from byheart.exact.network import dyadic
-from byheart.gadgets.blocks import Block, feed_forward, fold, fold_and_count, read_bit, select
+from byheart.gadgets.blocks import (
+    Block,
+    digit_order,
+    feed_forward,
+    fold,
+    fold_and_count,
+    read_digits,
+    select,
+)
 
 whole = st.one_of(st.integers(-20, 20), st.integers(-(1 << 200), 1 << 200))
 dyadics = st.builds(lambda m, e: Fraction(m, 1 << e), whole, st.integers(0, 90))
@@ -39,10 +47,9 @@ def test_by_hand():
     assert run(fold("", "x", 3, 3), {"x": 5}) == {"x": -1}
     table = select("", "y", {"x": [0, 4, 1]}, {}, reset=False)
     assert [run(table, {"x": 10, "y": j})["x"] for j in range(3)] == [10, 14, 11]
-    assert run(read_bit("", "x", 4, "y", 8, True), {"x": Fraction(9, 2), "y": 1}) == {
-        "x": Fraction(1, 2),
-        "y": 9,
-    }
+    # of two labels of room 4 each, 4 1/2 is in the upper one
+    (digit,) = read_digits("", "x", 2, 4, "y", centred=False)
+    assert run(digit, {"x": Fraction(9, 2), "y": 1}) == {"x": Fraction(9, 2), "y": 2}
 
 
 @given(dyadics, dyadics.filter(bool), st.integers(1, 5), dyadics)
@@ -119,30 +126,25 @@ def test_select(values, reset, data):
     assert len(block.units) == rows - 1
 
 
-@given(
-    st.integers(1, 1 << 200),
-    st.integers(-(1 << 201), 1 << 201),
-    st.integers(1, 1 << 20),
-    dyadics,
-    st.booleans(),
-)
-def test_read_bit(threshold, halves, weight, output, subtract):
-    value = Fraction(halves, 2)
-    if value == threshold:
-        value += Fraction(1, 2)
-    block = read_bit("", "x", threshold, "y", weight, subtract)
-    result = run(block, {"x": value, "y": output})
-    above = value > threshold
-    assert result["y"] == output + (weight if above else 0)
-    assert result["x"] == value - (threshold if above and subtract else 0)
-    assert parameters(block) == (8 if subtract else 6)
+@given(st.integers(2, 60), st.integers(0, 100), st.data(), st.booleans())
+def test_read_digits(count, exponent, data, centred):
+    one = 1 << exponent
+    rank = data.draw(st.integers(0, count - 1))
+    x = rank * one + Fraction(data.draw(st.integers(1, 2 * one - 1)), 2)
+    lanes = {"x": x - one * ((count + 1) // 2) if centred else x, "y": 0}
+    blocks = list(read_digits("", "x", count, one, "y", centred))
+    for block in blocks:
+        lanes = run(block, lanes)
+    assert lanes["y"] == digit_order(count)[rank]
+    digits = (count - 1).bit_length()
+    assert len(blocks) == digits
+    assert sum(parameters(block) for block in blocks) == 7 * digits - (2 if centred else 1)
 
 
-@given(st.integers(1, 1 << 100), st.sampled_from([Fraction(-1, 2), Fraction(1, 2)]))
-def test_read_bit_next_to_the_threshold(threshold, step):
-    block = read_bit("", "x", threshold, "y", 5, True)
-    value = threshold + step
-    assert run(block, {"x": value, "y": 0})["y"] == (5 if step > 0 else 0)
+@given(st.integers(1, 3000))
+def test_digit_order(count):
+    order = digit_order(count)
+    assert sorted(order) == list(range(count)) and order[0] == 0
 
 
 @given(st.lists(dyadics, min_size=3, max_size=3))
