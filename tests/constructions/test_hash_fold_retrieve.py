@@ -302,7 +302,7 @@ def test_random_data_is_stored_near_the_promised_size():  # G2, with the issue's
     rows = labelled(([pick.randrange(1000) for _ in range(4)] for _ in range(1000)), 2)
     model = compile(from_rows(rows))
     information = model.about["bits"]["information"]
-    assert model.about["parameters"]["nonzero"] <= 206
+    assert model.about["parameters"]["nonzero"] <= 222  # 206 for 863 contexts, by the square root
     assert model.about["bits"]["total"] <= 3 * information
 
 
