@@ -49,7 +49,7 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
     plotting.finish(left, "Per parameter", "parameters", "bits memorised per parameter")
     plotting.finish(middle, "Per stored bit (1 is the limit)", "parameters", "bits per stored bit")
     plotting.finish(right, "Per parameter, over steps", "steps", "bits memorised per parameter")
-    plotting.legend(left, loc="upper left")
+    plotting.legend(left, loc="lower right")
     below = {"loc": "upper right", "bbox_to_anchor": (1.0, 0.93)}  # of the published number
     plotting.legend(right, title="parameters", title_fontsize=8.5, **below)
 
