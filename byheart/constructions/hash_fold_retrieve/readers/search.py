@@ -22,6 +22,7 @@ from .survey import Contexts, Draw, contexts_of, survey
 
 MORE_FOLDS = (0, 1, 2, 3, 5, 8)  # token folds beyond the first guess, while contexts meet
 MOST_EQUATIONS = 200_000  # beyond it, tables are as small and quicker to find
+MOST_OF_WORDS = 40_000  # if labels have several bits: beyond it, tables take fewer bits, see docs
 PATIENCE = 40  # hashes whose contexts meet, or that have no solution, one after another
 
 
@@ -115,7 +116,9 @@ def search(
 
 def applies(problem: Inputs) -> bool:
     """Fingerprints and very many equations are left to the form with tables."""
-    return not problem.task.marks and problem.task.equations <= MOST_EQUATIONS
+    task = problem.task
+    most = MOST_EQUATIONS if task.code.longest == 1 else MOST_OF_WORDS
+    return not task.marks and task.equations <= most
 
 
 def first_plan(problem: Inputs, objective: str, effort: Effort) -> ReaderPlan | None:
