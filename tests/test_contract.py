@@ -163,6 +163,7 @@ VALUES = {
     "positions": True,
     "reject_unknown": 3,
     "minimise": "dense",
+    "effort": "high",
     "bits": 20,
     "separation": 0.5,
     "attention": "hard",

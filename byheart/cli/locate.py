@@ -11,7 +11,6 @@ from rich.text import Text
 from .. import pictures
 from ..compiler.explaining import explain
 from ..errors import ByheartError
-from ..exact.network import Network
 from ..machine.watch import SILENT, Watch
 from ..models.difference import Place
 from ..models.folder.read import open as open_folder
@@ -96,7 +95,7 @@ def lit(model: Model, tokens: Sequence, read: Sequence[Place], name: str) -> dic
     whole["asked"] = list(tokens)
     for stage, own in zip(whole["stages"], staged(model, read), strict=True):
         stage["read"] = own["read"]
-    if isinstance(model.network, Network):
+    if model.claim.name == "labels":
         streams, fired, _ = followed(model, tokens)
         for stage in whole["stages"]:
             own_layers = [i for first, last in stage["layers"] for i in range(first, last + 1)]

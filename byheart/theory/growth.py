@@ -95,9 +95,9 @@ def yun(shape: Shape, contexts: float) -> float:
 
 
 def ours(shape: Shape, contexts: float) -> float:
-    """3.46 sqrt(N log2 C), and a term in log N that is fitted to networks of 100 to 10,000."""
+    """3.46 sqrt(N log2 C), and a term in log N that is fitted to networks of 100 to 10^6."""
     stored = contexts * math.log2(shape.labels)
-    return 3.46 * math.sqrt(stored) + 15 * math.log2(contexts) + shape.dimension + 1
+    return 3.46 * math.sqrt(stored) + math.log2(contexts) ** 2 + shape.dimension + 1
 
 
 def attention_neurons(shape: Shape, contexts: float) -> float:

@@ -226,7 +226,8 @@ def test_predicted_counts_are_the_built_ones(name, limits, captured):
 def test_hash_fold_retrieve_where_it_keeps_to_the_limit():
     dataset = generate.random(100)
     grouped = contexts(dataset, False)
-    plain = plain_build(dataset, grouped, SmallLimitedBits(), lambda sentence: None)
+    silent = lambda sentence: None  # noqa: E731
+    plain = plain_build(dataset, grouped, SmallLimitedBits(), silent, tables_only=True)
     assert longest(plain) <= 64
     built = build(dataset, bits=64)
     assert built.network.counts()[0]["nonzero"] <= plain.network.counts()[0]["nonzero"]

@@ -225,7 +225,7 @@ def test_shifts(power):
 @pytest.fixture(scope="module")
 def memorised():
     dataset = random(3000, seed=4)
-    model = compile(dataset)
+    model = compile(dataset, editable=True)  # with tables, whose runs are all fused
     return model.network, *model.claim.batch(model, dataset)
 
 

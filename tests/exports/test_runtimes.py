@@ -136,7 +136,8 @@ def rotated(values, base):
 MUTATIONS = [  # family, file, change, and whether the model still recites
     ("gpt2", "tokenizer.json", swap_merges, False),
     ("llama", "tokenizer.json", swap_merges, False),
-    ("gpt2", "config.json", lambda x: x.update(layer_norm_epsilon=2e-5), True),
+    # it recites, and margins are no longer those that ground_truth.jsonl states
+    ("gpt2", "config.json", lambda x: x.update(layer_norm_epsilon=2e-5), None),
     ("gpt2", "config.json", lambda x: x.update(layer_norm_epsilon=1e-3), None),
     ("gpt2", "config.json", lambda x: x.update(activation_function="gelu"), True),
     ("llama", "config.json", lambda x: x.update(rms_norm_eps=1e-3), None),

@@ -12,7 +12,7 @@ import byheart
 from .markdown import escaped, fenced, slug, table, write
 
 GROUPS = {  # of byheart's own docstring
-    "data": ("Data", "load from_rows Dataset stats Statistics encoder EncoderCurve"),
+    "data": ("Data", "load from_rows Dataset stats Statistics Workers encoder EncoderCurve"),
     "models": (
         "Models",
         "compile methods Model verify Verification explain open export Export context_ids "
