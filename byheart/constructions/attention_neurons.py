@@ -52,10 +52,15 @@ class AttentionNeurons(Retrieval):
         from ..gadgets.attention_neurons import attention_alone
 
         check_ids(dataset)
-        built = super().build(dataset, contexts, report)
-        padding = built.network.input.padding
+        made = [super().build(dataset, contexts, report)]
+        if not self.editable:  # folds that read many lanes are long heads: tables may be smaller
+            from .hash_fold_retrieve.build import build
+
+            made.append(build(dataset, contexts, self, report, tables_only=True))
+        padding = made[0].network.input.padding
         ids = {int(x) for x in dataset.vectors[:, 0].tolist()} | {int(padding[0].fraction)}
-        return replace(built, network=attention_alone(built.network, ids))
+        alone = [replace(x, network=attention_alone(x.network, ids)) for x in made]
+        return min(alone, key=lambda built: built.network.counts()[0]["nonzero"])
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> None:
         check_ids(dataset)
