@@ -7,7 +7,8 @@ whose contexts are the fewest last tokens without conflicts (`--documents whole 
 every prediction is proved. Then the file is restored from nothing but these pieces:
 
 network     its code word (bits.encoded), which is decoded again
-vocabulary  the words in the order of the labels, compressed by xz
+vocabulary  the words in alphabetical order and the length of each one's code word, from which the
+            order of the labels follows, both compressed by xz
 rest        the first token, the number of tokens, words that only end the text, and what the reader
             of texts leaves out: a byte order mark, carriage returns, white space at both ends
 
@@ -28,15 +29,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+
+import numpy as np
 
 ROOT = Path(__file__).parents[1]
 sys.path[0] = str(ROOT)  # this folder has a module that the standard library has too
 
 import byheart  # noqa: E402
 from byheart.exact.codeword import decode, encode  # noqa: E402
+from byheart.gadgets.blocks import digit_order  # noqa: E402
 from byheart.models.claim import Words  # noqa: E402
 from byheart.models.recall import continued  # noqa: E402
 
@@ -99,7 +104,7 @@ def measured(path: Path, unit: str) -> dict:
     tokens = [dataset[0][0][0], *(dataset.label(i) for i in range(len(dataset)))]
     rest = margins(data, "".join(tokens))
     code = encode(model.network)
-    vocabulary = xz("\0".join(model.labels).encode())
+    vocabulary = packed(model.labels)
     started = time.process_time()
     unread = [label for label in model.labels if label not in model.places]
     recited = None
@@ -116,7 +121,7 @@ def measured(path: Path, unit: str) -> dict:
         "parameters": model.parameters.nonzero,
         "bits_total": model.bits.total,
         "network": len(code),
-        "words": len(vocabulary),
+        "words": sum(len(part) for part in vocabulary),
         "rest": len(json.dumps([*rest.values(), unread, tokens[0], len(tokens)]).encode()),
         "entropy": round(model.bits.entropy / 8),
         **compressed(data),
@@ -133,11 +138,36 @@ def measured(path: Path, unit: str) -> dict:
     return row
 
 
+def packed(labels: Sequence[str]) -> tuple[bytes, bytes]:
+    """The words in alphabetical order, and in which alphabetical run of the ranks each of them is.
+
+    Labels are ranked by the lengths of their code words, so that there are at most as many runs.
+    """
+    run, runs = 0, {}
+    ranked = [labels[output] for output in digit_order(len(labels))]
+    for before, label in zip(["", *ranked], ranked, strict=False):
+        run += label < before
+        runs[label] = run
+    names = sorted(labels)
+    return xz("\0".join(names).encode()), xz(bytes(runs[name] for name in names))
+
+
+def unpacked_labels(vocabulary: tuple[bytes, bytes]) -> tuple[str, ...]:
+    """All labels in the order of the network's outputs."""
+    names, runs = (lzma.decompress(part) for part in vocabulary)
+    ranked = [name for _, name in sorted(zip(runs, names.decode().split("\0"), strict=True))]
+    return tuple(ranked[rank] for rank in np.argsort(digit_order(len(ranked))))
+
+
 def recitation(
-    model: byheart.Model, code: bytes, vocabulary: bytes, unread: list[str], tokens: list[str]
+    model: byheart.Model,
+    code: bytes,
+    vocabulary: tuple[bytes, bytes],
+    unread: list[str],
+    tokens: list[str],
 ) -> list[str]:
     """What a saved model says by itself after the first token, with network and words unpacked."""
-    labels = tuple(lzma.decompress(vocabulary).decode().split("\0"))
+    labels = unpacked_labels(vocabulary)
     known = tuple(sorted({*labels, tokens[0]} - set(unread)))
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "model")

@@ -60,6 +60,13 @@ def test_the_headline_says_what_is_true(texts):
         assert texts.headline([row | wrong]) == ""
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 300])
+def test_the_order_of_the_labels_is_packed_as_their_runs(texts, count):
+    """Any order is restored, if it has at most 256 runs."""
+    names = [f"w{i * 7919 % count:03}" for i in range(count)]
+    assert texts.unpacked_labels(texts.packed(names)) == tuple(names)
+
+
 def test_line_ends_of_two_kinds_are_not_restored_and_that_is_said(texts, tmp_path):
     (tmp_path / "a.txt").write_bytes(TEXT.replace("\n", "\r\n", 1).encode())
     row = texts.measured(tmp_path / "a.txt", "char")

@@ -534,6 +534,17 @@ def test_stored_bits_spell_the_label(kind, traced):
             assert int("".join(map(str, gray[:length])), 2) == word ^ word >> 1
 
 
+def test_the_order_of_the_labels_tells_the_lengths_of_their_words_alone():
+    """Counts 5, 1, 2, 1, 3 of a to e, words of 2, 3, 2, 3 and 2 bits: which of two labels with words
+    of one length is more frequent does not matter.
+    """
+    rows = [([i], label) for i, label in enumerate("aaaaabccdeee")]
+    model = compile(from_rows(rows))
+    assert [model.labels[output] for output in digit_order(5)] == list("acebd")
+    rows = [([i], label) for i, label in enumerate("aaabbbbcccccdddddd")]
+    assert [compile(from_rows(rows)).labels[output] for output in digit_order(4)] == list("abcd")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_holders_hold_the_sum(kind, traced):
     model, rows, *_ = traced[kind]

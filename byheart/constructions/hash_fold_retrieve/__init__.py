@@ -25,8 +25,9 @@ Departures   D1  Not the paper's proof. Its keys, selectors and bit extraction (
                  for it. A network is only returned when it is complete, and the caller verifies it
                  on every sequence.
              D3  1/n is not dyadic: W_O is 2n, so that W_O W_V mean = 2 sum exactly.
-             D4  Labels are numbered by frequency for the prefix code, in a Gray order; their order
-                 is part of the output vocabulary and holds at most log2(C!) bits.
+             D4  Labels are numbered by the lengths of their words in the prefix code and by their
+                 names, in a Gray order; the order is part of the output vocabulary and holds no
+                 more than those lengths.
              D5  Two forms, tables and readers; the smaller one is built. Editable networks, those
                  with a fingerprint and very large ones have tables.
 Notation     N sequences, n length, C labels, I information, H the context's number, K bit

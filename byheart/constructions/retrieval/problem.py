@@ -110,21 +110,25 @@ def prepare(
 ) -> tuple[tuple[int, ...], Problem | None]:
     """The labels by frequency, and the problem; None if there is nothing to distinguish.
 
+    Labels whose words have the same length come in the order of their names: the order of all
+    labels tells the lengths of their words and nothing more.
+
     marks      bits of a fingerprint that detects unknown inputs
     mixing     where columns meet: "uniform", "hard", "sparse" or "sum"
     embedding  whether tokens are ids of an embedding matrix
     """
     counts = np.bincount(dataset.labels[contexts.first], minlength=len(dataset.label_names))
-    order = tuple(int(i) for i in np.argsort(-counts, kind="stable"))
+    order = np.argsort(-counts, kind="stable")
     if len(order) + marks == 1:
-        return order, None
-    code = label_code([int(counts[i]) for i in order], marks)
+        return tuple(order.tolist()), None
+    code = label_code(counts[order].tolist(), marks)
+    order = order[np.lexsort((order, np.array(code.lengths)))]
     rank = np.empty(len(order), dtype=np.int64)
-    rank[list(order)] = np.arange(len(order))
+    rank[order] = np.arange(len(order))
     labels = rank[dataset.labels[contexts.first]]
     equations = int((np.array(code.lengths, dtype=np.int64)[labels] + marks).sum())
     read = inputs(dataset, contexts, spec, code, equations, marks, mixing, embedding)
-    return order, Problem(
+    return tuple(order.tolist()), Problem(
         task=read.task,
         columns=read.columns,
         sums=read.sums,
