@@ -1,4 +1,4 @@
-"""What an audit has measured in words, and what so many parameters could hold."""
+"""What an audit has measured, in words, and what a model of that size could hold."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ REFERENCES = (UNIFORM, UNIGRAM)  # that are not models
 
 
 def limits(path: Path, parameters: int, stored: int) -> tuple[dict[str, Any], ...]:
-    """What so many parameters could hold: bits, and what theorems say about contexts."""
+    """What this many parameters could hold: bits, and what theorems say about contexts."""
     rules = {"allenzhu2024": ALLENZHU_2024, "morris2025": MORRIS_2025}
     found: list[dict[str, Any]] = [
         {

@@ -192,7 +192,7 @@ class Front(Protocol):
     def depth(self) -> int: ...
     @property
     def units(self) -> int: ...  # neurons and heads
-    def layers(self, width: int) -> Iterable[Layer]: ...  # of so many lanes
+    def layers(self, width: int) -> Iterable[Layer]: ...  # of a stream with this many lanes
 
 
 class Plan(Protocol):

@@ -46,7 +46,7 @@ class Conflict:
 def conflicting(
     dataset: Dataset, most: int, source: str | Path | None = None
 ) -> tuple[Conflict, ...]:
-    """The first contexts with two labels, at most so many of them.
+    """The first contexts with two labels, at most this many of them.
 
     source  the file that the dataset was read from, to say on which lines they stand
 

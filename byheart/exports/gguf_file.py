@@ -205,7 +205,7 @@ def runtime(file: Path, network: Checkpoint) -> Runtime:
 
 
 def llama_server(file: Path, length: int) -> Any:
-    """llama.cpp's server in this process, for one text of less than so many tokens at a time.
+    """llama.cpp's server in this process, for one text of fewer than `length` tokens at a time.
 
     One thread: for such small networks, waiting for a second one takes longer than the work.
     """

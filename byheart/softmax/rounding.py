@@ -45,7 +45,7 @@ def doubtful(decoder: Decoder, tokens: NDArray, starts: NDArray) -> NDArray[np.b
 
 
 def _unit(terms: int) -> float:
-    """The relative error of a sum of so many products."""
+    """The relative error of a sum of this many products."""
     return 2 * UNIT * (2 + math.sqrt(terms))
 
 

@@ -29,7 +29,7 @@ UP = 1 + 2.0**-30
 
 
 def gamma(terms: Any) -> Any:
-    """The relative error of a sum of so many terms: a number, or an array of them."""
+    """The relative error of a sum of this many terms: a number, or an array of them."""
     return terms * U / (1 - terms * U)
 
 

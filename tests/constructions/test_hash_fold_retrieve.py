@@ -535,8 +535,9 @@ def test_stored_bits_spell_the_label(kind, traced):
 
 
 def test_the_order_of_the_labels_tells_the_lengths_of_their_words_alone():
-    """Counts 5, 1, 2, 1, 3 of a to e, words of 2, 3, 2, 3 and 2 bits: which of two labels with words
-    of one length is more frequent does not matter.
+    """Counts 5, 1, 2, 1, 3 of a to e, words of 2, 3, 2, 3 and 2 bits.
+
+    Which of two labels with words of one length is more frequent does not matter.
     """
     rows = [([i], label) for i, label in enumerate("aaaaabccdeee")]
     model = compile(from_rows(rows))

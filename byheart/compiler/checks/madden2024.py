@@ -147,7 +147,9 @@ def _values(
     """The values, drawn if none are given."""
     if values is None:
         if size is None:
-            raise ByheartError(f"give {name}=..., or data, or {count}=... to draw so many values.")
+            raise ByheartError(
+                f"give {name}=..., or data, or {count}=... to draw that many values."
+            )
         return generic(size, seed, 0, 2)
     if not values or size not in (None, len(values)):
         raise ByheartError(f"{name} must be {size or 'one or more'} numbers, not {len(values)}.")

@@ -35,7 +35,7 @@ ENTRIES = 3  # of the sparse matrices, per row or column
 HEADS = (8, 16, 32, 64)  # that are tried
 WIDER, TRIES = 16, 4  # lanes that are added where contexts come too near, and how often
 LEAST_REACH = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 5e-3}  # that the type tells apart
-PLACES = 64  # at least so many, so that longer prompts can be asked
+PLACES = 64  # at least, so that longer prompts can be asked
 BATCH = 1 << 22
 
 

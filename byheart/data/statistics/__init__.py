@@ -44,7 +44,7 @@ def stats(
         data: A dataset, documents, or whatever `load` reads: a path, a data frame, rows.
         epsilons: The numbers from 0 to 1 for which T_epsilon is counted.
         watch: Receives the stages "loading" and "counting".
-        workers: Count a folder of shards (.bin, .txt or .parquet) in bounded memory, by so many
+        workers: Count a folder of shards (.bin, .txt or .parquet) in bounded memory, by
             processes or, with Workers("ray", address=...), on a cluster: the same numbers.
         work: The folder of their intermediate files, from which a count that was stopped resumes.
         memory: How many bytes each of them may take.

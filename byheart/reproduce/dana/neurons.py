@@ -67,7 +67,7 @@ def published(label: str, d: int) -> accuracies.Points:
 
 
 def count(d: int, heads: int) -> int:
-    """The parameters of so many heads of dimension d."""
+    """The parameters of this many heads of dimension d."""
     return parameters(VOCABULARY, 2, d, d, heads)
 
 

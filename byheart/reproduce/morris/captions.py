@@ -83,7 +83,7 @@ def over_steps(found: Iterable[Trained]) -> str:
         ends = [median([x for one in some for x in one.at(steps)]) for steps in every]
         listed = ", ".join(f"{x:.2f} with {n:,}" for x, n in zip(ends, every, strict=True))
         sentences.append(f"{size:,} parameters {listed}")
-    return f"Medians over all trainings with so many steps: {'; '.join(sentences)}."
+    return f"Medians over all trainings by their number of steps: {'; '.join(sentences)}."
 
 
 def _compared(found: Sequence[Trained]) -> str:

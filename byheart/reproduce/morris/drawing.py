@@ -55,7 +55,7 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
 
 
 def _over_steps(axes: "Axes", found: Sequence[Trained]) -> None:
-    """A line for every size: the median over all its trainings with so many steps."""
+    """A line for every size: the median over all its trainings, by their number of steps."""
     every = sorted({steps for one in found for steps in one.steps})
     for (size, some), colour in zip(by_size(found).items(), cycle(COLOURS), strict=False):
         heights = {steps: [x for one in some for x in one.at(steps)] for steps in every}

@@ -34,7 +34,7 @@ class Trained(NamedTuple):
         return median(self.bits)
 
     def at(self, steps: int) -> list[float]:
-        """By seed, where it was trained with so many steps."""
+        """By seed, where it was trained with this number of steps."""
         return [ends[steps] for ends in self.by_steps if steps in ends]
 
     @property

@@ -98,7 +98,7 @@ class Relation(NamedTuple):
 
 
 def smallest_relation(matrix: fmpq_mat, most: int) -> Relation | None:
-    """A smallest set of at most so many columns that are dependent; None if there is none.
+    """A smallest set of dependent columns, at most this many of them; None if there is none.
 
     All sets are tried, the smallest first, while there are at most SUBSETS of a size. Beyond that
     it is the first column that those before it span, with as few of them as elimination leaves:

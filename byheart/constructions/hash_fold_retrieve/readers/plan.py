@@ -78,7 +78,9 @@ def planned(
     token_folds: int,
     rows: tuple[int, ...] = (),
 ) -> ReaderPlan | None:
-    """The cheapest plan with so many folds, column gates and row bits included, and numbers."""
+    """The cheapest plan with this number of folds, column gates and row bits included, and of
+    unknowns.
+    """
     folds = chain - gates - sum(r.bit_length() - 1 for r in rows)
     lead = lead_of(task) if rows or unknowns > 1 + folds else 0
     for creators in range(folds - lead + 1):

@@ -48,7 +48,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Task:
-    """One step: a shard, or the slots [first, stop) of the records of so many earlier tasks."""
+    """One step: a shard, or the slots [first, stop) of the records of several earlier tasks."""
 
     stage: str
     number: int
