@@ -74,7 +74,7 @@ def fitted(
     random: np.random.Generator,
     progress: Callable[[str], None],
 ) -> Fitted:
-    """A memory of the given number of neurons, after STEPS steps, or when all margins are large enough.
+    """A memory with this many neurons, after STEPS steps, or when all margins are large enough.
 
     streams  what the neurons read, [N, D]
     before   what is in the lanes that they write to, [N, code]
