@@ -186,6 +186,8 @@ def build(example: dict) -> Files:
     header, data = {}, b""
     for name, tensor in example["tensors"].items():
         data = append(header, data, name, "F32", sides(tensor), "f", flat(tensor))
+    end = next(token for token, number in numbers.items() if number == 0)
+    notes = {"format": "byheart-model", "version": 1, "end": end, "labels_are": "token"}
     added = [{"id": number, "content": token} for token, number in example["added"].items()]
     certificate = {
         "format": "byheart-certificate",
@@ -205,7 +207,7 @@ def build(example: dict) -> Files:
         ),
         "tokenizer_config.json": encode({}),
         "generation_config.json": encode({}),
-        "byheart.json": encode({}),
+        "byheart.json": encode(notes),
         "ground_truth.jsonl": lines(truth),
         "certificate.json": encode(certificate),
         "data.jsonl": lines(rows),
@@ -369,6 +371,9 @@ def bad_folders() -> Bad:
     return {
         "missing": unreadable(
             'generation_config.json" cannot be read', with_file("generation_config.json", None)
+        ),
+        "notes-not-json": unreadable(
+            "generation_config.json is not JSON", with_file("generation_config.json", b"[")
         ),
         "not-json": unreadable("byheart.json is not JSON", with_file("byheart.json", b"{")),
         "files": unreadable('files names "README.md"', claimed("files", "README.md", "")),

@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -237,3 +238,30 @@ def test_an_answer_that_ground_truth_misquotes_is_refuted(folder, file):
     model = byheart.open(signed(folder))
     found = byheart.verify(model, model.claim.reads(model, byheart.load(file, **READ)))
     assert found.evidence == "refuted" and "ground_truth.jsonl says" in found.failures[0]
+
+
+EXAMPLES = Path(__file__).parents[2] / "checker/stock"
+# What the checker counts as a wrong answer byheart refuses to evaluate.
+REFUSED = {"empty", "integers", "too-long", "unknown-label", "unknown-token"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(EXAMPLES.glob("*/*")), ids=lambda path: f"{path.parent.name}-{path.name}"
+)
+def test_the_examples_of_the_checker(path):
+    """byheart says of each of them what checker/FORMAT.md says."""
+    expected = 0
+    if (path / "EXPECT.json").exists():
+        expected = json.loads((path / "EXPECT.json").read_text())["exit"]
+    try:
+        found = byheart.verify(byheart.open(path), path / "data.jsonl").evidence
+    except DisagreementError:
+        found = "refuted"
+    except ByheartError:
+        found = "refused"
+    if path.name == "half-precision":  # the checker cannot run it, byheart can
+        assert found == "observed"
+    elif path.name in REFUSED:
+        assert found == "refused"
+    else:
+        assert found == {0: "proved", 1: "refuted", 2: "refused"}[expected]

@@ -303,16 +303,17 @@ class Recites(Claim):
         certificate.expect("claim", cls.name)
         dtype = certificate.choice("dtype", tuple(TYPES))
         network, words, about, holders, digest = files.read(path, text, dtype)
+        for group, counts in zip(("parameters", "bits"), network.counts(), strict=True):
+            about[group] = counts | about[group]  # notes for people: they may be missing
+        about["data"] = certificate.object("data").values | about["data"]
         own = Object.parse(text["byheart.json"], f"{path}/byheart.json")
         end, kind = own.get("end", str), own.choice("labels_are", (TEXT, TOKEN))
         if end not in (words.tokens or ()):
             own.refuse("end is not a token of the tokenizer")
-        always = []
-        for pair in certificate.optional("always", list) or ():
-            if not (isinstance(pair, list) and [type(x) for x in pair] == [int, int]):
-                certificate.refuse("a neuron that is always on is not a pair of integers")
-            always.append((pair[0], pair[1]))
-        claim = cls(dtype, end, kind, holders, tuple(always))
+        always: tuple[tuple[int, int], ...] = ()
+        if "always" in certificate.values:
+            always = files.neurons(certificate, "always", network)
+        claim = cls(dtype, end, kind, holders, always)
         return Model(network, words, claim, about), digest
 
     def config(self, model: Model) -> dict[str, Any]:

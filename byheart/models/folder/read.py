@@ -79,7 +79,7 @@ def read(path: Path) -> Model:
         hashes = {name: hashlib.sha256(content).hexdigest() for name, content in text.items()}
         model, digest = claim.read(path, text, certificate)
         hashes[next(name for name in claim.files if name.endswith(WEIGHTS))] = digest
-        found = list(_disagreements(certificate, hashes, model, f"{path}/config.json"))
+        found = list(_disagreements(certificate, hashes, model, path))
         if found:
             more = f" (and {len(found) - 1} more disagreements)" if len(found) > 1 else ""
             raise DisagreementError(f"{path}: {found[0]}{more}.")
@@ -158,20 +158,21 @@ def _change(certificate: Object) -> dict[str, Any] | None:
 
 
 def _disagreements(
-    certificate: Object, hashes: dict[str, str], model: Model, where: str
+    certificate: Object, hashes: dict[str, str], model: Model, path: Path
 ) -> Iterator[str]:
     """Hashes, counts and claims of the folder that are not true."""
     for name in model.claim.files:
         if certificate.values["files"][name] != hashes[name]:
             yield f"the sha256 of {name} is not the one in certificate.json"
-    recorded = Object(model.about, where)
+    notes = "byheart.json" if "byheart.json" in model.claim.files else "config.json"
+    recorded = Object(model.about, f"{path}/{notes}")
     for group, counts in zip(("parameters", "bits"), model.network.counts(), strict=True):
         given = recorded.object(group)
         for name, count in counts.items():
             if (stated := given.get(name, int)) != count:
-                yield f"config.json says {group}.{name} is {shown(stated)}, it is {count}"
+                yield f"{notes} says {group}.{name} is {shown(stated)}, it is {count}"
     if _data(recorded) != _data(certificate):
-        yield "config.json and certificate.json name different data"
+        yield f"{notes} and certificate.json name different data"
     change = _change(certificate)
     if change is not None and change["data"] != _data(certificate)[0]:
         yield "certificate.json names different data for its change"

@@ -42,6 +42,8 @@ def read(
     words = _words(Object.parse(text["tokenizer.json"], f"{path}/tokenizer.json"))
     if len(words) > settings["vocab_size"]:
         given.refuse(f"vocab_size is {settings['vocab_size']}, and the tokenizer has more tokens")
+    for name in ("tokenizer_config.json", "generation_config.json"):
+        Object.parse(text[name], f"{path}/{name}")  # for other programs: it must be an object
     about = Object.parse(text["byheart.json"], f"{path}/byheart.json")
     about.expect("format", "byheart-model")
     about.expect("version", 1)
@@ -110,27 +112,34 @@ def _words(tokenizer: Object) -> tuple[str, ...]:
 
 def _holders(content: bytes, path: Path, network: Checkpoint) -> tuple[Holder, ...]:
     found = []
-    sizes = network.size("layers"), network.size("hidden")
     for number, line in enumerate(content.splitlines(), 1):
         given = Object.parse(line, f"{path}/ground_truth.jsonl, line {number}")
         tokens, answer = given.get("context", list), given.get("answer", int)
         words = [*tokens, answer]
         if not all(type(x) is int and 0 <= x < network.size("vocabulary") for x in words):
             given.refuse("a token has a number that the vocabulary does not have")
-        neurons = given.optional("neurons", list)
-        for pair in neurons or ():
-            if not (
-                isinstance(pair, list)
-                and len(pair) == 2
-                and all(type(x) is int and 0 <= x < y for x, y in zip(pair, sizes, strict=True))
-            ):
-                given.refuse("a neuron is not a pair of a layer and a number")
-        places = None if neurons is None else tuple((x, y) for x, y in neurons)
+        places = None
+        if given.values.get("neurons", ()) is not None:  # null, but not missing
+            places = neurons(given, "neurons", network)
         named = given.note("decoys", list, [])
         decoys = tuple(x for x in places or () if list(x) in named)
         reach, margin = given.note("reach", float), given.note("margin", float)
         found.append(Holder(np.array(tokens, np.int64), answer, places, reach, decoys, margin))
     return tuple(found)
+
+
+def neurons(given: Object, name: str, network: Checkpoint) -> tuple[tuple[int, int], ...]:
+    """A list of neurons, each a layer and a number in it."""
+    sizes = network.size("layers"), network.size("hidden")
+    found = given.get(name, list)
+    for pair in found:
+        if not (
+            isinstance(pair, list)
+            and len(pair) == 2
+            and all(type(x) is int and 0 <= x < y for x, y in zip(pair, sizes, strict=True))
+        ):
+            given.refuse("a neuron is not a pair of a layer and a number")
+    return tuple((x, y) for x, y in found)
 
 
 def contents(
