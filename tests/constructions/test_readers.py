@@ -201,6 +201,18 @@ def test_left_to_tables():
         compile(from_rows(rows), editable=True, effort="high")
 
 
+def test_many_contexts_without_a_solution_are_left_to_tables_soon(monkeypatch):
+    """Two rounds, the second with one more token fold; few contexts have six."""
+    calls = []
+    monkeypatch.setattr(searching, "solve", lambda *_: calls.append(1))
+    compile(generate(60))
+    assert len(calls) > 100
+    calls.clear()
+    monkeypatch.setattr(searching, "FEW", 10)
+    compile(generate(60))
+    assert len(calls) == 2 * searching.UNSOLVED
+
+
 def test_the_other_objectives_are_no_worse_than_with_tables(monkeypatch):
     rows = labelled([[i, i * i % 7] for i in range(30)], 2)
     for objective in ("bits", "dense"):

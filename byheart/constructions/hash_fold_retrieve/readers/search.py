@@ -24,6 +24,8 @@ MORE_FOLDS = (0, 1, 2, 3, 5, 8)  # token folds beyond the first guess, while con
 MOST_EQUATIONS = 200_000  # beyond it, tables are as small and quicker to find
 MOST_OF_WORDS = 40_000  # if labels have several bits: beyond it, tables take fewer bits, see docs
 PATIENCE = 40  # hashes whose contexts meet, or that have no solution, one after another
+UNSOLVED = 6  # those without a solution, from FEW contexts on: each takes as long as a solution
+FEW = 4000
 
 
 @dataclass(frozen=True)
@@ -94,15 +96,20 @@ def search(
     for more in MORE_FOLDS:
         candidates, drawn = _surveyed(problem, contexts, objective, effort, more, seed)
         tries += drawn
-        failed = solved = 0
+        failed = unsolved = solved = 0
+        most = PATIENCE if len(contexts) <= FEW else UNSOLVED
         for candidate in candidates:
-            if failed == PATIENCE or solved == effort.solutions:
+            if failed == PATIENCE or unsolved == most or solved == effort.solutions:
                 break
             if best is not None and candidate.nonzero >= best[0]:
                 break
+            if conflicts(candidate.draw.hashed.contexts, problem.labels):
+                failed += 1
+                continue
             found = _solved(problem, candidate, effort, f"{seed}/{more}/{failed}")
             if found is None:
                 failed += 1
+                unsolved += 1
                 continue
             solved += 1
             price = cost(found.layout.plan, problem.task, found.guard).of(objective)
@@ -110,6 +117,8 @@ def search(
                 best = price, found
         if best is not None:
             return Found(best[1], tries)
+        if unsolved == UNSOLVED and len(contexts) > FEW and more:
+            return None  # more token folds have not helped
         report(f"contexts meet: {more + 1} more token folds")
     return None
 
@@ -165,8 +174,6 @@ def _surveyed(
 
 def _solved(problem: Problem, candidate: Candidate, effort: Effort, seed: str) -> Solution | None:
     plan, draw, window = candidate.plan, candidate.draw, problem.task.window
-    if conflicts(draw.hashed.contexts, problem.labels):
-        return None
     rng = random.Random(seed)
     layout = ReaderLayout(plan, draw.gates, ())
     pairs = pairs_of(layout.roles)
@@ -184,5 +191,5 @@ def _most(problem: Problem, plan: ReaderPlan, draw: Draw, terms: Terms) -> float
     """Several times the steps that are expected: reducing the systems, and trials of a position."""
     reducing = plan.columns * plan.unknowns**3 / 200 + 20 * len(terms.units)
     trial = len(terms.units) / plan.columns + 20 * plan.unknowns + 200
-    patience = 40 if problem.task.contexts <= 4000 else 10
+    patience = 40 if problem.task.contexts <= FEW else 10
     return 10 * reducing + patience * (draw.trials + 20) * trial
