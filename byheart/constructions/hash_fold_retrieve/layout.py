@@ -9,6 +9,7 @@ gate     the bit switches off the lanes (copies of the tables) that depend on it
          stores a number too
 column   the bit decides how far the stored sum is shifted: which of its bits is the context's own
 mark     the bit goes into the context's fingerprint
+block    the bit decides which half of the stored sum is the context's own (two_blocks.py)
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,11 +22,13 @@ from numpy.typing import NDArray
 
 from ...machine.kernels import njit
 from ..retrieval import plan as base
+from ..retrieval.problem import Task
 from ..retrieval.solve import Terms, gather
 
-ROLES = ("constant", "data", "row", "gate", "column", "mark")
+ROLES = ("constant", "data", "row", "gate", "column", "mark", "block")
 ROW, GATE = ROLES.index("row"), ROLES.index("gate")
 ONE = np.uint64(1)
+SHARES = 4096  # the share of the upper block is a multiple of 1 / SHARES
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,16 @@ class FoldPlan(base.Plan):
     top, low     data folds before the others, and among them
     marks        bits of the fingerprint
     narrow       one index lane for everything: more parameters, but a stream of three lanes
+    upper        with two blocks, the share of the upper one in units of 1 / SHARES, else 0
+    above        with two blocks, the folds that are expected to take the upper sum away
     """
 
     top: int = 0
     low: int = 0
     marks: int = 0
     narrow: bool = False
+    upper: int = 0
+    above: int = 0
 
     @cached_property
     def parts(self) -> tuple[tuple[Fold, ...], tuple[Fold, ...]]:
@@ -60,6 +67,8 @@ class FoldPlan(base.Plan):
             if spelled and spelled[0].ternary and not self.narrow:
                 head += spelled[:2]
                 del spelled[:2]
+        if self.upper:
+            head.append(Fold("block", weight=self.upper))
         rest = [fold for spelled in digits for fold in spelled]
         rest += [Fold("gate", weight=1 << i) for i in range(self.gates)]
         rest += [Fold("mark", weight=1 << i) for i in range(self.marks)]
@@ -95,6 +104,13 @@ class FoldPlan(base.Plan):
         """H < top_value: what all folds together bring to 0."""
         return thresholds(self.folds)[1]
 
+    def portion(self, task: Task) -> Task:
+        """With two blocks: half of the equations that are not left to the folds between them."""
+        if not self.upper:
+            return task
+        held = self.above * (self.columns + task.window - 1)
+        return replace(task, equations=max(0, task.equations - held) // 2)
+
     def layout(self, order: Iterable[Fold]) -> "FoldLayout":
         return FoldLayout(self, (*self.parts[0], *order), self.unknowns)
 
@@ -128,6 +144,8 @@ def thresholds(folds: Sequence[Fold]) -> tuple[list[int], int]:
         if fold.ternary:
             assert size % 2 == 0
             size = size * 3 // 2
+        elif fold.role == "block":  # fires for that share of the range, and leaves its size even
+            size += size * fold.weight // (SHARES - fold.weight) // 2 * 2
         else:
             size *= 2
     return found[::-1], size
@@ -210,6 +228,14 @@ class FoldLayout(base.Layout):
         unit = self.table_start[table] + lane * (self.plan.tables[table] - 1) + row - 1
         return unit if unit < self.unknowns else None
 
+    def centred(self, numbers: Sequence[int], modulus: int) -> list[int]:
+        """The numbers, which matter modulo the modulus only, with those in thresholds around 0."""
+        centred = list(numbers)
+        for unit in self.stored.values():
+            if centred[unit] >= modulus // 2:
+                centred[unit] -= modulus
+        return centred
+
     def scale(self, low: Sequence[int], high: Sequence[int], modulus: int) -> int:
         """Room for the payload P under the hash, which is multiplied by 2**scale.
 
@@ -234,6 +260,10 @@ class FoldLayout(base.Layout):
     def column_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Folds that do not fire count."""
         return self.plan.columns - 1 - self._counted("column", hashes)
+
+    def upper_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether the context reads the upper block."""
+        return self._counted("block", hashes) > 0
 
     def marks_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Folds that fire count."""
