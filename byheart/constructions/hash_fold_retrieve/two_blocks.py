@@ -23,7 +23,7 @@ come after this, for both blocks alike, in the unit S.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -78,13 +78,13 @@ def solved(
     a[0] += lift * modulus
     folds = (modulus << math.ceil(math.log2(high + lift + NEAR))).bit_length() - 1
     above = upper_sums(lower_terms, a, folds)
-    odd = np.repeat((above[:, 0] & ONE).astype(np.int32), np.diff(lower_terms.starts))
-    units = np.where(lower_terms.units < 0, lower_terms.units - folds, lower_terms.units + folds)
-    b = found(~upper, Terms(lower_terms.starts, units.astype(np.int32) ^ -odd, above, folds))
+    _follow(*lower_terms.arrays[:2], above, folds)
+    lower_terms = replace(lower_terms, above=above, folds=folds)
+    b = found(~upper, lower_terms)
     if b is None:
         return None
     e = [number - modulus * (2 * number >= modulus) for number in b[:folds]]
-    return _placed(layout, window, a, b[folds:], e, upper_terms, lower_terms, above)
+    return _placed(layout, window, a, b[folds:], e, upper_terms, lower_terms)
 
 
 def _placed(
@@ -95,7 +95,6 @@ def _placed(
     e: list[int],
     upper_terms: Terms,
     lower_terms: Terms,
-    above: NDArray[np.uint64],
 ) -> BlockStorage:
     """S, and what is added so that no sum is negative and those of numbers b are around 0."""
     size = layout.plan.columns + window  # K + 1
@@ -103,11 +102,8 @@ def _placed(
     b = layout.centred(b, modulus)
     a += [0] * (len(b) - len(a))
     b += [0] * (len(a) - len(b))
-    ends = [*extremes(upper_terms, b, modulus), *extremes(lower_terms, b, modulus)]
-    b[0] -= round((min(ends) + max(ends)) / 2) * modulus
-    values = np.array([float(Fraction(number, modulus)) for number in b])
-    folded = np.array([float(Fraction(number, modulus)) for number in e])
-    reach, low, high = _reflected(lower_terms.starts, lower_terms.units, values, above, folded)
+    b[0] -= round(sum(extremes(upper_terms, b, modulus)) / 2) * modulus
+    reach, low, high = _reflected(*lower_terms.arrays, floats([*e, *b], modulus))
     reach = max(reach, *map(abs, extremes(upper_terms, b, modulus)))
     least, most = extremes(upper_terms, a, modulus)
     lift = max(0, math.ceil(NEAR - min(least, low)))
@@ -126,19 +122,28 @@ def _placed(
 
 def extremes(terms: Terms, numbers: Sequence[int], modulus: int) -> tuple[float, float]:
     """The smallest and the largest sum over all contexts, in units of the modulus."""
-    values = np.array([float(Fraction(number, modulus)) for number in numbers])
-    return _extremes(terms.starts, terms.units, values)
+    return _extremes(terms.starts, terms.units, floats(numbers, modulus))
+
+
+def floats(numbers: Sequence[int], modulus: int) -> NDArray[np.float64]:
+    return np.array([float(Fraction(number, modulus)) for number in numbers])
+
+
+@njit
+def _sum(starts, units, values, i):
+    total = 0.0
+    for e in range(starts[i], starts[i + 1]):
+        unit = units[e]
+        if (unit if unit >= 0 else ~unit) < values.shape[0]:
+            total += values[unit] if unit >= 0 else -values[~unit]
+    return total
 
 
 @njit
 def _extremes(starts, units, values):
     low, high = np.inf, -np.inf
     for i in range(starts.shape[0] - 1):
-        total = 0.0
-        for e in range(starts[i], starts[i + 1]):
-            unit = units[e]
-            if (unit if unit >= 0 else ~unit) < values.shape[0]:
-                total += values[unit] if unit >= 0 else -values[~unit]
+        total = _sum(starts, units, values, i)
         low = min(low, total)
         high = max(high, total)
     return low, high
@@ -175,21 +180,28 @@ def _sums(starts, units, numbers, sums):
 
 
 @njit
-def _reflected(starts, units, values, above, folded):
-    """How far B - e_t / 2 is from 0 where a fold fires or not, and the extremes of B'."""
+def _follow(starts, units, above, folds):
+    """Number the numbers b after those of the folds, with their signs after all folds."""
+    for i in range(above.shape[0]):
+        for e in range(starts[i], starts[i + 1]):
+            unit = units[e] + folds if units[e] >= 0 else units[e] - folds
+            units[e] = ~unit if above[i, 0] & ONE else unit
+
+
+@njit
+def _reflected(starts, units, above, folds, values):
+    """How far B - e_t / 2 is from 0 at any fold, and the extremes of B'."""
     reach, low, high = 0.0, np.inf, -np.inf
     for i in range(above.shape[0]):
-        total = 0.0
-        for e in range(starts[i], starts[i + 1]):
-            unit = units[e]
-            if (unit if unit >= 0 else ~unit) < values.shape[0]:
-                total += values[unit] if unit >= 0 else -values[~unit]
+        total = _sum(starts, units, values, i)
+        if above[i, 0] & ONE:
+            total = -total
         higher = ZERO
-        for t in range(folded.shape[0] - 1, -1, -1):
+        for t in range(folds - 1, -1, -1):
             bit = (above[i, t >> 6] >> uint64(t & 63)) & ONE
-            reach = max(reach, abs(total - folded[t] / 2))
+            reach = max(reach, abs(total - values[t] / 2))
             if bit != higher:
-                total = folded[t] - total
+                total = values[t] - total
             higher = bit
         low = min(low, total)
         high = max(high, total)
@@ -206,6 +218,5 @@ def part(storage: BlockStorage) -> Iterator[Block]:
     yield Block("block shift", [({"v": 1, "q": 1}, 0)], [("v", 0, unit - 1)])
     for t, number in reversed(list(enumerate(storage.folded))):
         threshold = ((2 << t) - 1) * unit**2 / 2 + number * unit / 2
-        block = fold("block fold", "v", threshold)
         constants = {"v": storage.lift * unit + unit / 2} if t == 0 else {}
-        yield Block(block.stage, block.units, block.writes, constants)
+        yield replace(fold("block fold", "v", threshold), constants=constants)
