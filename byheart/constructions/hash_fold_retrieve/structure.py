@@ -206,6 +206,8 @@ def _cheapest(inputs: Inputs, objective: str, needs: Needs) -> tuple[FoldPlan, i
     task = inputs.task
     best: tuple[float, FoldPlan, int] | None = None
     for plan in candidates(task, objective, needs.spare, needs.slack, needs.hash_bits + 1):
+        if plan.upper:  # the labels of one block decide the equations of the other
+            continue
         numbers = needed(task, plan.columns, needs.spare, needs.slack)
         unknowns = min(plan.unknowns, max(numbers, plan.fewest))
         price = cost(plan, task, unknowns).of(objective)
