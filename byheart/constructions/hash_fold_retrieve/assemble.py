@@ -2,7 +2,7 @@
 
 The stream's main lane is v = H * 2**scale + P: the context's number H on top, the payload P (the
 stored sum) below. Other lanes: J0, J1, ... row indices, L1, L2, ... copies of the tables,
-p0, p1, ... gates of the shifts, M the fingerprint, O the output.
+p0, p1, ... gates of the shifts, q that of the blocks, M the fingerprint, O the output.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from ...gadgets.prefix_code import PrefixCode
 from ..retrieval.assemble import decode
 from ..retrieval.plan import Storage
 from .layout import thresholds
+from .two_blocks import BlockStorage, part
 
 HALF = Fraction(1, 2)
 
@@ -29,17 +30,20 @@ def blocks(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[
     yield from _hash_folds(storage)
     if not storage.layout.plan.reads:
         yield from _lane_sums(storage)
+    if isinstance(storage, BlockStorage):
+        yield from part(storage)
     yield from _shifts(storage)
     shifted = storage.digits + storage.layout.plan.columns - 1
     for t in reversed(range(storage.positions, shifted)):
-        yield fold("strip", "v", 1 << t)
+        yield fold("strip", "v", storage.unit * (1 << t))
     output, bits = "J0" if storage.layout.plan.narrow else "O", storage.positions
     if unknown is not None:
         bits -= storage.layout.plan.marks
         yield from _compare(storage, bits, unknown, output)
     yield from decode("v", code, bits, storage.unit)
-    one = 1 << (bits - min(code.lengths))
-    yield from read_digits("read", "v", len(code.lengths), one, output, centred=False)
+    one = storage.unit * (1 << (bits - min(code.lengths)))
+    gap = storage.unit / (4 if isinstance(storage, BlockStorage) else 2)
+    yield from read_digits("read", "v", len(code.lengths), one, output, centred=False, gap=gap)
 
 
 def _lane(mask: int) -> str:
@@ -59,6 +63,9 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
     gap = 1 << (scale - 2)
     limits, _ = thresholds(layout.folds)
     with_table = bool(plan.tables) and not plan.narrow and not plan.reads
+    # two blocks get their half when they have been parted
+    constant = storage.constant + (0 if plan.upper else HALF)
+    longest = storage.digits + plan.columns + storage.unit.numerator.bit_length() - 1
     for place, step, limit in zip(reversed(range(len(limits))), layout.folds, limits, strict=True):
         stored = layout.stored.get(place)
         number = numbers[stored] if stored is not None else 0
@@ -78,13 +85,16 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
         elif step.role == "row":
             index = "J0" if plan.narrow else f"J{step.target}"
             block = fold_and_count("row index", "v", threshold, gap, index, step.weight)
+        elif step.role == "block":
+            closed = -(1 << max(0, longest - scale + 2))
+            block = fold("block gate", "v", threshold, extra=[("q", 0, closed)])
         elif plan.narrow:
             block = fold_and_count("column index", "v", threshold, gap, "J0", step.weight)
         else:
-            closed = -(1 << max(0, storage.digits + plan.columns - scale + 2))
+            closed = -(1 << max(0, longest - scale + 2))
             block = fold("column gate", "v", threshold, extra=[(f"p{place}", 0, closed)])
         if place == 0 and not with_table:
-            block = replace(block, constants={"v": storage.constant + HALF})
+            block = replace(block, constants={"v": constant})
         if step.role == "gate" and plan.reads and step.weight == 1 << plan.gates // 2:
             yield from _lane_sums(storage)
         yield block
@@ -97,7 +107,7 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
             if with_table and table == 0:  # the lanes' own constants, and the global one
                 owned = layout.lane_constant.items()
                 constants = {_lane(plan.masks[lane]): numbers[unit] for lane, unit in owned}
-                constants["v"] = storage.constant + HALF
+                constants["v"] = constant
             index = "J0" if plan.narrow else f"J{table}"
             yield select("select", index, values, constants, reset=plan.narrow)
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...exact.network import Input, Network
 from ...gadgets.blocks import digit_order
-from ...machine.kernels import njit
 from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..retrieval.assemble import assemble, constant
@@ -20,11 +20,12 @@ from ..retrieval.plan import Cost, Storage, needed
 from ..retrieval.problem import Inputs, Problem, Task, prepare
 from ..retrieval.search import Limits, Needs, cheapest, effort_for, first_needs, search
 from ..retrieval.solve import Terms
-from . import readers
+from . import readers, two_blocks
 from .assemble import blocks
 from .balance import climb
 from .layout import FoldLayout, FoldPlan
 from .plan import candidates, cost
+from .two_blocks import extremes
 
 FEW = 4000  # contexts of a problem for which both forms are tried
 
@@ -42,6 +43,13 @@ class Unlimited(Limits):
             )
         return plans
 
+    def solved(
+        self, problem: Problem, hashed: Hash, layout: FoldLayout, hashes: NDArray, load: int
+    ) -> Storage | str:
+        if layout.plan.upper:
+            return two_blocks.solved(problem, layout, hashes, load) or "rank"
+        return super().solved(problem, hashed, layout, hashes, load)
+
     def store(
         self, problem: Problem, hashed: Hash, layout: FoldLayout, terms: Terms, numbers: list[int]
     ) -> Storage:
@@ -53,32 +61,13 @@ class Unlimited(Limits):
         window = problem.task.window
         digits = layout.plan.columns + window  # K + 1
         modulus = 1 << digits
-        numbers = numbers[:]
-        for unit in layout.signed:
-            if unit < len(numbers) and numbers[unit] >= modulus // 2:
-                numbers[unit] -= modulus
-        values = np.zeros(layout.plan.unknowns)  # 0 for those that are left out
-        values[: len(numbers)] = [float(x / modulus) for x in numbers]
-        low, high = _extremes(terms.starts, terms.units, values)
+        numbers = layout.centred(numbers, modulus)
+        low, high = extremes(terms, numbers, modulus)
         lift = max(0, math.ceil(-low + 1e-6))
         longest = digits + math.ceil(math.log2(high + lift + 1e-6))
         constant = numbers[0] + lift * modulus
         hash_unit = Fraction(1 << layout.scale(numbers, numbers, modulus))
         return Storage(layout, numbers, longest, window, Fraction(1), hash_unit, constant)
-
-
-@njit
-def _extremes(starts, units, values):
-    """The smallest and the largest sum over all contexts."""
-    low, high = np.inf, -np.inf
-    for i in range(starts.shape[0] - 1):
-        total = 0.0
-        for e in range(starts[i], starts[i + 1]):
-            unit = units[e]
-            total += values[unit] if unit >= 0 else -values[~unit]
-        low = min(low, total)
-        high = max(high, total)
-    return low, high
 
 
 def read(dataset: Dataset, options: Retrieval, length: int | None = None) -> Input:

@@ -10,6 +10,7 @@ gate     the bit switches off the lanes (copies of the tables) that depend on it
          that fires also adds the lane of its own
 column   the bit decides how far the stored sum is shifted: which of its bits is the context's own
 mark     the bit goes into the context's fingerprint
+block    the bit decides which half of the stored sum is the context's own (two_blocks.py)
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,11 +23,13 @@ from numpy.typing import NDArray
 
 from ...machine.kernels import njit
 from ..retrieval import plan as base
+from ..retrieval.problem import Task
 from ..retrieval.solve import Terms, gather
 
-ROLES = ("constant", "data", "row", "gate", "column", "mark")
+ROLES = ("constant", "data", "row", "gate", "column", "mark", "block")
 ROW, GATE = ROLES.index("row"), ROLES.index("gate")
 ONE = np.uint64(1)
+SHARES = 4096  # the share of the upper block is a multiple of 1 / SHARES
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class FoldPlan(base.Plan):
     narrow       one index lane for everything: more parameters, but a stream of three lanes
     reads        tables are read before the gates, and every gate reads its lane: one parameter,
                  where a lane that waits for its gate and is added at last takes three
+    upper        with two blocks, the share of the upper one in units of 1 / SHARES, else 0
+    above        with two blocks, the folds that are expected to take the upper sum away
     """
 
     top: int = 0
@@ -53,6 +58,8 @@ class FoldPlan(base.Plan):
     marks: int = 0
     narrow: bool = False
     reads: bool = False
+    upper: int = 0
+    above: int = 0
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
@@ -97,6 +104,8 @@ class FoldPlan(base.Plan):
         if self.reads:  # one row before the data folds, unless ternary digits follow them
             early = int(len(head) == self.top)
             head = [*rows[:early], *head, *rows[early:]]
+        if self.upper:
+            head.append(Fold("block", weight=self.upper))
         rest += [Fold("gate", weight=1 << i) for i in range(self.gates)]
         rest += [Fold("mark", weight=1 << i) for i in range(self.marks)]
         rest += [*columns, *[Fold("data")] * self.low]
@@ -138,6 +147,13 @@ class FoldPlan(base.Plan):
         """H < top_value: what all folds together bring to 0."""
         return thresholds(self.folds)[1]
 
+    def portion(self, task: Task) -> Task:
+        """With two blocks: half of the equations that are not left to the folds between them."""
+        if not self.upper:
+            return task
+        held = self.above * (self.columns + task.window - 1)
+        return replace(task, equations=max(0, task.equations - held) // 2)
+
     def layout(self, order: Iterable[Fold]) -> "FoldLayout":
         folds = [*self.parts[0], *order]
         if self.reads:  # gates are numbered as they come
@@ -176,6 +192,8 @@ def thresholds(folds: Sequence[Fold]) -> tuple[list[int], int]:
         if fold.ternary:
             assert size % 2 == 0
             size = size * 3 // 2
+        elif fold.role == "block":  # fires for that share of the range, and leaves its size even
+            size += size * fold.weight // (SHARES - fold.weight) // 2 * 2
         else:
             size *= 2
     return found[::-1], size
@@ -276,6 +294,14 @@ class FoldLayout(base.Layout):
         found = [[self.cell(r, lane, row) for row in range(1, rows[r])] for r in range(len(rows))]
         return [[cell for cell in table if cell is not None] for table in found]
 
+    def centred(self, numbers: Sequence[int], modulus: int) -> list[int]:
+        """The numbers, which matter modulo the modulus only, with those around 0 that may be."""
+        centred = list(numbers)
+        for unit in self.signed:
+            if unit < len(centred) and centred[unit] >= modulus // 2:
+                centred[unit] -= modulus
+        return centred
+
     def scale(self, low: Sequence[int], high: Sequence[int], modulus: int) -> int:
         """Room for the payload P under the hash, which is multiplied by 2**scale.
 
@@ -312,6 +338,10 @@ class FoldLayout(base.Layout):
     def column_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Folds that do not fire count."""
         return self.plan.columns - 1 - self._counted("column", hashes)
+
+    def upper_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether the context reads the upper block."""
+        return self._counted("block", hashes) > 0
 
     def marks_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Folds that fire count."""

@@ -12,9 +12,12 @@ from itertools import product
 
 from ..retrieval.plan import Cost, Stage, cost_of, hash_bits, needed
 from ..retrieval.problem import Task
-from .layout import FoldPlan
+from .layout import SHARES, FoldPlan
 
 MAX_FOLDS = 58  # H and its sums stay in 64 bits
+# two blocks save (2 sqrt(3) - sqrt(11)) sqrt(equations) parameters at most, and take 7 folds more
+MANY = 20_000
+LONGER = 1  # bits of a sum in the lower block beyond those in the upper one
 ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
@@ -33,6 +36,11 @@ def candidates(
     sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
     for columns in (size for size in sizes if best / 5 <= size <= 4 * best + 4):
         numbers = needed(task, columns, spare, slack)
+        if objective != "dense" and not task.marks and task.equations >= MANY:
+            for plan in _parted(task, columns, spare, slack, bits):
+                used = max(needed(plan.portion(task), columns, spare, slack), plan.fewest)
+                price = cost(plan, task, min(plan.unknowns, used)).of(objective)
+                plans.append((price, columns, plan))
         sized = list(_plain_plans(task, columns, numbers, bits))
         if objective == "dense":
             sized += [replace(plan, narrow=True) for plan in sized]
@@ -100,6 +108,28 @@ def _reading_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterato
                     yield replace(plan, lanes=lanes, gates=gates)
 
 
+def _parted(task: Task, columns: int, spare: float, slack: int, bits: int) -> Iterator[FoldPlan]:
+    """Two blocks (two_blocks.py).
+
+    The block bit is a bit of H, and follows some data folds, since its share must be what it should
+    be. Of 2 U + m numbers the upper block has U.
+    """
+    above = columns + task.window + guard(FoldPlan(columns, (16, 16), 20, 19), task.contexts)
+    blocks = FoldPlan(columns, upper=SHARES // 2, above=above)
+    if blocks.portion(task).equations == 0:
+        return
+    numbers = needed(blocks.portion(task), columns, spare, slack)
+    kinds = _table_plans, _reading_plans
+    for plan in (p for kind in kinds for p in kind(task, columns, numbers, bits - 1)):
+        above = columns + task.window + guard(plan, task.contexts)
+        share = SHARES * numbers // (2 * numbers + above)
+        data = plan.top + plan.low
+        top = max(plan.top, min(data, 4))
+        plan = replace(plan, top=top, low=data - top, upper=share, above=above)
+        if len(plan.folds) <= MAX_FOLDS:
+            yield plan
+
+
 def _narrow_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:
     """One lane, four or five tables read one after another.
 
@@ -141,21 +171,26 @@ def cost(
     unknowns: int | None = None,
     digits: int | None = None,
     offset: bool = False,
+    above: int | None = None,
 ) -> Cost:
     """Counts of the network.
 
     unknowns  defaults to all numbers of the plan
     digits    defaults to an estimate
     offset    whether the sums of tokens are moved towards 0 (Hash.offset)
+    above     folds between two blocks; defaults to the plan's estimate
     """
     positions = plan.columns + task.window - 1
-    digits = positions + guard(plan, task.contexts) if digits is None else digits
+    above = plan.above if above is None else above
+    if digits is None:
+        digits = positions + guard(plan, task.contexts) + (LONGER if plan.upper else 0)
     numbers = plan.unknowns if unknowns is None else unknowns
     count = {role: sum(f.role == role for f in plan.folds) for role in ("row", "column", "mark")}
     if plan.narrow:
         width = 2 + (plan.columns > 1) + (plan.marks > 0)
     else:
         width = 1 + len(plan.tables) + plan.lanes - 1 + count["column"] + (plan.marks > 0) + 1
+        width += plan.upper > 0
     counting = count["row"] + count["mark"] + (count["column"] if plan.narrow else 0)
     plain = len(plan.folds) - counting
     gated = count["column"] if not plan.narrow else 0
@@ -172,6 +207,8 @@ def cost(
         reader.append((7 * bits - 1, bits, 2 * bits))
     if task.marks:
         reader.append((19, 2, 5))
+    # the block gate's lane, the shift, the folds and what they lift
+    parted: Stage = (1 + 3 + 3 * above + 1, 1 + above, 1 + above) if plan.upper else (0, 0, 0)
     stages: list[Stage] = [
         (3 * plan.token_folds, plan.token_folds, plan.token_folds),
         (3 * plan.mix_folds, plan.mix_folds, plan.mix_folds),
@@ -180,12 +217,16 @@ def cost(
         (1, 0, 0),  # the constant
         *_tables(plan, plan.unknowns - numbers),
         (2 * added, sums, added),
+        parted,
         shifts,
         (3 * strip, strip, strip),
         *reader,
     ]
     whole = cost_of(task, stages, width, offset, numbers, positions)
-    return Cost(whole.nonzero, whole.dense, whole.bits + 8 * (plan.top + plan.low))
+    bits = whole.bits + 8 * (plan.top + plan.low)
+    if plan.upper:  # numbers of twice the length, and thresholds that begin above them
+        bits += numbers * (positions + 8) + above * (positions + above / 2)
+    return Cost(whole.nonzero, whole.dense, bits)
 
 
 def _tables(plan: FoldPlan, dropped: int) -> list[Stage]:
