@@ -79,7 +79,7 @@ class Retrieval(Labelled):
         "mix": "Folds mix the digits of the context's number.",
         "store": "Folds halve the context's number; each threshold stores a number.",
         "keep bit": "Bits of the context's number are kept; later folds read them.",
-        "gate": "Bits of the context's number switch copies of the tables off.",
+        "gate": "Bits of the context's number switch copies of the tables on or off.",
         "row index": "Bits of the context's number choose the row of a table.",
         "block gate": "A bit of the context's number tells which half of each stored number counts.",
         "column gate": "Bits of the context's number open or close the shifts.",

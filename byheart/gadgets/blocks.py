@@ -137,9 +137,7 @@ def read_digits(
             writes.append((lane, 0, -2 / slope))
             if centred:
                 constants[lane] = half // 2 * one
-        units: list[Unit] = [
-            ({lane: slope}, -slope * threshold - place) for place in range(2)
-        ]
+        units: list[Unit] = [({lane: slope}, -slope * threshold - place) for place in range(2)]
         yield Block(stage, units, writes, constants)
         count = half
 

@@ -28,7 +28,8 @@ Departures   D1  Not the paper's proof. Its keys, selectors and bit extraction (
              D4  Labels are numbered by frequency for the prefix code, in a Gray order; their order
                  is part of the output vocabulary and holds at most log2(C!) bits.
              D5  Two forms, tables and readers; the smaller one is built. Editable networks, those
-                 with a fingerprint and very large ones have tables.
+                 with a fingerprint and very large ones have tables; where it is smaller, and in
+                 networks that are not editable, gates read the lanes of the tables.
 Notation     N sequences, n length, C labels, I information, H the context's number, K bit
              positions.
 """

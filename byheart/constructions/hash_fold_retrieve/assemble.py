@@ -28,7 +28,8 @@ def blocks(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[
     bits, relative to the one above the window.
     """
     yield from _hash_folds(storage)
-    yield from _lane_sums(storage)
+    if not storage.layout.plan.reads:
+        yield from _lane_sums(storage)
     if isinstance(storage, BlockStorage):
         yield from part(storage)
     yield from _shifts(storage)
@@ -54,13 +55,14 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
 
     A fold at (t - 1/2) 2**scale + e / 2 maps H >= t to 2t - 1 - H, and P to e - P: the number e
     enters with a minus sign for every later fold that fires. The half keeps v off the threshold:
-    |v - threshold| >= 2**(scale - 2), since |P - e/2| <= 2**(scale - 2).
+    |v - threshold| >= 2**(scale - 2), since |P - e/2| <= 2**(scale - 2). A gate that reads a lane
+    with weight -1/2 has the lane added to e.
     """
     layout, plan, numbers = storage.layout, storage.layout.plan, storage.numbers
     scale = storage.hash_unit.numerator.bit_length() - 1
     gap = 1 << (scale - 2)
     limits, _ = thresholds(layout.folds)
-    with_table = bool(plan.tables) and not plan.narrow
+    with_table = bool(plan.tables) and not plan.narrow and not plan.reads
     # two blocks get their half when they have been parted
     constant = storage.constant + (0 if plan.upper else HALF)
     longest = storage.digits + plan.columns + storage.unit.numerator.bit_length() - 1
@@ -71,9 +73,13 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
         if step.role == "data":
             block = fold("store", "v", threshold)
         elif step.role == "gate":
-            # the lanes whose lowest gate this is; -4 relu(v - threshold) outweighs any lane
-            lanes = [m for m in plan.masks[1:] if m & -m == step.weight]
-            block = fold("gate", "v", threshold, extra=[(f"L{m}", 0, -4) for m in lanes])
+            # the lanes that this gate is the first to close; -4 relu(v - threshold) outweighs any
+            idle = zip(plan.masks, plan.conditions, strict=True)
+            closes = [m for m, (closing, _) in idle if closing & -closing == step.weight]
+            block = fold("gate", "v", threshold, extra=[(f"L{m}", 0, -4) for m in closes])
+            if plan.reads:
+                read = {"v": Fraction(1), f"L{step.weight}": -HALF}
+                block = replace(block, units=[(read, -threshold)])
         elif step.role == "mark":
             block = fold_and_count("mark", "v", threshold, gap, "M", step.weight)
         elif step.role == "row":
@@ -89,6 +95,8 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
             block = fold("column gate", "v", threshold, extra=[(f"p{place}", 0, closed)])
         if place == 0 and not with_table:
             block = replace(block, constants={"v": constant})
+        if step.role == "gate" and plan.reads and step.weight == 1 << plan.gates // 2:
+            yield from _lane_sums(storage)
         yield block
         for table in (r for r, p in enumerate(layout.table_place) if p == place):
             values = {}
@@ -108,11 +116,13 @@ def _lane_sums(storage: Storage) -> Iterator[Block]:
     """Add every lane that is on to the lane without its lowest gate, lowest gates first.
 
     A lane that is on holds a number >= 0, one that is off a negative number: relu keeps the first
-    and drops the second.
+    and drops the second. If gates read lanes, those of two gates join that of the later one, before
+    the first of the later ones comes.
     """
     plan = storage.layout.plan
-    for gate in range(plan.gates):
-        lanes = [m for m in plan.masks[1:] if m & -m == 1 << gate]
+    closed = [mask for mask, (idle, _) in zip(plan.masks, plan.conditions, strict=True) if idle]
+    groups = [[m for m in closed if m & -m == 1 << gate] for gate in range(plan.gates)]
+    for lanes in [closed] if plan.reads else groups:
         if lanes:
             units = [({_lane(m): 1}, 0) for m in lanes]
             yield Block(

@@ -16,7 +16,7 @@ from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..retrieval.assemble import assemble, constant
 from ..retrieval.hashing import Hash
-from ..retrieval.plan import Cost, Storage
+from ..retrieval.plan import Cost, Storage, needed
 from ..retrieval.problem import Inputs, Problem, Task, prepare
 from ..retrieval.search import Limits, Needs, cheapest, effort_for, first_needs, search
 from ..retrieval.solve import Terms
@@ -149,9 +149,11 @@ def _effort(problem: Problem, options: Retrieval) -> readers.Effort:
 
 
 def _tables_cost(problem: Problem, objective: str) -> Cost:
-    plan = cheapest(problem, Unlimited(), objective, first_needs(problem))[0]
+    needs = first_needs(problem)
+    plan = cheapest(problem, Unlimited(), objective, needs)[0]
     assert isinstance(plan, FoldPlan)
-    return cost(plan, problem.task)
+    numbers = needed(problem.task, plan.columns, needs.spare, needs.slack)
+    return cost(plan, problem.task, plan.used(numbers))
 
 
 def _tables(

@@ -47,9 +47,9 @@ def candidates(
             sized += _narrow_plans(task, columns, numbers, bits)
         else:
             sized += _table_plans(task, columns, numbers, bits)
+            sized += _reading_plans(task, columns, numbers, bits)
         for plan in sized:
-            used = min(plan.unknowns, max(numbers, plan.fewest))
-            plans.append((cost(plan, task, used).of(objective), columns, plan))
+            plans.append((cost(plan, task, plan.used(numbers)).of(objective), columns, plan))
     return tuple(plan for *_, plan in sorted(plans, key=lambda priced: priced[:2]))
 
 
@@ -85,21 +85,43 @@ def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[
                     yield replace(plan, lanes=lanes, top=data - low, low=low)
 
 
-def _parted(
-    task: Task, columns: int, spare: float, slack: int, bits: int
-) -> Iterator[FoldPlan]:
+def _reading_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:
+    """Two tables, and gates that read their lanes: as few gates as H needs, or as many as it can.
+
+    More gates make longer hashes, but shorter sums than lanes of two gates. There is some room for
+    further numbers, which do not count as long as they are left out. The middle of H's range is as
+    good a threshold as any, but then sums crowd at its end: the second fold fires for most contexts
+    and only stores a number. Thirds take more folds before them, as in _table_plans.
+    """
+    room = numbers // 100
+    for first in ROWS:
+        for second in (first, 2 * first if first & (first - 1) == 0 else first * 4 // 3):
+            ternary = any(size % 3 == 0 for size in (columns, first, second))
+            plan = FoldPlan(columns, (first, second), top=4 if ternary else 1, marks=task.marks)
+            plan, used = replace(plan, reads=True), len(plan.folds)
+            cells = first + second - 2
+            enough = math.ceil((numbers + room - 1 - plan.top - cells) / (cells + 1))
+            for gates in sorted({max(2, bits - used), min(MAX_FOLDS - used, max(2, enough))}):
+                lanes = max(1 + gates, math.ceil((numbers + room - 1 - plan.top - gates) / cells))
+                half = gates // 2
+                if used + gates <= MAX_FOLDS and lanes <= 1 + gates + half * (gates - half):
+                    yield replace(plan, lanes=lanes, gates=gates)
+
+
+def _parted(task: Task, columns: int, spare: float, slack: int, bits: int) -> Iterator[FoldPlan]:
     """Two blocks (two_blocks.py).
 
     The block bit is a bit of H, and follows some data folds, since its share must be what it should
     be. Of 2 U + m numbers the upper block has U.
     """
-    above = columns + task.window + guard(FoldPlan(columns, (16, 16), 20, 19))
+    above = columns + task.window + guard(FoldPlan(columns, (16, 16), 20, 19), task.contexts)
     blocks = FoldPlan(columns, upper=SHARES // 2, above=above)
     if blocks.portion(task).equations == 0:
         return
     numbers = needed(blocks.portion(task), columns, spare, slack)
-    for plan in _table_plans(task, columns, numbers, bits - 1):
-        above = columns + task.window + guard(plan)
+    kinds = _table_plans, _reading_plans
+    for plan in (p for kind in kinds for p in kind(task, columns, numbers, bits - 1)):
+        above = columns + task.window + guard(plan, task.contexts)
         share = SHARES * numbers // (2 * numbers + above)
         data = plan.top + plan.low
         top = max(plan.top, min(data, 4))
@@ -127,9 +149,18 @@ def _narrow_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator
                 yield replace(plan, top=2, low=data - 2)
 
 
-def guard(plan: FoldPlan) -> int:
-    """An estimate of the bits of a stored sum above K, by how many numbers a typical sum has."""
+def guard(plan: FoldPlan, contexts: int) -> int:
+    """An estimate of the bits of a stored sum above K, by how many numbers a typical sum has.
+
+    If gates read lanes, numbers are spread around 0, but for those of lanes of two gates. In units
+    of 2**(K + 1) they have the variance 1/12, and two that are not negative a mean square of 7/6.
+    """
     stored = plan.top + plan.low + plan.gates
+    if plan.reads:
+        terms = 1 + len(plan.tables) + (stored + len(plan.tables) * plan.gates) / 2
+        variance = terms / 12 + (plan.lanes - 1 - plan.gates) / 4 * 7 / 6
+        widest = 2 * math.sqrt(2 * math.log(contexts + 1) * variance)
+        return 1 + math.ceil(math.log2(widest))
     typical = 1 + 0.4 * plan.lanes * len(plan.tables) + 0.6 * math.sqrt(stored)
     return max(2, math.ceil(math.log2(typical)))
 
@@ -152,7 +183,7 @@ def cost(
     positions = plan.columns + task.window - 1
     above = plan.above if above is None else above
     if digits is None:
-        digits = positions + guard(plan) + (LONGER if plan.upper else 0)
+        digits = positions + guard(plan, task.contexts) + (LONGER if plan.upper else 0)
     numbers = plan.unknowns if unknowns is None else unknowns
     count = {role: sum(f.role == role for f in plan.folds) for role in ("row", "column", "mark")}
     if plan.narrow:
@@ -164,7 +195,8 @@ def cost(
     plain = len(plan.folds) - counting
     gated = count["column"] if not plan.narrow else 0
     strip = digits - task.window
-    sums = len({mask & -mask for mask in plan.masks[1:]})
+    added = sum(idle > 0 for idle, _ in plan.conditions)
+    sums = int(added > 0) if plan.reads else len({mask & -mask for mask in plan.masks[1:]})
     shifts: Stage = (3 * gated, gated, gated)
     if plan.narrow:
         weights = [f.weight for f in plan.folds if f.role == "column"]
@@ -184,7 +216,7 @@ def cost(
         (7 * counting, counting, 2 * counting),
         (1, 0, 0),  # the constant
         *_tables(plan, plan.unknowns - numbers),
-        (2 * (plan.lanes - 1), sums, plan.lanes - 1),
+        (2 * added, sums, added),
         parted,
         shifts,
         (3 * strip, strip, strip),

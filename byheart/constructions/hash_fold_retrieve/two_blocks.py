@@ -111,8 +111,8 @@ def _placed(
     room = max(4 * reach, 4 * (most + 1))  # for B, and for A below S / 4
     unit = modulus << math.ceil(math.log2(room + NEAR))
     numbers = [x * unit + y for x, y in zip(a, b, strict=True)]
-    hash_unit = Fraction(1 << layout.scale(numbers, numbers, modulus * unit))
     layout = layout.sized(len(numbers))
+    hash_unit = Fraction(1 << layout.scale(numbers, numbers, modulus * unit))
     return BlockStorage(
         *(layout, numbers, digits, window, Fraction(unit), hash_unit, numbers[0]),
         tuple(e),

@@ -124,17 +124,20 @@ def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Paramet
 
 
 def lanes_on(network: Network, fired: Sequence[list[int]]) -> set[int]:
-    """Lanes whose values reach the main lane 0: added, step by step, by units that fired."""
-    added = {}
+    """Lanes whose values reach the main lane 0: by gates that fired and read them, or added to such
+    a lane, step by step, by units that fired.
+    """
+    added, on = {}, {0}
     for index, layer in enumerate(network.layers):
         if isinstance(layer, FeedForward) and layer.stage == "add lanes":
             for target, unit, _ in layer.W2.entries:
                 if unit in fired[index]:
                     added[layer.W1.by_row[unit][0][0]] = target
-    on = {0}
-    for lane in added:
+        if isinstance(layer, FeedForward) and layer.stage == "gate" and fired[index]:
+            on |= {lane for lane, _ in layer.W1.by_row[0]}
+    for lane in list(added):
         path = [lane]
         while path[-1] in added:
             path.append(added[path[-1]])
-        on |= set(path) if path[-1] == 0 else set()
+        on |= set(path) if path[-1] in on else set()
     return on
