@@ -262,9 +262,7 @@ def test_terms_from_a_sum_above_are_terms(seed):
         listed.append(len(both))
     words = -(-folds // 64)
     limbs = [[x >> 64 * q & (2**64 - 1) for q in range(words)] for x in above]
-    parted = Terms(
-        np.array(starts), np.array(units, np.int32), np.array(limbs, np.uint64), folds
-    )
+    parted = Terms(np.array(starts), np.array(units, np.int32), np.array(limbs, np.uint64), folds)
     whole = Terms(np.array(listed), np.array(both, np.int32))
     wanted, lengths = rng.integers(0, 2, contexts).astype(np.uint64), np.ones(contexts, np.int64)
     found = [

@@ -158,7 +158,9 @@ def test_loads_of_two_blocks():
     lengths = rng.integers(1, 3, 3000)
     counts = Counts(8, hashes, lengths, 2, [(11, 8)], [5, 0])
     table = counts.table([(0, 1), (3, 2), (7, 4)])
-    fired = sum((hashes >> np.uint64(p) & np.uint64(1)) * np.uint64(w) for p, w in ((0, 1), (3, 2), (7, 4)))
+    fired = sum(
+        (hashes >> np.uint64(p) & np.uint64(1)) * np.uint64(w) for p, w in ((0, 1), (3, 2), (7, 4))
+    )
     column, upper = 7 - fired.astype(np.int64), hashes >> np.uint64(11) & np.uint64(1) == 1
     found = counts._equations(table)
     for block, known in zip((~upper, upper), found, strict=True):
