@@ -152,7 +152,8 @@ def _tables_cost(problem: Problem, objective: str) -> Cost:
     needs = first_needs(problem)
     plan = cheapest(problem, Unlimited(), objective, needs)[0]
     assert isinstance(plan, FoldPlan)
-    numbers = needed(problem.task, plan.columns, needs.spare, needs.slack)
+    portion = plan.portion(problem.task)
+    numbers = needed(portion, plan.columns, needs.spare, needs.slack)
     return cost(plan, problem.task, plan.used(numbers))
 
 

@@ -86,26 +86,29 @@ def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[
 
 
 def _reading_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:
-    """Two tables, and gates that read their lanes: as few gates as H needs, or as many as it can.
+    """Two tables, and gates that read their lanes: as few as H needs, or one for every lane.
 
     More gates make longer hashes, but shorter sums than lanes of two gates. There is some room for
     further numbers, which do not count as long as they are left out. The middle of H's range is as
     good a threshold as any, but then sums crowd at its end: the second fold fires for most contexts
     and only stores a number. Thirds take more folds before them, as in _table_plans.
     """
-    room = numbers // 100
     for first in ROWS:
         for second in (first, 2 * first if first & (first - 1) == 0 else first * 4 // 3):
             ternary = any(size % 3 == 0 for size in (columns, first, second))
-            plan = FoldPlan(columns, (first, second), top=4 if ternary else 1, marks=task.marks)
+            top, cells = 4 if ternary else 1, first + second - 2
+            plan = FoldPlan(columns, (first, second), top=top, marks=task.marks)
             plan, used = replace(plan, reads=True), len(plan.folds)
-            cells = first + second - 2
-            enough = math.ceil((numbers + room - 1 - plan.top - cells) / (cells + 1))
-            for gates in sorted({max(2, bits - used), min(MAX_FOLDS - used, max(2, enough))}):
-                lanes = max(1 + gates, math.ceil((numbers + room - 1 - plan.top - gates) / cells))
+            wanted = numbers + numbers // 100 - 1 - top
+            enough = max(2, math.ceil((wanted - cells) / (cells + 1)))
+            few = max(2, min(enough, bits - used))
+            for gates in sorted({few, max(few, min(enough, MAX_FOLDS - used))}):
+                low = max(0, bits - used - gates)
+                lanes = max(1 + gates, math.ceil((wanted - gates - low) / cells))
                 half = gates // 2
-                if used + gates <= MAX_FOLDS and lanes <= 1 + gates + half * (gates - half):
-                    yield replace(plan, lanes=lanes, gates=gates)
+                most = 1 + gates + half * (gates - half)
+                if used + gates + low <= MAX_FOLDS and lanes <= most:
+                    yield replace(plan, lanes=lanes, gates=gates, low=low)
 
 
 def _parted(task: Task, columns: int, spare: float, slack: int, bits: int) -> Iterator[FoldPlan]:
