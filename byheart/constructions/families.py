@@ -81,7 +81,7 @@ class Retrieval(Labelled):
         "keep bit": "Bits of the context's number are kept; later folds read them.",
         "gate": "Bits of the context's number switch copies of the tables on or off.",
         "row index": "Bits of the context's number choose the row of a table.",
-        "block gate": "A bit of the context's number tells which half of each stored number counts.",
+        "block gate": "A bit of the context's number chooses a half of each stored number.",
         "column gate": "Bits of the context's number open or close the shifts.",
         "column index": "Bits of the context's number choose how far to shift.",
         "mark": "Bits of the context's number make up its fingerprint.",

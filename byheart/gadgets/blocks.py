@@ -130,7 +130,7 @@ def read_digits(
     slope = 1 / Fraction(gap)
     while count > 1:
         half = (count + 1) // 2
-        writes = [(output, 0, count // 2), (output, 1, -(count // 2))]
+        writes: list[Write] = [(output, 0, count // 2), (output, 1, -(count // 2))]
         threshold = 0 if centred else half * one
         constants = {}
         if half > 1:

@@ -100,8 +100,7 @@ def estimate(dataset: Dataset, contexts: Contexts, options: Retrieval) -> int | 
         return None
     told = [_tables_cost(problem, options.minimise)]
     if not options.editable:
-        plan = readers.first_plan(problem, options.minimise, _effort(problem, options))
-        told += [] if plan is None else [readers.expected_cost(plan, problem.task)]
+        told += _readers_cost(problem, options)
     return min(told, key=lambda cost: cost.of(options.minimise)).nonzero
 
 
@@ -115,6 +114,9 @@ def build(
 ) -> Built:
     """The small network for any setting of the family, in the form that makes it smallest.
 
+    The form that promises to be smaller is built first, the other one if it promises less than what
+    was built.
+
     length       of the network, if not that of the longest sequence
     tables_only  leave the form with readers out
     """
@@ -124,16 +126,20 @@ def build(
         return Built(constant(spec, mixing, embedding, dataset), 0, order=order)
     # output number r is what the network reads for rank digit_order[r]
     order = tuple(order[rank] for rank in np.argsort(digit_order(len(order))))
+    told = [(_tables_cost(problem, objective).of(objective), _tables)]
+    # bits and dense parameters are not what readers save: they are tried where it is cheap
+    if not tables_only and (objective == "nonzero" or problem.task.contexts <= FEW):
+        told += [(cost.of(objective), _readers) for cost in _readers_cost(problem, options)]
     made: list[Built] = []
-    # bits and dense parameters are not what readers save: where it is cheap, both forms are tried
-    few = problem.task.contexts <= FEW
-    if not tables_only and (objective == "nonzero" or few):
-        found = readers.search(problem, objective, _effort(problem, options), options.seed, report)
-        if found is not None:
-            network = _reading_network(spec, dataset.every, options, problem, found.solution)
-            made.append(Built(network, found.tries, order=order))
-    if not made or size(made[0], objective) > _tables_cost(problem, objective).of(objective):
-        made += _tables(spec, dataset.every, options, problem, order, report, bool(made))
+    for expected, form in sorted(told, key=lambda priced: priced[0]):
+        if not made or expected < size(made[0], objective):
+            made += form(spec, dataset.every, options, problem, order, report)
+    if not made:
+        count = problem.task.contexts
+        raise ByheartError(
+            f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
+            "use another seed=...."
+        )
     return min(made, key=lambda built: size(built, objective))
 
 
@@ -157,6 +163,12 @@ def _tables_cost(problem: Problem, objective: str) -> Cost:
     return cost(plan, problem.task, plan.used(numbers))
 
 
+def _readers_cost(problem: Problem, options: Retrieval) -> list[Cost]:
+    """Empty if there is no plan with readers."""
+    plan = readers.first_plan(problem, options.minimise, _effort(problem, options))
+    return [] if plan is None else [readers.expected_cost(plan, problem.task)]
+
+
 def _tables(
     spec: Input,
     every: bool,
@@ -164,31 +176,33 @@ def _tables(
     problem: Problem,
     order: tuple[int, ...],
     report: Report,
-    optional: bool,
 ) -> list[Built]:
-    """The network with tables; an error if there is none, unless it is optional."""
+    """The network with tables, if it is found."""
     found = search(problem, Unlimited(), options.minimise, options.seed, report)
-    if found is not None:
-        network, unknown = network_of(
-            spec, every, options, problem, found.hashed, found.storage, len(order)
-        )
-        return [Built(network, found.tries, found.notes, order=order, unknown=unknown)]
-    if optional:
+    if found is None:
         return []
-    count = problem.task.contexts
-    raise ByheartError(
-        f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
-        "use another seed=...."
-    )
+    hashed, storage = found.hashed, found.storage
+    network, unknown = network_of(spec, every, options, problem, hashed, storage, len(order))
+    return [Built(network, found.tries, found.notes, order=order, unknown=unknown)]
 
 
-def _reading_network(
-    spec: Input, every: bool, options: Retrieval, problem: Problem, solution: readers.Solution
-) -> Network:
-    unit, hashed = Fraction(3 << solution.scale), solution.draw.hashed
-    layers = list(readers.blocks(solution, problem.task.code))
-    mixing, grain = options.attention, problem.grain
-    return assemble(spec, every, mixing, grain, hashed, unit, layers, "O")
+def _readers(
+    spec: Input,
+    every: bool,
+    options: Retrieval,
+    problem: Problem,
+    order: tuple[int, ...],
+    report: Report,
+) -> list[Built]:
+    """The network with readers, if it is found."""
+    effort, mixing, grain = _effort(problem, options), options.attention, problem.grain
+    found = readers.search(problem, options.minimise, effort, options.seed, report)
+    if found is None:
+        return []
+    unit, hashed = Fraction(3 << found.solution.scale), found.solution.draw.hashed
+    layers = list(readers.blocks(found.solution, problem.task.code))
+    network = assemble(spec, every, mixing, grain, hashed, unit, layers, "O")
+    return [Built(network, found.tries, order=order)]
 
 
 def network_of(

@@ -226,10 +226,10 @@ def cost(
         *reader,
     ]
     whole = cost_of(task, stages, width, offset, numbers, positions)
-    bits = whole.bits + 8 * (plan.top + plan.low)
+    more = 8.0 * (plan.top + plan.low)
     if plan.upper:  # numbers of twice the length, and thresholds that begin above them
-        bits += numbers * (positions + 8) + above * (positions + above / 2)
-    return Cost(whole.nonzero, whole.dense, bits)
+        more += numbers * (positions + 8) + above * (positions + above / 2)
+    return Cost(whole.nonzero, whole.dense, whole.bits + more)
 
 
 def _tables(plan: FoldPlan, dropped: int) -> list[Stage]:

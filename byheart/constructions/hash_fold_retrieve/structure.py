@@ -206,8 +206,8 @@ def _cheapest(inputs: Inputs, objective: str, needs: Needs) -> tuple[FoldPlan, i
     task = inputs.task
     best: tuple[float, FoldPlan, int] | None = None
     for plan in candidates(task, objective, needs.spare, needs.slack, needs.hash_bits + 1):
-        # a record does not name plans that read lanes; and the labels of one of two blocks decide the
-        # equations of the other
+        # a record does not name plans that read lanes; and with two blocks, the labels of one
+        # decide the equations of the other
         if plan.reads or plan.upper:
             continue
         numbers = needed(task, plan.columns, needs.spare, needs.slack)

@@ -1,24 +1,27 @@
-"""Two blocks: every stored number holds two numbers, and the folds that part them hold more.
+"""Two blocks: every stored number holds two numbers, and the folds between them hold more.
 
 A stored number is x = a S + b with S a large power of two, so a context's stored sum is
-v = A S + B: A is a sum of numbers a, B one of numbers b, with the same signs. A fold of the hash,
-the block bit, decides which of the two is the context's own.
+v = A S + B, where A is a sum of numbers a and B one of numbers b, with the same signs. One fold of
+the hash, the block bit, decides which of the two is the context's own.
 
-upper   Reads its word from A. B is a fraction of a unit, |B| <= S / 4.
-lower   Multiplies v by S ("block shift"), and A is folded away ("block fold"), from the highest
-        bit of A, t = m - 1, down to t = 0: a fold at (2**t - 1/2) S**2 + e_t S / 2 reflects
-        A >= 2**t to 2**(t + 1) - 1 - A, and B to e_t - B. At the end v = B' S.
+upper   A context of the upper block reads its word from A; B is a fraction of a unit S.
+lower   For a context of the lower block v is multiplied by S ("block shift"). Then A is folded away
+        ("block fold"), from its highest bit t = m - 1 down to t = 0: the fold at
+        (2**t - 1/2) S**2 + e_t S / 2 turns A >= 2**t into 2**(t + 1) - 1 - A, and B into e_t - B.
+        At the end v = B' S, and the word is read from B'.
 
-Which of these folds fire depends on A alone: a reflection complements the bits below t, so fold t
-fires if bits t and t + 1 of A differ, and an odd number of folds after it do if bits t and 0 of A
-differ. Hence B' is the sum of B (negative if A is odd) and of those e_t whose folds fire (negative
-if bits t and 0 differ). Once the upper block is solved, A is known for every context, and the
-numbers b and e_t of the lower block satisfy the same kind of equations as the numbers a, with m more
-unknowns: the m folds hold m numbers for the three parameters each that they take anyway.
+Which of these folds fire depends on A alone. A fold that fires complements the bits of A from t
+down, so fold t fires if bits t and t + 1 of A differ, and after it an odd number of folds fire if
+bits t and 0 differ. Hence B' is the sum of B (with a minus sign if A is odd) and of the numbers e_t
+of the folds that fire (with a minus sign if bits t and 0 differ).
 
-Everything keeps off the thresholds: |B - e_t / 2| <= S / 4 at each fold, so that v is at least
-S**2 / 4 away from it, and contexts of the upper block stay below S**2 / 4. Columns, strip and reader
-come after this, for both blocks alike, in the unit S.
+The upper block is solved first. Then A is known for every context, and the numbers b and e_t of the
+lower block satisfy the same kind of equations as the numbers a before, with m more unknowns. The m
+folds, which take three parameters each in any case, hold m numbers.
+
+No value comes near a threshold. At every fold |B - e_t / 2| <= S / 4, so v is S**2 / 4 or more away
+from the threshold; in the upper block v < S**2 / 4 and |B| <= S / 4. Shifts, strip and reader
+follow for both blocks alike, in units of S.
 """
 
 import math

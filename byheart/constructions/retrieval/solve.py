@@ -313,7 +313,7 @@ def _differing(above, i, q):
 @njit
 def _listed(starts, units, above, folds, i, most, listed):
     """Write down the terms of context i that are among the first `most` numbers; how many."""
-    count = 0
+    count = np.int64(0)
     for e in range(starts[i], starts[i + 1]):
         u = units[e]
         listed[count] = u
