@@ -124,17 +124,28 @@ def build(
         return Built(constant(spec, mixing, embedding, dataset), 0, order=order)
     # output number r is what the network reads for rank digit_order[r]
     order = tuple(order[rank] for rank in np.argsort(digit_order(len(order))))
-    made: list[Built] = []
+    told, hoped = _tables_cost(problem, objective).of(objective), math.inf
     # bits and dense parameters are not what readers save: where it is cheap, both forms are tried
-    few = problem.task.contexts <= FEW
-    if not tables_only and (objective == "nonzero" or few):
-        found = readers.search(problem, objective, _effort(problem, options), options.seed, report)
-        if found is not None:
-            network = _reading_network(spec, dataset.every, options, problem, found.solution)
-            made.append(Built(network, found.tries, order=order))
-    if not made or size(made[0], objective) > _tables_cost(problem, objective).of(objective):
-        made += _tables(spec, dataset.every, options, problem, order, report, bool(made))
-    return min(made, key=lambda built: size(built, objective))
+    if not tables_only and (objective == "nonzero" or problem.task.contexts <= FEW):
+        plan = readers.first_plan(problem, objective, _effort(problem, options))
+        hoped = (
+            math.inf if plan is None else readers.expected_cost(plan, problem.task).of(objective)
+        )
+    made: list[Built] = []
+    # the smaller form first; the other one only if it may be smaller than what was built
+    for expected, form in sorted(
+        [(hoped, _with_readers), (told, _with_tables)], key=lambda x: x[0]
+    ):
+        if expected < math.inf and all(expected < size(built, objective) for built in made):
+            built = form(spec, dataset.every, options, problem, order, report)
+            made += [] if built is None else [built]
+    if made:
+        return min(made, key=lambda built: size(built, objective))
+    count = problem.task.contexts
+    raise ByheartError(
+        f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
+        "use another seed=...."
+    )
 
 
 def size(built: Built, objective: str) -> int:
@@ -157,38 +168,39 @@ def _tables_cost(problem: Problem, objective: str) -> Cost:
     return cost(plan, problem.task, plan.used(numbers))
 
 
-def _tables(
+def _with_tables(
     spec: Input,
     every: bool,
     options: Retrieval,
     problem: Problem,
     order: tuple[int, ...],
     report: Report,
-    optional: bool,
-) -> list[Built]:
-    """The network with tables; an error if there is none, unless it is optional."""
+) -> Built | None:
     found = search(problem, Unlimited(), options.minimise, options.seed, report)
-    if found is not None:
-        network, unknown = network_of(
-            spec, every, options, problem, found.hashed, found.storage, len(order)
-        )
-        return [Built(network, found.tries, found.notes, order=order, unknown=unknown)]
-    if optional:
-        return []
-    count = problem.task.contexts
-    raise ByheartError(
-        f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
-        "use another seed=...."
-    )
+    if found is None:
+        return None
+    hashed, storage, labels = found.hashed, found.storage, len(order)
+    network, unknown = network_of(spec, every, options, problem, hashed, storage, labels)
+    return Built(network, found.tries, found.notes, order=order, unknown=unknown)
 
 
-def _reading_network(
-    spec: Input, every: bool, options: Retrieval, problem: Problem, solution: readers.Solution
-) -> Network:
+def _with_readers(
+    spec: Input,
+    every: bool,
+    options: Retrieval,
+    problem: Problem,
+    order: tuple[int, ...],
+    report: Report,
+) -> Built | None:
+    effort = _effort(problem, options)
+    found = readers.search(problem, options.minimise, effort, options.seed, report)
+    if found is None:
+        return None
+    solution, mixing, grain = found.solution, options.attention, problem.grain
     unit, hashed = Fraction(3 << solution.scale), solution.draw.hashed
     layers = list(readers.blocks(solution, problem.task.code))
-    mixing, grain = options.attention, problem.grain
-    return assemble(spec, every, mixing, grain, hashed, unit, layers, "O")
+    network = assemble(spec, every, mixing, grain, hashed, unit, layers, "O")
+    return Built(network, found.tries, order=order)
 
 
 def network_of(
