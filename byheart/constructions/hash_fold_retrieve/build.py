@@ -100,7 +100,8 @@ def estimate(dataset: Dataset, contexts: Contexts, options: Retrieval) -> int | 
         return None
     told = [_tables_cost(problem, options.minimise)]
     if not options.editable:
-        told += _readers_cost(problem, options)
+        plan = readers.first_plan(problem, options.minimise, _effort(problem, options))
+        told += [] if plan is None else [readers.expected_cost(plan, problem.task)]
     return min(told, key=lambda cost: cost.of(options.minimise)).nonzero
 
 
@@ -114,9 +115,6 @@ def build(
 ) -> Built:
     """The small network for any setting of the family, in the form that makes it smallest.
 
-    The form that promises to be smaller is built first, the other one if it promises less than what
-    was built.
-
     length       of the network, if not that of the longest sequence
     tables_only  leave the form with readers out
     """
@@ -126,21 +124,28 @@ def build(
         return Built(constant(spec, mixing, embedding, dataset), 0, order=order)
     # output number r is what the network reads for rank digit_order[r]
     order = tuple(order[rank] for rank in np.argsort(digit_order(len(order))))
-    told = [(_tables_cost(problem, objective).of(objective), _tables)]
-    # bits and dense parameters are not what readers save: they are tried where it is cheap
+    told, hoped = _tables_cost(problem, objective).of(objective), math.inf
+    # bits and dense parameters are not what readers save: where it is cheap, both forms are tried
     if not tables_only and (objective == "nonzero" or problem.task.contexts <= FEW):
-        told += [(cost.of(objective), _readers) for cost in _readers_cost(problem, options)]
-    made: list[Built] = []
-    for expected, form in sorted(told, key=lambda priced: priced[0]):
-        if not made or expected < size(made[0], objective):
-            made += form(spec, dataset.every, options, problem, order, report)
-    if not made:
-        count = problem.task.contexts
-        raise ByheartError(
-            f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
-            "use another seed=...."
+        plan = readers.first_plan(problem, objective, _effort(problem, options))
+        hoped = (
+            math.inf if plan is None else readers.expected_cost(plan, problem.task).of(objective)
         )
-    return min(made, key=lambda built: size(built, objective))
+    made: list[Built] = []
+    # the smaller form first; the other one only if it may be smaller than what was built
+    for expected, form in sorted(
+        [(hoped, _with_readers), (told, _with_tables)], key=lambda x: x[0]
+    ):
+        if expected < math.inf and all(expected < size(built, objective) for built in made):
+            built = form(spec, dataset.every, options, problem, order, report)
+            made += [] if built is None else [built]
+    if made:
+        return min(made, key=lambda built: size(built, objective))
+    count = problem.task.contexts
+    raise ByheartError(
+        f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
+        "use another seed=...."
+    )
 
 
 def size(built: Built, objective: str) -> int:
@@ -163,46 +168,39 @@ def _tables_cost(problem: Problem, objective: str) -> Cost:
     return cost(plan, problem.task, plan.used(numbers))
 
 
-def _readers_cost(problem: Problem, options: Retrieval) -> list[Cost]:
-    """Empty if there is no plan with readers."""
-    plan = readers.first_plan(problem, options.minimise, _effort(problem, options))
-    return [] if plan is None else [readers.expected_cost(plan, problem.task)]
-
-
-def _tables(
+def _with_tables(
     spec: Input,
     every: bool,
     options: Retrieval,
     problem: Problem,
     order: tuple[int, ...],
     report: Report,
-) -> list[Built]:
-    """The network with tables, if it is found."""
+) -> Built | None:
     found = search(problem, Unlimited(), options.minimise, options.seed, report)
     if found is None:
-        return []
-    hashed, storage = found.hashed, found.storage
-    network, unknown = network_of(spec, every, options, problem, hashed, storage, len(order))
-    return [Built(network, found.tries, found.notes, order=order, unknown=unknown)]
+        return None
+    hashed, storage, labels = found.hashed, found.storage, len(order)
+    network, unknown = network_of(spec, every, options, problem, hashed, storage, labels)
+    return Built(network, found.tries, found.notes, order=order, unknown=unknown)
 
 
-def _readers(
+def _with_readers(
     spec: Input,
     every: bool,
     options: Retrieval,
     problem: Problem,
     order: tuple[int, ...],
     report: Report,
-) -> list[Built]:
-    """The network with readers, if it is found."""
-    effort, mixing, grain = _effort(problem, options), options.attention, problem.grain
+) -> Built | None:
+    effort = _effort(problem, options)
     found = readers.search(problem, options.minimise, effort, options.seed, report)
     if found is None:
-        return []
-    unit, hashed = Fraction(3 << found.solution.scale), found.solution.draw.hashed
-    layers = list(readers.blocks(found.solution, problem.task.code))
+        return None
+    solution, mixing, grain = found.solution, options.attention, problem.grain
+    unit, hashed = Fraction(3 << solution.scale), solution.draw.hashed
+    layers = list(readers.blocks(solution, problem.task.code))
     network = assemble(spec, every, mixing, grain, hashed, unit, layers, "O")
-    return [Built(network, found.tries, order=order)]
+    return Built(network, found.tries, order=order)
 
 
 def network_of(
