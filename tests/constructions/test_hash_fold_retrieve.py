@@ -362,6 +362,7 @@ def test_conflicts_are_refused_before_building(monkeypatch):  # A1
         raise AssertionError("built")
 
     monkeypatch.setattr(building.readers, "search", never)
+    monkeypatch.setattr(building, "search", never)
     rows = [(["a", "b", "c"], 1), (["b", "a", "c"], 2), (["a"], 3)]
     with pytest.raises(AssumptionError, match="A1 fails"):
         compile(from_rows(rows), positions=False)
