@@ -90,6 +90,7 @@ class Retrieval(Labelled):
         "add": "Copies of the tables that are on join the stored sum.",
         "zigzag": "The last digit of the context's number shifts the stored sum.",
         "block shift": "The stored sum is scaled up for contexts that read the lower halves.",
+        "block strip": "Folds remove the high bits of the sum of upper halves.",
         "block fold": "Folds remove the sum of upper halves; each threshold stores a number.",
         "shift": "The stored sum moves until the label's bits stand on top.",
         "strip": "Folds remove the high bits of the stored sum.",

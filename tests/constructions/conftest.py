@@ -119,7 +119,7 @@ def predicted(captured, dense_parameters):
         problem, found = captured["problem"], captured["found"]
         layout, pick = found.storage.layout, random.Random(0)
         offset = found.hashed.offset != 0 and bool(found.hashed.token_thresholds)
-        above = len(getattr(found.storage, "folded", ()))
+        above = len(getattr(found.storage, "folded", ())) + getattr(found.storage, "bare", 0)
         told = cost(found.plan, problem.task, layout.unknowns, found.storage.digits, offset, above)
         # cells that were left out give zeros that were predicted; count those with no other zeros
         generic = [pick.getrandbits(200) for _ in range(layout.unknowns)]

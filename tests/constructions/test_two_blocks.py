@@ -42,9 +42,9 @@ def after(storage, value, block):
     return lanes["v"]
 
 
-def stored(unit, folded, lift):
+def stored(unit, folded, lift, bare=0):
     one = Fraction(1)
-    return parting.BlockStorage(None, (), 0, 1, Fraction(unit), one, 0, folded, lift)
+    return parting.BlockStorage(None, (), 0, 1, Fraction(unit), one, 0, folded, lift, bare)
 
 
 # --- the lemma
@@ -87,6 +87,46 @@ def test_the_upper_sum_is_folded_away(data):
         assert lower == unit * (wanted + lift) + Fraction(unit, 2)
     upper = after(storage, above * unit + below, "upper")
     assert upper == unit * (above + lift) + below + Fraction(unit, 2)
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        (1, 7),  # neither fires
+        (3, -7),  # fold 1 leaves 4 - 3
+        (5, 7),  # fold 2 leaves 8 - 5 = 3, fold 1 leaves 1
+        (7, -7),  # fold 2 leaves 8 - 7
+    ],
+)
+def test_folds_without_numbers_by_hand(above, below):
+    """S = 64, B = 7: two folds leave A = 1 and B with some sign, then e_0 = 5."""
+    storage = stored(64, (5,), 128, bare=2)
+    assert after(storage, 64 * above + 7, "lower") == 64 * (5 - below + 128) + 32
+    assert after(storage, 64 * above + 7, "upper") == 64 * (above + 128) + 7 + 32
+
+
+@given(st.integers(0, 1 << 30))
+@settings(max_examples=60, deadline=None)
+def test_what_folds_without_numbers_leave(seed):
+    """By the network's blocks and by the kernel, which refuses sums that end in zeros."""
+    pick = random.Random(seed)
+    held = pick.randrange(1, 130)
+    bare = pick.randrange(1, 70)
+    sums = [pick.randrange(1 << held + bare) for _ in range(5)]
+    words = -(-(held + bare) // 64)
+    limbs = np.array([[x >> 64 * q & (1 << 64) - 1 for q in range(words)] for x in sums], np.uint64)
+    left = limbs.copy()
+    if any(x % (1 << held) == 0 for x in sums):
+        assert not parting._nearest(limbs, held, left)
+        return
+    assert parting._nearest(limbs, held, left)
+    unit = 1 << held + bare + 3
+    storage = stored(unit, [0] * held, unit, bare)
+    for x, row in zip(sums, left, strict=True):
+        distance = min(x % (2 << held), -x % (2 << held))
+        assert sum(int(limb) << 64 * q for q, limb in enumerate(row)) == distance
+        sign = (-1) ** ((x >> held & 1) + (distance & 1))
+        assert after(storage, x * unit + 3, "lower") == unit * (3 * sign + unit) + unit // 2
 
 
 @given(st.integers(0, 1 << 30))

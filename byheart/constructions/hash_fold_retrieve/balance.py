@@ -40,7 +40,7 @@ def climb(
     places_of = list(enumerate(head[::-1], len(rest)))
     fixed = [(t, f.weight) for t, f in places_of if f.role == "column"]
     fixed += [(t, plan.columns) for t, f in places_of if f.role == "block"]
-    above = [plan.above, 0] if plan.upper else [0]
+    above = [plan.held, 0] if plan.upper else [0]
     contexts = Counts(plan.columns, hashes, lengths, window, fixed, above)
     arrangements = ARRANGEMENTS * passes
     best: tuple[float, list[int]] = math.inf, []

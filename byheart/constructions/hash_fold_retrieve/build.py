@@ -24,19 +24,24 @@ from . import readers, two_blocks
 from .assemble import blocks
 from .balance import climb
 from .layout import FoldLayout, FoldPlan
-from .plan import candidates, cost
+from .plan import HELD, candidates, cost
 from .two_blocks import extremes
 
 FEW = 4000  # contexts of a problem for which both forms are tried
 
 
 class Unlimited(Limits):
+    """held: the share of the folds between two blocks that hold numbers."""
+
     bounded = False
     lowest = True
     balance = staticmethod(climb)
 
+    def __init__(self, held: float = HELD) -> None:
+        self.held = held
+
     def plans(self, task: Task, objective: str, needs: Needs) -> tuple[FoldPlan, ...]:
-        plans = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)
+        plans = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits, self.held)
         if not plans:
             raise ByheartError(
                 f"no plan of this family is large enough for {task.contexts} contexts."
@@ -98,7 +103,7 @@ def estimate(dataset: Dataset, contexts: Contexts, options: Retrieval) -> int | 
     _, _, problem = posed(dataset, contexts, options)
     if problem is None:
         return None
-    told = [_tables_cost(problem, options.minimise)]
+    told = [_tables_cost(problem, options)]
     if not options.editable:
         plan = readers.first_plan(problem, options.minimise, _effort(problem, options))
         told += [] if plan is None else [readers.expected_cost(plan, problem.task)]
@@ -124,7 +129,7 @@ def build(
         return Built(constant(spec, mixing, embedding, dataset), 0, order=order)
     # output number r is what the network reads for rank digit_order[r]
     order = tuple(order[rank] for rank in np.argsort(digit_order(len(order))))
-    told, hoped = _tables_cost(problem, objective).of(objective), math.inf
+    told, hoped = _tables_cost(problem, options).of(objective), math.inf
     # bits and dense parameters are not what readers save: where it is cheap, both forms are tried
     if not tables_only and (objective == "nonzero" or problem.task.contexts <= FEW):
         plan = readers.first_plan(problem, objective, _effort(problem, options))
@@ -159,9 +164,14 @@ def _effort(problem: Problem, options: Retrieval) -> readers.Effort:
     return effort.higher if options.effort == "high" else effort
 
 
-def _tables_cost(problem: Problem, objective: str) -> Cost:
+def _limits(options: Retrieval) -> Unlimited:
+    """With a high effort every fold between two blocks holds a number, whatever its length."""
+    return Unlimited(1.0) if options.effort == "high" else Unlimited()
+
+
+def _tables_cost(problem: Problem, options: Retrieval) -> Cost:
     needs = first_needs(problem)
-    plan = cheapest(problem, Unlimited(), objective, needs)[0]
+    plan = cheapest(problem, _limits(options), options.minimise, needs)[0]
     assert isinstance(plan, FoldPlan)
     portion = plan.portion(problem.task)
     numbers = needed(portion, plan.columns, needs.spare, needs.slack)
@@ -176,7 +186,7 @@ def _with_tables(
     order: tuple[int, ...],
     report: Report,
 ) -> Built | None:
-    found = search(problem, Unlimited(), options.minimise, options.seed, report)
+    found = search(problem, _limits(options), options.minimise, options.seed, report)
     if found is None:
         return None
     hashed, storage, labels = found.hashed, found.storage, len(order)

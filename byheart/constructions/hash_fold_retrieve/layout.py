@@ -51,6 +51,7 @@ class FoldPlan(base.Plan):
                  where a lane that waits for its gate and is added at last takes three
     upper        with two blocks, the share of the upper one in units of 1 / SHARES, else 0
     above        with two blocks, the folds that are expected to take the upper sum away
+    held         numbers that these folds hold: the last ones one each
     """
 
     top: int = 0
@@ -60,6 +61,7 @@ class FoldPlan(base.Plan):
     reads: bool = False
     upper: int = 0
     above: int = 0
+    held: int = 0
 
     @cached_property
     def masks(self) -> tuple[int, ...]:
@@ -151,7 +153,7 @@ class FoldPlan(base.Plan):
         """With two blocks: half of the equations that are not left to the folds between them."""
         if not self.upper:
             return task
-        held = self.above * (self.columns + task.window - 1)
+        held = self.held * (self.columns + task.window - 1)
         return replace(task, equations=max(0, task.equations - held) // 2)
 
     def layout(self, order: Iterable[Fold]) -> "FoldLayout":

@@ -17,17 +17,21 @@ from .layout import SHARES, FoldPlan
 MAX_FOLDS = 58  # H and its sums stay in 64 bits
 # two blocks save (2 sqrt(3) - sqrt(11)) sqrt(equations) parameters at most, and take 7 folds more
 MANY = 20_000
+HELD = 0.7  # of the folds between blocks, those that hold numbers: higher thresholds are longer
+FEWEST_HELD = 64  # no sum of random numbers ends in 64 zeros
 LONGER = 1  # bits of a sum in the lower block beyond those in the upper one
 ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 @lru_cache(maxsize=64)
 def candidates(
-    task: Task, objective: str, spare: float, slack: int, extra_bits: int
+    task: Task, objective: str, spare: float, slack: int, extra_bits: int, held: float = HELD
 ) -> tuple[FoldPlan, ...]:
     """All plans of the family that store enough, cheapest first.
 
     Numbers beyond those that are needed do not count as far as they can be left out.
+
+    held  the share of the folds between two blocks that hold numbers
     """
     plans: list[tuple[float, int, FoldPlan]] = []
     bits = hash_bits(task) + extra_bits
@@ -37,7 +41,7 @@ def candidates(
     for columns in (size for size in sizes if best / 5 <= size <= 4 * best + 4):
         numbers = needed(task, columns, spare, slack)
         if objective != "dense" and not task.marks and task.equations >= MANY:
-            for plan in _parted(task, columns, spare, slack, bits):
+            for plan in _parted(task, columns, spare, slack, bits, held):
                 used = max(needed(plan.portion(task), columns, spare, slack), plan.fewest)
                 price = cost(plan, task, min(plan.unknowns, used)).of(objective)
                 plans.append((price, columns, plan))
@@ -111,24 +115,32 @@ def _reading_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterato
                     yield replace(plan, lanes=lanes, gates=gates, low=low)
 
 
-def _parted(task: Task, columns: int, spare: float, slack: int, bits: int) -> Iterator[FoldPlan]:
+def _parted(
+    task: Task, columns: int, spare: float, slack: int, bits: int, share_held: float
+) -> Iterator[FoldPlan]:
     """Two blocks (two_blocks.py).
 
     The block bit is a bit of H, and follows some data folds, since its share must be what it should
-    be. Of 2 U + m numbers the upper block has U.
+    be. Of 2 U + m numbers, m in the folds between the blocks, the upper block has U.
     """
+
+    def holding(above: int) -> int:
+        held = round(share_held * above)
+        return held if held >= FEWEST_HELD else above
+
     above = columns + task.window + guard(FoldPlan(columns, (16, 16), 20, 19), task.contexts)
-    blocks = FoldPlan(columns, upper=SHARES // 2, above=above)
+    blocks = FoldPlan(columns, upper=SHARES // 2, above=above, held=holding(above))
     if blocks.portion(task).equations == 0:
         return
     numbers = needed(blocks.portion(task), columns, spare, slack)
     kinds = _table_plans, _reading_plans
     for plan in (p for kind in kinds for p in kind(task, columns, numbers, bits - 1)):
         above = columns + task.window + guard(plan, task.contexts)
-        share = SHARES * numbers // (2 * numbers + above)
+        held = holding(above)
+        share = SHARES * numbers // (2 * numbers + held)
         data = plan.top + plan.low
         top = max(plan.top, min(data, 4))
-        plan = replace(plan, top=top, low=data - top, upper=share, above=above)
+        plan = replace(plan, top=top, low=data - top, upper=share, above=above, held=held)
         if len(plan.folds) <= MAX_FOLDS:
             yield plan
 
@@ -228,7 +240,8 @@ def cost(
     whole = cost_of(task, stages, width, offset, numbers, positions)
     more = 8.0 * (plan.top + plan.low)
     if plan.upper:  # numbers of twice the length, and thresholds that begin above them
-        more += numbers * (positions + 8) + above * (positions + above / 2)
+        held = min(plan.held, above)
+        more += numbers * (positions + 8) + held * (positions + held / 2)
     return Cost(whole.nonzero, whole.dense, whole.bits + more)
 
 

@@ -10,6 +10,12 @@ lower   For a context of the lower block v is multiplied by S ("block shift"). T
         (2**t - 1/2) S**2 + e_t S / 2 turns A >= 2**t into 2**(t + 1) - 1 - A, and B into e_t - B.
         At the end v = B' S, and the word is read from B'.
 
+The thresholds of the first folds are long, since they begin at the highest bits of A and end at the
+lowest bit of e_t. So folds from t = h on hold no number ("block strip"): they fold at 2**t S**2, which turns A into
+2**(t + 1) - A and B into -B. What they leave of A is its distance from the nearest multiple of
+2**(h + 1), and B has changed its sign if bit h of A was 1; no A ends in h zeros. From here on A is
+what they leave, and B too.
+
 Which of these folds fire depends on A alone. A fold that fires complements the bits of A from t
 down, so fold t fires if bits t and t + 1 of A differ, and after it an odd number of folds fire if
 bits t and 0 differ. Hence B' is the sum of B (with a minus sign if A is odd) and of the numbers e_t
@@ -48,12 +54,14 @@ NEAR = 1e-6  # more than the error of any sum in doubles, in units of 2**(K + 1)
 class BlockStorage(Storage):
     """Solved numbers of two blocks: `unit` is S, and `digits` those of A and B' after the folds.
 
-    folded  the number e_t of each fold, t = 0 first
+    folded  the number e_t of each fold that has one, t = 0 first
     lift    added after the folds, so that A and B' are positive
+    bare    folds above these, without numbers
     """
 
     folded: Sequence[int] = ()
     lift: int = 0
+    bare: int = 0
 
 
 def solved(
@@ -80,14 +88,19 @@ def solved(
     lift = max(0, math.ceil(NEAR - low))
     a[0] += lift * modulus
     folds = (modulus << math.ceil(math.log2(high + lift + NEAR))).bit_length() - 1
-    above = upper_sums(lower_terms, a, folds)
-    _follow(*lower_terms.arrays[:2], above, folds)
-    lower_terms = replace(lower_terms, above=above, folds=folds)
+    held = folds if plan.held == plan.above else min(plan.held, folds)
+    sums = upper_sums(lower_terms, a, folds)
+    turned = sums.copy()
+    if held < folds and not _nearest(sums, held, turned):
+        return None
+    above = np.ascontiguousarray(turned[:, : -(-held // 64)])
+    _follow(*lower_terms.arrays[:2], sums, above, held, folds)
+    lower_terms = replace(lower_terms, above=above, folds=held)
     b = found(~upper, lower_terms)
     if b is None:
         return None
-    e = [number - modulus * (2 * number >= modulus) for number in b[:folds]]
-    return _placed(layout, window, a, b[folds:], e, upper_terms, lower_terms)
+    e = [number - modulus * (2 * number >= modulus) for number in b[:held]]
+    return _placed(layout, window, a, b[held:], e, folds - held, upper_terms, lower_terms)
 
 
 def _placed(
@@ -96,6 +109,7 @@ def _placed(
     a: list[int],
     b: list[int],
     e: list[int],
+    bare: int,
     upper_terms: Terms,
     lower_terms: Terms,
 ) -> BlockStorage:
@@ -120,6 +134,7 @@ def _placed(
         *(layout, numbers, digits, window, Fraction(unit), hash_unit, numbers[0]),
         tuple(e),
         lift * modulus,
+        bare,
     )
 
 
@@ -183,12 +198,34 @@ def _sums(starts, units, numbers, sums):
 
 
 @njit
-def _follow(starts, units, above, folds):
+def _nearest(sums, held, turned):
+    """Distances from the nearest multiples of 2**(held + 1); False if one is 0 or 2**held."""
+    limb, mask = held >> 6, (ONE << uint64(held & 63)) - ONE
+    for i in range(sums.shape[0]):
+        odd = (sums[i, limb] >> uint64(held & 63)) & ONE
+        rest, carry = ZERO, odd
+        for q in range(sums.shape[1]):
+            value = sums[i, q] if q < limb else sums[i, q] & mask if q == limb else ZERO
+            rest |= value
+            if odd:  # minus the number is its complement and 1
+                value = ~value + carry
+                carry = carry & (ONE if value == ZERO else ZERO)
+            turned[i, q] = value if q < limb else value & mask if q == limb else ZERO
+        if rest == ZERO:
+            return False
+    return True
+
+
+@njit
+def _follow(starts, units, sums, above, held, folds):
     """Number the numbers b after those of the folds, with their signs after all folds."""
     for i in range(above.shape[0]):
+        negative = above[i, 0] & ONE
+        if held < folds:
+            negative ^= (sums[i, held >> 6] >> uint64(held & 63)) & ONE
         for e in range(starts[i], starts[i + 1]):
-            unit = units[e] + folds if units[e] >= 0 else units[e] - folds
-            units[e] = ~unit if above[i, 0] & ONE else unit
+            unit = units[e] + held if units[e] >= 0 else units[e] - held
+            units[e] = ~unit if negative else unit
 
 
 @njit
@@ -199,6 +236,7 @@ def _reflected(starts, units, above, folds, values):
         total = _sum(starts, units, values, i)
         if above[i, 0] & ONE:
             total = -total
+        reach = max(reach, abs(total))
         higher = ZERO
         for t in range(folds - 1, -1, -1):
             bit = (above[i, t >> 6] >> uint64(t & 63)) & ONE
@@ -217,8 +255,10 @@ def part(storage: BlockStorage) -> Iterator[Block]:
     At the end v is a multiple of S / 2 there, and for the others S / 4 or more away from multiples
     of S.
     """
-    unit = storage.unit
+    unit, held = storage.unit, len(storage.folded)
     yield Block("block shift", [({"v": 1, "q": 1}, 0)], [("v", 0, unit - 1)])
+    for t in reversed(range(held, held + storage.bare)):
+        yield fold("block strip", "v", (1 << t) * unit**2)
     for t, number in reversed(list(enumerate(storage.folded))):
         threshold = ((2 << t) - 1) * unit**2 / 2 + number * unit / 2
         constants = {"v": storage.lift * unit + unit / 2} if t == 0 else {}

@@ -7,7 +7,7 @@ from ..base import Lanes, Stored
 
 FOLDS = {
     "store", "keep bit", "gate", "row index", "column gate", "column index", "mark", "constant",
-    "block gate", "block fold",
+    "block gate", "block strip", "block fold",
 }  # fmt: skip
 
 
