@@ -109,27 +109,35 @@ def select(
 
 
 def read_digits(
-    stage: str, lane: str, count: int, one: int, output: str, centred: bool
+    stage: str,
+    lane: str,
+    count: int,
+    one: Number,
+    output: str,
+    centred: bool,
+    gap: Number = Fraction(1, 2),
 ) -> Iterator[Block]:
     """output += digit_order(count)[x // one], for a lane that holds x with 0 < x < one * count.
 
-    x is a multiple of 1/2 and not of `one`. Of n numbers the upper floor(n / 2) have digit 1: the
-    threshold is one * ceil(n / 2). With y = x - threshold, relu(2y) - relu(2y - 1) is 0 for y < 0
-    and 1 for y >= 1/2. Then the lane is folded at the threshold: the upper numbers come to lie on
-    the lower ones, in reverse order. Seven parameters per digit, six for the last.
+    x is at least `gap` away from multiples of `one`. Of n numbers the upper floor(n / 2) have digit
+    1: the threshold is one * ceil(n / 2). With y = (x - threshold) / gap, relu(y) - relu(y - 1) is
+    0 for y < 0 and 1 for y >= 1. Then the lane is folded at the threshold: the upper numbers come
+    to lie on the lower ones, in reverse order. Seven parameters per digit, six for the last.
 
-    centred   the lane holds y, and c - |y| moves the next threshold to 0: five for the last
+    centred   the lane holds x - threshold, and c - |x - threshold| moves the next threshold to 0:
+              five for the last
     """
+    slope = 1 / Fraction(gap)
     while count > 1:
         half = (count + 1) // 2
-        writes = [(output, 0, count // 2), (output, 1, -(count // 2))]
+        writes: list[Write] = [(output, 0, count // 2), (output, 1, -(count // 2))]
         threshold = 0 if centred else half * one
         constants = {}
         if half > 1:
-            writes.append((lane, 0, -1))
+            writes.append((lane, 0, -2 / slope))
             if centred:
                 constants[lane] = half // 2 * one
-        units: list[Unit] = [({lane: 2}, -2 * threshold), ({lane: 2}, -2 * threshold - 1)]
+        units: list[Unit] = [({lane: slope}, -slope * threshold - place) for place in range(2)]
         yield Block(stage, units, writes, constants)
         count = half
 

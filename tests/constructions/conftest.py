@@ -4,6 +4,7 @@ import importlib.util
 import random
 import sys
 import tempfile
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from byheart.compiler.compiling import compile
 from byheart.constructions.hash_fold_retrieve import build as building
+from byheart.constructions.hash_fold_retrieve import plan as planning
 from byheart.constructions.hash_fold_retrieve.plan import cost
 from byheart.data.load import from_rows
 from byheart.exact.evaluate import evaluate
@@ -74,6 +76,30 @@ def captured(monkeypatch):
     return kept
 
 
+@pytest.fixture(scope="session")
+def two_blocks():
+    """A context manager: nothing but plans with two blocks, however small the data."""
+
+    @contextmanager
+    def only():
+        plans, readers, many = building.Unlimited.plans, building.readers.search, planning.MANY
+
+        def parted(self, task, objective, needs):
+            return tuple(plan for plan in plans(self, task, objective, needs) if plan.upper)
+
+        building.Unlimited.plans, building.readers.search = parted, lambda *_: None
+        planning.MANY = 0
+        planning.candidates.cache_clear()
+        try:
+            yield
+        finally:
+            building.Unlimited.plans, building.readers.search = plans, readers
+            planning.MANY = many
+            planning.candidates.cache_clear()
+
+    return only
+
+
 def vanishing(layout, numbers):
     """Second differences of tables and constants of lanes that are 0: no weight is there."""
     count = sum(numbers[unit] == 0 for unit in layout.lane_constant.values())
@@ -93,7 +119,8 @@ def predicted(captured, dense_parameters):
         problem, found = captured["problem"], captured["found"]
         layout, pick = found.storage.layout, random.Random(0)
         offset = found.hashed.offset != 0 and bool(found.hashed.token_thresholds)
-        told = cost(found.plan, problem.task, layout.unknowns, found.storage.digits, offset)
+        above = len(getattr(found.storage, "folded", ())) + getattr(found.storage, "bare", 0)
+        told = cost(found.plan, problem.task, layout.unknowns, found.storage.digits, offset, above)
         # cells that were left out give zeros that were predicted; count those with no other zeros
         generic = [pick.getrandbits(200) for _ in range(layout.unknowns)]
         zeros = vanishing(layout, found.storage.numbers) - vanishing(layout, generic)

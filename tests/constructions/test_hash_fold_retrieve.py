@@ -362,6 +362,7 @@ def test_conflicts_are_refused_before_building(monkeypatch):  # A1
         raise AssertionError("built")
 
     monkeypatch.setattr(building.readers, "search", never)
+    monkeypatch.setattr(building, "search", never)
     rows = [(["a", "b", "c"], 1), (["b", "a", "c"], 2), (["a"], 3)]
     with pytest.raises(AssumptionError, match="A1 fails"):
         compile(from_rows(rows), positions=False)
@@ -468,8 +469,8 @@ def test_wrong_numbers_are_never_returned(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def traced():
-    """Models to trace: with tables and lanes, narrow, with a fingerprint."""
+def traced(two_blocks):
+    """Models to trace: with tables and lanes, narrow, with a fingerprint, with two blocks."""
     pick, kept, original = random.Random(12), {}, building.search
 
     def search(problem, *rest):
@@ -488,12 +489,14 @@ def traced():
             with tables_only():
                 model = compile(from_rows(rows), **options)
             made[name] = model, rows, kept["problem"], kept["found"]
+        with two_blocks():
+            made["two blocks"] = compile(from_rows(rows)), rows, kept["problem"], kept["found"]
     finally:
         building.search = original
     return made
 
 
-KINDS = ("tables", "narrow", "marks")
+KINDS = ("tables", "narrow", "marks", "two blocks")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -577,7 +580,7 @@ def test_other_stored_weights_do_not_change_the_sum(kind, traced):
         for p in model.network.parameters()
         if p not in set(found.holders)
         and (model.network.layers[p.layer].stage, p.tensor)
-        in (("store", "b1"), ("gate", "b1"), ("select", "W2"))
+        in (("store", "b1"), ("gate", "b1"), ("block fold", "b1"), ("select", "W2"))
         and (p.layer, p.row) not in indices
     ]
     for other in random.Random(13).sample(others, min(15, len(others))):

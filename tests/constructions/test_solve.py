@@ -241,6 +241,80 @@ def test_carries_from_far_below(position, low):
     assert right.tolist() == [(s >> position ^ s >> (position - 1)) & 1 for s in sums]
 
 
+@given(st.integers(0, 1 << 30))
+@settings(max_examples=20, deadline=None)
+def test_terms_from_a_sum_above_are_terms(seed):
+    """The first numbers are added by the bits of a number: as if they had been listed."""
+    rng = np.random.default_rng(seed)
+    contexts, folds, columns = 150, int(rng.integers(2, 130)), 6
+    column = rng.integers(0, columns, contexts)
+    above = [int.from_bytes(rng.bytes(17), "little") >> 136 - folds for _ in range(contexts)]
+    listed, starts, units, both = [0], [0], [], []
+    for number in above:
+        own = [folds + int(u) for u in rng.permutation(40)[:5]]
+        own = [~u if rng.integers(2) else u for u in own]
+        units += own
+        both += own
+        for t in range(folds):
+            if number >> t & 1 != number >> (t + 1) & 1:
+                both.append(~t if number >> t & 1 != number & 1 else t)
+        starts.append(len(units))
+        listed.append(len(both))
+    words = -(-folds // 64)
+    limbs = [[x >> 64 * q & (2**64 - 1) for q in range(words)] for x in above]
+    parted = Terms(np.array(starts), np.array(units, np.int32), np.array(limbs, np.uint64), folds)
+    whole = Terms(np.array(listed), np.array(both, np.int32))
+    wanted, lengths = rng.integers(0, 2, contexts).astype(np.uint64), np.ones(contexts, np.int64)
+    found = [
+        solve(folds + 40, columns, column, terms, wanted, lengths, 1, lowest=True)
+        for terms in (parted, whole)
+    ]
+    assert found[0] is not None and found[0] == found[1]
+
+
+@given(st.integers(0, 1 << 30))
+@settings(max_examples=25, deadline=None)
+def test_forms_are_the_right_hand_sides(seed):
+    """Whatever directions are taken: sums over circuits, by the forms and by flipping the bits."""
+    rng = np.random.default_rng(seed)
+    unknowns, contexts, position = 70, 40, int(rng.integers(1, 100))
+    units = np.array([rng.permutation(unknowns)[:9] for _ in range(contexts)], np.int32)
+    units = np.where(rng.random(units.shape) < 0.5, ~units, units).astype(np.int32)
+    terms = Terms(np.arange(contexts + 1) * 9, units.ravel())
+    numbers = [int.from_bytes(rng.bytes(13), "little") >> 104 - position for _ in range(unknowns)]
+    directions = rng.integers(0, 2, (6, unknowns)).astype(np.uint8)
+    circuits = rng.integers(0, 1 << 5, contexts).astype(np.uint64)
+    wanted = rng.integers(0, 2, contexts).astype(np.uint64)
+
+    def state(values):
+        limbs = [[x >> 64 * q & (2**64 - 1) for q in range(2)] for x in values]
+        if position > 63:
+            recent = [x >> position - 63 for x in values]
+        else:
+            recent = [x << 63 - position for x in values]
+        return np.array(recent, np.uint64), np.array(limbs, np.uint64)
+
+    constant, linear, square = solving._forms(
+        *(*terms.arrays, np.arange(contexts), wanted, position, *state(numbers)),
+        packed(directions),
+        circuits,
+    )
+    for taken in product([0, 1], repeat=6):
+        moved = np.bitwise_xor.reduce(directions * np.array(taken, np.uint8)[:, None], axis=0)
+        values = [x ^ int(bit) << position - 1 for x, bit in zip(numbers, moved, strict=True)]
+        sums = [sum(values[u] if u >= 0 else -values[~u] for u in row) for row in units.tolist()]
+        right = [(s >> position ^ s >> (position - 1)) & 1 for s in sums]
+        told = int(constant)
+        for i in range(6):
+            told ^= int(linear[i]) * taken[i]
+            for j in range(i):
+                told ^= int(square[i, j]) * taken[i] * taken[j]
+        met = 0
+        for circuit, side, want in zip(circuits.tolist(), right, wanted.tolist(), strict=True):
+            met ^= circuit * (side ^ want)
+        assert told == met
+
+
 # --- balance
 
 

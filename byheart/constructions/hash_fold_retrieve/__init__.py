@@ -12,8 +12,8 @@ Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of
                  front.
 Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence
                  (checked, not only argued).
-             G2  The counts of cost.py: about 3.5 sqrt(I) nonzero parameters and a total of little
-                 more than I bits, I = contexts x log2(labels).
+             G2  The counts of plan.py: about 3.5 sqrt(I) nonzero parameters, for large I 3.3
+                 sqrt(I), and a total of little more than I bits, I = contexts x log2(labels).
              G3  With reject_unknown = b, an input whose context was never seen gives "unknown",
                  except with probability about 2**-b.
              G4  With editable, the structure is a function of the inputs, the seed and the bits of
@@ -29,7 +29,10 @@ Departures   D1  Not the paper's proof. Its keys, selectors and bit extraction (
                  names, in a Gray order; the order is part of the output vocabulary and holds no
                  more than those lengths.
              D5  Two forms, tables and readers; the smaller one is built. Editable networks, those
-                 with a fingerprint and very large ones have tables.
+                 with a fingerprint and very large ones have tables; where it is smaller, and in
+                 networks that are not editable, gates read the lanes of the tables. Large networks
+                 with tables have two blocks, that is, stored numbers of two halves for two parts of
+                 the contexts; not if they are editable, have a fingerprint or minimise="dense".
 Notation     N sequences, n length, C labels, I information, H the context's number, K bit
              positions.
 """

@@ -2,7 +2,7 @@
 
 The stream's main lane is v = H * 2**scale + P: the context's number H on top, the payload P (the
 stored sum) below. Other lanes: J0, J1, ... row indices, L1, L2, ... copies of the tables,
-p0, p1, ... gates of the shifts, M the fingerprint, O the output.
+p0, p1, ... gates of the shifts, q that of the blocks, M the fingerprint, O the output.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from ...gadgets.prefix_code import PrefixCode
 from ..retrieval.assemble import decode
 from ..retrieval.plan import Storage
 from .layout import thresholds
+from .two_blocks import BlockStorage, part
 
 HALF = Fraction(1, 2)
 
@@ -27,18 +28,22 @@ def blocks(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[
     bits, relative to the one above the window.
     """
     yield from _hash_folds(storage)
-    yield from _lane_sums(storage)
+    if not storage.layout.plan.reads:
+        yield from _lane_sums(storage)
+    if isinstance(storage, BlockStorage):
+        yield from part(storage)
     yield from _shifts(storage)
     shifted = storage.digits + storage.layout.plan.columns - 1
     for t in reversed(range(storage.positions, shifted)):
-        yield fold("strip", "v", 1 << t)
+        yield fold("strip", "v", storage.unit * (1 << t))
     output, bits = "J0" if storage.layout.plan.narrow else "O", storage.positions
     if unknown is not None:
         bits -= storage.layout.plan.marks
         yield from _compare(storage, bits, unknown, output)
     yield from decode("v", code, bits, storage.unit)
-    one = 1 << (bits - min(code.lengths))
-    yield from read_digits("read", "v", len(code.lengths), one, output, centred=False)
+    one = storage.unit * (1 << (bits - min(code.lengths)))
+    gap = storage.unit / (4 if isinstance(storage, BlockStorage) else 2)
+    yield from read_digits("read", "v", len(code.lengths), one, output, centred=False, gap=gap)
 
 
 def _lane(mask: int) -> str:
@@ -50,13 +55,17 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
 
     A fold at (t - 1/2) 2**scale + e / 2 maps H >= t to 2t - 1 - H, and P to e - P: the number e
     enters with a minus sign for every later fold that fires. The half keeps v off the threshold:
-    |v - threshold| >= 2**(scale - 2), since |P - e/2| <= 2**(scale - 2).
+    |v - threshold| >= 2**(scale - 2), since |P - e/2| <= 2**(scale - 2). A gate that reads a lane
+    with weight -1/2 has the lane added to e.
     """
     layout, plan, numbers = storage.layout, storage.layout.plan, storage.numbers
     scale = storage.hash_unit.numerator.bit_length() - 1
     gap = 1 << (scale - 2)
     limits, _ = thresholds(layout.folds)
-    with_table = bool(plan.tables) and not plan.narrow
+    with_table = bool(plan.tables) and not plan.narrow and not plan.reads
+    # two blocks get their half when they have been parted
+    constant = storage.constant + (0 if plan.upper else HALF)
+    longest = storage.digits + plan.columns + storage.unit.numerator.bit_length() - 1
     for place, step, limit in zip(reversed(range(len(limits))), layout.folds, limits, strict=True):
         stored = layout.stored.get(place)
         number = numbers[stored] if stored is not None else 0
@@ -64,21 +73,30 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
         if step.role == "data":
             block = fold("store", "v", threshold)
         elif step.role == "gate":
-            # the lanes whose lowest gate this is; -4 relu(v - threshold) outweighs any lane
-            lanes = [m for m in plan.masks[1:] if m & -m == step.weight]
-            block = fold("gate", "v", threshold, extra=[(f"L{m}", 0, -4) for m in lanes])
+            # the lanes that this gate is the first to close; -4 relu(v - threshold) outweighs any
+            idle = zip(plan.masks, plan.conditions, strict=True)
+            closes = [m for m, (closing, _) in idle if closing & -closing == step.weight]
+            block = fold("gate", "v", threshold, extra=[(f"L{m}", 0, -4) for m in closes])
+            if plan.reads:
+                read = {"v": Fraction(1), f"L{step.weight}": -HALF}
+                block = replace(block, units=[(read, -threshold)])
         elif step.role == "mark":
             block = fold_and_count("mark", "v", threshold, gap, "M", step.weight)
         elif step.role == "row":
             index = "J0" if plan.narrow else f"J{step.target}"
             block = fold_and_count("row index", "v", threshold, gap, index, step.weight)
+        elif step.role == "block":
+            closed = -(1 << max(0, longest - scale + 2))
+            block = fold("block gate", "v", threshold, extra=[("q", 0, closed)])
         elif plan.narrow:
             block = fold_and_count("column index", "v", threshold, gap, "J0", step.weight)
         else:
-            closed = -(1 << max(0, storage.digits + plan.columns - scale + 2))
+            closed = -(1 << max(0, longest - scale + 2))
             block = fold("column gate", "v", threshold, extra=[(f"p{place}", 0, closed)])
         if place == 0 and not with_table:
-            block = replace(block, constants={"v": storage.constant + HALF})
+            block = replace(block, constants={"v": constant})
+        if step.role == "gate" and plan.reads and step.weight == 1 << plan.gates // 2:
+            yield from _lane_sums(storage)
         yield block
         for table in (r for r, p in enumerate(layout.table_place) if p == place):
             values = {}
@@ -89,7 +107,7 @@ def _hash_folds(storage: Storage) -> Iterator[Block]:
             if with_table and table == 0:  # the lanes' own constants, and the global one
                 owned = layout.lane_constant.items()
                 constants = {_lane(plan.masks[lane]): numbers[unit] for lane, unit in owned}
-                constants["v"] = storage.constant + HALF
+                constants["v"] = constant
             index = "J0" if plan.narrow else f"J{table}"
             yield select("select", index, values, constants, reset=plan.narrow)
 
@@ -98,11 +116,13 @@ def _lane_sums(storage: Storage) -> Iterator[Block]:
     """Add every lane that is on to the lane without its lowest gate, lowest gates first.
 
     A lane that is on holds a number >= 0, one that is off a negative number: relu keeps the first
-    and drops the second.
+    and drops the second. If gates read lanes, those of two gates join that of the later one, before
+    the first of the later ones comes.
     """
     plan = storage.layout.plan
-    for gate in range(plan.gates):
-        lanes = [m for m in plan.masks[1:] if m & -m == 1 << gate]
+    closed = [mask for mask, (idle, _) in zip(plan.masks, plan.conditions, strict=True) if idle]
+    groups = [[m for m in closed if m & -m == 1 << gate] for gate in range(plan.gates)]
+    for lanes in [closed] if plan.reads else groups:
         if lanes:
             units = [({_lane(m): 1}, 0) for m in lanes]
             yield Block(

@@ -3,7 +3,8 @@
 The columns' folds change places with others by hill climbing. One pass over the contexts counts,
 for every column without one of its folds, how often each of the other folds fires: that is enough
 to judge all places to which the fold could move. At last the folds exchange their weights, which
-moves columns as a whole and decides what stands below a full position (`required`).
+moves columns as a whole and decides what stands below a full position (`required`). Two blocks have
+the same columns; the lower one may be fuller by as many equations as the folds above it hold.
 """
 
 import math
@@ -36,8 +37,11 @@ def climb(
     head, rest = plan.parts
     order, weights = list(rest), [fold.weight for fold in rest if fold.role == "column"]
     room, count = min(PLACES, len(rest)), len(weights)
-    fixed = [(len(rest) + t, f.weight) for t, f in enumerate(head[::-1]) if f.role == "column"]
-    contexts = Counts(plan.columns, hashes, lengths, window, fixed)
+    places_of = list(enumerate(head[::-1], len(rest)))
+    fixed = [(t, f.weight) for t, f in places_of if f.role == "column"]
+    fixed += [(t, plan.columns) for t, f in places_of if f.role == "block"]
+    above = [plan.held, 0] if plan.upper else [0]
+    contexts = Counts(plan.columns, hashes, lengths, window, fixed, above)
     arrangements = ARRANGEMENTS * passes
     best: tuple[float, list[int]] = math.inf, []
     while passes > 0 < count:
@@ -75,7 +79,7 @@ def _arranged(
     bits = [fired // weight % 2 for weight in weights]
     kept = fired - fired % (1 << len(weights))
     best, current = list(range(len(weights))), list(range(len(weights)))
-    fewest = numbers = required(equations(table[::-1]))
+    fewest = numbers = contexts.required(table)
     for attempt in range(arrangements if len(weights) > 1 else 0):
         order = current[:]
         if attempt % max(1, arrangements // 3) == 0:
@@ -87,7 +91,7 @@ def _arranged(
         moved = kept + sum(weights[j] * bits[i] for i, j in enumerate(order))
         changed = np.empty_like(table)
         changed[moved] = table
-        found = required(equations(changed[::-1]))
+        found = contexts.required(changed)
         if found <= numbers:
             numbers, current = found, order
         if found < fewest:
@@ -98,8 +102,10 @@ def _arranged(
 class Counts:
     """Contexts by the weights that fire (and by the length of their words).
 
+    above  numbers that the folds above each block hold for it, lowest block first
     bits   [contexts] the last 32 folds
-    extra  [contexts] fixed weights and length of the word, as one number
+    extra  [contexts] fixed weights and length of the word, as one number; the weight of a higher
+           block is the number of columns
     """
 
     def __init__(
@@ -109,8 +115,9 @@ class Counts:
         lengths: NDArray[np.int64],
         window: int,
         fixed: Uses,
+        above: Sequence[int] = (0,),
     ) -> None:
-        self.columns, self.window = columns, window
+        self.columns, self.window, self.above = columns, window, above
         self.bits = (hashes & np.uint64(0xFFFFFFFF)).astype(np.uint32)
         self.extra = (lengths - 1).astype(np.int32)
         for place, weight in fixed:
@@ -123,26 +130,36 @@ class Counts:
             tables[place >> 3] += np.where(np.arange(256) >> (place & 7) & 1, weight, 0) * np.int32(
                 self.window
             )
-        totals = np.zeros(self.columns * self.window, np.int32)
+        totals = np.zeros(len(self.above) * self.columns * self.window, np.int32)
         _count(self.bits, self.extra, tables, totals, firing)
         return totals
 
     def table(self, uses: Uses) -> NDArray[np.int64]:
-        """[columns, window] contexts by the weights that fire."""
+        """[blocks * columns, window] contexts by the weights that fire."""
         totals = self._counted(uses, np.zeros((0, PLACES), np.int32))
-        return totals.reshape(self.columns, self.window).astype(np.int64)
+        return totals.reshape(-1, self.window).astype(np.int64)
+
+    def _equations(self, table: NDArray) -> list[NDArray[np.int64]]:
+        """Equations per bit position of each block, from the contexts by the weights that fire."""
+        return [equations(block[::-1]) for block in np.split(table, len(self.above))]
+
+    def required(self, table: NDArray[np.int64]) -> int:
+        """Stored numbers with which the positions of every block are expected to be solvable."""
+        counts = zip(self._equations(table), self.above, strict=True)
+        return max(required(count) - above for count, above in counts)
 
     def moved(self, uses: Uses, weight: int) -> NDArray[np.float64]:
         """How uneven the positions are with one more weight, for each place of its fold."""
-        shape = self.columns, self.window, PLACES
-        firing = np.zeros((self.columns * self.window, PLACES), np.int32)
+        shape = len(self.above) * self.columns, self.window, PLACES
+        firing = np.zeros((shape[0] * self.window, PLACES), np.int32)
         totals = self._counted(uses, firing).reshape(shape[:2])
         firing = firing.reshape(shape)
-        without = np.flatnonzero(np.arange(self.columns) & weight == 0)
+        without = np.flatnonzero(np.arange(shape[0]) & weight == 0)
         table = np.empty(shape, np.int32)
         table[without] = totals[without, :, None] - firing[without]
         table[without + weight] = firing[without]
-        counts = equations(table[::-1])
+        blocks = zip(self._equations(table), self.above, strict=True)
+        counts = np.concatenate([count - above for count, above in blocks])
         mean = counts[:, 0].mean()
         steepness = 0.3 * math.sqrt(mean) if mean else 1.0
         return np.exp(np.minimum((counts - mean) / steepness, 600)).sum(axis=0)

@@ -5,42 +5,55 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...exact.network import Input, Network
 from ...gadgets.blocks import digit_order
-from ...machine.kernels import njit
 from ..base import Built, Report, input_of
 from ..families import Retrieval
 from ..retrieval.assemble import assemble, constant
 from ..retrieval.hashing import Hash
-from ..retrieval.plan import Cost, Storage
+from ..retrieval.plan import Cost, Storage, needed
 from ..retrieval.problem import Inputs, Problem, Task, prepare
 from ..retrieval.search import Limits, Needs, cheapest, effort_for, first_needs, search
 from ..retrieval.solve import Terms
-from . import readers
+from . import readers, two_blocks
 from .assemble import blocks
 from .balance import climb
 from .layout import FoldLayout, FoldPlan
-from .plan import candidates, cost
+from .plan import HELD, candidates, cost
+from .two_blocks import extremes
 
 FEW = 4000  # contexts of a problem for which both forms are tried
 
 
 class Unlimited(Limits):
+    """held: the share of the folds between two blocks that hold numbers."""
+
     bounded = False
     lowest = True
     balance = staticmethod(climb)
 
+    def __init__(self, held: float = HELD) -> None:
+        self.held = held
+
     def plans(self, task: Task, objective: str, needs: Needs) -> tuple[FoldPlan, ...]:
-        plans = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits)
+        plans = candidates(task, objective, needs.spare, needs.slack, needs.hash_bits, self.held)
         if not plans:
             raise ByheartError(
                 f"no plan of this family is large enough for {task.contexts} contexts."
             )
         return plans
+
+    def solved(
+        self, problem: Problem, hashed: Hash, layout: FoldLayout, hashes: NDArray, load: int
+    ) -> Storage | str:
+        if layout.plan.upper:
+            return two_blocks.solved(problem, layout, hashes, load) or "rank"
+        return super().solved(problem, hashed, layout, hashes, load)
 
     def store(
         self, problem: Problem, hashed: Hash, layout: FoldLayout, terms: Terms, numbers: list[int]
@@ -53,32 +66,13 @@ class Unlimited(Limits):
         window = problem.task.window
         digits = layout.plan.columns + window  # K + 1
         modulus = 1 << digits
-        numbers = numbers[:]
-        for unit in layout.stored.values():
-            if numbers[unit] >= modulus // 2:
-                numbers[unit] -= modulus
-        values = np.zeros(layout.plan.unknowns)  # 0 for those that are left out
-        values[: len(numbers)] = [float(x / modulus) for x in numbers]
-        low, high = _extremes(terms.starts, terms.units, values)
+        numbers = layout.centred(numbers, modulus)
+        low, high = extremes(terms, numbers, modulus)
         lift = max(0, math.ceil(-low + 1e-6))
         longest = digits + math.ceil(math.log2(high + lift + 1e-6))
         constant = numbers[0] + lift * modulus
         hash_unit = Fraction(1 << layout.scale(numbers, numbers, modulus))
         return Storage(layout, numbers, longest, window, Fraction(1), hash_unit, constant)
-
-
-@njit
-def _extremes(starts, units, values):
-    """The smallest and the largest sum over all contexts."""
-    low, high = np.inf, -np.inf
-    for i in range(starts.shape[0] - 1):
-        total = 0.0
-        for e in range(starts[i], starts[i + 1]):
-            unit = units[e]
-            total += values[unit] if unit >= 0 else -values[~unit]
-        low = min(low, total)
-        high = max(high, total)
-    return low, high
 
 
 def read(dataset: Dataset, options: Retrieval, length: int | None = None) -> Input:
@@ -109,7 +103,7 @@ def estimate(dataset: Dataset, contexts: Contexts, options: Retrieval) -> int | 
     _, _, problem = posed(dataset, contexts, options)
     if problem is None:
         return None
-    told = [_tables_cost(problem, options.minimise)]
+    told = [_tables_cost(problem, options)]
     if not options.editable:
         plan = readers.first_plan(problem, options.minimise, _effort(problem, options))
         told += [] if plan is None else [readers.expected_cost(plan, problem.task)]
@@ -135,17 +129,28 @@ def build(
         return Built(constant(spec, mixing, embedding, dataset), 0, order=order)
     # output number r is what the network reads for rank digit_order[r]
     order = tuple(order[rank] for rank in np.argsort(digit_order(len(order))))
-    made: list[Built] = []
+    told, hoped = _tables_cost(problem, options).of(objective), math.inf
     # bits and dense parameters are not what readers save: where it is cheap, both forms are tried
-    few = problem.task.contexts <= FEW
-    if not tables_only and (objective == "nonzero" or few):
-        found = readers.search(problem, objective, _effort(problem, options), options.seed, report)
-        if found is not None:
-            network = _reading_network(spec, dataset.every, options, problem, found.solution)
-            made.append(Built(network, found.tries, order=order))
-    if not made or size(made[0], objective) > _tables_cost(problem, objective).of(objective):
-        made += _tables(spec, dataset.every, options, problem, order, report, bool(made))
-    return min(made, key=lambda built: size(built, objective))
+    if not tables_only and (objective == "nonzero" or problem.task.contexts <= FEW):
+        plan = readers.first_plan(problem, objective, _effort(problem, options))
+        hoped = (
+            math.inf if plan is None else readers.expected_cost(plan, problem.task).of(objective)
+        )
+    made: list[Built] = []
+    # the smaller form first; the other one only if it may be smaller than what was built
+    for expected, form in sorted(
+        [(hoped, _with_readers), (told, _with_tables)], key=lambda x: x[0]
+    ):
+        if expected < math.inf and all(expected < size(built, objective) for built in made):
+            built = form(spec, dataset.every, options, problem, order, report)
+            made += [] if built is None else [built]
+    if made:
+        return min(made, key=lambda built: size(built, objective))
+    count = problem.task.contexts
+    raise ByheartError(
+        f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
+        "use another seed=...."
+    )
 
 
 def size(built: Built, objective: str) -> int:
@@ -159,44 +164,53 @@ def _effort(problem: Problem, options: Retrieval) -> readers.Effort:
     return effort.higher if options.effort == "high" else effort
 
 
-def _tables_cost(problem: Problem, objective: str) -> Cost:
-    plan = cheapest(problem, Unlimited(), objective, first_needs(problem))[0]
+def _limits(options: Retrieval) -> Unlimited:
+    """With a high effort every fold between two blocks holds a number, whatever its length."""
+    return Unlimited(1.0) if options.effort == "high" else Unlimited()
+
+
+def _tables_cost(problem: Problem, options: Retrieval) -> Cost:
+    needs = first_needs(problem)
+    plan = cheapest(problem, _limits(options), options.minimise, needs)[0]
     assert isinstance(plan, FoldPlan)
-    return cost(plan, problem.task)
+    portion = plan.portion(problem.task)
+    numbers = needed(portion, plan.columns, needs.spare, needs.slack)
+    return cost(plan, problem.task, plan.used(numbers))
 
 
-def _tables(
+def _with_tables(
     spec: Input,
     every: bool,
     options: Retrieval,
     problem: Problem,
     order: tuple[int, ...],
     report: Report,
-    optional: bool,
-) -> list[Built]:
-    """The network with tables; an error if there is none, unless it is optional."""
-    found = search(problem, Unlimited(), options.minimise, options.seed, report)
-    if found is not None:
-        network, unknown = network_of(
-            spec, every, options, problem, found.hashed, found.storage, len(order)
-        )
-        return [Built(network, found.tries, found.notes, order=order, unknown=unknown)]
-    if optional:
-        return []
-    count = problem.task.contexts
-    raise ByheartError(
-        f"no hash separated all {count} contexts within {effort_for(count).attempts} attempts; "
-        "use another seed=...."
-    )
+) -> Built | None:
+    found = search(problem, _limits(options), options.minimise, options.seed, report)
+    if found is None:
+        return None
+    hashed, storage, labels = found.hashed, found.storage, len(order)
+    network, unknown = network_of(spec, every, options, problem, hashed, storage, labels)
+    return Built(network, found.tries, found.notes, order=order, unknown=unknown)
 
 
-def _reading_network(
-    spec: Input, every: bool, options: Retrieval, problem: Problem, solution: readers.Solution
-) -> Network:
+def _with_readers(
+    spec: Input,
+    every: bool,
+    options: Retrieval,
+    problem: Problem,
+    order: tuple[int, ...],
+    report: Report,
+) -> Built | None:
+    effort = _effort(problem, options)
+    found = readers.search(problem, options.minimise, effort, options.seed, report)
+    if found is None:
+        return None
+    solution, mixing, grain = found.solution, options.attention, problem.grain
     unit, hashed = Fraction(3 << solution.scale), solution.draw.hashed
     layers = list(readers.blocks(solution, problem.task.code))
-    mixing, grain = options.attention, problem.grain
-    return assemble(spec, every, mixing, grain, hashed, unit, layers, "O")
+    network = assemble(spec, every, mixing, grain, hashed, unit, layers, "O")
+    return Built(network, found.tries, order=order)
 
 
 def network_of(

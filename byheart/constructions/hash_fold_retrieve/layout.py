@@ -6,9 +6,11 @@ H, and the bits are put to use:
 data     its threshold also stores a number, added with a sign that the later folds decide
 row      the bit goes into the row index of a table
 gate     the bit switches off the lanes (copies of the tables) that depend on it; its threshold
-         stores a number too
+         stores a number too. In a plan that reads lanes, tables come before the gates, and a gate
+         that fires also adds the lane of its own
 column   the bit decides how far the stored sum is shifted: which of its bits is the context's own
 mark     the bit goes into the context's fingerprint
+block    the bit decides which half of the stored sum is the context's own (two_blocks.py)
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,11 +23,13 @@ from numpy.typing import NDArray
 
 from ...machine.kernels import njit
 from ..retrieval import plan as base
+from ..retrieval.problem import Task
 from ..retrieval.solve import Terms, gather
 
-ROLES = ("constant", "data", "row", "gate", "column", "mark")
+ROLES = ("constant", "data", "row", "gate", "column", "mark", "block")
 ROW, GATE = ROLES.index("row"), ROLES.index("gate")
 ONE = np.uint64(1)
+SHARES = 4096  # the share of the upper block is a multiple of 1 / SHARES
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,49 @@ class FoldPlan(base.Plan):
     top, low     data folds before the others, and among them
     marks        bits of the fingerprint
     narrow       one index lane for everything: more parameters, but a stream of three lanes
+    reads        tables are read before the gates, and every gate reads its lane: one parameter,
+                 where a lane that waits for its gate and is added at last takes three
+    upper        with two blocks, the share of the upper one in units of 1 / SHARES, else 0
+    above        with two blocks, the folds that are expected to take the upper sum away
+    held         numbers that these folds hold: the last ones one each
     """
 
     top: int = 0
     low: int = 0
     marks: int = 0
     narrow: bool = False
+    reads: bool = False
+    upper: int = 0
+    above: int = 0
+    held: int = 0
+
+    @cached_property
+    def masks(self) -> tuple[int, ...]:
+        """The gates of every lane.
+
+        If gates read lanes, first the lane of each gate. A lane of two gates is off if the earlier
+        one fires and else joins that of the later one: one gate is of the first half, the other of
+        the second, so that all join at once.
+        """
+        if not self.reads:
+            return super().masks
+        half = self.gates // 2
+        pairs = [
+            1 << early | 1 << half + (early + turn) % (self.gates - half)
+            for turn in range(self.gates - half)
+            for early in range(half)
+        ]
+        masks = [0, *(1 << gate for gate in range(self.gates)), *pairs][: self.lanes]
+        assert len(masks) == self.lanes > self.gates, "gates and lanes do not match"
+        return tuple(masks)
+
+    @cached_property
+    def conditions(self) -> tuple[tuple[int, int], ...]:
+        """For every lane: the gates that must not fire, and the one that must, as it adds it."""
+        if not self.reads:
+            return tuple((mask, 0) for mask in self.masks)
+        late = [1 << mask.bit_length() >> 1 for mask in self.masks]
+        return tuple((mask ^ fires, fires) for mask, fires in zip(self.masks, late, strict=True))
 
     @cached_property
     def parts(self) -> tuple[tuple[Fold, ...], tuple[Fold, ...]]:
@@ -60,7 +101,13 @@ class FoldPlan(base.Plan):
             if spelled and spelled[0].ternary and not self.narrow:
                 head += spelled[:2]
                 del spelled[:2]
-        rest = [fold for spelled in digits for fold in spelled]
+        rows = [fold for spelled in digits for fold in spelled]
+        rest = [] if self.reads else rows
+        if self.reads:  # one row before the data folds, unless ternary digits follow them
+            early = int(len(head) == self.top)
+            head = [*rows[:early], *head, *rows[early:]]
+        if self.upper:
+            head.append(Fold("block", weight=self.upper))
         rest += [Fold("gate", weight=1 << i) for i in range(self.gates)]
         rest += [Fold("mark", weight=1 << i) for i in range(self.marks)]
         rest += [*columns, *[Fold("data")] * self.low]
@@ -74,8 +121,11 @@ class FoldPlan(base.Plan):
     def constants(self) -> tuple[int, ...]:
         """Lanes with a constant of their own.
 
-        With one gate, the gate's fold stores it; lane 0 has the global one.
+        With one gate, the gate's fold stores it; lane 0 has the global one. Gates that read lanes
+        have none: it would make the sums longer.
         """
+        if self.reads:
+            return ()
         return tuple(lane for lane, mask in enumerate(self.masks) if mask & (mask - 1))
 
     @property
@@ -90,13 +140,29 @@ class FoldPlan(base.Plan):
         """Numbers that cannot be left out: all but the last table's."""
         return self.unknowns - (self.lanes * (self.tables[-1] - 1) if self.tables else 0)
 
+    def used(self, numbers: int) -> int:
+        """How many of its numbers are in use if so many are needed."""
+        return min(self.unknowns, max(numbers, self.fewest))
+
     @property
     def top_value(self) -> int:
         """H < top_value: what all folds together bring to 0."""
         return thresholds(self.folds)[1]
 
+    def portion(self, task: Task) -> Task:
+        """With two blocks: half of the equations that are not left to the folds between them."""
+        if not self.upper:
+            return task
+        held = self.held * (self.columns + task.window - 1)
+        return replace(task, equations=max(0, task.equations - held) // 2)
+
     def layout(self, order: Iterable[Fold]) -> "FoldLayout":
-        return FoldLayout(self, (*self.parts[0], *order), self.unknowns)
+        folds = [*self.parts[0], *order]
+        if self.reads:  # gates are numbered as they come
+            gates = [t for t, fold in enumerate(folds) if fold.role == "gate"]
+            for number, t in enumerate(gates):
+                folds[t] = replace(folds[t], weight=1 << number)
+        return FoldLayout(self, tuple(folds), self.unknowns)
 
     def read(self, hashes: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Bit t of the result: whether fold t, counted from the last, fires."""
@@ -128,6 +194,8 @@ def thresholds(folds: Sequence[Fold]) -> tuple[list[int], int]:
         if fold.ternary:
             assert size % 2 == 0
             size = size * 3 // 2
+        elif fold.role == "block":  # fires for that share of the range, and leaves its size even
+            size += size * fold.weight // (SHARES - fold.weight) // 2 * 2
         else:
             size *= 2
     return found[::-1], size
@@ -165,11 +233,13 @@ class FoldLayout(base.Layout):
     def table_place(self) -> list[int]:
         """The fold (from the last) right after which a table is read.
 
-        At the end, or with one index lane as soon as the table's row is known.
+        At the end; if gates read lanes, as soon as the rows are known; with one index lane as soon
+        as the table's own row is.
         """
-        if not self.plan.narrow:
-            return [0] * len(self.plan.tables)
         backwards = self.folds[::-1]
+        if not self.plan.narrow:
+            rows = [t for t, fold in enumerate(backwards) if fold.role == "row"]
+            return [min(rows) if self.plan.reads else 0] * len(self.plan.tables)
         return [
             min(t for t, fold in enumerate(backwards) if (fold.role, fold.target) == ("row", r))
             for r in range(len(self.plan.tables))
@@ -200,7 +270,8 @@ class FoldLayout(base.Layout):
             ints(self.table_place),
             ints(self.plan.tables),
             ints(self.table_start),
-            ints(self.plan.masks),
+            ints(idle for idle, _ in self.plan.conditions),
+            ints(fires for _, fires in self.plan.conditions),
             ints(self.lane_constant.get(lane, -1) for lane in range(self.plan.lanes)),
             self.unknowns,
         )
@@ -210,30 +281,69 @@ class FoldLayout(base.Layout):
         unit = self.table_start[table] + lane * (self.plan.tables[table] - 1) + row - 1
         return unit if unit < self.unknowns else None
 
+    @cached_property
+    def signed(self) -> list[int]:
+        """Numbers that may be negative: those of thresholds, and of lanes that no gate closes."""
+        units = list(self.stored.values())
+        for lane, (idle, _) in enumerate(self.plan.conditions):
+            if self.plan.reads and not idle:
+                units += [cell for table in self.cells(lane) for cell in table]
+        return units
+
+    def cells(self, lane: int) -> list[list[int]]:
+        """The numbers that a lane has of each table."""
+        rows = self.plan.tables
+        found = [[self.cell(r, lane, row) for row in range(1, rows[r])] for r in range(len(rows))]
+        return [[cell for cell in table if cell is not None] for table in found]
+
+    def centred(self, numbers: Sequence[int], modulus: int) -> list[int]:
+        """The numbers, which matter modulo the modulus only, with those around 0 that may be."""
+        centred = list(numbers)
+        for unit in self.signed:
+            if unit < len(centred) and centred[unit] >= modulus // 2:
+                centred[unit] -= modulus
+        return centred
+
     def scale(self, low: Sequence[int], high: Sequence[int], modulus: int) -> int:
         """Room for the payload P under the hash, which is multiplied by 2**scale.
 
-        |P - e/2| <= 2**(scale - 2) whatever folds fire, and lanes stay below 2**scale. Each stored
-        number is between its `low` and its `high`, those in lanes below the modulus.
+        |P - n/2| <= 2**(scale - 2) whatever folds fire, where n is what a fold adds: the number e
+        of its threshold, and lanes. Lanes stay below 2**scale. Each stored number is between its
+        `low` and its `high`, those in lanes are at most the modulus.
         """
+
+        def bounds(cells: Sequence[int]) -> tuple[int, int]:
+            return min([0, *(low[c] for c in cells)]), max([0, *(high[c] for c in cells)])
+
+        added: dict[int, tuple[int, int]] = {}  # the bounds of what each gate adds of its lanes
+        if self.plan.reads:
+            for lane, (_, fires) in enumerate(self.plan.conditions):
+                for cells in self.cells(lane):
+                    (a, b), (first, last) = added.get(fires, (0, 0)), bounds(cells)
+                    added[fires] = a + first, b + last
         least = most = 0
         reach = 1
-        tables = {place: r for r, place in enumerate(self.table_place)}
-        for place in reversed(range(len(self.folds))):
+        for place, fold in zip(reversed(range(len(self.folds))), self.folds, strict=True):
             stored = self.stored.get(place)
             first, last = (low[stored], high[stored]) if stored is not None else (0, 0)
+            if fold.role == "gate" and fold.weight in added:
+                first, last = first + added[fold.weight][0], last + added[fold.weight][1]
             reach = max(reach, abs(2 * least - last), abs(2 * most - first))
             least, most = min(least, first - most), max(most, last - least)
-            if self.plan.narrow and place in tables:
-                table = tables[place]
-                cells = [self.cell(table, 0, row) for row in range(1, self.plan.tables[table])]
-                most += max((high[c] for c in cells if c is not None), default=0)
+            if place in self.table_place and (self.plan.narrow or self.plan.reads):
+                for table in (r for r, p in enumerate(self.table_place) if p == place):
+                    first, last = bounds(self.cells(0)[table])
+                    least, most = least + first, most + last
         sums = self.plan.lanes * (len(self.plan.tables) + 1) * modulus
         return max((reach // 2).bit_length() + 2, sums.bit_length())
 
     def column_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Folds that do not fire count."""
         return self.plan.columns - 1 - self._counted("column", hashes)
+
+    def upper_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether the context reads the upper block."""
+        return self._counted("block", hashes) > 0
 
     def marks_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Folds that fire count."""
@@ -277,7 +387,8 @@ def _terms(
     table_place,
     table_rows,
     table_start,
-    masks,
+    idle,
+    fires,
     lane_constant,
     drop,
     starts,
@@ -286,12 +397,12 @@ def _terms(
 ):
     """Count each context's terms (starts[i + 1]), or fill them in; ~u is minus the number u."""
     tables = table_rows.shape[0]
-    found = np.zeros(1 + roles.shape[0] + masks.shape[0] * (tables + 1), np.int32)
+    found = np.zeros(1 + roles.shape[0] + idle.shape[0] * (tables + 1), np.int32)
     for i in range(hashes.shape[0]):
         bits = hashes[i]
         count = 1  # the global constant, number 0
         negative = False
-        gates = 0
+        gates = minus = 0  # those that do not fire, and those that do and add with a minus sign
         rows = np.zeros(tables, np.int64)
         table_negative = np.zeros(tables, np.bool_)
         for t in range(roles.shape[0]):
@@ -305,19 +416,22 @@ def _terms(
             elif roles[t] == GATE:
                 if not fired:
                     gates |= weights[t]
+                elif negative:
+                    minus |= weights[t]
             if fired:
                 if stored[t] >= 0:
                     found[count] = ~stored[t] if negative else stored[t]
                     count += 1
                 negative = not negative
-        for lane in range(masks.shape[0]):
-            if gates & masks[lane] != masks[lane]:
+        for lane in range(idle.shape[0]):
+            if gates & (idle[lane] | fires[lane]) != idle[lane]:
                 continue
             for r in range(tables):
                 if rows[r] > 0:
                     unit = table_start[r] + lane * (table_rows[r] - 1) + rows[r] - 1
                     if unit < drop:
-                        found[count] = ~unit if table_negative[r] else unit
+                        less = minus & fires[lane] != 0 if fires[lane] else table_negative[r]
+                        found[count] = ~unit if less else unit
                         count += 1
             if lane_constant[lane] >= 0:
                 found[count] = lane_constant[lane]

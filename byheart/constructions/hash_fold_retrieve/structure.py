@@ -206,8 +206,12 @@ def _cheapest(inputs: Inputs, objective: str, needs: Needs) -> tuple[FoldPlan, i
     task = inputs.task
     best: tuple[float, FoldPlan, int] | None = None
     for plan in candidates(task, objective, needs.spare, needs.slack, needs.hash_bits + 1):
+        # a record does not name plans that read lanes; and with two blocks, the labels of one
+        # decide the equations of the other
+        if plan.reads or plan.upper:
+            continue
         numbers = needed(task, plan.columns, needs.spare, needs.slack)
-        unknowns = min(plan.unknowns, max(numbers, plan.fewest))
+        unknowns = plan.used(numbers)
         price = cost(plan, task, unknowns).of(objective)
         if best is None or price < best[0]:
             best = price, plan, unknowns

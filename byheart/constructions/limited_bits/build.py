@@ -59,7 +59,7 @@ class Case:
         effort = effort_for(task.contexts)
         for objective in dict.fromkeys([options.minimise, "nonzero"]):
             for plan in candidates(task, objective, effort.spare, effort.slack, 0)[:1]:
-                digits = plan.columns + task.window - 1 + guard(plan)
+                digits = plan.columns + task.window - 1 + guard(plan, task.contexts)
                 hashed = (plan.top_value - 1).bit_length() + digits
                 if max(digits + plan.columns, hashed) <= bits + 2:
                     chosen, length = replace(options, minimise=objective), self.spec.length

@@ -7,6 +7,7 @@ from ..base import Lanes, Stored
 
 FOLDS = {
     "store", "keep bit", "gate", "row index", "column gate", "column index", "mark", "constant",
+    "block gate", "block strip", "block fold",
 }  # fmt: skip
 
 
@@ -15,6 +16,8 @@ def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]
 
     The lowest strip threshold is 2**K and the largest shift is K minus the length of a word
     (see hash_fold_retrieve, assemble.blocks). Other networks strip other lanes than the main one.
+    With two blocks these places are in units of S; where the sum was multiplied by S, as the lower
+    block is, it is divided again.
     """
     stages = [layer.stage for layer in network.layers]
     strips = [i for i, stage in enumerate(stages) if stage == "strip"]
@@ -31,7 +34,13 @@ def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]
     moved = shifted.exponent - value.exponent
     top = dyadic(-network.layers[strips[-1]].tensors["b1"][0, 0]).exponent
     widest = sum(int(network.layers[i].tensors["W2"][0, 0] + 1).bit_length() - 1 for i in shifts)
-    bits = tuple(top - moved - 1 - i for i in range(top - widest))
+    size = lower = 0  # of the unit S; of the factor by which the sum was multiplied
+    if "block shift" in stages:
+        parted = stages.index("block shift")
+        size = int(network.layers[parted].tensors["W2"][0, 0] + 1).bit_length() - 1
+        lower = size if fired[parted] else 0
+    bits = tuple(top - lower - moved - 1 - i for i in range(top - size - widest))
+    value = dyadic(value.fraction / (1 << lower))
     return Stored(value, bits, tuple(holders_of(network, fired)))
 
 
@@ -104,7 +113,7 @@ def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Paramet
         if not isinstance(layer, FeedForward) or layer.stage not in FOLDS | {"select"}:
             continue
         select = layer.stage == "select"
-        if layer.stage in ("store", "gate"):
+        if layer.stage in ("store", "gate", "block fold"):
             for unit in fired[index]:
                 yield Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
         cells = [entry for entry in layer.W2.entries if select and entry.column in fired[index]]
@@ -115,17 +124,20 @@ def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Paramet
 
 
 def lanes_on(network: Network, fired: Sequence[list[int]]) -> set[int]:
-    """Lanes whose values reach the main lane 0: added, step by step, by units that fired."""
-    added = {}
+    """Lanes whose values reach the main lane 0: by gates that fired and read them, or added to such
+    a lane, step by step, by units that fired.
+    """
+    added, on = {}, {0}
     for index, layer in enumerate(network.layers):
         if isinstance(layer, FeedForward) and layer.stage == "add lanes":
             for target, unit, _ in layer.W2.entries:
                 if unit in fired[index]:
                     added[layer.W1.by_row[unit][0][0]] = target
-    on = {0}
-    for lane in added:
+        if isinstance(layer, FeedForward) and layer.stage == "gate" and fired[index]:
+            on |= {lane for lane, _ in layer.W1.by_row[0]}
+    for lane in list(added):
         path = [lane]
         while path[-1] in added:
             path.append(added[path[-1]])
-        on |= set(path) if path[-1] == 0 else set()
+        on |= set(path) if path[-1] in on else set()
     return on

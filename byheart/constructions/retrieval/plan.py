@@ -81,6 +81,10 @@ class Plan(ABC):
         """The hashes in the form in which layouts of the plan read them."""
         return hashes
 
+    def portion(self, task: Task) -> Task:
+        """The task that one block of columns and the stored numbers have to do."""
+        return task
+
     def separated(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Numbers that are equal where the network cannot distinguish the hashes."""
         return hashes

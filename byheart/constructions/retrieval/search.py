@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from numpy.typing import NDArray
+
 from .hashing import Hash, conflicts, fewest_folds, hash_contexts
 from .plan import Layout, Plan, Storage, expected_load
 from .problem import Inputs, Problem, Task
@@ -63,6 +65,24 @@ class Limits(ABC):
     def holds_hash(self, hashed: Hash, grain: int) -> bool:
         """Whether E_in and the token folds stay within the limits."""
         return True
+
+    def solved(
+        self, problem: Problem, hashed: Hash, layout: Any, hashes: NDArray, load: int
+    ) -> Storage | str:
+        """The stored numbers as they are placed, or why there are none: "rank" or "digits".
+
+        load  numbers that are needed, as far as the balance of the columns tells
+        """
+        task, plan = problem.task, layout.plan
+        words, lengths = problem.words(layout.marks_of(hashes)), problem.lengths
+        column, terms = layout.column_of(hashes), layout.terms(hashes)
+        first, most = max(load, layout.fewest), plan.unknowns
+        numbers = solve(
+            *(first, plan.columns, column, terms, words, lengths, task.window, most, self.lowest)
+        )
+        if numbers is None:
+            return "rank"
+        return self.store(problem, hashed, layout.sized(len(numbers)), terms, numbers) or "digits"
 
     @abstractmethod
     def store(
@@ -166,7 +186,7 @@ def search(
         if outcome.reason != "conflict" and not limits.bounded:
             failures["conflict"] = 0
         if outcome.reason == "load":
-            mean, excess = expected_load(task, plan.columns)
+            mean, excess = expected_load(plan.portion(task), plan.columns)
             needs.crowded = min(needs.crowded, (outcome.load - mean) / excess)
         if failures[outcome.reason] < effort.patience(outcome.reason):
             continue
@@ -256,11 +276,5 @@ def _attempt(
     balanced, load = limits.balance(plan, hashes, lengths, window, balancing, rng)
     if load > plan.unknowns:
         return Failure("load", load)
-    words = problem.words(balanced.marks_of(hashes))
-    column, terms = balanced.column_of(hashes), balanced.terms(hashes)
-    first, most = max(load, balanced.fewest), plan.unknowns
-    numbers = solve(first, plan.columns, column, terms, words, lengths, window, most, limits.lowest)
-    if numbers is None:
-        return Failure("rank", load)
-    storage = limits.store(problem, hashed, balanced.sized(len(numbers)), terms, numbers)
-    return Failure("digits") if storage is None else (hashed, storage)
+    storage = limits.solved(problem, hashed, balanced, hashes, load)
+    return Failure(storage, load) if isinstance(storage, str) else (hashed, storage)

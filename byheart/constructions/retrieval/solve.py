@@ -19,7 +19,7 @@ import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numba import uint64
@@ -43,10 +43,20 @@ class Terms:
     """The stored numbers that each context adds up.
 
     Those of context i are units[starts[i]:starts[i + 1]]; ~u stands for minus the number u.
+    With two blocks (hash_fold_retrieve/two_blocks.py), a context of the lower block also adds up
+    some of the first `folds` numbers, by the bits of its sum in the upper block, above[i]: number t
+    if bits t and t + 1 differ, negative if bits t and 0 differ.
     """
 
     starts: NDArray[np.int64]
     units: NDArray[np.int32]
+    above: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, 0), np.uint64))
+    folds: int = 0
+
+    @property
+    def arrays(self) -> tuple:
+        """As the kernels take them."""
+        return self.starts, self.units, self.above, self.folds
 
 
 def gather(contexts: int, kernel: Callable, *arrays: object) -> Terms:
@@ -122,7 +132,7 @@ class System:
     def factors(self, position: int, unknowns: int) -> Factors:
         contexts, _ = self.active(position)
         rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
-        _rows(self.terms.starts, self.terms.units, contexts, unknowns, rows)
+        _rows(*self.terms.arrays, contexts, unknowns, rows)
         return factored(rows, unknowns)
 
 
@@ -197,8 +207,7 @@ class Search:
         system, (contexts, digits) = self.system, self.system.active(position)
         shifts = system.window - 1 - digits
         return (
-            system.terms.starts,
-            system.terms.units,
+            *system.terms.arrays,
             contexts,
             system.words[contexts] >> shifts.astype(np.uint64) & ONE,
             position,
@@ -234,11 +243,16 @@ class Search:
         for direction, unknown in zip(directions, free, strict=True):
             direction[unknown >> 6] = ONE << np.uint64(unknown & 63)
             below.solution(nothing, direction)
-        starts, units, contexts, wanted, *state = self._equations(position)
+        *terms, contexts, wanted, position, recent, numbers = self._equations(position)
         circuits = factors.circuits()
         taking_part = circuits != 0
         constant, linear, square = _forms(
-            *(starts, units, contexts[taking_part], wanted[taking_part], *state),
+            *terms,
+            contexts[taking_part],
+            wanted[taking_part],
+            position,
+            recent,
+            numbers,
             directions,
             circuits[taking_part],
         )
@@ -274,52 +288,96 @@ def factoring(system: System, unknowns: int) -> Iterator[Callable[[int, int], Fa
 
 
 @njit
-def _rows(starts, units, contexts, unknowns, rows):
+def _rows(starts, units, above, folds, contexts, unknowns, rows):
     """One row for each context: the numbers that it adds up, modulo 2."""
     for r in range(contexts.shape[0]):
-        for e in range(starts[contexts[r]], starts[contexts[r] + 1]):
+        i = contexts[r]
+        if folds:
+            for q in range(above.shape[1]):
+                rows[r, q] = _differing(above, i, q)
+        for e in range(starts[i], starts[i + 1]):
             u = units[e] if units[e] >= 0 else ~units[e]
             if u < unknowns:
                 rows[r, u >> 6] ^= ONE << uint64(u & 63)
 
 
 @njit
-def _right(starts, units, contexts, wanted, position, recent, numbers, right):
-    """Where the sum of the bits below differs from what is wanted.
+def _differing(above, i, q):
+    """Bits 64 q and on of the upper sum that differ from the next higher one."""
+    following = ZERO
+    if q + 1 < above.shape[1]:
+        following = above[i, q + 1] << uint64(63)
+    return above[i, q] ^ (above[i, q] >> ONE | following)
 
-    Sums of the last 63 bits; those below add less than one unit each. Where that could matter,
-    which is rare, they are added up as well.
+
+@njit
+def _listed(starts, units, above, folds, i, most, listed):
+    """Write down the terms of context i that are among the first `most` numbers; how many."""
+    count = np.int64(0)
+    for e in range(starts[i], starts[i + 1]):
+        u = units[e]
+        listed[count] = u
+        count += (u if u >= 0 else ~u) < most
+    if folds:
+        lowest_bits = ZERO - (above[i, 0] & ONE)
+        for q in range(above.shape[1]):
+            adds, negative = _differing(above, i, q), above[i, q] ^ lowest_bits
+            for t in range(64 * q, min(64 * q + 64, folds)):
+                listed[count] = t ^ -np.int64(negative & ONE)
+                count += np.int64(adds & ONE)
+                adds >>= ONE
+                negative >>= ONE
+    return count
+
+
+@njit
+def _longest(starts, contexts, folds):
+    """Room for the terms of any of these contexts, and one more."""
+    longest = 0
+    for i in contexts:
+        longest = max(longest, starts[i + 1] - starts[i])
+    return longest + folds + 1
+
+
+@njit
+def _total(listed, count, position, recent, numbers):
+    """The sum of the last 63 bits, with the carry out of those below.
+
+    They add less than one unit each. Where that could matter, which is rare, they are added up.
     """
     inside = (ONE << uint64(62)) - ONE
-    most = recent.shape[0]
+    total = ZERO
+    for e in range(count):
+        u = listed[e]
+        if u >= 0:
+            total += recent[u]
+        else:
+            total -= recent[~u]
+    if position > 63:
+        near, room = total & inside, uint64(count)
+        if near <= room or near >= inside - room:
+            total += _carry(listed, count, position - 63, numbers)
+    return total
+
+
+@njit
+def _right(starts, units, above, folds, contexts, wanted, position, recent, numbers, right):
+    """Where the sum of the bits below differs from what is wanted."""
+    listed = np.zeros(_longest(starts, contexts, folds), np.int64)
     for r in range(contexts.shape[0]):
-        i = contexts[r]
-        total = ZERO
-        for e in range(starts[i], starts[i + 1]):
-            u = units[e]
-            if u >= 0:
-                if u < most:
-                    total += recent[u]
-            elif ~u < most:
-                total -= recent[~u]
-        if position > 63:
-            near = total & inside
-            room = uint64(starts[i + 1] - starts[i])
-            if near <= room or near >= inside - room:
-                total += _carry(starts, units, i, position - 63, numbers)
+        count = _listed(starts, units, above, folds, contexts[r], recent.shape[0], listed)
+        total = _total(listed, count, position, recent, numbers)
         right[r] = (total >> uint64(63)) ^ ((total >> uint64(62)) & ONE) ^ wanted[r]
 
 
 @njit
-def _carry(starts, units, i, bits, numbers):
-    """The sum of the lowest `bits` bits of the numbers of context i, divided by 2**bits."""
+def _carry(listed, count, bits, numbers):
+    """The sum of the lowest `bits` bits of the numbers in the list, divided by 2**bits."""
     limbs = (bits >> 6) + 2
     total = np.zeros(limbs, np.uint64)
-    for e in range(starts[i], starts[i + 1]):
-        negative = units[e] < 0
-        u = ~units[e] if negative else units[e]
-        if u >= numbers.shape[0]:
-            continue
+    for e in range(count):
+        negative = listed[e] < 0
+        u = ~listed[e] if negative else listed[e]
         carry = ZERO
         for q in range(limbs):
             limb = numbers[u, q] if q <= bits >> 6 and q < numbers.shape[1] else ZERO
@@ -343,45 +401,59 @@ def _carry(starts, units, i, bits, numbers):
 
 
 @njit
-def _forms(starts, units, contexts, wanted, position, recent, numbers, directions, circuits):
+def _forms(
+    starts, units, above, folds, contexts, wanted, position, recent, numbers, directions, circuits
+):
     """The equations between right-hand sides as quadratic forms in the directions taken.
 
     circuits  [contexts] the equations in which its right-hand side takes part
+
+    A right-hand side is the exclusive or of the two highest bits of the sum, T = (x, y) with x the
+    lower one, and of what is wanted. A step in direction i changes the bits right below the
+    position of some numbers, and T by d_i, modulo 4: +1 or -1 for each. Steps i and j together
+    change it by d_i + d_j + 2 n, if n numbers are in both. With d_i = l_i + 2 h_i, the right-hand
+    side changes by l_i + h_i + x l_i for i alone, and in addition by n + l_i l_j for i and j.
     """
     count = directions.shape[0]
-    right = np.zeros(contexts.shape[0], np.uint64)
-    moved = recent.copy()
     linear = np.zeros(count, np.uint64)
     square = np.zeros((count, count), np.uint64)
-    _right(starts, units, contexts, wanted, position, recent, numbers, right)
-    constant = _met(right, circuits)
+    flips = np.zeros(64 * directions.shape[1], np.uint64)  # of each number: which directions
     for i in range(count):
-        for j in range(i + 1):
-            moved[:] = recent
-            _move(moved, directions[i])
-            if j < i:
-                _move(moved, directions[j])
-            _right(starts, units, contexts, wanted, position, moved, numbers, right)
-            value = _met(right, circuits) ^ constant
-            if j < i:
-                square[i, j] = value
-            else:
-                linear[i] = value
+        for u in range(flips.shape[0]):
+            flips[u] |= ((directions[i, u >> 6] >> uint64(u & 63)) & ONE) << uint64(i)
+    listed = np.zeros(_longest(starts, contexts, folds), np.int64)
+    both = np.zeros(count, np.uint64)
+    constant = ZERO
+    for r in range(contexts.shape[0]):
+        terms = _listed(starts, units, above, folds, contexts[r], recent.shape[0], listed)
+        total = _total(listed, terms, position, recent, numbers)
+        x = (total >> uint64(62)) & ONE
+        if (total >> uint64(63)) ^ x ^ wanted[r]:
+            constant ^= circuits[r]
+        low = high = ZERO
+        both[:] = ZERO
+        for e in range(terms):
+            u = listed[e] if listed[e] >= 0 else ~listed[e]
+            if u >= flips.shape[0] or flips[u] == ZERO:
+                continue
+            down = (recent[u] >> uint64(62)) & ONE
+            if listed[e] < 0:
+                down ^= ONE
+            high ^= flips[u] & (~low if down else low)
+            low ^= flips[u]
+            for i in range(count):
+                both[i] ^= flips[u] & (ZERO - ((flips[u] >> uint64(i)) & ONE))
+        alone = high if x else low ^ high
+        for i in range(count):
+            if (alone >> uint64(i)) & ONE:
+                linear[i] ^= circuits[r]
+            pairs = both[i] ^ (low & (ZERO - ((low >> uint64(i)) & ONE)))
+            for j in range(i):
+                square[i, j] ^= circuits[r] & (ZERO - ((pairs >> uint64(j)) & ONE))
     for i in range(count):
         for j in range(i):
-            square[i, j] ^= linear[i] ^ linear[j]
             square[j, i] = square[i, j]
     return constant, linear, square
-
-
-@njit
-def _met(right, circuits):
-    """The sums of right-hand sides over the circuits: 0 where one is met."""
-    value = ZERO
-    for r in range(right.shape[0]):
-        if right[r]:
-            value ^= circuits[r]
-    return value
 
 
 @njit

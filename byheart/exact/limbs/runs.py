@@ -10,6 +10,7 @@ from .shortcuts import Fold, Table, fold_of, gated_shift, relu_of_lane, rounded_
 from .stack import Stack
 
 MIN_POWERS = 3  # folds at powers of two that are worth an operation of their own
+CLOSE = 12  # bits of a threshold's leading part with which many values are too close to it
 MAX_WINDOW = 1 << 20  # limbs of the tables of one gather
 
 
@@ -170,7 +171,10 @@ class Finder:
             closes = lane in self.gated
             needed.append(rounded_up(self.gated[lane], -run.unit - power) if closes else 1)
         least = max(needed)
-        long = max(fold.threshold >> run.unit, least) >> SHORT
+        leading = fold.threshold >> run.unit
+        if run.thresholds and leading >> CLOSE == 0:
+            return False
+        long = max(leading, least) >> SHORT
         rest = fold.threshold & ((1 << run.unit) - 1)
         if (fold.lane, fold.slope) != (run.lane, run.slope) or long or rest and run.slope != 2:
             return False
