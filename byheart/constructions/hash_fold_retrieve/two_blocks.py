@@ -11,10 +11,10 @@ lower   For a context of the lower block v is multiplied by S ("block shift"). T
         At the end v = B' S, and the word is read from B'.
 
 The thresholds of the first folds are long, since they begin at the highest bits of A and end at the
-lowest bit of e_t. So folds from t = h on hold no number ("block strip"): they fold at 2**t S**2, which turns A into
-2**(t + 1) - A and B into -B. What they leave of A is its distance from the nearest multiple of
-2**(h + 1), and B has changed its sign if bit h of A was 1; no A ends in h zeros. From here on A is
-what they leave, and B too.
+lowest bit of e_t. So folds from t = h on hold no number ("block strip"): they fold at 2**t S**2,
+which turns A into 2**(t + 1) - A and B into -B. What they leave of A is its distance from the
+nearest multiple of 2**(h + 1), and B has changed its sign if bit h of A was 1; no A ends in h
+zeros. From here on A is what they leave, and B too.
 
 Which of these folds fire depends on A alone. A fold that fires complements the bits of A from t
 down, so fold t fires if bits t and t + 1 of A differ, and after it an odd number of folds fire if
