@@ -12,6 +12,7 @@ from byheart.constructions.hash_fold_retrieve.balance import Counts, climb
 from byheart.constructions.hash_fold_retrieve.layout import FoldPlan
 from byheart.constructions.retrieval import solve as solving
 from byheart.constructions.retrieval.gf2 import common_zero, factored
+from byheart.constructions.retrieval.hashing import Sums, conflicts
 from byheart.constructions.retrieval.plan import equations, loads, required
 from byheart.constructions.retrieval.solve import System, Terms, solve
 
@@ -289,3 +290,28 @@ def test_a_pass_judges_every_place(columns):
         moved = equations(table[::-1])
         steepness = 0.3 * moved.mean() ** 0.5
         assert np.isclose(scores[free], np.exp((moved - moved.mean()) / steepness).sum())
+
+
+# --- hashes that meet
+
+
+@given(st.integers(0, 1 << 30), st.sampled_from([1, 3, 40, 3000]), st.sampled_from([8, 1000, 1 << 60]))
+@settings(max_examples=60, deadline=None)
+def test_conflicts_agree_with_sorting_all(seed, count, top):
+    rng = np.random.default_rng(seed)
+    hashes, labels = rng.integers(0, top, count), rng.integers(0, 3, count)
+    order = np.argsort(hashes, kind="stable")
+    pairs = zip(order, order[1:], strict=False)
+    wanted = sum(hashes[i] == hashes[j] and labels[i] != labels[j] for i, j in pairs)
+    assert conflicts(hashes, labels) == wanted
+
+
+def test_sums_by_hand():
+    # two sequences of three columns; the second one is a context twice, with another own column
+    indices = np.array([[0, 1, 1], [2, 0, 1]], np.int32)
+    which, phi = np.array([0, 1, 1]), np.array([1, 10, 100])
+    own = Sums(indices, which, np.array([1, 1, 0]), 7, True)
+    assert own(phi).tolist() == [2 * 21 + 10, 2 * 111 + 10, 2 * 111 + 1]
+    # column 2 stands for no column
+    alone = Sums(indices, which, None, 3, False)
+    assert alone(phi[:2]).tolist() == [21, 11, 11]
