@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from byheart.constructions.hash_fold_retrieve.balance import Counts, climb
 from byheart.constructions.hash_fold_retrieve.layout import FoldPlan
 from byheart.constructions.retrieval import solve as solving
-from byheart.constructions.retrieval.gf2 import common_zero, factored
+from byheart.constructions.retrieval.gf2 import ZERO, common_zero, factored
 from byheart.constructions.retrieval.hashing import Sums, conflicts
 from byheart.constructions.retrieval.plan import equations, loads, required
 from byheart.constructions.retrieval.solve import System, Terms, solve
@@ -240,6 +240,48 @@ def test_carries_from_far_below(position, low):
     right = search._right(position, system.factors(position, unknowns))
     sums = [sum(numbers[u] if u >= 0 else -numbers[~u] for u in row) for row in units.tolist()]
     assert right.tolist() == [(s >> position ^ s >> (position - 1)) & 1 for s in sums]
+
+
+@given(st.integers(0, 1 << 30), st.sampled_from([3, 64, 90]))
+@settings(max_examples=40, deadline=None)
+def test_forms_say_what_a_change_below_does(seed, position):
+    """Any directions taken together, against the right-hand sides of the changed numbers."""
+    rng = np.random.default_rng(seed)
+    unknowns, contexts = 70, 30
+    units = np.array([rng.permutation(unknowns)[:9] for _ in range(contexts)], np.int32)
+    units = np.where(rng.random(units.shape) < 0.5, ~units, units).astype(np.int32)
+    wanted = rng.integers(0, 2, contexts).astype(np.uint64)
+    system = System(
+        position + 1,
+        np.zeros(contexts, np.int64),
+        Terms(np.arange(contexts + 1) * 9, units.ravel()),
+        wanted,
+        np.ones(contexts, np.int64),
+        1,
+    )
+    search = solving.Search(system, unknowns, unknowns)
+    for place in range(position):
+        bits = packed(rng.integers(0, 2, (1, unknowns)).astype(np.uint8))[0]
+        solving._append(search.numbers, search.recent, place, bits)
+    directions = packed((rng.random((11, unknowns)) < 0.3).astype(np.uint8))
+    circuits = rng.integers(0, 1 << 6, contexts).astype(np.uint64)
+
+    def met():
+        right = np.zeros(contexts, np.uint64)
+        solving._right(*search._equations(position), right)
+        return int(np.bitwise_xor.reduce(circuits[right == 1], initial=np.uint64(0)))
+
+    constant, linear, square = solving._forms(*search._equations(position), directions, circuits)
+    assert met() == constant
+    assert (square == square.T).all()
+    for _ in range(10):
+        chosen = np.flatnonzero(rng.integers(0, 2, 11))
+        for i in chosen:
+            solving._flip(search.numbers, search.recent, position - 1, directions[i])
+        pairs = [square[i, j] for i in chosen for j in chosen if j < i]
+        assert met() == int(constant) ^ int(np.bitwise_xor.reduce([*linear[chosen], *pairs, ZERO]))
+        for i in chosen:
+            solving._flip(search.numbers, search.recent, position - 1, directions[i])
 
 
 # --- balance

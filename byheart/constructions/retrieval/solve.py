@@ -26,7 +26,7 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit
-from .gf2 import ONE, ZERO, Factors, common_zero, factored
+from .gf2 import ONE, ZERO, Factors, common_zero, factored, lowest
 
 MOST_FORMS = 29  # dependent equations of a position that are worth 2**29 steps
 SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
@@ -285,7 +285,15 @@ def _rows(starts, units, contexts, unknowns, rows):
 
 @njit
 def _right(starts, units, contexts, wanted, position, recent, numbers, right):
-    """Where the sum of the bits below differs from what is wanted.
+    """Where the sum of the bits below differs from what is wanted."""
+    _sums(starts, units, contexts, position, recent, numbers, right)
+    for r in range(contexts.shape[0]):
+        right[r] = (right[r] >> uint64(63)) ^ ((right[r] >> uint64(62)) & ONE) ^ wanted[r]
+
+
+@njit
+def _sums(starts, units, contexts, position, recent, numbers, sums):
+    """What the numbers of each context add up to below the position, whose bit is the highest.
 
     Sums of the last 63 bits; those below add less than one unit each. Where that could matter,
     which is rare, they are added up as well.
@@ -307,7 +315,7 @@ def _right(starts, units, contexts, wanted, position, recent, numbers, right):
             room = uint64(starts[i + 1] - starts[i])
             if near <= room or near >= inside - room:
                 total += _carry(starts, units, i, position - 63, numbers)
-        right[r] = (total >> uint64(63)) ^ ((total >> uint64(62)) & ONE) ^ wanted[r]
+        sums[r] = total
 
 
 @njit
@@ -347,41 +355,68 @@ def _forms(starts, units, contexts, wanted, position, recent, numbers, direction
     """The equations between right-hand sides as quadratic forms in the directions taken.
 
     circuits  [contexts] the equations in which its right-hand side takes part
+
+    A context's right-hand side is the exclusive or of the two lowest bits of a sum S, counted from
+    position - 1, which is where directions change bits. Changing the bits d of its terms (those of
+    direction i) adds 1 or -1 to S for each of them: bit i of (once, twice) counts that modulo 4.
+    Two directions d and e together also add what is bilinear: the second elementary symmetric
+    function of the bits gives (sum d)(sum e) - sum(d e), both modulo 2. The sums of the last part
+    over the contexts of an equation are collected by unknown.
     """
-    count = directions.shape[0]
-    right = np.zeros(contexts.shape[0], np.uint64)
-    moved = recent.copy()
+    count, most = directions.shape[0], recent.shape[0]
     linear = np.zeros(count, np.uint64)
     square = np.zeros((count, count), np.uint64)
-    _right(starts, units, contexts, wanted, position, recent, numbers, right)
-    constant = _met(right, circuits)
+    moved = np.zeros(most, np.uint64)  # the directions that change an unknown
+    taken = np.zeros(most, np.uint64)  # the equations in which an unknown is an odd number of times
     for i in range(count):
-        for j in range(i + 1):
-            moved[:] = recent
-            _move(moved, directions[i])
-            if j < i:
-                _move(moved, directions[j])
-            _right(starts, units, contexts, wanted, position, moved, numbers, right)
-            value = _met(right, circuits) ^ constant
-            if j < i:
-                square[i, j] = value
-            else:
-                linear[i] = value
-    for i in range(count):
-        for j in range(i):
-            square[i, j] ^= linear[i] ^ linear[j]
-            square[j, i] = square[i, j]
+        for u in range(min(most, 64 * directions.shape[1])):
+            moved[u] |= ((directions[i, u >> 6] >> uint64(u & 63)) & ONE) << uint64(i)
+    constant, places = ZERO, uint64(62)
+    sums = np.zeros(contexts.shape[0], np.uint64)
+    _sums(starts, units, contexts, position, recent, numbers, sums)
+    for r in range(contexts.shape[0]):
+        low, high = (sums[r] >> places) & ONE, sums[r] >> uint64(63)
+        right = low ^ high ^ wanted[r]
+        if right:
+            constant ^= circuits[r]
+        once, twice = ZERO, ZERO
+        for e in range(starts[contexts[r]], starts[contexts[r] + 1]):
+            u = units[e]
+            unit = u if u >= 0 else ~u
+            if unit >= most:
+                continue
+            bit = (recent[unit] >> places) & ONE
+            # from 0 to 1 adds 1, with a minus sign it takes 1 off
+            kept = once if bit == (ONE if u < 0 else ZERO) else ~once
+            twice ^= kept & moved[unit]
+            once ^= moved[unit]
+            taken[unit] ^= circuits[r]
+        changed = once ^ twice ^ (once if low else ZERO)
+        while changed:
+            i = lowest(changed)
+            changed &= changed - ONE
+            linear[i] ^= circuits[r]
+        _add_square(square, once, circuits[r])
+    for u in range(most):
+        _add_square(square, moved[u], taken[u])
     return constant, linear, square
 
 
 @njit
-def _met(right, circuits):
-    """The sums of right-hand sides over the circuits: 0 where one is met."""
-    value = ZERO
-    for r in range(right.shape[0]):
-        if right[r]:
-            value ^= circuits[r]
-    return value
+def _add_square(square, directions, forms):
+    """Add the product of every two of the directions to the forms."""
+    if forms == ZERO:
+        return
+    rest = directions
+    while rest:
+        i = lowest(rest)
+        rest &= rest - ONE
+        others = rest
+        while others:
+            j = lowest(others)
+            others &= others - ONE
+            square[i, j] ^= forms
+            square[j, i] ^= forms
 
 
 @njit
