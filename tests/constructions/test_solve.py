@@ -337,7 +337,9 @@ def test_a_pass_judges_every_place(columns):
 # --- hashes that meet
 
 
-@given(st.integers(0, 1 << 30), st.sampled_from([1, 3, 40, 3000]), st.sampled_from([8, 1000, 1 << 60]))
+@given(
+    st.integers(0, 1 << 30), st.sampled_from([1, 3, 40, 3000]), st.sampled_from([8, 1000, 1 << 60])
+)
 @settings(max_examples=60, deadline=None)
 def test_conflicts_agree_with_sorting_all(seed, count, top):
     rng = np.random.default_rng(seed)

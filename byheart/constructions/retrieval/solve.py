@@ -31,8 +31,8 @@ from .gf2 import ONE, ZERO, Factors, common_zero, factored, lowest
 MOST_FORMS = 29  # dependent equations of a position that are worth 2**29 steps
 SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
 LEAST = 12  # free unknowns that are tried in any case
-MISSING = 3  # free unknowns that may be missing: then the search goes back and draws others
-RETURNS = 24  # times that a position sends the search back before it is given up
+MISSING = 6  # free unknowns that may be missing: then the search goes back and draws others
+RETURNS = 96  # times that a position sends the search back before it is given up
 CHEAP = 20  # dependent equations beyond which each one halves these times
 KEPT = 8  # positions whose factors are kept for going back
 THREADED = 400  # unknowns from which on threads pay
@@ -59,6 +59,14 @@ def gather(contexts: int, kernel: Callable, *arrays: object) -> Terms:
     return Terms(starts, units)
 
 
+def dependent(terms: Terms, unknowns: int) -> int:
+    """How many equations of the contexts depend on others, if all are at one position."""
+    contexts = np.arange(len(terms.starts) - 1)
+    rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
+    _rows(terms.starts, terms.units, contexts, unknowns, rows)
+    return factored(rows, unknowns).dependent
+
+
 def solve(
     unknowns: int,
     columns: int,
@@ -75,8 +83,8 @@ def solve(
 
     column  [contexts] where its window begins, counted from the top
     words   Gray coded and left-aligned in `window` bits; only the first `lengths` bits count
-    most    numbers that there may be; as many as needed beyond `unknowns` come in at positions
-            without a solution, with zeros below. Terms beyond them do not count.
+    most    numbers that there may be; as many as needed beyond `unknowns` come in right below
+            positions without a solution, with zeros further down. Terms beyond them do not count.
     lowest  whether numbers have one more bit, below all positions, so that the first position has
             free unknowns below it too; numbers are then in [0, 2**(K + 1))
     canonical  whether free unknowns must be 0, so that the numbers are a function of the equations
@@ -168,10 +176,14 @@ class Search:
                     position = max(0, position - 2 - returns[position] // 16)
                     _rewind(self.numbers, position, self.recent)
                 elif self.unknowns < self.most:
-                    more = max(1, self._short(position, factors) - MISSING)
-                    self.unknowns = min(self.most, self.unknowns + more)
-                    self.solved.pop(position)
+                    # the position below has to be solved again: there they are free
+                    more = -(-(self._short(position, factors) - MISSING) // 2)
+                    self.unknowns = min(self.most, self.unknowns + max(1, more))
                     returns[position] = 0
+                    self.solved.pop(position)
+                    position = max(0, position - 1)
+                    self.solved.pop(position, None)
+                    _rewind(self.numbers, position, self.recent)
                 else:
                     return None
         return [int.from_bytes(row.tobytes(), "little") for row in self.numbers[: self.unknowns]]
