@@ -19,14 +19,14 @@ import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
 from ...machine.kernels import njit
-from .gf2 import ONE, ZERO, Factors, common_zero, factored, lowest
+from .gf2 import ONE, ZERO, Factors, common_zero, factored
 
 MOST_FORMS = 29  # dependent equations of a position that are worth 2**29 steps
 SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
@@ -43,10 +43,20 @@ class Terms:
     """The stored numbers that each context adds up.
 
     Those of context i are units[starts[i]:starts[i + 1]]; ~u stands for minus the number u.
+    With two blocks (hash_fold_retrieve/two_blocks.py), a context of the lower block also adds up
+    some of the first `folds` numbers, by the bits of its sum in the upper block, above[i]: number t
+    if bits t and t + 1 differ, negative if bits t and 0 differ.
     """
 
     starts: NDArray[np.int64]
     units: NDArray[np.int32]
+    above: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, 0), np.uint64))
+    folds: int = 0
+
+    @property
+    def arrays(self) -> tuple:
+        """As the kernels take them."""
+        return self.starts, self.units, self.above, self.folds
 
 
 def gather(contexts: int, kernel: Callable, *arrays: object) -> Terms:
@@ -63,7 +73,7 @@ def dependent(terms: Terms, unknowns: int) -> int:
     """How many equations of the contexts depend on others, if all are at one position."""
     contexts = np.arange(len(terms.starts) - 1)
     rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
-    _rows(terms.starts, terms.units, contexts, unknowns, rows)
+    _rows(*terms.arrays, contexts, unknowns, rows)
     return factored(rows, unknowns).dependent
 
 
@@ -130,7 +140,7 @@ class System:
     def factors(self, position: int, unknowns: int) -> Factors:
         contexts, _ = self.active(position)
         rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
-        _rows(self.terms.starts, self.terms.units, contexts, unknowns, rows)
+        _rows(*self.terms.arrays, contexts, unknowns, rows)
         return factored(rows, unknowns)
 
 
@@ -209,8 +219,7 @@ class Search:
         system, (contexts, digits) = self.system, self.system.active(position)
         shifts = system.window - 1 - digits
         return (
-            system.terms.starts,
-            system.terms.units,
+            *system.terms.arrays,
             contexts,
             system.words[contexts] >> shifts.astype(np.uint64) & ONE,
             position,
@@ -246,11 +255,16 @@ class Search:
         for direction, unknown in zip(directions, free, strict=True):
             direction[unknown >> 6] = ONE << np.uint64(unknown & 63)
             below.solution(nothing, direction)
-        starts, units, contexts, wanted, *state = self._equations(position)
+        *terms, contexts, wanted, position, recent, numbers = self._equations(position)
         circuits = factors.circuits()
         taking_part = circuits != 0
         constant, linear, square = _forms(
-            *(starts, units, contexts[taking_part], wanted[taking_part], *state),
+            *terms,
+            contexts[taking_part],
+            wanted[taking_part],
+            position,
+            recent,
+            numbers,
             directions,
             circuits[taking_part],
         )
@@ -286,60 +300,96 @@ def factoring(system: System, unknowns: int) -> Iterator[Callable[[int, int], Fa
 
 
 @njit
-def _rows(starts, units, contexts, unknowns, rows):
+def _rows(starts, units, above, folds, contexts, unknowns, rows):
     """One row for each context: the numbers that it adds up, modulo 2."""
     for r in range(contexts.shape[0]):
-        for e in range(starts[contexts[r]], starts[contexts[r] + 1]):
+        i = contexts[r]
+        if folds:
+            for q in range(above.shape[1]):
+                rows[r, q] = _differing(above, i, q)
+        for e in range(starts[i], starts[i + 1]):
             u = units[e] if units[e] >= 0 else ~units[e]
             if u < unknowns:
                 rows[r, u >> 6] ^= ONE << uint64(u & 63)
 
 
 @njit
-def _right(starts, units, contexts, wanted, position, recent, numbers, right):
-    """Where the sum of the bits below differs from what is wanted."""
-    _sums(starts, units, contexts, position, recent, numbers, right)
-    for r in range(contexts.shape[0]):
-        right[r] = (right[r] >> uint64(63)) ^ ((right[r] >> uint64(62)) & ONE) ^ wanted[r]
+def _differing(above, i, q):
+    """Bits 64 q and on of the upper sum that differ from the next higher one."""
+    following = ZERO
+    if q + 1 < above.shape[1]:
+        following = above[i, q + 1] << uint64(63)
+    return above[i, q] ^ (above[i, q] >> ONE | following)
 
 
 @njit
-def _sums(starts, units, contexts, position, recent, numbers, sums):
-    """What the numbers of each context add up to below the position, whose bit is the highest.
+def _listed(starts, units, above, folds, i, most, listed):
+    """Write down the terms of context i that are among the first `most` numbers; how many."""
+    count = 0
+    for e in range(starts[i], starts[i + 1]):
+        u = units[e]
+        listed[count] = u
+        count += (u if u >= 0 else ~u) < most
+    if folds:
+        lowest_bits = ZERO - (above[i, 0] & ONE)
+        for q in range(above.shape[1]):
+            adds, negative = _differing(above, i, q), above[i, q] ^ lowest_bits
+            for t in range(64 * q, min(64 * q + 64, folds)):
+                listed[count] = t ^ -np.int64(negative & ONE)
+                count += np.int64(adds & ONE)
+                adds >>= ONE
+                negative >>= ONE
+    return count
 
-    Sums of the last 63 bits; those below add less than one unit each. Where that could matter,
-    which is rare, they are added up as well.
+
+@njit
+def _longest(starts, contexts, folds):
+    """Room for the terms of any of these contexts, and one more."""
+    longest = 0
+    for i in contexts:
+        longest = max(longest, starts[i + 1] - starts[i])
+    return longest + folds + 1
+
+
+@njit
+def _total(listed, count, position, recent, numbers):
+    """The sum of the last 63 bits, with the carry out of those below.
+
+    They add less than one unit each. Where that could matter, which is rare, they are added up.
     """
     inside = (ONE << uint64(62)) - ONE
-    most = recent.shape[0]
-    for r in range(contexts.shape[0]):
-        i = contexts[r]
-        total = ZERO
-        for e in range(starts[i], starts[i + 1]):
-            u = units[e]
-            if u >= 0:
-                if u < most:
-                    total += recent[u]
-            elif ~u < most:
-                total -= recent[~u]
-        if position > 63:
-            near = total & inside
-            room = uint64(starts[i + 1] - starts[i])
-            if near <= room or near >= inside - room:
-                total += _carry(starts, units, i, position - 63, numbers)
-        sums[r] = total
+    total = ZERO
+    for e in range(count):
+        u = listed[e]
+        if u >= 0:
+            total += recent[u]
+        else:
+            total -= recent[~u]
+    if position > 63:
+        near, room = total & inside, uint64(count)
+        if near <= room or near >= inside - room:
+            total += _carry(listed, count, position - 63, numbers)
+    return total
 
 
 @njit
-def _carry(starts, units, i, bits, numbers):
-    """The sum of the lowest `bits` bits of the numbers of context i, divided by 2**bits."""
+def _right(starts, units, above, folds, contexts, wanted, position, recent, numbers, right):
+    """Where the sum of the bits below differs from what is wanted."""
+    listed = np.zeros(_longest(starts, contexts, folds), np.int64)
+    for r in range(contexts.shape[0]):
+        count = _listed(starts, units, above, folds, contexts[r], recent.shape[0], listed)
+        total = _total(listed, count, position, recent, numbers)
+        right[r] = (total >> uint64(63)) ^ ((total >> uint64(62)) & ONE) ^ wanted[r]
+
+
+@njit
+def _carry(listed, count, bits, numbers):
+    """The sum of the lowest `bits` bits of the numbers in the list, divided by 2**bits."""
     limbs = (bits >> 6) + 2
     total = np.zeros(limbs, np.uint64)
-    for e in range(starts[i], starts[i + 1]):
-        negative = units[e] < 0
-        u = ~units[e] if negative else units[e]
-        if u >= numbers.shape[0]:
-            continue
+    for e in range(count):
+        negative = listed[e] < 0
+        u = ~listed[e] if negative else listed[e]
         carry = ZERO
         for q in range(limbs):
             limb = numbers[u, q] if q <= bits >> 6 and q < numbers.shape[1] else ZERO
@@ -363,72 +413,59 @@ def _carry(starts, units, i, bits, numbers):
 
 
 @njit
-def _forms(starts, units, contexts, wanted, position, recent, numbers, directions, circuits):
+def _forms(
+    starts, units, above, folds, contexts, wanted, position, recent, numbers, directions, circuits
+):
     """The equations between right-hand sides as quadratic forms in the directions taken.
 
     circuits  [contexts] the equations in which its right-hand side takes part
 
-    A context's right-hand side is the exclusive or of the two lowest bits of a sum S, counted from
-    position - 1, which is where directions change bits. Changing the bits d of its terms (those of
-    direction i) adds 1 or -1 to S for each of them: bit i of (once, twice) counts that modulo 4.
-    Two directions d and e together also add what is bilinear: the second elementary symmetric
-    function of the bits gives (sum d)(sum e) - sum(d e), both modulo 2. The sums of the last part
-    over the contexts of an equation are collected by unknown.
+    A right-hand side is the exclusive or of the two highest bits of the sum, T = (x, y) with x the
+    lower one, and of what is wanted. A step in direction i changes the bits right below the
+    position of some numbers, and T by d_i, modulo 4: +1 or -1 for each. Steps i and j together
+    change it by d_i + d_j + 2 n, if n numbers are in both. With d_i = l_i + 2 h_i, the right-hand
+    side changes by l_i + h_i + x l_i for i alone, and in addition by n + l_i l_j for i and j.
     """
-    count, most = directions.shape[0], recent.shape[0]
+    count = directions.shape[0]
     linear = np.zeros(count, np.uint64)
     square = np.zeros((count, count), np.uint64)
-    moved = np.zeros(most, np.uint64)  # the directions that change an unknown
-    taken = np.zeros(most, np.uint64)  # the equations in which an unknown is an odd number of times
+    flips = np.zeros(64 * directions.shape[1], np.uint64)  # of each number: which directions
     for i in range(count):
-        for u in range(min(most, 64 * directions.shape[1])):
-            moved[u] |= ((directions[i, u >> 6] >> uint64(u & 63)) & ONE) << uint64(i)
-    constant, places = ZERO, uint64(62)
-    sums = np.zeros(contexts.shape[0], np.uint64)
-    _sums(starts, units, contexts, position, recent, numbers, sums)
+        for u in range(flips.shape[0]):
+            flips[u] |= ((directions[i, u >> 6] >> uint64(u & 63)) & ONE) << uint64(i)
+    listed = np.zeros(_longest(starts, contexts, folds), np.int64)
+    both = np.zeros(count, np.uint64)
+    constant = ZERO
     for r in range(contexts.shape[0]):
-        low, high = (sums[r] >> places) & ONE, sums[r] >> uint64(63)
-        right = low ^ high ^ wanted[r]
-        if right:
+        terms = _listed(starts, units, above, folds, contexts[r], recent.shape[0], listed)
+        total = _total(listed, terms, position, recent, numbers)
+        x = (total >> uint64(62)) & ONE
+        if (total >> uint64(63)) ^ x ^ wanted[r]:
             constant ^= circuits[r]
-        once, twice = ZERO, ZERO
-        for e in range(starts[contexts[r]], starts[contexts[r] + 1]):
-            u = units[e]
-            unit = u if u >= 0 else ~u
-            if unit >= most:
+        low = high = ZERO
+        both[:] = ZERO
+        for e in range(terms):
+            u = listed[e] if listed[e] >= 0 else ~listed[e]
+            if u >= flips.shape[0] or flips[u] == ZERO:
                 continue
-            bit = (recent[unit] >> places) & ONE
-            # from 0 to 1 adds 1, with a minus sign it takes 1 off
-            kept = once if bit == (ONE if u < 0 else ZERO) else ~once
-            twice ^= kept & moved[unit]
-            once ^= moved[unit]
-            taken[unit] ^= circuits[r]
-        changed = once ^ twice ^ (once if low else ZERO)
-        while changed:
-            i = lowest(changed)
-            changed &= changed - ONE
-            linear[i] ^= circuits[r]
-        _add_square(square, once, circuits[r])
-    for u in range(most):
-        _add_square(square, moved[u], taken[u])
+            down = (recent[u] >> uint64(62)) & ONE
+            if listed[e] < 0:
+                down ^= ONE
+            high ^= flips[u] & (~low if down else low)
+            low ^= flips[u]
+            for i in range(count):
+                both[i] ^= flips[u] & (ZERO - ((flips[u] >> uint64(i)) & ONE))
+        alone = high if x else low ^ high
+        for i in range(count):
+            if (alone >> uint64(i)) & ONE:
+                linear[i] ^= circuits[r]
+            pairs = both[i] ^ (low & (ZERO - ((low >> uint64(i)) & ONE)))
+            for j in range(i):
+                square[i, j] ^= circuits[r] & (ZERO - ((pairs >> uint64(j)) & ONE))
+    for i in range(count):
+        for j in range(i):
+            square[j, i] = square[i, j]
     return constant, linear, square
-
-
-@njit
-def _add_square(square, directions, forms):
-    """Add the product of every two of the directions to the forms."""
-    if forms == ZERO:
-        return
-    rest = directions
-    while rest:
-        i = lowest(rest)
-        rest &= rest - ONE
-        others = rest
-        while others:
-            j = lowest(others)
-            others &= others - ONE
-            square[i, j] ^= forms
-            square[j, i] ^= forms
 
 
 @njit
