@@ -190,9 +190,9 @@ class FoldLayout(base.Layout):
             return np.array(list(values), dtype=np.int64)
 
         return gather(
-            len(hashes),
+            self.plan.unknowns,
             _terms,
-            hashes,
+            (hashes,),
             ints(ROLES.index(f.role) for f in backwards),
             ints(f.target for f in backwards),
             ints(f.weight for f in backwards),

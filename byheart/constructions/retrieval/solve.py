@@ -16,7 +16,7 @@ values one after another. Where they do not suffice, the search goes back a few 
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,6 +36,7 @@ RETURNS = 96  # times that a position sends the search back before it is given u
 CHEAP = 20  # dependent equations beyond which each one halves these times
 KEPT = 8  # positions whose factors are kept for going back
 THREADED = 400  # unknowns from which on threads pay
+MANY = 1 << 20  # contexts from which on terms are written by threads, and small
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Terms:
     """
 
     starts: NDArray[np.int64]
-    units: NDArray[np.int32]
+    units: NDArray[np.signedinteger]
     above: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, 0), np.uint64))
     folds: int = 0
 
@@ -59,13 +60,35 @@ class Terms:
         return self.starts, self.units, self.above, self.folds
 
 
-def gather(contexts: int, kernel: Callable, *arrays: object) -> Terms:
-    """The terms that a kernel writes: it is called to count them, then to fill them in."""
+def gather(unknowns: int, kernel: Callable, each: Sequence[NDArray], *arrays: object) -> Terms:
+    """The terms that a kernel writes: it is called to count them, then to fill them in.
+
+    Of many contexts, threads each do a part, and numbers below 2**15 have two bytes.
+
+    each    arrays with an entry for each context
+    arrays  what else the kernel takes
+    """
+    contexts = len(each[0])
+    many = contexts >= MANY
+    threads = (os.cpu_count() or 1) if many else 1
+    kind = np.int16 if many and unknowns <= 1 << 15 else np.int32
     starts = np.zeros(contexts + 1, np.int64)
-    kernel(*arrays, starts, np.zeros(0, np.int32), False)
-    starts = np.cumsum(starts)
-    units = np.zeros(starts[-1], np.int32)
-    kernel(*arrays, starts, units, True)
+    edges = np.linspace(0, contexts, threads + 1).astype(np.int64).tolist()
+
+    def write(units: NDArray, fill: bool) -> None:
+        def part(first: int, last: int) -> None:
+            own = (array[first:last] for array in each)
+            kernel(*own, *arrays, starts[first : last + 1], units, fill)
+
+        if not many:
+            return part(0, contexts)
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(part, edges, edges[1:]))
+
+    write(np.zeros(0, kind), False)
+    np.cumsum(starts, out=starts)
+    units = np.zeros(starts[-1], kind)
+    write(units, True)
     return Terms(starts, units)
 
 
