@@ -89,6 +89,44 @@ def test_the_solution_does_not_depend_on_the_order_of_the_rows(seed):
     assert found[0] == found[1]
 
 
+@given(st.integers(0, 1 << 30), st.sampled_from([7, 65, 300]))
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_the_columns_changes_no_rank(seed, unknowns):
+    """Blocks of rows that share few columns; any free unknowns complete to a solution."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, unknowns + 5))
+    matrix = (rng.random((count, unknowns)) < 0.2).astype(np.uint8)
+    group = rng.integers(0, 4, (count, 1)) == rng.integers(0, 5, (1, unknowns))
+    matrix *= group
+    order = rng.permutation(unknowns)
+    factors = factored(packed(matrix), unknowns, order)
+    assert factors.rank == factored(packed(matrix), unknowns).rank
+    right = matrix @ rng.integers(0, 2, unknowns) % 2
+    reduced, solution = np.zeros((2, -(-unknowns // 64)), np.uint64)
+    assert factors.reduced(right.astype(np.uint64), reduced) == 0
+    chosen = sorted(int(u) for u in factors.free if rng.integers(2))
+    for unknown in chosen:
+        solution[unknown >> 6] |= np.uint64(1) << np.uint64(unknown & 63)
+    factors.solution(reduced, solution)
+    bits = unpacked(solution, unknowns)
+    assert sorted(u for u in factors.free.tolist() if bits[u]) == chosen
+    assert (matrix @ bits.astype(np.int64) % 2 == right).all()
+    # the pivots are those of the echelon form with the columns in this order
+    plain = factored(packed(matrix[:, order]), unknowns)
+    assert sorted(factors.free.tolist()) == sorted(order[plain.free].tolist())
+
+
+def test_elimination_names_every_number_once_and_rows_stay_together():
+    plan = FoldPlan(8, (4, 8), 3, 2, top=4, low=3)
+    layout = plan.layout(plan.parts[1])
+    order = layout.elimination.tolist()
+    assert sorted(order) == list(range(plan.unknowns))
+    # the larger table first: row 1 of every lane, then row 2
+    rows = [[layout.cell(1, lane, row) for lane in range(3)] for row in range(1, 8)]
+    assert order[:21] == [cell for row in rows for cell in row]
+    assert order[-1] == layout.table_start[0] - 1
+
+
 def test_tables_of_both_widths():
     """Four bits for few rows, eight for many, and rows longer than one tile."""
     rng = np.random.default_rng(0)
@@ -202,10 +240,11 @@ def test_numbers_come_in_where_there_is_no_solution():
     parts = problem(2, columns, 1, unknowns, np.full(columns, 52))
     column, terms, words, lengths = parts
     assert solve(40, columns, *parts, 1, lowest=True) is None
-    found = solve(40, columns, *parts, 1, most=unknowns, lowest=True)
-    assert found is not None and 40 < len(found) <= unknowns
-    padded = found + [0] * (unknowns - len(found))
-    assert holds(padded, columns, *parts, 1, True)
+    for order in (None, np.random.default_rng(0).permutation(unknowns)):
+        found = solve(40, columns, *parts, 1, most=unknowns, lowest=True, order=order)
+        assert found is not None and 40 < len(found) <= unknowns
+        padded = found + [0] * (unknowns - len(found))
+        assert holds(padded, columns, *parts, 1, True)
 
 
 def test_the_number_of_threads_does_not_matter(monkeypatch):

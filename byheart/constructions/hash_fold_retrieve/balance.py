@@ -84,7 +84,8 @@ def _most_independent(layouts: Sequence[FoldLayout], hashes: NDArray[np.uint64])
     samples = [hashes[column == c] for c in fullest]
 
     def dependents(layout: FoldLayout) -> int:
-        return sum(dependent(layout.terms(sample), layout.unknowns) for sample in samples)
+        order = layout.elimination
+        return sum(dependent(layout.terms(x), layout.unknowns, order) for x in samples)
 
     return min(layouts, key=dependents)
 

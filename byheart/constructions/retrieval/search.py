@@ -259,7 +259,10 @@ def _attempt(
     words = problem.words(balanced.marks_of(hashes))
     column, terms = balanced.column_of(hashes), balanced.terms(hashes)
     first, most = max(load, balanced.fewest), plan.unknowns
-    numbers = solve(first, plan.columns, column, terms, words, lengths, window, most, limits.lowest)
+    numbers = solve(
+        *(first, plan.columns, column, terms, words, lengths, window, most, limits.lowest),
+        order=balanced.elimination,
+    )
     if numbers is None:
         return Failure("rank", load)
     storage = limits.store(problem, hashed, balanced.sized(len(numbers)), terms, numbers)

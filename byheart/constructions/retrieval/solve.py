@@ -92,12 +92,12 @@ def gather(unknowns: int, kernel: Callable, each: Sequence[NDArray], *arrays: ob
     return Terms(starts, units)
 
 
-def dependent(terms: Terms, unknowns: int) -> int:
+def dependent(terms: Terms, unknowns: int, order: NDArray[np.int64] | None = None) -> int:
     """How many equations of the contexts depend on others, if all are at one position."""
     contexts = np.arange(len(terms.starts) - 1)
     rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
     _rows(*terms.arrays, contexts, unknowns, rows)
-    return factored(rows, unknowns).dependent
+    return factored(rows, unknowns, order).dependent
 
 
 def solve(
@@ -111,6 +111,7 @@ def solve(
     most: int | None = None,
     lowest: bool = False,
     canonical: bool = False,
+    order: NDArray[np.int64] | None = None,
 ) -> list[int] | None:
     """The stored numbers, each in [0, 2**K), or None if some position has no solution.
 
@@ -122,11 +123,14 @@ def solve(
             free unknowns below it too; numbers are then in [0, 2**(K + 1))
     canonical  whether free unknowns must be 0, so that the numbers are a function of the equations
             whatever their order; None if a position has no solution then
+    order   all `most` numbers in the order in which they are eliminated: tables of which a context
+            reads one row had better stay together by row, the largest first
 
     Where every position has a solution with all free unknowns 0, that one is returned. The result
     does not depend on the number of threads.
     """
-    system = System(columns, column, terms, words.astype(np.uint64), lengths, window, lowest)
+    words = words.astype(np.uint64)
+    system = System(columns, column, terms, words, lengths, window, lowest, order)
     return Search(system, unknowns, unknowns if most is None else most, canonical).run()
 
 
@@ -142,8 +146,9 @@ class System:
         lengths: NDArray,
         window: int,
         lowest: bool = False,
+        elimination: NDArray[np.int64] | None = None,
     ) -> None:
-        self.columns, self.window = columns, window
+        self.columns, self.window, self.elimination = columns, window, elimination
         self.positions = columns + window - 1 + lowest
         self.column, self.terms, self.words, self.lengths = column, terms, words, lengths
         self.order = np.argsort(column, kind="stable")
@@ -164,7 +169,8 @@ class System:
         contexts, _ = self.active(position)
         rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
         _rows(*self.terms.arrays, contexts, unknowns, rows)
-        return factored(rows, unknowns)
+        order = self.elimination
+        return factored(rows, unknowns, None if order is None else order[order < unknowns])
 
 
 class Search:
