@@ -36,14 +36,37 @@ def number(values: NDArray) -> tuple[NDArray, Ints]:
     return distinct, places.astype(np.int64, copy=False)
 
 
-def number_rows(rows: NDArray) -> tuple[NDArray, Ints]:
+def number_rows(rows: NDArray) -> tuple[NDArray, NDArray[np.signedinteger]]:
     """The distinct rows in lexicographic order, and the place of each row among them.
 
     np.unique(axis=0) would sort their bytes. Here the columns' places are the digits of one
     integer, so the integers sort as the rows do. Before the integer would outgrow 64 bits it is
     replaced by its own place, which keeps the order; a place is below 2^31 and so is a column's,
     hence their product always fits.
+
+    Very many rows, which may be mapped from a file, are numbered block by block, and then the
+    distinct rows of all blocks together, unless most of them are distinct.
     """
+    if len(rows) > BLOCK:
+        distinct, places = number_rows(rows[:BLOCK])
+        if 2 * len(distinct) < BLOCK:
+            numbers, parts, held = np.empty(len(rows), np.int32), [distinct], [len(distinct)]
+            numbers[:BLOCK] = places
+            for start in range(BLOCK, len(rows), BLOCK):
+                distinct, places = number_rows(rows[start : start + BLOCK])
+                numbers[start : start + BLOCK] = places
+                parts.append(distinct)
+                held.append(len(distinct))
+            distinct, merged = _number_rows(np.concatenate(parts))
+            for block, first in enumerate(offsets(np.array(held))[:-1]):
+                part = slice(block * BLOCK, (block + 1) * BLOCK)
+                numbers[part] = merged[first:][numbers[part]]
+            return distinct, numbers
+    return _number_rows(rows)
+
+
+def _number_rows(rows: NDArray) -> tuple[NDArray, Ints]:
+    """`number_rows` of all rows at once."""
     key, size = np.zeros(len(rows), np.int64), 1
     for column in rows.T:
         distinct, places = number(column)

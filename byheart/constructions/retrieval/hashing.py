@@ -33,7 +33,7 @@ class Sums:
     level    whether all sums of coefficients are equal: then a constant can be taken off each phi
     """
 
-    indices: NDArray[np.int32]
+    indices: NDArray[np.signedinteger]
     which: Ints
     own: Ints | None
     total: int

@@ -365,7 +365,7 @@ def _listed(starts, units, above, folds, i, most, listed):
             adds, negative = _differing(above, i, q), above[i, q] ^ lowest_bits
             for t in range(64 * q, min(64 * q + 64, folds)):
                 listed[count] = t ^ -np.int64(negative & ONE)
-                count += np.int64(adds & ONE)
+                count += int(adds & ONE)
                 adds >>= ONE
                 negative >>= ONE
     return count
