@@ -39,7 +39,7 @@ STAGES = (
     "verify", "other",
 )  # fmt: skip
 SIZES = (100_000, 1_000_000, 10_000_000, 30_000_000)
-UNKNOWNS = (160, 490, 1740, 5600, 9700)  # about those of 10^4 to 3 x 10^7 sequences
+UNKNOWNS = (160, 490, 1740, 5600)  # about those of 10^4 to 10^7 sequences
 
 
 @njit(cache=True)
@@ -88,6 +88,74 @@ def elimination(unknowns: int) -> dict:
         assert solvable == (unmet == 0)
     ratio = best["plain"] / best["four Russians"]
     return {"unknowns": unknowns, **{k: 1000 * v for k, v in best.items()}, "ratio": ratio}
+
+
+# plans about as large as those of 10^6, 10^7, 3 x 10^7 and 10^8 sequences
+PLANS = (
+    FoldPlan(512, (16, 32), 37, 8, top=7, low=6),
+    FoldPlan(1536, (32, 64), 60, 11, top=6, low=6),
+    FoldPlan(2048, (64, 128), 54, 10, top=8, low=8),
+    FoldPlan(4096, (64, 128), 90, 13, top=8, low=8),
+)
+
+
+def order_of_tables(plan: FoldPlan) -> dict:
+    """Milliseconds for one bit position of a plan with as many equations as 99.5 % of its numbers.
+
+    In the order of the numbers, and table by table and row by row, as the solver does it.
+    """
+    count, unknowns = int(0.995 * plan.unknowns), plan.unknowns
+    fired = np.random.default_rng(0).integers(0, 1 << len(plan.folds), count).astype(np.uint64)
+    layout = plan.layout(plan.parts[1])
+    terms, best = layout.terms(fired), {}
+    for name, order in (("in their own order", None), ("row by row", layout.elimination)):
+        system = solving.System(
+            1, np.zeros(count, np.int64), terms, fired, np.ones(count), 1, elimination=order
+        )
+        best[name] = math.inf
+        for _ in range(2):
+            started = time.process_time()
+            system.factors(0, unknowns)
+            best[name] = min(best[name], time.process_time() - started)
+    ratio = best["in their own order"] / best["row by row"]
+    return {"unknowns": unknowns, **{k: 1000 * v for k, v in best.items()}, "ratio": ratio}
+
+
+# rows of the first table, lanes and gates of plans that are about as large, with a band
+BANDS = ((16, 48, 10), (32, 88, 13), (64, 80, 13), (64, 132, 16))
+OWN, GLOBAL, FULL = 4, 25, 0.98
+
+
+def banded(rows: int, lanes: int, gates: int) -> dict:
+    """Milliseconds for one bit position if the second table's row is the first one's plus 0 to 3.
+
+    Then numbers of neighbouring rows alone have equations in common, and the matrix is a band, but
+    for the numbers that every context may read. No network is built like this.
+    """
+    plan = FoldPlan(1, (2, 2), lanes, gates)
+    masks, random = np.array(plan.masks), np.random.default_rng(0)
+    cells = lanes * (2 * rows + OWN - 1)
+    unknowns = cells + len(masks) + GLOBAL
+    unused = 3 * lanes - len(plan.constants)  # row 0 of both tables is always 0
+    count = int(FULL * (unknowns - unused))
+    first = random.integers(0, rows, count)
+    second = first + random.integers(0, OWN, count)
+    on = random.integers(0, 1 << gates, count)[:, None] & masks == masks
+    bits = np.zeros((count, -(-unknowns // 64) * 64), np.uint8)
+    context, lane = np.nonzero(on)
+    # rows of both tables take turns: 0 and 0, 1 and 1, ...
+    for row, place in ((first, 2 * first), (second, np.minimum(second + 1, rows) + second)):
+        used = row[context] > 0
+        bits[context[used], lanes * place[context[used]] + lane[used]] = 1
+    constant = np.isin(lane, plan.constants)
+    bits[context[constant], cells + lane[constant]] = 1
+    bits[:, unknowns - GLOBAL : unknowns] = random.integers(0, 2, (count, GLOBAL))
+    matrix, best = np.packbits(bits, axis=1, bitorder="little").view(np.uint64), math.inf
+    for _ in range(2):
+        copy, started = matrix.copy(), time.process_time()
+        factors = factored(copy, unknowns)
+        best = min(best, time.process_time() - started)
+    return {"unknowns": unknowns - unused, "ms": 1000 * best, "dependent": factors.dependent}
 
 
 class Stopwatch:
@@ -196,6 +264,20 @@ def markdown(results: dict) -> str:
     for name in ("plain", "four Russians"):
         lines.append(f"| {name}, ms | " + " | ".join(f"{row[name]:.2f}" for row in found) + " |")
     lines.append("| ratio | " + " | ".join(f"{row['ratio']:.1f}" for row in found) + " |")
+    found = results["tables"]
+    lines += ["", "| numbers of a plan with tables | "]
+    lines[-1] += " | ".join(f"{row['unknowns']:,}" for row in found) + " |"
+    lines.append("| --- |" + " ---: |" * len(found))
+    for name in ("in their own order", "row by row"):
+        lines.append(f"| {name}, ms | " + " | ".join(f"{row[name]:.1f}" for row in found) + " |")
+    lines.append("| ratio | " + " | ".join(f"{row['ratio']:.1f}" for row in found) + " |")
+    found = results["bands"]
+    lines.append("| as a band, ms | " + " | ".join(f"{row['ms']:.1f}" for row in found) + " |")
+    lines.append(
+        "| numbers of the band | " + " | ".join(f"{x['unknowns']:,}" for x in found) + " |"
+    )
+    cells = " | ".join(f"{row['dependent']}" for row in found)
+    lines.append(f"| its dependent equations, {FULL:.0%} full | {cells} |")
     return "\n".join(lines)
 
 
@@ -218,7 +300,6 @@ def main() -> None:
     if options.only:
         print(json.dumps(stages(options.only, patched())))
         return
-    results: dict = {"elimination": [elimination(unknowns) for unknowns in UNKNOWNS]}
     measured = json.loads(RESULTS.read_text())["stages"] if RESULTS.exists() else []
     rows = {row["sequences"]: row for row in measured if row["sequences"] in SIZES}
     for sequences in (n for n in SIZES if options.smallest <= n <= options.largest):
@@ -226,7 +307,12 @@ def main() -> None:
         found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         rows[sequences] = json.loads(found)
         print(found, end="", flush=True)
-    results["stages"] = [rows[sequences] for sequences in sorted(rows)]
+    results = {
+        "elimination": [elimination(unknowns) for unknowns in UNKNOWNS],
+        "tables": [order_of_tables(plan) for plan in PLANS],
+        "bands": [banded(*sizes) for sizes in BANDS],
+        "stages": [rows[sequences] for sequences in sorted(rows)],
+    }
     text = markdown(results)
     print(text)
     if options.write:
