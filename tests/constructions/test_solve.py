@@ -1,6 +1,7 @@
 """The stored numbers: systems over GF(2), full positions, and the balance of the columns."""
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.constructions.hash_fold_retrieve.balance import Counts, climb
+from byheart.constructions.hash_fold_retrieve.balance import Counts, _most_independent, climb
 from byheart.constructions.hash_fold_retrieve.layout import FoldPlan
 from byheart.constructions.retrieval import solve as solving
 from byheart.constructions.retrieval.gf2 import ZERO, common_zero, factored
@@ -371,6 +372,27 @@ def test_a_pass_judges_every_place(columns):
         moved = equations(table[::-1])
         steepness = 0.3 * moved.mean() ** 0.5
         assert np.isclose(scores[free], np.exp((moved - moved.mean()) / steepness).sum())
+
+
+def test_poor_folds_are_left_to_data():
+    """The last fold never fires: as a digit of a row it would leave half of a table unread."""
+    plan = FoldPlan(4, (4, 4), 5, 3, top=3, low=2)
+    rest = sorted(plan.parts[1], key=lambda fold: fold.role == "data")
+    data_last, row_last = plan.layout(rest), plan.layout(rest[::-1])
+    assert row_last.folds[-1].role == "row"
+    count = 4 * plan.unknowns
+    bits = np.random.default_rng(0).integers(0, 1 << len(plan.folds), count).astype(np.uint64)
+    bits &= ~np.uint64(1)
+    # the same columns in both, as in the layouts that are compared
+    moved = [*row_last.folds]
+    columns = [t for t, fold in enumerate(data_last.folds) if fold.role == "column"]
+    others = iter(fold for fold in moved if fold.role != "column")
+    folds = [data_last.folds[t] if t in columns else next(others) for t in range(len(moved))]
+    row_last = replace(row_last, folds=tuple(folds))
+    assert (row_last.column_of(bits) == data_last.column_of(bits)).all()
+    assert row_last.folds[-1].role == "row" and data_last.folds[-1].role == "data"
+    for layouts in ([row_last, data_last], [data_last, row_last]):
+        assert _most_independent(layouts, bits) is data_last
 
 
 # --- hashes that meet
