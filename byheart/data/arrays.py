@@ -18,15 +18,15 @@ def check_size(name: str, value: object, least: int = 1) -> None:
         raise ByheartError(f"{name} must be an integer of {least} or more, not {value!r}.")
 
 
-def number(values: NDArray) -> tuple[NDArray, Ints]:
+def number(values: NDArray, room: int = 1024) -> tuple[NDArray, Ints]:
     """The distinct values in increasing order, and the place of each value among them.
 
     Integers close to each other need no sorting: mark those that occur, then count the marks from
-    the left.
+    the left. There is always room for some marks, however few values there are.
     """
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())
-        if high - low < 4 * len(values) + 1024:
+        if high - low < max(4 * len(values), room):
             shifted = values.astype(np.int64) - low
             marks = np.zeros(high - low + 1, bool)
             marks[shifted] = True
@@ -48,12 +48,13 @@ def number_rows(rows: NDArray) -> tuple[NDArray, NDArray[np.signedinteger]]:
     distinct rows of all blocks together, unless most of them are distinct.
     """
     if len(rows) > BLOCK:
-        distinct, places = number_rows(rows[:BLOCK])
+        room = min(4 * len(rows), 8 * BLOCK)
+        distinct, places = _number_rows(rows[:BLOCK], room)
         if 2 * len(distinct) < BLOCK:
             numbers, parts, held = np.empty(len(rows), np.int32), [distinct], [len(distinct)]
             numbers[:BLOCK] = places
             for start in range(BLOCK, len(rows), BLOCK):
-                distinct, places = number_rows(rows[start : start + BLOCK])
+                distinct, places = _number_rows(rows[start : start + BLOCK], room)
                 numbers[start : start + BLOCK] = places
                 parts.append(distinct)
                 held.append(len(distinct))
@@ -65,7 +66,7 @@ def number_rows(rows: NDArray) -> tuple[NDArray, NDArray[np.signedinteger]]:
     return _number_rows(rows)
 
 
-def _number_rows(rows: NDArray) -> tuple[NDArray, Ints]:
+def _number_rows(rows: NDArray, room: int = 1024) -> tuple[NDArray, Ints]:
     """`number_rows` of all rows at once."""
     key, size = np.zeros(len(rows), np.int64), 1
     for column in rows.T:
@@ -75,7 +76,7 @@ def _number_rows(rows: NDArray) -> tuple[NDArray, Ints]:
             size = len(values)
         key = key * len(distinct) + places
         size *= len(distinct)
-    numbers = number(key)[1]
+    numbers = number(key, room)[1]
     member = np.empty(int(numbers.max(initial=-1)) + 1, np.int64)
     member[numbers] = np.arange(len(rows))
     return rows[member], numbers

@@ -259,9 +259,9 @@ def _attempt(
     words = problem.words(balanced.marks_of(hashes))
     column, terms = balanced.column_of(hashes), balanced.terms(hashes)
     first, most = max(load, balanced.fewest), plan.unknowns
+    order = balanced.elimination
     numbers = solve(
-        *(first, plan.columns, column, terms, words, lengths, window, most, limits.lowest),
-        order=balanced.elimination,
+        *(first, plan.columns, column, terms, words, lengths, window, most, limits.lowest, order)
     )
     if numbers is None:
         return Failure("rank", load)

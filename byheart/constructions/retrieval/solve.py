@@ -110,8 +110,8 @@ def solve(
     window: int,
     most: int | None = None,
     lowest: bool = False,
-    canonical: bool = False,
     order: NDArray[np.int64] | None = None,
+    canonical: bool = False,
 ) -> list[int] | None:
     """The stored numbers, each in [0, 2**K), or None if some position has no solution.
 
@@ -121,10 +121,10 @@ def solve(
             positions without a solution, with zeros further down. Terms beyond them do not count.
     lowest  whether numbers have one more bit, below all positions, so that the first position has
             free unknowns below it too; numbers are then in [0, 2**(K + 1))
-    canonical  whether free unknowns must be 0, so that the numbers are a function of the equations
-            whatever their order; None if a position has no solution then
     order   all `most` numbers in the order in which they are eliminated: tables of which a context
             reads one row had better stay together by row, the largest first
+    canonical  whether free unknowns must be 0, so that the numbers are a function of the equations
+            whatever their order; None if a position has no solution then
 
     Where every position has a solution with all free unknowns 0, that one is returned. The result
     does not depend on the number of threads.
