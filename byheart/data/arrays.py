@@ -9,6 +9,7 @@ from ..errors import ByheartError
 
 Ints = NDArray[np.int64]
 FITS = 2**62
+ROWS = 1 << 24  # rows numbered at once if there are many
 BLOCK = 1 << 22  # token numbers handled at once: temporary arrays stay at some tens of megabytes
 
 
@@ -45,22 +46,22 @@ def number_rows(rows: NDArray) -> tuple[NDArray, NDArray[np.signedinteger]]:
     hence their product always fits.
 
     Very many rows, which may be mapped from a file, are numbered block by block, and then the
-    distinct rows of all blocks together, unless most of them are distinct.
+    distinct rows of all blocks together, unless most of them are distinct: that takes less memory.
     """
-    if len(rows) > BLOCK:
-        room = min(4 * len(rows), 8 * BLOCK)
-        distinct, places = _number_rows(rows[:BLOCK], room)
-        if 2 * len(distinct) < BLOCK:
+    if len(rows) > 4 * ROWS:
+        room = 4 * ROWS
+        distinct, places = _number_rows(rows[:ROWS], room)
+        if 2 * len(distinct) < ROWS:
             numbers, parts, held = np.empty(len(rows), np.int32), [distinct], [len(distinct)]
-            numbers[:BLOCK] = places
-            for start in range(BLOCK, len(rows), BLOCK):
-                distinct, places = _number_rows(rows[start : start + BLOCK], room)
-                numbers[start : start + BLOCK] = places
+            numbers[:ROWS] = places
+            for start in range(ROWS, len(rows), ROWS):
+                distinct, places = _number_rows(rows[start : start + ROWS], room)
+                numbers[start : start + ROWS] = places
                 parts.append(distinct)
                 held.append(len(distinct))
-            distinct, merged = _number_rows(np.concatenate(parts))
+            distinct, merged = _number_rows(np.concatenate(parts), room)
             for block, first in enumerate(offsets(np.array(held))[:-1]):
-                part = slice(block * BLOCK, (block + 1) * BLOCK)
+                part = slice(block * ROWS, (block + 1) * ROWS)
                 numbers[part] = merged[first:][numbers[part]]
             return distinct, numbers
     return _number_rows(rows)

@@ -716,7 +716,7 @@ def test_mapped_archives_are_the_same(tmp_path, monkeypatch, dtype):
     mapped, memmap = [], np.memmap
     monkeypatch.setattr(np, "memmap", lambda *given: mapped.append(given) or memmap(*given))
     monkeypatch.setattr(npz, "MAPPED", 0)
-    monkeypatch.setattr(arrays, "BLOCK", 64)
+    monkeypatch.setattr(arrays, "ROWS", 32)
     assert load(path).sha256() == before and len(mapped) == 2
     # by columns, or compressed: read as before
     np.savez(path, inputs=np.asfortranarray(inputs), labels=np.arange(50) % 3)
@@ -749,7 +749,7 @@ def test_rows_numbered_by_blocks(seed, span, width):
     rows = np.random.default_rng(seed).integers(-span, span, (100, width))
     distinct, numbers = arrays._number_rows(rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrays, "BLOCK", 30)
+        patch.setattr(arrays, "ROWS", 20)
         blocks = arrays.number_rows(rows)
     assert blocks[0].tolist() == distinct.tolist() and blocks[1].tolist() == numbers.tolist()
 
