@@ -250,7 +250,6 @@ def markdown(results: dict) -> str:
     growth = [exponent(totals[i], totals[i + 1], pair) for i, pair in enumerate(pairs)]
     lines.append("| **total** | " + " | ".join([*(f"{v:.1f}" for v in totals), *growth]) + " |")
     for name, key, form in (
-        ("wall seconds", "wall", "{:.0f}"),
         ("peak GiB", "peak_gib", "{:.2f}"),
         ("contexts", "contexts", "{:,}"),
         ("nonzero parameters", "nonzero", "{:,}"),
