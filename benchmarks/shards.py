@@ -30,6 +30,7 @@ from byheart.data.corpora import CORPORA, save  # noqa: E402
 LENGTH, VOCABULARY = 10, 50_000
 GROWTH = (1_000_000, 10_000_000, 100_000_000, 200_000_000)
 SHARDS = 16
+FROM = 10_000_000  # tokens from which on growth is told: below, workers mostly start
 CORES, TRILLION = 1_000, 10**12
 BEGIN, END = "<!-- shards:begin -->", "<!-- shards:end -->"
 
@@ -110,6 +111,19 @@ def markdown(rows: list[dict]) -> str:
             f"| {alone:.3f} | {each / alone:.0f} | {row['exchanged'] / row['tokens']:.0f} "
             f"| {row['resident'] / 1e6:.0f} | {' + '.join(map(str, row['partitions']))} |"
         )
+    grown = []
+    for corpus in dict.fromkeys(row["corpus"] for row in rows):
+        own = {
+            row["tokens"]: row["seconds"] / row["tokens"] for row in rows if row["corpus"] == corpus
+        }
+        if FROM in own and max(own) > FROM:
+            grown.append(f"{own[max(own)] / own[FROM]:.2f} ({corpus})")
+    if grown:
+        lines += [
+            "",
+            f"From {FROM:,} tokens to {max(row['tokens'] for row in rows):,} the cost of a token "
+            f"changes by a factor of {', '.join(grown)}.",
+        ]
     lines += [
         "",
         f"Calculated from the last row of each corpus, on {CORES:,} cores that are always busy, "

@@ -9,6 +9,7 @@ from ..errors import ByheartError
 
 Ints = NDArray[np.int64]
 FITS = 2**62
+ROWS = 1 << 24  # rows numbered at once if there are many
 BLOCK = 1 << 22  # token numbers handled at once: temporary arrays stay at some tens of megabytes
 
 
@@ -18,15 +19,15 @@ def check_size(name: str, value: object, least: int = 1) -> None:
         raise ByheartError(f"{name} must be an integer of {least} or more, not {value!r}.")
 
 
-def number(values: NDArray) -> tuple[NDArray, Ints]:
+def number(values: NDArray, room: int = 1024) -> tuple[NDArray, Ints]:
     """The distinct values in increasing order, and the place of each value among them.
 
     Integers close to each other need no sorting: mark those that occur, then count the marks from
-    the left.
+    the left. There is always room for some marks, however few values there are.
     """
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())
-        if high - low < 4 * len(values) + 1024:
+        if high - low < max(4 * len(values), room):
             shifted = values.astype(np.int64) - low
             marks = np.zeros(high - low + 1, bool)
             marks[shifted] = True
@@ -36,14 +37,38 @@ def number(values: NDArray) -> tuple[NDArray, Ints]:
     return distinct, places.astype(np.int64, copy=False)
 
 
-def number_rows(rows: NDArray) -> tuple[NDArray, Ints]:
+def number_rows(rows: NDArray) -> tuple[NDArray, NDArray[np.signedinteger]]:
     """The distinct rows in lexicographic order, and the place of each row among them.
 
     np.unique(axis=0) would sort their bytes. Here the columns' places are the digits of one
     integer, so the integers sort as the rows do. Before the integer would outgrow 64 bits it is
     replaced by its own place, which keeps the order; a place is below 2^31 and so is a column's,
     hence their product always fits.
+
+    Very many rows, which may be mapped from a file, are numbered block by block, and then the
+    distinct rows of all blocks together, unless most of them are distinct: that takes less memory.
     """
+    if len(rows) > 4 * ROWS:
+        room = 4 * ROWS
+        distinct, places = _number_rows(rows[:ROWS], room)
+        if 2 * len(distinct) < ROWS:
+            numbers, parts, held = np.empty(len(rows), np.int32), [distinct], [len(distinct)]
+            numbers[:ROWS] = places
+            for start in range(ROWS, len(rows), ROWS):
+                distinct, places = _number_rows(rows[start : start + ROWS], room)
+                numbers[start : start + ROWS] = places
+                parts.append(distinct)
+                held.append(len(distinct))
+            distinct, merged = _number_rows(np.concatenate(parts), room)
+            for block, first in enumerate(offsets(np.array(held))[:-1]):
+                part = slice(block * ROWS, (block + 1) * ROWS)
+                numbers[part] = merged[first:][numbers[part]]
+            return distinct, numbers
+    return _number_rows(rows)
+
+
+def _number_rows(rows: NDArray, room: int = 1024) -> tuple[NDArray, Ints]:
+    """`number_rows` of all rows at once."""
     key, size = np.zeros(len(rows), np.int64), 1
     for column in rows.T:
         distinct, places = number(column)
@@ -52,7 +77,7 @@ def number_rows(rows: NDArray) -> tuple[NDArray, Ints]:
             size = len(values)
         key = key * len(distinct) + places
         size *= len(distinct)
-    numbers = number(key)[1]
+    numbers = number(key, room)[1]
     member = np.empty(int(numbers.max(initial=-1)) + 1, np.int64)
     member[numbers] = np.arange(len(rows))
     return rows[member], numbers

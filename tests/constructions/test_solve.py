@@ -1,6 +1,7 @@
 """The stored numbers: systems over GF(2), full positions, and the balance of the columns."""
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.constructions.hash_fold_retrieve.balance import Counts, climb
+from byheart.constructions.hash_fold_retrieve.balance import Counts, _most_independent, climb
 from byheart.constructions.hash_fold_retrieve.layout import FoldPlan
 from byheart.constructions.retrieval import solve as solving
-from byheart.constructions.retrieval.gf2 import common_zero, factored
+from byheart.constructions.retrieval.gf2 import ZERO, common_zero, factored
+from byheart.constructions.retrieval.hashing import Sums, conflicts
 from byheart.constructions.retrieval.plan import equations, loads, required
 from byheart.constructions.retrieval.solve import System, Terms, solve
 
@@ -86,6 +88,44 @@ def test_the_solution_does_not_depend_on_the_order_of_the_rows(seed):
         factors.solution(reduced, solution)
         found.append((sorted(factors.pivots[: factors.rank].tolist()), solution.tolist()))
     assert found[0] == found[1]
+
+
+@given(st.integers(0, 1 << 30), st.sampled_from([7, 65, 300]))
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_the_columns_changes_no_rank(seed, unknowns):
+    """Blocks of rows that share few columns; any free unknowns complete to a solution."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, unknowns + 5))
+    matrix = (rng.random((count, unknowns)) < 0.2).astype(np.uint8)
+    group = rng.integers(0, 4, (count, 1)) == rng.integers(0, 5, (1, unknowns))
+    matrix *= group
+    order = rng.permutation(unknowns)
+    factors = factored(packed(matrix), unknowns, order)
+    assert factors.rank == factored(packed(matrix), unknowns).rank
+    right = matrix @ rng.integers(0, 2, unknowns) % 2
+    reduced, solution = np.zeros((2, -(-unknowns // 64)), np.uint64)
+    assert factors.reduced(right.astype(np.uint64), reduced) == 0
+    chosen = sorted(int(u) for u in factors.free if rng.integers(2))
+    for unknown in chosen:
+        solution[unknown >> 6] |= np.uint64(1) << np.uint64(unknown & 63)
+    factors.solution(reduced, solution)
+    bits = unpacked(solution, unknowns)
+    assert sorted(u for u in factors.free.tolist() if bits[u]) == chosen
+    assert (matrix @ bits.astype(np.int64) % 2 == right).all()
+    # the pivots are those of the echelon form with the columns in this order
+    plain = factored(packed(matrix[:, order]), unknowns)
+    assert sorted(factors.free.tolist()) == sorted(order[plain.free].tolist())
+
+
+def test_elimination_names_every_number_once_and_rows_stay_together():
+    plan = FoldPlan(8, (4, 8), 3, 2, top=4, low=3)
+    layout = plan.layout(plan.parts[1])
+    order = layout.elimination.tolist()
+    assert sorted(order) == list(range(plan.unknowns))
+    # the larger table first: row 1 of every lane, then row 2
+    rows = [[layout.cell(1, lane, row) for lane in range(3)] for row in range(1, 8)]
+    assert order[:21] == [cell for row in rows for cell in row]
+    assert order[-1] == layout.table_start[0] - 1
 
 
 def test_tables_of_both_widths():
@@ -201,10 +241,11 @@ def test_numbers_come_in_where_there_is_no_solution():
     parts = problem(2, columns, 1, unknowns, np.full(columns, 52))
     column, terms, words, lengths = parts
     assert solve(40, columns, *parts, 1, lowest=True) is None
-    found = solve(40, columns, *parts, 1, most=unknowns, lowest=True)
-    assert found is not None and 40 < len(found) <= unknowns
-    padded = found + [0] * (unknowns - len(found))
-    assert holds(padded, columns, *parts, 1, True)
+    for order in (None, np.random.default_rng(0).permutation(unknowns)):
+        found = solve(40, columns, *parts, 1, most=unknowns, lowest=True, order=order)
+        assert found is not None and 40 < len(found) <= unknowns
+        padded = found + [0] * (unknowns - len(found))
+        assert holds(padded, columns, *parts, 1, True)
 
 
 def test_the_number_of_threads_does_not_matter(monkeypatch):
@@ -272,47 +313,46 @@ def test_terms_from_a_sum_above_are_terms(seed):
     assert found[0] is not None and found[0] == found[1]
 
 
-@given(st.integers(0, 1 << 30))
-@settings(max_examples=25, deadline=None)
-def test_forms_are_the_right_hand_sides(seed):
-    """Whatever directions are taken: sums over circuits, by the forms and by flipping the bits."""
+@given(st.integers(0, 1 << 30), st.sampled_from([3, 64, 90]))
+@settings(max_examples=40, deadline=None)
+def test_forms_say_what_a_change_below_does(seed, position):
+    """Any directions taken together, against the right-hand sides of the changed numbers."""
     rng = np.random.default_rng(seed)
-    unknowns, contexts, position = 70, 40, int(rng.integers(1, 100))
+    unknowns, contexts = 70, 30
     units = np.array([rng.permutation(unknowns)[:9] for _ in range(contexts)], np.int32)
     units = np.where(rng.random(units.shape) < 0.5, ~units, units).astype(np.int32)
-    terms = Terms(np.arange(contexts + 1) * 9, units.ravel())
-    numbers = [int.from_bytes(rng.bytes(13), "little") >> 104 - position for _ in range(unknowns)]
-    directions = rng.integers(0, 2, (6, unknowns)).astype(np.uint8)
-    circuits = rng.integers(0, 1 << 5, contexts).astype(np.uint64)
     wanted = rng.integers(0, 2, contexts).astype(np.uint64)
-
-    def state(values):
-        limbs = [[x >> 64 * q & (2**64 - 1) for q in range(2)] for x in values]
-        if position > 63:
-            recent = [x >> position - 63 for x in values]
-        else:
-            recent = [x << 63 - position for x in values]
-        return np.array(recent, np.uint64), np.array(limbs, np.uint64)
-
-    constant, linear, square = solving._forms(
-        *(*terms.arrays, np.arange(contexts), wanted, position, *state(numbers)),
-        packed(directions),
-        circuits,
+    system = System(
+        position + 1,
+        np.zeros(contexts, np.int64),
+        Terms(np.arange(contexts + 1) * 9, units.ravel()),
+        wanted,
+        np.ones(contexts, np.int64),
+        1,
     )
-    for taken in product([0, 1], repeat=6):
-        moved = np.bitwise_xor.reduce(directions * np.array(taken, np.uint8)[:, None], axis=0)
-        values = [x ^ int(bit) << position - 1 for x, bit in zip(numbers, moved, strict=True)]
-        sums = [sum(values[u] if u >= 0 else -values[~u] for u in row) for row in units.tolist()]
-        right = [(s >> position ^ s >> (position - 1)) & 1 for s in sums]
-        told = int(constant)
-        for i in range(6):
-            told ^= int(linear[i]) * taken[i]
-            for j in range(i):
-                told ^= int(square[i, j]) * taken[i] * taken[j]
-        met = 0
-        for circuit, side, want in zip(circuits.tolist(), right, wanted.tolist(), strict=True):
-            met ^= circuit * (side ^ want)
-        assert told == met
+    search = solving.Search(system, unknowns, unknowns)
+    for place in range(position):
+        bits = packed(rng.integers(0, 2, (1, unknowns)).astype(np.uint8))[0]
+        solving._append(search.numbers, search.recent, place, bits)
+    directions = packed((rng.random((11, unknowns)) < 0.3).astype(np.uint8))
+    circuits = rng.integers(0, 1 << 6, contexts).astype(np.uint64)
+
+    def met():
+        right = np.zeros(contexts, np.uint64)
+        solving._right(*search._equations(position), right)
+        return int(np.bitwise_xor.reduce(circuits[right == 1], initial=np.uint64(0)))
+
+    constant, linear, square = solving._forms(*search._equations(position), directions, circuits)
+    assert met() == constant
+    assert (square == square.T).all()
+    for _ in range(10):
+        chosen = np.flatnonzero(rng.integers(0, 2, 11))
+        for i in chosen:
+            solving._flip(search.numbers, search.recent, position - 1, directions[i])
+        pairs = [square[i, j] for i in chosen for j in chosen if j < i]
+        assert met() == int(constant) ^ int(np.bitwise_xor.reduce([*linear[chosen], *pairs, ZERO]))
+        for i in chosen:
+            solving._flip(search.numbers, search.recent, position - 1, directions[i])
 
 
 # --- balance
@@ -363,3 +403,64 @@ def test_a_pass_judges_every_place(columns):
         moved = equations(table[::-1])
         steepness = 0.3 * moved.mean() ** 0.5
         assert np.isclose(scores[free], np.exp((moved - moved.mean()) / steepness).sum())
+
+
+def test_poor_folds_are_left_to_data():
+    """The last fold never fires: as a digit of a row it would leave half of a table unread."""
+    plan = FoldPlan(4, (4, 4), 5, 3, top=3, low=2)
+    rest = sorted(plan.parts[1], key=lambda fold: fold.role == "data")
+    data_last, row_last = plan.layout(rest), plan.layout(rest[::-1])
+    assert row_last.folds[-1].role == "row"
+    count = 4 * plan.unknowns
+    bits = np.random.default_rng(0).integers(0, 1 << len(plan.folds), count).astype(np.uint64)
+    bits &= ~np.uint64(1)
+    # the same columns in both, as in the layouts that are compared
+    moved = [*row_last.folds]
+    columns = [t for t, fold in enumerate(data_last.folds) if fold.role == "column"]
+    others = iter(fold for fold in moved if fold.role != "column")
+    folds = [data_last.folds[t] if t in columns else next(others) for t in range(len(moved))]
+    row_last = replace(row_last, folds=tuple(folds))
+    assert (row_last.column_of(bits) == data_last.column_of(bits)).all()
+    assert row_last.folds[-1].role == "row" and data_last.folds[-1].role == "data"
+    for layouts in ([row_last, data_last], [data_last, row_last]):
+        assert _most_independent(layouts, bits) is data_last
+
+
+# --- hashes that meet
+
+
+@given(
+    st.integers(0, 1 << 30), st.sampled_from([1, 3, 40, 3000]), st.sampled_from([8, 1000, 1 << 60])
+)
+@settings(max_examples=60, deadline=None)
+def test_conflicts_agree_with_sorting_all(seed, count, top):
+    rng = np.random.default_rng(seed)
+    hashes, labels = rng.integers(0, top, count), rng.integers(0, 3, count)
+    order = np.argsort(hashes, kind="stable")
+    pairs = zip(order, order[1:], strict=False)
+    wanted = sum(hashes[i] == hashes[j] and labels[i] != labels[j] for i, j in pairs)
+    assert conflicts(hashes, labels) == wanted
+
+
+def test_sums_by_hand():
+    # two sequences of three columns; the second one is a context twice, with another own column
+    indices = np.array([[0, 1, 1], [2, 0, 1]], np.int32)
+    which, phi = np.array([0, 1, 1]), np.array([1, 10, 100])
+    own = Sums(indices, which, np.array([1, 1, 0]), 7, True)
+    assert own(phi).tolist() == [2 * 21 + 10, 2 * 111 + 10, 2 * 111 + 1]
+    # column 2 stands for no column
+    alone = Sums(indices, which, None, 3, False)
+    assert alone(phi[:2]).tolist() == [21, 11, 11]
+
+
+def test_terms_by_threads_are_the_same(monkeypatch):
+    plan = FoldPlan(8, (4, 4), 3, 2, top=4, low=3)
+    hashes = plan.read(np.random.default_rng(0).integers(0, plan.top_value, 1000))
+    layout = plan.layout(plan.parts[1])
+    alone = layout.terms(hashes)
+    monkeypatch.setattr(solving, "MANY", 1000)
+    monkeypatch.setattr(solving.os, "cpu_count", lambda: 3)
+    parts = layout.terms(hashes)
+    assert (alone.units.dtype, parts.units.dtype) == (np.int32, np.int16)
+    assert parts.starts.tolist() == alone.starts.tolist()
+    assert parts.units.tolist() == alone.units.tolist()

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.data import arrays
 from byheart.data import records as rows
 from byheart.data.load import applicable, from_rows, load, write_jsonl
+from byheart.data.readers import npz
 from byheart.errors import ByheartError
 
 DATA = Path(__file__).parents[3] / "shared/data"
@@ -704,6 +706,52 @@ def test_damaged_archives(tmp_path):
             load(written(tmp_path, "damaged.npz", damaged))
         except ByheartError:
             pass
+
+
+@pytest.mark.parametrize("dtype", ["<i8", ">i8", "u1", ">u8", "<f4", ">f8"])
+def test_mapped_archives_are_the_same(tmp_path, monkeypatch, dtype):
+    inputs = np.random.default_rng(0).integers(0, 40, (50, 3, 2)).astype(dtype)
+    path = archive(tmp_path, inputs=inputs, labels=np.arange(50) % 3)
+    before = load(path).sha256()
+    mapped, memmap = [], np.memmap
+    monkeypatch.setattr(np, "memmap", lambda *given: mapped.append(given) or memmap(*given))
+    monkeypatch.setattr(npz, "MAPPED", 0)
+    monkeypatch.setattr(arrays, "ROWS", 32)
+    assert load(path).sha256() == before and len(mapped) == 2
+    # by columns, or compressed: read as before
+    np.savez(path, inputs=np.asfortranarray(inputs), labels=np.arange(50) % 3)
+    assert load(path).sha256() == before and len(mapped) == 3
+    np.savez_compressed(path, inputs=inputs, labels=np.arange(50) % 3)
+    assert load(path).sha256() == before and len(mapped) == 3
+
+
+def test_mapped_archives_with_damage(tmp_path, monkeypatch):
+    monkeypatch.setattr(npz, "MAPPED", 0)
+    whole = archive(tmp_path, inputs=IDS + 0x0102030405060708, labels=TWO).read_bytes()
+    place = whole.index(bytes([8, 7, 6, 5, 4, 3, 2, 1]))
+    damaged = whole[:place] + b"\x09" + whole[place + 1 :]
+    with pytest.raises(ByheartError, match="cannot be read .Bad CRC-32"):
+        load(written(tmp_path, "damaged.npz", damaged))
+    for place in range(0, len(whole), 3):
+        damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+        try:
+            load(written(tmp_path, "damaged.npz", damaged))
+        except ByheartError:
+            pass
+    header = whole.replace(b"'shape': (2, 3)", b"'shape': (2, 4)")
+    assert header != whole
+    with pytest.raises(ByheartError, match="cannot be read"):
+        load(written(tmp_path, "damaged.npz", header))
+
+
+@given(st.integers(0, 1 << 30), st.sampled_from([2, 5, 1 << 40]), st.integers(1, 3))
+def test_rows_numbered_by_blocks(seed, span, width):
+    rows = np.random.default_rng(seed).integers(-span, span, (100, width))
+    distinct, numbers = arrays._number_rows(rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "ROWS", 20)
+        blocks = arrays.number_rows(rows)
+    assert blocks[0].tolist() == distinct.tolist() and blocks[1].tolist() == numbers.tolist()
 
 
 # Token ids

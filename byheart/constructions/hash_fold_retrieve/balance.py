@@ -5,6 +5,9 @@ for every column without one of its folds, how often each of the other folds fir
 to judge all places to which the fold could move. At last the folds exchange their weights, which
 moves columns as a whole and decides what stands below a full position (`required`). Two blocks have
 the same columns; the lower one may be fuller by as many equations as the folds above it hold.
+
+The last folds of H are less random than the others. A row's digit or a gate there can make many
+equations dependent, so of a large problem several orders of the other folds are tried.
 """
 
 import math
@@ -17,10 +20,13 @@ from numpy.typing import NDArray
 
 from ...machine.kernels import njit
 from ..retrieval.plan import equations, required
+from ..retrieval.solve import dependent
 from .layout import FoldLayout, FoldPlan
 
 PLACES = 32  # where a column's fold may stand, counted from the last: one machine word
 ARRANGEMENTS = 3  # orders of the weights for each pass
+LARGE = 40_000  # contexts from which on trying orders is cheap beside solving in vain
+ORDERS, PROBED = 8, 3  # orders of the other folds, and full columns in which they are compared
 
 Uses = Sequence[tuple[int, int]]  # place and weight of each fold that chooses the column
 
@@ -57,12 +63,37 @@ def climb(
             passes, stale, turn = passes - 1, stale + 1, (turn + 1) % count
         best = min(best, (score, places))
     places, numbers = _arranged(contexts, best[1], weights, arrangements, rng)
-    # the others fill the places that are left, in a random order
-    others = [fold for fold in order if fold.role != "column"]
-    rng.shuffle(others)
     by_place = dict(zip(places, (f for f in order if f.role == "column"), strict=True))
-    filled = [by_place[p] if p in by_place else others.pop() for p in range(len(order))]
-    return plan.layout(filled[::-1]), numbers
+    others = [fold for fold in order if fold.role != "column"]
+
+    def filled() -> FoldLayout:
+        """The other folds in the places that are left, in a random order."""
+        rng.shuffle(others)
+        rest = iter(others)
+        return plan.layout([by_place.get(p) or next(rest) for p in reversed(range(len(order)))])
+
+    layouts = [filled() for _ in range(ORDERS if len(hashes) >= LARGE else 1)]
+    return _most_independent(layouts, hashes), numbers
+
+
+def _most_independent(layouts: Sequence[FoldLayout], hashes: NDArray[np.uint64]) -> FoldLayout:
+    """The layout in whose fullest columns the fewest equations depend on others.
+
+    The layouts have the same columns. Of two blocks the upper one is looked at.
+    """
+    if len(layouts) == 1:
+        return layouts[0]
+    if layouts[0].plan.upper:
+        hashes = hashes[layouts[0].upper_of(hashes)]
+    column = layouts[0].column_of(hashes)
+    fullest = np.argsort(np.bincount(column), kind="stable")[-PROBED:]
+    samples = [hashes[column == c] for c in fullest]
+
+    def dependents(layout: FoldLayout) -> int:
+        order = layout.elimination
+        return sum(dependent(layout.terms(x), layout.unknowns, order) for x in samples)
+
+    return min(layouts, key=dependents)
 
 
 def _arranged(

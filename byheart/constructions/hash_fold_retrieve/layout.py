@@ -252,6 +252,23 @@ class FoldLayout(base.Layout):
     def sized(self, unknowns: int) -> "FoldLayout":
         return replace(self, unknowns=unknowns)
 
+    @property
+    def elimination(self) -> NDArray[np.int64]:
+        """Table by table, the largest first, row by row; what every context may read comes last.
+
+        A context reads one row of each table. So the equations that have a number of the first row
+        in common are few, and after its elimination no other equation has changed; what is left,
+        once the largest table is eliminated, is a system in the numbers of the others.
+        """
+        cells = [np.arange(0)]
+        for table in sorted(range(len(self.plan.tables)), key=lambda r: -self.plan.tables[r]):
+            start, rows = self.table_start[table], self.plan.tables[table] - 1
+            numbers = start + np.arange(self.plan.lanes * rows)
+            cells.append(numbers.reshape(self.plan.lanes, rows).T.ravel())
+        return np.concatenate(
+            [*cells, np.arange(min(self.table_start, default=self.plan.unknowns))]
+        )
+
     def terms(self, hashes: NDArray[np.uint64]) -> Terms:
         """The numbers that a context reads; every later fold that fires flips the sign."""
         backwards = self.folds[::-1]
@@ -260,9 +277,9 @@ class FoldLayout(base.Layout):
             return np.array(list(values), dtype=np.int64)
 
         return gather(
-            len(hashes),
+            self.plan.unknowns,
             _terms,
-            hashes,
+            (hashes,),
             ints(ROLES.index(f.role) for f in backwards),
             ints(f.target for f in backwards),
             ints(f.weight for f in backwards),

@@ -77,7 +77,9 @@ def solved(
     def found(block: NDArray[np.bool_], terms: Terms) -> list[int] | None:
         of_block = column[block], terms, words[block], lengths[block]
         numbers = terms.folds + first, terms.folds + most
-        return solve(numbers[0], plan.columns, *of_block, window, numbers[1], lowest=True)
+        # those of the folds, which most contexts read, come last
+        order = np.append(terms.folds + layout.elimination, np.arange(terms.folds))
+        return solve(numbers[0], plan.columns, *of_block, window, numbers[1], True, order)
 
     upper_terms, lower_terms = layout.terms(hashes[upper]), layout.terms(hashes[~upper])
     a = found(upper, upper_terms)

@@ -161,10 +161,9 @@ class DigitLayout(base.Layout):
         """In every lane that is on its constant, and a row of each table."""
         reading, plan = self.read(hashes), self.plan
         return gather(
-            len(hashes),
+            self.plan.unknowns,
             _terms,
-            reading.rows,
-            reading.closed,
+            (reading.rows, reading.closed),
             np.array(plan.masks, np.int64),
             np.array(plan.tables, np.int64),
             np.array(self.starts, np.int64),

@@ -4,14 +4,16 @@ Unknowns are packed, 64 to a word. The factors replace the matrix, one word of u
 after the other. The rows that hold the strip's pivots are combined so that their pivots form an
 identity; what is left of them on the strip's other unknowns stays. A pivot's own column is then
 free to hold the combination itself, R, and below the pivots the multipliers L of the rows that
-were reduced. Rows are reduced by tables of all combinations of eight pivots.
+were reduced. Rows are reduced by tables of all combinations of eight pivots, but only those that
+have a 1 in the strip, and only in words where a pivot row is not 0: a matrix of blocks stays one.
 
     first[w], first[w + 1]   the pivot rows of strip w; rows from first[-1] on depend on those above
     masks[w]                 the pivots of strip w
     pivots[r], places[r]     the unknown of pivot row r; the row of the matrix that came to be row r
 
 The pivots are those of the reduced echelon form, which do not depend on the order of the rows. So
-the solution whose free unknowns are 0 does not either.
+the solution whose free unknowns are 0 does not either. It does depend on the order of the columns,
+which need not be that of the unknowns: `order` says which unknown a column is.
 """
 
 from dataclasses import dataclass
@@ -38,6 +40,7 @@ class Factors:
     pivots: NDArray[np.int64]
     places: NDArray[np.int64]
     unknowns: int
+    order: NDArray[np.int64] | None = None
 
     @property
     def rank(self) -> int:
@@ -53,7 +56,8 @@ class Factors:
         """The unknowns that may be chosen."""
         bound = np.zeros(self.unknowns, np.bool_)
         bound[self.pivots[: self.rank]] = True
-        return np.flatnonzero(~bound)
+        free = np.flatnonzero(~bound)
+        return free if self.order is None else self.order[free]
 
     def reduced(self, right: NDArray[np.uint64], out: NDArray[np.uint64]) -> int:
         """Bring a right-hand side (0 or 1 for each row) into the form that `solution` reads.
@@ -74,18 +78,34 @@ class Factors:
 
     def solution(self, reduced: NDArray[np.uint64], solution: NDArray[np.uint64]) -> None:
         """Complete a solution in which the free unknowns are already chosen, the others 0."""
-        backward(self.rows, self.first, self.masks, self.pivots, reduced, solution)
+        if self.order is None:
+            backward(self.rows, self.first, self.masks, self.pivots, reduced, solution)
+            return
+        columns = np.zeros(len(solution), np.uint64)
+        rearrange(solution, self.order, columns, True)
+        backward(self.rows, self.first, self.masks, self.pivots, reduced, columns)
+        solution[:] = ZERO
+        rearrange(columns, self.order, solution, False)
 
 
-def factored(rows: NDArray[np.uint64], unknowns: int) -> Factors:
-    """The factors of rows [equations, words], which they replace."""
+def factored(
+    rows: NDArray[np.uint64], unknowns: int, order: NDArray[np.int64] | None = None
+) -> Factors:
+    """The factors of rows [equations, words], which they replace.
+
+    order  the unknowns in the order in which they become columns; default: their own
+    """
+    if order is not None:
+        column_of = np.empty(unknowns, np.int64)
+        column_of[order] = np.arange(unknowns)
+        rows = ordered(rows, column_of)
     count, words = rows.shape
     first = np.zeros(words + 1, np.int64)
     masks = np.zeros(words, np.uint64)
     pivots = np.zeros(min(count, unknowns), np.int64)
     places = np.arange(count)
     factor(rows, first, masks, pivots, places)
-    return Factors(rows, first, masks, pivots, places, unknowns)
+    return Factors(rows, first, masks, pivots, places, unknowns, order)
 
 
 @njit
@@ -115,6 +135,8 @@ def factor(rows, first, masks, pivots, places):
     table = np.zeros((8, 256, TILE), np.uint64)
     chosen = np.zeros(64, np.int64)  # the pivots in the order in which they were found
     row_of = np.zeros(64, np.int64)
+    begins, stops = np.zeros(words, np.int64), np.zeros(words, np.int64)
+    hits = np.zeros(count + 1, np.int64)  # rows with a 1 in the strip
     rank = 0
     for w in range(words):
         first[w] = rank
@@ -155,31 +177,49 @@ def factor(rows, first, masks, pivots, places):
         masks[w] = mask
         if found == 0:
             continue
-        for f in range(found):
-            for y in range(w + 1, words):
+        segments = 0  # words of the pivot rows that are not all 0, as ranges
+        for y in range(w + 1, words):
+            used = ZERO
+            for f in range(found):
                 raw[f, y] = rows[rank + f, y]
+                used |= raw[f, y]
+            if used == ZERO:
+                continue
+            if segments == 0 or stops[segments - 1] < y:
+                begins[segments] = y
+                segments += 1
+            stops[segments - 1] = y + 1
         for f in range(found):
             p = chosen[f]
             row = rank + f
             row_of[p] = row
             pivots[row] = 64 * w + p
-            spread = ZERO
-            for y in range(w + 1, words):
-                rows[row, y] = ZERO
-            rest = mixed[p]
+            spread, rest = ZERO, mixed[p]
             while rest:
-                g = lowest(rest)
+                spread |= ONE << uint64(chosen[lowest(rest)])
                 rest &= rest - ONE
-                spread |= ONE << uint64(chosen[g])
-                for y in range(w + 1, words):
-                    rows[row, y] ^= raw[g, y]
+            for s in range(segments):
+                for y in range(begins[s], stops[s]):
+                    rows[row, y] = ZERO
+                rest = mixed[p]
+                while rest:
+                    g = lowest(rest)
+                    rest &= rest - ONE
+                    for y in range(begins[s], stops[s]):
+                        rows[row, y] ^= raw[g, y]
             rows[row, w] = (basis[p] & ~mask) | spread
-        below = rank + found
+        below, touched = rank + found, 0
+        for i in range(below, count):
+            rows[i, w] &= mask
+            hits[touched] = i
+            touched += rows[i, w] != ZERO
         # wide tables pay if there are many rows to reduce
-        size = 8 if count - below > 256 else 4
+        size = 8 if touched > 256 else 4
         groups, most = 64 // size, (ONE << uint64(size)) - ONE
-        for start in range(w + 1, words, TILE):
-            stop = min(words, start + TILE)
+        s, start = 0, 0
+        while touched and s < segments:
+            start = max(start, begins[s])
+            stop = min(stops[s], start + TILE)
             for g in range(groups):
                 part = (mask >> uint64(size * g)) & most
                 for v in range(1, 1 << size):
@@ -193,10 +233,9 @@ def factor(rows, first, masks, pivots, places):
                     before = v8 ^ (low << 4 if size == 4 and g & 1 else low)
                     for y in range(stop - start):
                         table[g8, v8, y] = table[g8, before, y] ^ rows[row, start + y]
-            for i in range(below, count):
-                pattern = rows[i, w] & mask
-                if pattern == ZERO:
-                    continue
+            for h in range(touched):
+                i = hits[h]
+                pattern = rows[i, w]
                 if size == 8:
                     for g in range(0, 8, 4):
                         v0 = (pattern >> uint64(8 * g)) & BYTE
@@ -220,10 +259,33 @@ def factor(rows, first, masks, pivots, places):
                         if high:
                             for y in range(stop - start):
                                 rows[i, start + y] ^= table[g, high, y]
-        for i in range(below, count):
-            rows[i, w] &= mask
+            start = stop
+            s += start == stops[s]
         rank = below
     first[words] = rank
+
+
+@njit
+def ordered(rows, column_of):
+    """Rows over unknowns as rows over columns."""
+    out = np.zeros(rows.shape, np.uint64)
+    for i in range(rows.shape[0]):
+        for w in range(rows.shape[1]):
+            word = rows[i, w]
+            while word:
+                column = column_of[64 * w + lowest(word)]
+                word &= word - ONE
+                out[i, column >> 6] |= ONE << uint64(column & 63)
+    return out
+
+
+@njit
+def rearrange(bits, order, out, into):
+    """Bits of unknowns into the order of the columns, or back; `out` is 0 before."""
+    for column in range(order.shape[0]):
+        source, target = (order[column], column) if into else (column, order[column])
+        bit = (bits[source >> 6] >> uint64(source & 63)) & ONE
+        out[target >> 6] |= bit << uint64(target & 63)
 
 
 @njit

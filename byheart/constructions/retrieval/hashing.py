@@ -9,12 +9,14 @@ tries another seed when two contexts with different labels meet.
 """
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numba import uint64
 from numpy.typing import NDArray
+
+from ...machine.kernels import njit
 
 Ints = NDArray[np.int64]
 SAFE = 1 << 61  # sums stay below 2^63
@@ -24,24 +26,27 @@ SAFE = 1 << 61  # sums stay below 2^63
 class Sums:
     """One integer per column to one per context: phi(own) + 2 sum(phi), or sum(phi).
 
-    indices  [sequences, columns] column numbers, in chunks
+    indices  [sequences, columns] column numbers
     which    [contexts] its sequence
     own      [contexts] the number of its own column, None if it does not count
     total    the largest sum of coefficients
     level    whether all sums of coefficients are equal: then a constant can be taken off each phi
     """
 
-    indices: Sequence[NDArray]
+    indices: NDArray[np.signedinteger]
     which: Ints
     own: Ints | None
     total: int
     level: bool
 
     def __call__(self, phi: Ints) -> Ints:
+        sums = np.empty(len(self.which), np.int64)
         if self.own is None:
             phi = np.concatenate([phi, np.zeros(1, np.int64)])  # no column counts 0
-        sums = np.concatenate([phi[index].sum(axis=1) for index in self.indices])[self.which]
-        return sums if self.own is None else 2 * sums + phi[self.own]
+            _add_up(phi, self.indices, self.which, self.which[:0], sums)
+        else:
+            _add_up(phi, self.indices, self.which, self.own, sums)
+        return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +115,47 @@ def hash_contexts(
     return Hash(weights, bias, drawn, thresholds, offset, mix, tokens, contexts)
 
 
+@njit
+def _add_up(phi, indices, which, own, sums):
+    for i in range(which.shape[0]):
+        total = np.int64(0)
+        for j in range(indices.shape[1]):
+            total += phi[indices[which[i], j]]
+        sums[i] = 2 * total + phi[own[i]] if own.shape[0] else total
+
+
 def conflicts(hashes: Ints, labels: NDArray) -> int:
-    """Neighbours with equal hash and different labels."""
+    """Neighbours, in the order of the hashes, with equal hash and different labels.
+
+    Only hashes that share a bit of a bitmap with another one are sorted: one in 16, or fewer.
+    """
+    bits = max(6, len(hashes).bit_length() + 3)
+    shared = _sharing(hashes, bits, np.zeros((2, 1 << bits - 6), np.uint64))
+    hashes, labels = hashes[shared], labels[shared]
     order = np.argsort(hashes, kind="stable")
     same = hashes[order][1:] == hashes[order][:-1]
     return int((same & (labels[order][1:] != labels[order][:-1])).sum())
+
+
+@njit
+def _sharing(hashes, bits, maps):
+    """The hashes whose place among 2**bits is that of another one; maps[1] has these places."""
+    one, down = uint64(1), uint64(64 - bits)
+    scatter = uint64(0x9E3779B97F4A7C15)  # places are the highest bits of a product
+    for i in range(hashes.shape[0]):
+        place = (uint64(hashes[i]) * scatter) >> down
+        word, bit = place >> uint64(6), one << (place & uint64(63))
+        if maps[0, word] & bit:
+            maps[1, word] |= bit
+        maps[0, word] |= bit
+    count = 0
+    found = np.empty(hashes.shape[0], np.int64)
+    for i in range(hashes.shape[0]):
+        place = (uint64(hashes[i]) * scatter) >> down
+        if (maps[1, place >> uint64(6)] >> (place & uint64(63))) & one:
+            found[count] = i
+            count += 1
+    return found[:count]
 
 
 def fewest_folds(columns: NDArray, total: int, top: int) -> int:

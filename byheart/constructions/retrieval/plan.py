@@ -117,6 +117,11 @@ class Layout(ABC):
         """The layout with that many numbers."""
         return self
 
+    @property
+    def elimination(self) -> NDArray[np.int64] | None:
+        """All numbers in an order in which they are eliminated fast; None: in their own."""
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class Storage:

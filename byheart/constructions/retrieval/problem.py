@@ -169,16 +169,21 @@ def inputs(
 def sums_of(dataset: Dataset, contexts: Contexts, spec: Input) -> tuple[Columns, Sums]:
     """The distinct columns of the contexts' sequences, and how they add up to contexts."""
     owner = dataset.owner[contexts.first]
-    sequences, which = np.unique(owner, return_inverse=True)
+    used = np.zeros(len(dataset.starts), np.bool_)
+    used[owner] = True
+    sequences = np.flatnonzero(used)
+    which = (np.cumsum(used) - 1)[owner]
     lengths = dataset.lengths[sequences]
     ids = take(dataset.ids, dataset.starts[sequences], lengths)
     seen = columns(replace(spec, extra=None), Batch(dataset.vectors, ids, offsets(lengths)))
-    indices = [index.astype(np.int32) for _, index in seen.indices(1 << 16)]
+    indices = np.empty((len(sequences), seen.spec.columns), np.int32)
+    for part, index in seen.indices(1 << 16):
+        indices[part] = index
     if spec.padding is None:
         level = int(lengths.min()) == spec.length
         return seen, Sums(indices, which, None, max(1, spec.length), level)
     place = dataset.own[contexts.first] - dataset.starts[owner] + spec.length - lengths[which]
-    own = np.concatenate(indices)[which, place]
+    own = indices[which, place]
     return seen, Sums(indices, which, own, 2 * spec.length + 1, True)
 
 

@@ -94,7 +94,7 @@ def reading(
         hashed, tries = _line(points.astype(np.int64), random.Random(seed))
         return Reading(spec, grain, hashed, "none", hashed.contexts, labels, tries)
     if single:
-        sums = replace(sums, indices=[sums.own[:, None]], which=np.arange(len(labels)), own=None)
+        sums = replace(sums, indices=sums.own[:, None], which=np.arange(len(labels)), own=None)
         sums, attention = replace(sums, total=1), "none"
     padded = spec.positions or int(np.diff(seen.batch.starts).min()) < spec.length
     columns = seen.vectors if padded else seen.vectors[:-1]

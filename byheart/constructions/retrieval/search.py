@@ -78,7 +78,8 @@ class Limits(ABC):
         column, terms = layout.column_of(hashes), layout.terms(hashes)
         first, most = max(load, layout.fewest), plan.unknowns
         numbers = solve(
-            *(first, plan.columns, column, terms, words, lengths, task.window, most, self.lowest)
+            *(first, plan.columns, column, terms, words, lengths, task.window, most, self.lowest),
+            order=layout.elimination,
         )
         if numbers is None:
             return "rank"

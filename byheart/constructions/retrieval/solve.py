@@ -16,7 +16,7 @@ values one after another. Where they do not suffice, the search goes back a few 
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,11 +31,12 @@ from .gf2 import ONE, ZERO, Factors, common_zero, factored
 MOST_FORMS = 29  # dependent equations of a position that are worth 2**29 steps
 SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
 LEAST = 12  # free unknowns that are tried in any case
-MISSING = 3  # free unknowns that may be missing: then the search goes back and draws others
-RETURNS = 24  # times that a position sends the search back before it is given up
+MISSING = 6  # free unknowns that may be missing: then the search goes back and draws others
+RETURNS = 96  # times that a position sends the search back before it is given up
 CHEAP = 20  # dependent equations beyond which each one halves these times
 KEPT = 8  # positions whose factors are kept for going back
 THREADED = 400  # unknowns from which on threads pay
+MANY = 1 << 20  # contexts from which on terms are written by threads, and small
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Terms:
     """
 
     starts: NDArray[np.int64]
-    units: NDArray[np.int32]
+    units: NDArray[np.signedinteger]
     above: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, 0), np.uint64))
     folds: int = 0
 
@@ -59,14 +60,44 @@ class Terms:
         return self.starts, self.units, self.above, self.folds
 
 
-def gather(contexts: int, kernel: Callable, *arrays: object) -> Terms:
-    """The terms that a kernel writes: it is called to count them, then to fill them in."""
+def gather(unknowns: int, kernel: Callable, each: Sequence[NDArray], *arrays: object) -> Terms:
+    """The terms that a kernel writes: it is called to count them, then to fill them in.
+
+    Of many contexts, threads each do a part, and numbers below 2**15 have two bytes.
+
+    each    arrays with an entry for each context
+    arrays  what else the kernel takes
+    """
+    contexts = len(each[0])
+    many = contexts >= MANY
+    threads = (os.cpu_count() or 1) if many else 1
+    kind = np.int16 if many and unknowns <= 1 << 15 else np.int32
     starts = np.zeros(contexts + 1, np.int64)
-    kernel(*arrays, starts, np.zeros(0, np.int32), False)
-    starts = np.cumsum(starts)
-    units = np.zeros(starts[-1], np.int32)
-    kernel(*arrays, starts, units, True)
+    edges = np.linspace(0, contexts, threads + 1).astype(np.int64).tolist()
+
+    def write(units: NDArray, fill: bool) -> None:
+        def part(first: int, last: int) -> None:
+            own = (array[first:last] for array in each)
+            kernel(*own, *arrays, starts[first : last + 1], units, fill)
+
+        if not many:
+            return part(0, contexts)
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(part, edges, edges[1:]))
+
+    write(np.zeros(0, kind), False)
+    np.cumsum(starts, out=starts)
+    units = np.zeros(starts[-1], kind)
+    write(units, True)
     return Terms(starts, units)
+
+
+def dependent(terms: Terms, unknowns: int, order: NDArray[np.int64] | None = None) -> int:
+    """How many equations of the contexts depend on others, if all are at one position."""
+    contexts = np.arange(len(terms.starts) - 1)
+    rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
+    _rows(*terms.arrays, contexts, unknowns, rows)
+    return factored(rows, unknowns, order).dependent
 
 
 def solve(
@@ -79,23 +110,27 @@ def solve(
     window: int,
     most: int | None = None,
     lowest: bool = False,
+    order: NDArray[np.int64] | None = None,
     canonical: bool = False,
 ) -> list[int] | None:
     """The stored numbers, each in [0, 2**K), or None if some position has no solution.
 
     column  [contexts] where its window begins, counted from the top
     words   Gray coded and left-aligned in `window` bits; only the first `lengths` bits count
-    most    numbers that there may be; as many as needed beyond `unknowns` come in at positions
-            without a solution, with zeros below. Terms beyond them do not count.
+    most    numbers that there may be; as many as needed beyond `unknowns` come in right below
+            positions without a solution, with zeros further down. Terms beyond them do not count.
     lowest  whether numbers have one more bit, below all positions, so that the first position has
             free unknowns below it too; numbers are then in [0, 2**(K + 1))
+    order   all `most` numbers in the order in which they are eliminated: tables of which a context
+            reads one row had better stay together by row, the largest first
     canonical  whether free unknowns must be 0, so that the numbers are a function of the equations
             whatever their order; None if a position has no solution then
 
     Where every position has a solution with all free unknowns 0, that one is returned. The result
     does not depend on the number of threads.
     """
-    system = System(columns, column, terms, words.astype(np.uint64), lengths, window, lowest)
+    words = words.astype(np.uint64)
+    system = System(columns, column, terms, words, lengths, window, lowest, order)
     return Search(system, unknowns, unknowns if most is None else most, canonical).run()
 
 
@@ -111,8 +146,9 @@ class System:
         lengths: NDArray,
         window: int,
         lowest: bool = False,
+        elimination: NDArray[np.int64] | None = None,
     ) -> None:
-        self.columns, self.window = columns, window
+        self.columns, self.window, self.elimination = columns, window, elimination
         self.positions = columns + window - 1 + lowest
         self.column, self.terms, self.words, self.lengths = column, terms, words, lengths
         self.order = np.argsort(column, kind="stable")
@@ -133,7 +169,8 @@ class System:
         contexts, _ = self.active(position)
         rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
         _rows(*self.terms.arrays, contexts, unknowns, rows)
-        return factored(rows, unknowns)
+        order = self.elimination
+        return factored(rows, unknowns, None if order is None else order[order < unknowns])
 
 
 class Search:
@@ -178,10 +215,14 @@ class Search:
                     position = max(0, position - 2 - returns[position] // 16)
                     _rewind(self.numbers, position, self.recent)
                 elif self.unknowns < self.most:
-                    more = max(1, self._short(position, factors) - MISSING)
-                    self.unknowns = min(self.most, self.unknowns + more)
-                    self.solved.pop(position)
+                    # the position below has to be solved again: there they are free
+                    more = -(-(self._short(position, factors) - MISSING) // 2)
+                    self.unknowns = min(self.most, self.unknowns + max(1, more))
                     returns[position] = 0
+                    self.solved.pop(position)
+                    position = max(0, position - 1)
+                    self.solved.pop(position, None)
+                    _rewind(self.numbers, position, self.recent)
                 else:
                     return None
         return [int.from_bytes(row.tobytes(), "little") for row in self.numbers[: self.unknowns]]

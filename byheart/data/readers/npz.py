@@ -1,9 +1,15 @@
-"""NumPy archives: `inputs` [N, n] or [N, n, d] and `labels` [N], or [N, n]: one per token."""
+"""NumPy archives: `inputs` [N, n] or [N, n, d] and `labels` [N], or [N, n]: one per token.
 
+Large arrays that numpy.savez wrote, which does not compress, are mapped into memory and read block
+by block; a checksum of the archive is verified either way.
+"""
+
+import math
 import struct
 import zipfile
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +21,8 @@ from ..dataset import Dataset
 from ..values import Fault, finite
 from .raw import Raw
 
+MAPPED = 1 << 24  # bytes from which on an array is mapped
+CHUNK = 1 << 22
 DAMAGED = (
     ValueError,
     OSError,
@@ -40,14 +48,14 @@ def read(raw: Raw) -> Dataset:
             raise Fault(f'"inputs" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
         if 0 in inputs.shape:
             raise Fault(f'"inputs" has the shape {inputs.shape}, which holds no token; give some')
-        if inputs.dtype.kind in "iu":
+        if inputs.dtype.kind == "u" and inputs.dtype.itemsize == 8:
             inputs = _signed(inputs)
         elif inputs.dtype.kind == "f" and inputs.dtype.itemsize <= 8:
             bad = np.argwhere(~np.isfinite(inputs))
             if len(bad):
                 raise Fault(f'"inputs" row {bad[0][0]} holds infinity or NaN; leave such rows out')
             inputs = finite(inputs.astype(np.float64, copy=False))
-        else:
+        elif inputs.dtype.kind not in "iu":
             raise Fault(f'"inputs" holds {inputs.dtype}; give integers or float64, or use .jsonl')
         if labels.shape not in (inputs.shape[:1], inputs.shape[:2]):
             raise Fault(
@@ -63,11 +71,12 @@ def read(raw: Raw) -> Dataset:
     except Fault as fault:
         raise ByheartError(f"{raw.name}: {fault}.") from None
     tokens, ids = number_rows(inputs.reshape(inputs.shape[0] * inputs.shape[1], -1))
+    tokens = tokens.astype(np.int64 if tokens.dtype.kind in "iu" else np.float64, copy=False)
     names, numbers = number(labels.ravel())
     return Dataset(
         kind="vector" if inputs.ndim == 3 else "number",
         tokens=tokens,
-        ids=ids.astype(np.int32),
+        ids=ids.astype(np.int32, copy=False),
         starts=np.arange(len(labels) + 1, dtype=np.int64) * inputs.shape[1],
         labels=numbers.astype(np.int32),
         label_names=tuple(names.tolist()),
@@ -85,7 +94,7 @@ def _arrays(raw: Raw) -> tuple[NDArray, NDArray]:
         )
     try:
         with zipfile.ZipFile(file) as archive:
-            return _array(archive, "inputs", path), _array(archive, "labels", path)
+            return _array(archive, "inputs", raw), _array(archive, "labels", raw)
     except ByheartError:
         raise
     except DAMAGED as error:
@@ -96,24 +105,49 @@ def _arrays(raw: Raw) -> tuple[NDArray, NDArray]:
         ) from None
 
 
-def _array(archive: zipfile.ZipFile, name: str, path: str) -> NDArray:
+def _array(archive: zipfile.ZipFile, name: str, raw: Raw) -> NDArray:
     """One member of the archive; a name that stands twice means two things to two readers."""
-    names = archive.namelist()
+    names, path = archive.namelist(), raw.name
     if f"{name}.npy" not in names:
         arrays = [other.removesuffix(".npy") for other in names]
         raise ByheartError(f'{path} has no array "{name}"; it has {arrays}.')
     if names.count(f"{name}.npy") > 1 or name in names:
         raise ByheartError(f'{path} has two members "{name}"; write it with numpy.savez.')
-    with archive.open(f"{name}.npy") as file:
+    member = archive.getinfo(f"{name}.npy")
+    if (mapped := _mapped(archive, member, raw.file)) is not None:
+        return mapped
+    with archive.open(member) as file:
         array = np.lib.format.read_array(file, allow_pickle=False)
         if file.read(1):
             raise ByheartError(f'{path}: bytes follow the array "{name}"; write it again.')
     return array
 
 
+def _mapped(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: BinaryIO) -> NDArray | None:
+    """A large array that is stored as it is, mapped into memory; None if it has to be read."""
+    if member.compress_type != zipfile.ZIP_STORED or member.file_size < MAPPED:
+        return None
+    with archive.open(member) as content:  # its checksum is verified at its end
+        if np.lib.format.read_magic(content) != (1, 0):
+            return None
+        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(content)
+        begin = content.tell()
+        if by_columns or dtype.hasobject:
+            return None
+        if math.prod(shape) * dtype.itemsize != member.file_size - begin:
+            return None
+        while content.read(CHUNK):
+            pass
+    # a member begins with 30 bytes, a name and extra fields, whose lengths are the last of them
+    file.seek(member.header_offset + 26)
+    name, extra = struct.unpack("<HH", file.read(4))
+    begin += member.header_offset + 30 + name + extra
+    return np.memmap(file, dtype, "r", begin, shape).view(np.ndarray)
+
+
 def _signed(integers: NDArray) -> NDArray:
-    """The integers as int64; as doubles if one is beyond that, and all are doubles."""
-    if integers.dtype.kind == "i" or not (large := integers >= 2**63).any():
+    """Unsigned integers as int64; as doubles if one is beyond that, and all are doubles."""
+    if not (large := integers >= 2**63).any():
         return integers.astype(np.int64, copy=False)
     rounded = integers.astype(np.float64)
     whole = np.minimum(rounded, 2.0**64 - 2048).astype(np.uint64)

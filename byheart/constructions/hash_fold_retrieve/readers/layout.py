@@ -188,7 +188,7 @@ class ReaderLayout:
 
     def terms(self, fired: NDArray[np.uint64]) -> Terms:
         """The numbers that a context reads; every later fold that fires flips the sign."""
-        return gather(len(fired), _terms, fired, *self.arrays)
+        return gather(self.plan.unknowns, _terms, (fired,), *self.arrays)
 
 
 def pairs_of(roles: Sequence[int]) -> list[tuple[int, int]]:
