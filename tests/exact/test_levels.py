@@ -38,9 +38,8 @@ def drawn(seed):
     size, grain = 1 << unit, 1 << pick.randrange(unit - 6)
     reach = size // pick.choice([32, 100, 2**20]) // grain
     rests = [grain * pick.randint(-reach, reach) for _ in range(count)]
-    return [
-        (size << t) - size // 2 + r for t, r in zip(reversed(range(lowest, lowest + count)), rests)
-    ], size
+    places = reversed(range(lowest, lowest + count))
+    return [(size << t) - size // 2 + r for t, r in zip(places, rests, strict=True)], size
 
 
 def rows(values):
@@ -67,7 +66,7 @@ def singles(net, batch):
 
 
 def values(thresholds, size, seed):
-    """Multiples of Q with a little more or less, values at thresholds, negative and too long ones."""
+    """Near multiples of Q, anywhere, at thresholds, negative and too long."""
     pick, most = random.Random(seed), 2 * thresholds[0] // size
     near = [pick.randrange(most) * size + pick.randint(-size // 4, size // 4) for _ in range(20)]
     anywhere = [pick.randrange(2 * thresholds[0]) for _ in range(5)]
