@@ -82,19 +82,20 @@ def two_blocks():
 
     @contextmanager
     def only():
-        plans, readers, many = building.Unlimited.plans, building.readers.search, planning.MANY
+        plans, readers = building.Unlimited.plans, building.readers.search
+        many = planning.MANY, planning.MANY_OF_WORDS
 
         def parted(self, task, objective, needs):
             return tuple(plan for plan in plans(self, task, objective, needs) if plan.upper)
 
         building.Unlimited.plans, building.readers.search = parted, lambda *_: None
-        planning.MANY = 0
+        planning.MANY = planning.MANY_OF_WORDS = 0
         planning.candidates.cache_clear()
         try:
             yield
         finally:
             building.Unlimited.plans, building.readers.search = plans, readers
-            planning.MANY = many
+            planning.MANY, planning.MANY_OF_WORDS = many
             planning.candidates.cache_clear()
 
     return only

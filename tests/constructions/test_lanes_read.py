@@ -164,3 +164,19 @@ def test_very_many_contexts_have_lanes_that_are_read():
     first = {reads: next(p for p in plans if p.reads == reads) for reads in (False, True)}
     told = {reads: cost(plan, task, numbers).nonzero for reads, plan in first.items()}
     assert plans[0].reads and told[True] + 30 <= told[False]
+
+
+def test_sums_of_many_tokens_are_folded_before_rows_are_chosen():
+    def first(total):
+        task = Task(30_000, 30_000, prefix_code([15_000] * 2, 1), 2, 2, 0, total)
+        return next(plan for plan in candidates(task, "nonzero", 0.29, 0, 0) if plan.reads)
+
+    assert first(61).top == 4
+    assert any(fold.ternary for fold in first(9).folds) or first(9).top == 1
+
+
+def test_words_of_several_bits_have_two_blocks_only_if_there_are_very_many():
+    for contexts, parted in ((30_000, False), (300_000, True)):
+        code = prefix_code([contexts // 256] * 256, 8)
+        task = Task(contexts, 8 * contexts, code, 2, 2, 0, 9)
+        assert any(plan.upper for plan in candidates(task, "nonzero", 0.41, 0, 0)) == parted

@@ -19,7 +19,9 @@ MAX_FOLDS = 58  # H and its sums stay in 64 bits
 MANY = 20_000
 HELD = 0.7  # of the folds between blocks, those that hold numbers: higher thresholds are longer
 FEWEST_HELD = 64  # no sum of random numbers ends in 64 zeros
+MANY_OF_WORDS = 1_000_000  # if labels have several bits: below it, 1 % less costs 9 % more bits
 LONGER = 1  # bits of a sum in the lower block beyond those in the upper one
+FEW_TOKENS = 16  # coefficients of a sum that is spread well after two folds
 ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
@@ -40,7 +42,8 @@ def candidates(
     sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
     for columns in (size for size in sizes if best / 5 <= size <= 4 * best + 4):
         numbers = needed(task, columns, spare, slack)
-        if objective != "dense" and not task.marks and task.equations >= MANY:
+        many = MANY if task.window == 1 else MANY_OF_WORDS
+        if objective != "dense" and not task.marks and task.equations >= many:
             for plan in _parted(task, columns, spare, slack, bits, held):
                 used = max(needed(plan.portion(task), columns, spare, slack), plan.fewest)
                 price = cost(plan, task, min(plan.unknowns, used)).of(objective)
@@ -95,12 +98,13 @@ def _reading_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterato
     More gates make longer hashes, but shorter sums than lanes of two gates. There is some room for
     further numbers, which do not count as long as they are left out. The middle of H's range is as
     good a threshold as any, but then sums crowd at its end: the second fold fires for most contexts
-    and only stores a number. Thirds take more folds before them, as in _table_plans.
+    and only stores a number. Thirds take more folds before them, as in _table_plans, and so do sums
+    of many tokens.
     """
     for first in ROWS:
         for second in (first, 2 * first if first & (first - 1) == 0 else first * 4 // 3):
             ternary = any(size % 3 == 0 for size in (columns, first, second))
-            top, cells = 4 if ternary else 1, first + second - 2
+            top, cells = 4 if ternary or task.total > FEW_TOKENS else 1, first + second - 2
             plan = FoldPlan(columns, (first, second), top=top, marks=task.marks)
             plan, used = replace(plan, reads=True), len(plan.folds)
             wanted = numbers + numbers // 100 - 1 - top

@@ -5,9 +5,10 @@ from numba import uint64
 from . import arithmetic as at  # at.FRAME, at.WHOLE, ...: places in the header of I
 from .arithmetic import ONE, ONES, STATE, ZERO, add_const, add_multiple, clear, finish, inlined
 from .fused import DONE, GIVE_UP, SINGLY, fold_run, gather, powers, shifts, small
+from .levels import level_run
 
-# FOLDS and on: fused.py
-GENERAL, RELU, STEP, TABLE, LINEAR, FOLDS, POWERS, SHIFTS, GATHER = range(9)
+# FOLDS and on: fused.py, levels.py
+GENERAL, RELU, STEP, TABLE, LINEAR, FOLDS, POWERS, LEVELS, SHIFTS, GATHER = range(10)
 OPERATION = 13  # numbers of an operation
 
 
@@ -165,6 +166,8 @@ def run(M, I, inputs, base, result):
                     done = fold_run(M, I, place)
                 elif I[place] == POWERS:
                     done = powers(M, I, place)
+                elif I[place] == LEVELS:
+                    done = level_run(M, I, place)
                 elif I[place] == SHIFTS:
                     done = shifts(M, I, place)
                 else:

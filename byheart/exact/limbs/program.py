@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from ..network import Dyadic, FeedForward, Linear
-from .kernels import FOLDS, GATHER, GENERAL, LINEAR, POWERS, RELU, SHIFTS, STEP, TABLE
+from .kernels import FOLDS, GATHER, GENERAL, LEVELS, LINEAR, POWERS, RELU, SHIFTS, STEP, TABLE
+from .levels import LEADING, Levels
 from .runs import Finder, Folds, Gather, Powers, Shifts
 from .shortcuts import ONE, Table, bias, gated_lanes, scaled, step_of, table_of
 from .stack import Stack, fraction_bits
@@ -36,6 +37,8 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
             _folds(writer, run, min(run.unit, writer.point - trace[done][run.lane]) // 64)
         elif isinstance(run, Powers):
             writer.op(POWERS, run.blocks, lane + run.lane, run.lowest, run.highest)
+        elif isinstance(run, Levels):
+            _levels(writer, run)
         elif isinstance(run, Shifts):
             rows = ((lane + gate, s, writer.taken.get(gate, 0)) for gate, s in run.gates)
             first = writer.extra(x for row in rows for x in row)
@@ -120,6 +123,23 @@ def _folds(writer: Writer, run: Folds, low: int) -> None:
     writer.taken |= {d: unit + power for d, (_, power) in run.takes.items()}
     sizes = len(run.closes), len(run.takes), len(run.counts)
     writer.op(FOLDS, count, lane + run.lane, unit, slack, first, last, low, room, lists, *sizes)
+
+
+def _levels(writer: Writer, run: Levels) -> None:
+    """LEVELS (lane, place of P, of Q/2, folds, low limb, limbs, limbs of x, room for x, numbers,
+    leads, room for lists): the numbers are P + 2 r_t, and at last -Q/2.
+    """
+    count, place, half = run.blocks, run.unit + run.lowest, run.unit - 1
+    numbers = [(1 << place) + 2 * rest for rest in run.rests]
+    low = min((x & -x).bit_length() - 1 for x in [*numbers, 1 << half]) // 64
+    size, whole = (place >> 6) + 2 - low, ((place + count) >> 6) + 2 - low
+    room = writer.store([0], whole)
+    stored = writer.store([x >> 64 * low for x in [*numbers, -1 << half]], size)
+    pairs = zip(run.rests, numbers, strict=True)
+    leads = writer.extra(x >> (place - LEADING) for pair in pairs for x in pair)
+    lists = writer.extra([0] * (2 * count + 4))
+    places = place, half, count, low, size, whole, room, stored, leads, lists
+    writer.op(LEVELS, count, writer.lane + run.lane, *places)
 
 
 def _gather(writer: Writer, run: Gather) -> dict[int, tuple[Table, int]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ..network import FeedForward
 from .fused import SHORT
+from .levels import Levels, levels
 from .shortcuts import Fold, Table, fold_of, gated_shift, relu_of_lane, rounded_up, table_of
 from .stack import Stack
 
@@ -107,7 +108,7 @@ class Gather:
         return zeros // 64, -(-bits // 64) + 1 - zeros // 64
 
 
-Run = Folds | Powers | Shifts | Gather
+Run = Folds | Powers | Levels | Shifts | Gather
 
 
 class Finder:
@@ -130,6 +131,7 @@ class Finder:
             rest = self.blocks[start:]
             run = (
                 powers(rest, self.point)
+                or levels(fold_of(block, self.point) for block in rest)
                 or self.folds(rest)
                 or shifts(rest)
                 or gather(rest, self.gated, self.point)
