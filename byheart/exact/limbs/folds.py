@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from ..network import Dyadic
 from .shortcuts import Fold, Table, rounded_up, times
 
-MAX_STEPS = 64  # of a run, so that leading parts cannot overflow: see fused.fold_run
+MAX_STEPS = 256  # of a run
 MAX_AMOUNT = 1 << 32  # that a fold adds to a counted lane
 GROUP = 6  # bits that are looked up together
-ROOM = 10  # bits of the first limb above all numbers that are looked up
+ROOM = 4  # bits of the first limb above all numbers that are looked up
 
 
 @dataclass(frozen=True)
@@ -198,13 +198,16 @@ def _subset_sums(numbers: Sequence[int]) -> list[int]:
 def window(run: Folds, found: Registers, lowest: int) -> tuple[int, int]:
     """(low, size): the bits from `low` on, in `size` limbs, that hold all numbers of the run.
 
-    The lane has no bits below `lowest`. ROOM bits are left above the longest number.
+    The lane has no bits below `lowest`. ROOM bits are left above the longest number, more if the
+    lane can become much longer than a threshold.
     """
     numbers = [x for step in found.lookups for column in step.values() for x in column]
     numbers.append(run.constant)
     low = min([lowest, *((x & -x).bit_length() - 2 for x in numbers if x)])
     sums = [sum(max(map(abs, column)) for column in step.values()) for step in found.lookups]
     sums += [run.constant, *(step.least for step in run.steps)]
-    top = max(x.bit_length() for x in sums) + ROOM
+    slope = max((fold.slope for fold in run.folds), default=0)
+    room = ROOM + (slope.bit_length() if slope > 2 else 0)
+    top = max(lowest + 64, room + max(x.bit_length() for x in sums))
     size = -(-(top - low) // 64)
     return max(0, top - 64 * size), size

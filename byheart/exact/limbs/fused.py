@@ -25,10 +25,10 @@ from .arithmetic import (
 )
 
 # An index of type uint64 is faster than one that may be negative, hence these.
-TWO, THREE, FIVE, SIX, SEVEN = (np.uint64(i) for i in (2, 3, 5, 6, 7))
+TWO, THREE, FIVE, SIX, SEVEN, NINE, TEN = (np.uint64(i) for i in (2, 3, 5, 6, 7, 9, 10))
 STEP = np.uint64(8)  # numbers of a step of fold_run before its updates and lookups
 DONE, SINGLY, GIVE_UP = 1, 0, -1
-FAR = 1 << 57  # leading parts are below, in absolute value, where a run begins
+FAR = 1 << 60
 
 
 @inlined
@@ -43,8 +43,8 @@ def fold_run(M, I, op):
     that decides whether the fold fires, and what it does to other lanes, then 2 t is put on a list
     and added to x later. If not, and for other slopes, x is computed.
 
-    x is below 2**57 U at first. What is looked up is below 2**54 U (folds.ROOM), so 64 steps
-    (folds.MAX_STEPS) keep it below 2**61 U.
+    Nothing overflows: lead is below FAR = 2**60 in absolute value before each step, and what is
+    looked up is below 2**60 U (folds.ROOM).
     """
     size, x = uint64(I[op + 3]), uint64(I[at.LIMBS] + I[op + 6])
     top = uint64(I[at.LIMBS]) + size - ONE
@@ -57,49 +57,115 @@ def fold_run(M, I, op):
         return SINGLY
     for register in range(registers, added):
         I[register] = 0
+    if size == ONE:
+        if not _short_run(M, I, row, last, registers, x):
+            return SINGLY
+        row = last
     plus, minus, odd = added, subtracted, ZERO  # ends of the lists; whether x comes with a minus
     lead, slack = np.int64(M[x + size - ONE]), 1
     while row < last:
+        if I[row + FIVE] == 0:  # slope 2, one number, nothing else to do
+            place = I[row + NINE]
+            total = np.int64(M[top + uint64(place)])
+            excess, margin = 2 * lead - total, 2 * slack + 1
+            if not -margin < excess < margin + I[row + THREE]:
+                fires = ONE if excess > 0 else ZERO
+                lead = total - lead if excess > 0 else lead
+                slack += 1 if excess > 0 else 0
+                odd ^= fires
+                I[plus] = I[minus] = place
+                plus += fires & ~odd
+                minus += fires & odd
+                I[row + SIX] = np.int64(fires)
+                row += TEN
+                if not _near(lead):
+                    return SINGLY
+                continue
         slope, end, blur = I[row], row + uint64(I[row + ONE]), I[row + TWO]
         first = row + STEP + uint64(I[row + SEVEN])
         total, found = np.int64(0), ZERO
-        for k in range(first, end, TWO):
-            place = uint64(I[k + ONE] + I[registers + uint64(I[k])])
-            I[plus + found] = I[minus + found] = np.int64(place)
-            total += np.int64(M[top + place])
+        k = first
+        while k < end:
+            place = I[k + ONE] + I[registers + uint64(I[k])]
+            I[plus + found] = I[minus + found] = place
+            total += np.int64(M[top + uint64(place)])
             found += ONE
+            k += TWO
         excess, margin = 2 * lead - total, 2 * slack + blur
-        if slope == 0:
-            lead, slack = lead + total, slack + blur
-            fires = ONE
-        elif slope != 2 or -margin < excess < margin + I[row + THREE]:
-            _settle(M, I, x, size, added, plus, subtracted, minus, odd)
-            for k in range(found):
-                I[added + k] = I[minus + k]
-            plus, minus, odd, fires = added, subtracted, ZERO, ZERO
-            I[row + SIX] = _fold(M, I, row, x, size, added, added + found)
-            if I[row + SIX] < 0:
-                return SINGLY
-            lead, slack = np.int64(M[x + size - ONE]), 1
-        else:
+        if slope == 2 and not -margin < excess < margin + I[row + THREE]:
             fires = ONE if excess > 0 else ZERO
             lead = total - lead if excess > 0 else lead
             slack += blur if excess > 0 else 0
             odd ^= fires
-            I[row + SIX] = np.int64(fires)
-            if I[row + FIVE]:
+            fired = np.int64(fires)
+            if I[row + FIVE] == 2:
                 leading = top_bit(uint64(max(2, excess - margin)) >> ONE)
-                I[row + SIX] *= 1 + 64 * (np.int64(size) - 1) + leading
-        plus += found & (ZERO - (fires & ~odd))
-        minus += found & (ZERO - (fires & odd))
-        fired = 1 if I[row + SIX] else 0
-        for k in range(row + STEP, first, TWO):
-            I[registers + uint64(I[k])] += I[k + ONE] * fired
+                fired *= 1 + 64 * (np.int64(size) - 1) + leading
+        elif slope == 0:
+            lead, slack = lead + total, slack + blur
+            fires, fired = ONE, 0
+        else:
+            _settle(M, I, x, size, added, plus, subtracted, minus, odd)
+            k = ZERO
+            while k < found:
+                I[added + k] = I[minus + k]
+                k += ONE
+            plus, minus, odd, fires = added, subtracted, ZERO, ZERO
+            fired = _fold(M, I, row, x, size, added, added + found)
+            if fired < 0:
+                return SINGLY
+            lead, slack = np.int64(M[x + size - ONE]), 1
+        if not _near(lead):
+            return SINGLY
+        plus += found * (fires & ~odd)
+        minus += found * (fires & odd)
+        I[row + SIX] = fired
+        k = row + STEP
+        while k < first:
+            I[registers + uint64(I[k])] += I[k + ONE] if fired else 0
+            k += TWO
         row = end
-    _settle(M, I, x, size, added, plus, subtracted, minus, odd)
+    if size > ONE:
+        _settle(M, I, x, size, added, plus, subtracted, minus, odd)
     _leave(M, I, I[op + 2], I[op + 4], I[op + 5], np.int64(x), I[op + 3])
     _effects(M, I, op, np.int64(last))
     return DONE
+
+
+@inlined
+def _short_run(M, I, row, last, registers, x):
+    """All steps for a window of one limb, which needs no lists; False as for fold_run's SINGLY."""
+    base = uint64(I[at.LIMBS])
+    value = np.int64(M[x])
+    while row < last:
+        slope, end = I[row], row + uint64(I[row + ONE])
+        first = row + STEP + uint64(I[row + SEVEN])
+        total = np.int64(0)
+        k = first
+        while k < end:
+            place = base + uint64(I[k + ONE] + I[registers + uint64(I[k])])
+            total += np.int64(M[place])
+            k += TWO
+        excess = 2 * value - total  # twice, and even
+        fired = 0
+        if slope == 0:
+            value += total
+        elif excess > 0:
+            excess >>= 1
+            if 2 * excess < I[row + THREE] or excess >> 57:
+                return False
+            value -= slope * excess
+            fired = 1 + top_bit(uint64(excess)) if I[row + FIVE] == 2 else 1
+        if not _near(value):
+            return False
+        I[row + SIX] = fired
+        k = row + STEP
+        while k < first:
+            I[registers + uint64(I[k])] += I[k + ONE] if fired else 0
+            k += TWO
+        row = end
+    M[x] = uint64(value)
+    return True
 
 
 @inlined
@@ -120,8 +186,8 @@ def _enter(M, I, d, words, bits, x, size):
         above = M[base + i + 1] if low <= i + 1 < high else (sign if i + 1 >= high else ZERO)
         M[x + i - words] = (below >> uint64(bits)) | ((above << ONE) << uint64(63 - bits))
         below = above
-    first = M[x + size - 1]
-    return _near(first) and np.int64(below) >> bits == np.int64(first) >> 63
+    lead = np.int64(M[x + size - 1])
+    return _near(lead) and np.int64(below) >> bits == lead >> 63
 
 
 @inlined
@@ -150,19 +216,25 @@ def _settle(M, I, x, size, added, plus, subtracted, minus, odd):
     base = uint64(I[at.LIMBS])
     flip = ZERO - odd
     carry = plus - added + ONE if odd else minus - subtracted
-    for i in range(size):
+    i = ZERO
+    while i < size:
         value = M[x + i] ^ flip
         total = value + carry
         carry = ONE if total < value else ZERO
-        for k in range(added, plus):
+        k = added
+        while k < plus:
             value = M[base + uint64(I[k]) + i] ^ flip
             total += value
             carry += ONE if total < value else ZERO
-        for k in range(subtracted, minus):
+            k += ONE
+        k = subtracted
+        while k < minus:
             value = ~(M[base + uint64(I[k]) + i] ^ flip)
             total += value
             carry += ONE if total < value else ZERO
+            k += ONE
         M[x + i] = total
+        i += ONE
 
 
 @inlined
@@ -182,8 +254,6 @@ def _fold(M, I, row, x, size, first, end):
             total += value
             carry += ONE if total < value else ZERO
         M[d + i] = total
-    if slope != 2 and not _near(M[x + size - ONE]):
-        return -1
     M[d + size] = ONES if M[d + size - ONE] >> uint64(63) else ZERO
     borrow = some = ZERO
     for i in range(size):  # x - t
@@ -195,6 +265,8 @@ def _fold(M, I, row, x, size, first, end):
         some |= M[d + i]
     if M[d + size - ONE] >> uint64(63) or some == ZERO:
         return 0
+    if slope != 2 and M[d + size - ONE] >> uint64(57):
+        return -1
     if I[row + uint64(4)] >= 0:
         least = base + uint64(I[row + uint64(4)])
         i = size - ONE
@@ -211,8 +283,6 @@ def _fold(M, I, row, x, size, first, end):
         under = ONE if M[x + i] < value else ZERO
         M[x + i] = less - borrow
         borrow = under + (ONE if less < borrow else ZERO)
-    if slope != 2 and not _near(M[x + size - ONE]):
-        return -1
     i = size - ONE
     while M[d + i] == ZERO:
         i -= ONE
@@ -220,9 +290,9 @@ def _fold(M, I, row, x, size, first, end):
 
 
 @inlined
-def _near(limb):
-    """Whether a number with this first limb may begin a run."""
-    return limb + uint64(FAR) < uint64(2 * FAR)
+def _near(lead):
+    """Whether a leading part is small enough for the next step."""
+    return -FAR < lead < FAR
 
 
 @inlined

@@ -133,7 +133,9 @@ def _folds(writer: Writer, run: Folds, lowest: int) -> None:
         fired.append(len(writer.extras) + len(steps) + 6)
         slope = step.block.slope if isinstance(step.block, Fold) else 0
         length = int(STEP) + 2 * len(updates) + len(lookups)
-        steps += [slope, length, len(lookups) // 2, leading, place, int(number in taking), 0]
+        simple = slope == 2 and not updates and [0] == lookups[::2]
+        kind = 2 if number in taking else int(not simple)
+        steps += [slope, length, len(lookups) // 2, leading, place, kind, 0]
         steps += [2 * len(updates)]
         steps += [x for register, amount in updates for x in (register, amount * size)]
         steps += lookups
