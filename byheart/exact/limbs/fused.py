@@ -25,7 +25,10 @@ from .arithmetic import (
 )
 
 # An index of type uint64 is faster than one that may be negative, hence these.
-TWO, THREE, FIVE, SIX, SEVEN, NINE, TEN = (np.uint64(i) for i in (2, 3, 5, 6, 7, 9, 10))
+TWO, THREE, FOUR, FIVE, SIX, SEVEN, NINE, TEN = (np.uint64(i) for i in (2, 3, 4, 5, 6, 7, 9, 10))
+SIGN = np.uint64(
+    63
+)  # shifts by it, instead of comparisons, avoid branches that are often mispredicted
 STEP = np.uint64(8)  # numbers of a step of fold_run before its updates and lookups
 DONE, SINGLY, GIVE_UP = 1, 0, -1
 FAR = 1 << 60
@@ -69,9 +72,9 @@ def fold_run(M, I, op):
             total = np.int64(M[top + uint64(place)])
             excess, margin = 2 * lead - total, 2 * slack + 1
             if not -margin < excess < margin + I[row + THREE]:
-                fires = ONE if excess > 0 else ZERO
-                lead = total - lead if excess > 0 else lead
-                slack += 1 if excess > 0 else 0
+                fires = ~uint64(excess) >> SIGN
+                lead -= excess & -np.int64(fires)
+                slack += np.int64(fires)
                 odd ^= fires
                 I[plus] = I[minus] = place
                 plus += fires & ~odd
@@ -93,11 +96,11 @@ def fold_run(M, I, op):
             k += TWO
         excess, margin = 2 * lead - total, 2 * slack + blur
         if slope == 2 and not -margin < excess < margin + I[row + THREE]:
-            fires = ONE if excess > 0 else ZERO
-            lead = total - lead if excess > 0 else lead
-            slack += blur if excess > 0 else 0
-            odd ^= fires
+            fires = ~uint64(excess) >> SIGN
             fired = np.int64(fires)
+            lead -= excess & -fired
+            slack += blur & -fired
+            odd ^= fires
             if I[row + FIVE] == 2:
                 leading = top_bit(uint64(max(2, excess - margin)) >> ONE)
                 fired *= 1 + 64 * (np.int64(size) - 1) + leading
@@ -114,6 +117,8 @@ def fold_run(M, I, op):
             fired = _fold(M, I, row, x, size, added, added + found)
             if fired < 0:
                 return SINGLY
+            if I[row + FIVE] < 2:
+                fired = min(fired, 1)
             lead, slack = np.int64(M[x + size - ONE]), 1
         if not _near(lead):
             return SINGLY
@@ -128,7 +133,7 @@ def fold_run(M, I, op):
     if size > ONE:
         _settle(M, I, x, size, added, plus, subtracted, minus, odd)
     _leave(M, I, I[op + 2], I[op + 4], I[op + 5], np.int64(x), I[op + 3])
-    _effects(M, I, op, np.int64(last))
+    _effects(M, I, op, last)
     return DONE
 
 
@@ -179,11 +184,14 @@ def _enter(M, I, d, words, bits, x, size):
         return False
     if low < words and (low < high or sign):
         return False
-    below = M[base + words] if low <= words < high else (sign if words >= high else ZERO)
-    if below & ((ONE << uint64(bits)) - ONE):
+    for i in range(size):
+        M[x + i] = ZERO
+    start = min(max(words, low - 1), top)
+    below = M[base + start] if low <= start < high else (sign if start >= high else ZERO)
+    if start == words and below & ((ONE << uint64(bits)) - ONE):
         return False
-    for i in range(words, top):
-        above = M[base + i + 1] if low <= i + 1 < high else (sign if i + 1 >= high else ZERO)
+    for i in range(start, top):
+        above = M[base + i + 1] if i + 1 < high else sign
         M[x + i - words] = (below >> uint64(bits)) | ((above << ONE) << uint64(63 - bits))
         below = above
     lead = np.int64(M[x + size - 1])
@@ -217,24 +225,37 @@ def _settle(M, I, x, size, added, plus, subtracted, minus, odd):
     flip = ZERO - odd
     carry = plus - added + ONE if odd else minus - subtracted
     i = ZERO
-    while i < size:
-        value = M[x + i] ^ flip
-        total = value + carry
-        carry = ONE if total < value else ZERO
+    while i < size:  # two limbs at a time; the second one of the last may be none of x
+        total, second = M[x + i] ^ flip, M[x + i + ONE] ^ flip
+        total += carry
+        over = ONE if total < carry else ZERO
+        carry = ZERO
         k = added
         while k < plus:
-            value = M[base + uint64(I[k]) + i] ^ flip
+            place = base + uint64(I[k]) + i
+            value = M[place] ^ flip
             total += value
-            carry += ONE if total < value else ZERO
+            over += ONE if total < value else ZERO
+            value = M[place + ONE] ^ flip
+            second += value
+            carry += ONE if second < value else ZERO
             k += ONE
         k = subtracted
         while k < minus:
-            value = ~(M[base + uint64(I[k]) + i] ^ flip)
+            place = base + uint64(I[k]) + i
+            value = ~(M[place] ^ flip)
             total += value
-            carry += ONE if total < value else ZERO
+            over += ONE if total < value else ZERO
+            value = ~(M[place + ONE] ^ flip)
+            second += value
+            carry += ONE if second < value else ZERO
             k += ONE
         M[x + i] = total
-        i += ONE
+        second += over
+        carry += ONE if second < over else ZERO
+        if i + ONE < size:
+            M[x + i + ONE] = second
+        i += TWO
 
 
 @inlined
@@ -267,8 +288,8 @@ def _fold(M, I, row, x, size, first, end):
         return 0
     if slope != 2 and M[d + size - ONE] >> uint64(57):
         return -1
-    if I[row + uint64(4)] >= 0:
-        least = base + uint64(I[row + uint64(4)])
+    if I[row + FOUR] >= 0:
+        least = base + uint64(I[row + FOUR])
         i = size - ONE
         while i > ZERO and M[d + i] == M[least + i]:
             i -= ONE
@@ -298,23 +319,26 @@ def _near(lead):
 @inlined
 def _effects(M, I, op, row):
     """What the folds that fired did to lanes that are still 0; see folds.Folds."""
-    extras = I[at.EXTRAS]
-    for _ in range(I[op + 12]):
-        I[STATE + 3 * I[row] + 2] |= 1 if I[extras + I[row + 1]] else 0
-        row += 2
-    for _ in range(I[op + 13]):
-        if I[extras + I[row + 1]]:
-            I[STATE + 3 * I[row] + 2] = 1
-            M[I[row] * I[at.FRAME]] = uint64(I[extras + I[row + 1]] - 1)
-        row += 2
+    extras, last = uint64(I[at.EXTRAS]), row + TWO * uint64(I[op + 12])
+    while row < last:
+        I[uint64(STATE + 2 + 3 * I[row])] |= I[extras + uint64(I[row + ONE])]
+        row += TWO
+    last += TWO * uint64(I[op + 13])
+    while row < last:
+        fired = I[extras + uint64(I[row + ONE])]
+        if fired:
+            I[uint64(STATE + 2 + 3 * I[row])] = 1
+            M[uint64(I[row] * I[at.FRAME])] = uint64(fired - 1)
+        row += TWO
     for _ in range(I[op + 14]):
-        stop = row + 2 + 2 * I[row + 1]
+        d, item = I[row], row + TWO
+        row = item + TWO * uint64(I[row + ONE])
         total = 0
-        for item in range(row + 2, stop, 2):
-            total += I[item + 1] if I[extras + I[item]] else 0
-        M[I[row] * I[at.FRAME] + I[at.WHOLE]] = uint64(total)
-        finish(M, I, I[row], I[at.WHOLE], I[at.WHOLE] + 1, 0)
-        row = stop
+        while item < row:
+            total += I[item + ONE] if I[extras + uint64(I[item])] else 0
+            item += TWO
+        M[uint64(d * I[at.FRAME] + I[at.WHOLE])] = uint64(total)
+        finish(M, I, d, I[at.WHOLE], I[at.WHOLE] + 1, 0)
 
 
 @inlined
@@ -428,31 +452,40 @@ def gather(M, I, op):
     Every gated lane is 0 or closed, and the tables add nothing negative to it: so what a table adds
     to a lane reaches the target if all lanes on its way are open, and else adds nothing to it.
     """
-    ways = I[at.EXTRAS] + I[op + 3]  # (lane, the next one's number); the target has number 0
-    opened = I[at.EXTRAS] + I[op + 4]
-    tables, found = I[at.EXTRAS] + I[op + 5], I[at.EXTRAS] + I[op + 6]
+    extras = uint64(I[at.EXTRAS])
+    ways = extras + uint64(I[op + 3])  # (lane, the next one's number); the target has number 0
+    opened = extras + uint64(I[op + 4])
+    tables, found = extras + uint64(I[op + 5]), extras + uint64(I[op + 6])
     size = I[op + 8]
     I[opened] = 1
     used = 0
-    for k in range((opened - ways) // 2):
-        state = STATE + 3 * I[ways + 2 * k]
-        used |= I[state] | I[state + 1]
-        I[opened + 1 + k] = I[opened + I[ways + 2 * k + 1]] & (1 - I[state + 2])
+    way, flag = ways, opened + ONE
+    while way < opened:
+        state = uint64(STATE + 3 * I[way])
+        used |= I[state] | I[state + ONE]
+        I[flag] = I[opened + uint64(I[way + ONE])] & (1 - I[state + TWO])
+        way += TWO
+        flag += ONE
     if used:
         return SINGLY
     end = found
     row = tables
     while row < found:
-        count = I[row + 3]
-        value = small(M, I, I[row], I[row + 1])
+        value = small(M, I, I[row], I[row + ONE])
         if value < 0:
             return SINGLY
-        place = I[at.LIMBS] + I[row + 2] + value * count * size
-        for k in range(count):
-            I[end] = place + k * size
-            end += I[opened + I[row + 4 + k]]
-        row += 4 + count
-    return DONE if _add_all(M, I, I[op + 2], I[op + 7], size, found, end) else SINGLY
+        k, row = row + FOUR, row + FOUR + uint64(I[row + THREE])
+        place = I[at.LIMBS] + I[k - TWO] + value * I[k - ONE] * size
+        while k < row:
+            I[end] = place
+            end += uint64(I[opened + uint64(I[k])])
+            place += size
+            k += ONE
+    return (
+        DONE
+        if _add_all(M, I, I[op + 2], I[op + 7], size, np.int64(found), np.int64(end))
+        else SINGLY
+    )
 
 
 @inlined

@@ -43,7 +43,6 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
     gated = gated_lanes(stack, writer.point) if guess else {}
     lane, done = writer.lane, 0
     for run, blocks in Finder(stack, gated, guess, writer.point).runs():
-        done += len(blocks)
         tables: dict[int, tuple[Table, int]] = {}  # stored already, by the number of their block
         if isinstance(run, Folds):
             _folds(writer, run, writer.point - trace[done].get(run.lane, 0))
@@ -56,6 +55,7 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
             writer.op(SHIFTS, run.blocks, lane + run.lane, first, len(writer.extras))
         elif run:
             tables = _gather(writer, run)
+        done += len(blocks)
         for number, block in enumerate(blocks):
             if number in tables:
                 _table(writer, *tables[number])
@@ -139,6 +139,7 @@ def _folds(writer: Writer, run: Folds, lowest: int) -> None:
         steps += [2 * len(updates)]
         steps += [x for register, amount in updates for x in (register, amount * size)]
         steps += lookups
+    writer.store([0], 1)  # fused._settle reads two limbs at a time
     first = writer.extra(steps)
     lists = writer.extra(x for d, number in run.closes for x in (writer.lane + d, fired[number]))
     for d, (number, power) in run.takes.items():

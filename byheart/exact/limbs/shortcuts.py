@@ -12,7 +12,8 @@ from .stack import Stack
 ONE = Dyadic(1, 0)
 ZERO = Dyadic(0, 0)
 MIN_TABLE, MAX_TABLE = 3, 4096  # units of a block worth tabulating
-MAX_PIECES = 4096  # units times lanes that they write, of a block worth cutting into pieces
+MIN_PIECES = 2  # units of a block worth cutting into pieces
+MAX_PIECES = 4096  # units times lanes that they write
 
 
 def scaled(value: Dyadic, point: int) -> int:
@@ -138,7 +139,9 @@ def pieces_of(block: FeedForward, point: int) -> Pieces | None:
     read = {entry.column for entry in block.W1.entries}
     targets = sorted(set(block.W2.by_row) | set(block.b2.by_row))
     units = block.W1.rows
-    if len(read) != 1 or len(block.W1.by_row) != units or units * len(targets) > MAX_PIECES:
+    if len(read) != 1 or len(block.W1.by_row) != units:
+        return None
+    if units < MIN_PIECES or units * len(targets) > MAX_PIECES:
         return None
     exponent = min((w.exponent for _, _, w in block.W2.entries), default=0)
     exponent += min(b.exponent for _, _, b in block.W1.entries)
