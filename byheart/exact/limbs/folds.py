@@ -198,8 +198,8 @@ def _subset_sums(numbers: Sequence[int]) -> list[int]:
 def window(run: Folds, found: Registers, lowest: int) -> tuple[int, int]:
     """(low, size): the bits from `low` on, in `size` limbs, that hold all numbers of the run.
 
-    The lane has no bits below `lowest` before the run. ROOM bits are left above the longest number, more if the
-    lane can become much longer than a threshold.
+    The lane has no bits below `lowest` before the run. ROOM bits are left above the longest number,
+    more if the lane can become much longer than a threshold.
     """
     numbers = [x for step in found.lookups for column in step.values() for x in column]
     numbers.append(run.constant)
@@ -207,7 +207,7 @@ def window(run: Folds, found: Registers, lowest: int) -> tuple[int, int]:
     sums = [sum(max(map(abs, column)) for column in step.values()) for step in found.lookups]
     sums += [run.constant, *(step.least for step in run.steps)]
     slope = max((fold.slope for fold in run.folds), default=0)
-    room = ROOM + (slope.bit_length() if slope > 2 else 0)
+    room = ROOM + (1 + slope.bit_length() if slope > 2 else 0)
     top = max(lowest + 64, room + max(x.bit_length() for x in sums))
     size = -(-(top - low) // 64)
     return max(0, top - 64 * size), size

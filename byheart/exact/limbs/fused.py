@@ -65,7 +65,7 @@ def fold_run(M, I, op):
             return SINGLY
         row = last
     plus, minus, odd = added, subtracted, ZERO  # ends of the lists; whether x comes with a minus
-    lead, slack = np.int64(M[x + size - ONE]), 1
+    lead, slack = np.int64(M[x + size - ONE]), np.int64(1)
     while row < last:
         if I[row + FIVE] == 0:  # slope 2, one number, nothing else to do
             place = I[row + NINE]
@@ -106,7 +106,7 @@ def fold_run(M, I, op):
                 fired *= 1 + 64 * (np.int64(size) - 1) + leading
         elif slope == 0:
             lead, slack = lead + total, slack + blur
-            fires, fired = ONE, 0
+            fires, fired = ONE, np.int64(0)
         else:
             _settle(M, I, x, size, added, plus, subtracted, minus, odd)
             k = ZERO
@@ -117,9 +117,7 @@ def fold_run(M, I, op):
             fired = _fold(M, I, row, x, size, added, added + found)
             if fired < 0:
                 return SINGLY
-            if I[row + FIVE] < 2:
-                fired = min(fired, 1)
-            lead, slack = np.int64(M[x + size - ONE]), 1
+            lead, slack = np.int64(M[x + size - ONE]), np.int64(1)
         if not _near(lead):
             return SINGLY
         plus += found * (fires & ~odd)
@@ -157,7 +155,7 @@ def _short_run(M, I, row, last, registers, x):
             value += total
         elif excess > 0:
             excess >>= 1
-            if 2 * excess < I[row + THREE] or excess >> 57:
+            if 2 * excess < I[row + THREE] or slope != 2 and excess >> 57:
                 return False
             value -= slope * excess
             fired = 1 + top_bit(uint64(excess)) if I[row + FIVE] == 2 else 1
@@ -195,7 +193,8 @@ def _enter(M, I, d, words, bits, x, size):
         M[x + i - words] = (below >> uint64(bits)) | ((above << ONE) << uint64(63 - bits))
         below = above
     lead = np.int64(M[x + size - 1])
-    return _near(lead) and np.int64(below) >> bits == lead >> 63
+    same = np.int64(below) >> bits == lead >> 63 == -I[state + 2]  # all above repeats the sign
+    return _near(lead) and same
 
 
 @inlined
@@ -321,7 +320,7 @@ def _effects(M, I, op, row):
     """What the folds that fired did to lanes that are still 0; see folds.Folds."""
     extras, last = uint64(I[at.EXTRAS]), row + TWO * uint64(I[op + 12])
     while row < last:
-        I[uint64(STATE + 2 + 3 * I[row])] |= I[extras + uint64(I[row + ONE])]
+        I[uint64(STATE + 2 + 3 * I[row])] |= 1 if I[extras + uint64(I[row + ONE])] else 0
         row += TWO
     last += TWO * uint64(I[op + 13])
     while row < last:
