@@ -197,6 +197,33 @@ def test_long_chains_of_folds_that_read():
     agree(net, batch_of([int(2 * t) for t in edges] + [int(t) for t in edges]))
 
 
+@pytest.mark.parametrize("reading", [False, True])
+@pytest.mark.parametrize("last", ["fold", "keep", "take"])
+def test_values_that_come_close_to_a_late_threshold(last, reading):
+    """All folds before it fire, and the errors of the leading parts add up.
+
+    A fold turns the error of x round and adds that of twice its threshold: almost 1, then 0.
+    """
+    thresholds = [(1 << 240 - i) + (i % 2 == 0) * ((1 << 190) - 1) for i in range(24)]
+    steps = 0, HALF, 1, 2**100, *(i * 2**189 for i in range(1, 200))
+    for late in (1, 7, 23):
+        middle = thresholds[late]
+        blocks = [fold(t) for t in thresholds]
+        if reading:
+            kept = keep(thresholds[0], HALF, 2)
+            blocks = [kept, *(fold(t - 2**180, reads={2: 2**180}) for t in thresholds[1:])]
+        if last == "keep":
+            blocks[late] = keep(middle, 1 << 191, 1)
+        elif last == "take":
+            blocks[late] = fold(middle, writes={(GATE, 0): -(1 << 50 - late)})
+            blocks.append(block([({X: 1, GATE: 1}, 0)], {(X, 0): 7}))
+        net = network(block([({}, 0)], {}, {X: -HALF}), *blocks, output=1 if last == "keep" else X)
+        values = [middle + step for step in steps] + [middle - step for step in steps]
+        for threshold in reversed(thresholds[:late]):
+            values = [2 * threshold - value for value in values]
+        agree(net, batch_of([Fraction(2 * x + 1, 2) for x in values]))
+
+
 # --- strips
 
 
