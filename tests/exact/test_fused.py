@@ -116,8 +116,8 @@ def test_a_value_at_a_threshold_is_folded_exactly():
 def test_steep_folds(slope):
     net = network(fold(900, slope), fold(600, slope), fold(399, slope))
     agree(net, rows(*range(-10, 2000), 2**57))
-    assert singles(net, rows(*range(2000))) == 0
-    assert singles(net, rows(-3, 2**57)) == 2
+    assert singles(net, rows(*range(-10, 2000))) == 0
+    assert singles(net, rows(2**61)) == 1
     fine = rows(*(x + 2.0**-52 for x in range(1, 4)), 1000.0 + 2.0**-40)
     agree(net, fine)
 
@@ -240,27 +240,40 @@ def test_a_compiled_network_is_fused(memorised):
     ]
     assert kinds[0] == {Folds}
     assert {Folds, Gather, Shifts, Powers} <= kinds[1]
+    assert singles_of_all_stacks(net, batch) == [0, 0]
+    assert list(limbs.evaluate(net, batch)) == wanted.tolist()
+
+
+def singles_of_all_stacks(net, batch):
+    """How many runs of a token's stack, and of a sequence's, were done block by block."""
+    token, sequence = stacks(net)
     seen = columns(net.input, batch)
     inputs, exponent = limbs._integers(seen.vectors), seen.exponent
+    found = []
     for runner in map(limbs._Runner, (token, sequence)):
         program = translate(runner.stack, exponent, True)
         numbers, integers = program.memory(32)
         result = np.empty((len(inputs), program.outputs, 32), dtype=np.uint64)
         assert kernels.run(numbers, integers, inputs, program.base, result)
-        assert integers[arithmetic.SINGLES] == 0
+        found.append(int(integers[arithmetic.SINGLES]))
         if runner.stack is token:
             tokens = runner.run(inputs, exponent)
             _, index = next(seen.indices(len(batch)))
             inputs = np.empty((len(batch), 2, tokens.limbs.shape[2] + 1), dtype=np.uint64)
             limbs.attend(tokens.limbs, index, 1, inputs)
             exponent = 64 * tokens.base
-    assert list(limbs.evaluate(net, batch)) == wanted.tolist()
+    return found
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_a_changed_weight_changes_both_engines_alike(memorised, data):
     net, batch, _ = memorised
+    check_changed(net, batch, data)
+
+
+def check_changed(net, batch, data):
+    """One weight is changed: both engines still agree."""
     few = Batch(batch.vectors, batch.ids[: batch.starts[40]], batch.starts[:41])
     place = data.draw(st.integers(0, len(net.layers) - 1))
     layer = net.layers[place]

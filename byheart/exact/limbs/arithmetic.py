@@ -228,14 +228,15 @@ def add_multiple(M, I, d, s, w):
 
 @inlined
 def exceeds(M, I, d, c):
-    """Whether slot d is greater than the positive constant c."""
+    """Whether slot d is greater than the constant c."""
     state = STATE + 3 * d
     row = I[CONSTS] + 4 * c
-    if I[state + 2]:
-        return False
+    negative = I[state + 2]
+    if negative != I[row + 3]:
+        return negative == 0
     high = I[state + 1]
-    if high != I[row + 2]:
-        return high > I[row + 2]
+    if high != I[row + 2]:  # the longer one of two negative numbers is the smaller one
+        return (high > I[row + 2]) != (negative == 1)
     base = d * I[FRAME]
     other = I[LIMBS] + I[row]
     for i in range(high - 1, min(I[state], I[row + 1]) - 1, -1):

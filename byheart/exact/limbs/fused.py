@@ -9,165 +9,381 @@ import numpy as np
 from numba import uint64
 
 from . import arithmetic as at  # at.FRAME, at.WHOLE, ...: places in the header of I
-from .arithmetic import ONE, ONES, STATE, ZERO, clear, finish, inlined, is_zero, shift, top_bit
+from .arithmetic import (
+    ONE,
+    ONES,
+    STATE,
+    ZERO,
+    add_const,
+    clear,
+    finish,
+    inlined,
+    is_zero,
+    product,
+    shift,
+    top_bit,
+)
 
 # An index of type uint64 is faster than one that may be negative, hence these.
-TWO, THREE = np.uint64(2), np.uint64(3)
-FOLD = 4  # words of one fold in M: threshold, slope, least excess, and room for the excess
-SHORT = 58  # bits of the leading part of a lane that fold_run folds; slopes are below 2**5
+TWO, THREE, FOUR, FIVE, SIX, SEVEN, NINE, TEN = (np.uint64(i) for i in (2, 3, 4, 5, 6, 7, 9, 10))
+SIGN = np.uint64(
+    63
+)  # shifts by it, instead of comparisons, avoid branches that are often mispredicted
+STEP = np.uint64(8)  # numbers of a step of fold_run before its updates and lookups
 DONE, SINGLY, GIVE_UP = 1, 0, -1
+FAR = 1 << 60
 
 
 @inlined
 def fold_run(M, I, op):
-    """Folds of one lane x, which also close, count or take from other lanes (runs.Folds).
+    """Folds of one lane (folds.Folds): lane += constant - slope relu(lane - threshold).
 
-    x = v 2**unit + rest, and so are the thresholds, with 0 <= rest < 2**unit. A fold at t makes x
-    into 2 t - x, that is v into 2 v_t - v and the rest into 2 rest_t - rest. Only v is followed;
-    the rests, at most 2 n + 1 units after n folds, are added up at the end. So x > t is certain if
-    v - v_t is at least `slack` = 2 n + 2, and x < t if v_t - v is. Folds with another slope than
-    2 have no rests and no slack.
+    The lane is copied into a window of limbs: call it x, and U the unit of its first limb. Twice a
+    threshold, 2 t, is the sum of numbers that registers look up. With slope 2 a fold that fires
+    makes x into 2 t - x. Only leading parts are followed at first: |x - lead U| < slack U. Each
+    number looked up is its first limb times U and less than U more, so for k of them with the sum
+    `total` of first limbs, 2 (x - t) is less than (2 slack + k) U away from (2 lead - total) U. If
+    that decides whether the fold fires, and what it does to other lanes, then 2 t is put on a list
+    and added to x later. If not, and for other slopes, x is computed.
+
+    Nothing overflows: lead is below FAR = 2**60 in absolute value before each step, and what is
+    looked up is below 2**60 U (folds.ROOM).
     """
-    lane, unit, slack = I[op + 2], I[op + 3], I[op + 4]
-    first, last = I[at.LIMBS] + I[op + 5], I[at.LIMBS] + I[op + 6]
-    low, top = I[op + 7], (unit >> 6) + 2
-    state = STATE + 3 * lane
-    if I[state + 2] or I[state + 1] > top or top > I[at.FRAME]:
+    size, x = uint64(I[op + 3]), uint64(I[at.LIMBS] + I[op + 6])
+    top = uint64(I[at.LIMBS]) + size - ONE
+    extras = uint64(I[at.EXTRAS])
+    row, last = extras + uint64(I[op + 7]), extras + uint64(I[op + 8])
+    registers = extras + uint64(I[op + 9])
+    added = registers + uint64(I[op + 10])
+    subtracted = added + uint64(I[op + 11])
+    if not _enter(M, I, I[op + 2], I[op + 4], I[op + 5], np.int64(x), I[op + 3]):
         return SINGLY
-    rests = _split(M, I, lane, unit, low, last)
-    v = np.int64(M[last])
-    if rests < 0 or v >> SHORT or (rests and not slack):
-        return SINGLY
-    worst = np.int64(0)
-    for fold in range(uint64(first), uint64(last), uint64(FOLD)):
-        excess = v - np.int64(M[fold])
-        worst |= excess - np.int64(M[fold + TWO]) if excess > 0 else -excess - slack
-        excess = max(excess, np.int64(0))
-        v -= np.int64(M[fold + ONE]) * excess
-        M[fold + THREE] = uint64(excess)
-    if worst < 0:
-        return SINGLY
-    found = I[at.EXTRAS] + I[op + 8]
-    end = _signed_rests(M, I, first, last, top - low, found, rests) if slack else found
-    place = last + 1
-    for i in range(top - low):
-        M[place + i] = ZERO
-    bits = uint64(unit & 63)
-    M[place + top - low - 2] = uint64(v) << bits
-    M[place + top - low - 1] = uint64((v >> 1) >> (63 - (unit & 63)))
-    I[end] = place
-    clear(I, lane)
-    _add_all(M, I, lane, low, top - low, found, end + 1)
-    _effects(M, I, op, first)
+    for register in range(registers, added):
+        I[register] = 0
+    if size == ONE:
+        if not _short_run(M, I, row, last, registers, x):
+            return SINGLY
+        row = last
+    plus, minus, odd = added, subtracted, ZERO  # ends of the lists; whether x comes with a minus
+    lead, slack = np.int64(M[x + size - ONE]), np.int64(1)
+    while row < last:
+        if I[row + FIVE] == 0:  # slope 2, one number, nothing else to do
+            place = I[row + NINE]
+            total = np.int64(M[top + uint64(place)])
+            excess, margin = 2 * lead - total, 2 * slack + 1
+            if not -margin < excess < margin + I[row + THREE]:
+                fires = ~uint64(excess) >> SIGN
+                lead -= excess & -np.int64(fires)
+                slack += np.int64(fires)
+                odd ^= fires
+                I[plus] = I[minus] = place
+                plus += fires & ~odd
+                minus += fires & odd
+                I[row + SIX] = np.int64(fires)
+                row += TEN
+                if not _near(lead):
+                    return SINGLY
+                continue
+        slope, end, blur = I[row], row + uint64(I[row + ONE]), I[row + TWO]
+        first = row + STEP + uint64(I[row + SEVEN])
+        total, found = np.int64(0), ZERO
+        k = first
+        while k < end:
+            place = I[k + ONE] + I[registers + uint64(I[k])]
+            I[plus + found] = I[minus + found] = place
+            total += np.int64(M[top + uint64(place)])
+            found += ONE
+            k += TWO
+        excess, margin = 2 * lead - total, 2 * slack + blur
+        if slope == 2 and not -margin < excess < margin + I[row + THREE]:
+            fires = ~uint64(excess) >> SIGN
+            fired = np.int64(fires)
+            lead -= excess & -fired
+            slack += blur & -fired
+            odd ^= fires
+            if I[row + FIVE] == 2:
+                leading = top_bit(uint64(max(2, excess - margin)) >> ONE)
+                fired *= 1 + 64 * (np.int64(size) - 1) + leading
+        elif slope == 0:
+            lead, slack = lead + total, slack + blur
+            fires, fired = ONE, np.int64(0)
+        else:
+            _settle(M, I, x, size, added, plus, subtracted, minus, odd)
+            k = ZERO
+            while k < found:
+                I[added + k] = I[minus + k]
+                k += ONE
+            plus, minus, odd, fires = added, subtracted, ZERO, ZERO
+            fired = _fold(M, I, row, x, size, added, added + found)
+            if fired < 0:
+                return SINGLY
+            lead, slack = np.int64(M[x + size - ONE]), np.int64(1)
+        if not _near(lead):
+            return SINGLY
+        plus += found * (fires & ~odd)
+        minus += found * (fires & odd)
+        I[row + SIX] = fired
+        k = row + STEP
+        while k < first:
+            I[registers + uint64(I[k])] += I[k + ONE] if fired else 0
+            k += TWO
+        row = end
+    if size > ONE:
+        _settle(M, I, x, size, added, plus, subtracted, minus, odd)
+    _leave(M, I, I[op + 2], I[op + 4], I[op + 5], np.int64(x), I[op + 3])
+    _effects(M, I, op, last)
     return DONE
 
 
 @inlined
-def _split(M, I, d, unit, low, last):
-    """M[last] = v, and the rest behind it and a number of room, negated too; slot d is both.
+def _short_run(M, I, row, last, registers, x):
+    """All steps for a window of one limb, which needs no lists; False as for fold_run's SINGLY."""
+    base = uint64(I[at.LIMBS])
+    value = np.int64(M[x])
+    while row < last:
+        slope, end = I[row], row + uint64(I[row + ONE])
+        first = row + STEP + uint64(I[row + SEVEN])
+        total = np.int64(0)
+        k = first
+        while k < end:
+            place = base + uint64(I[k + ONE] + I[registers + uint64(I[k])])
+            total += np.int64(M[place])
+            k += TWO
+        excess = 2 * value - total  # twice, and even
+        fired = 0
+        if slope == 0:
+            value += total
+        elif excess > 0:
+            excess >>= 1
+            if 2 * excess < I[row + THREE] or slope != 2 and excess >> 57:
+                return False
+            value -= slope * excess
+            fired = 1 + top_bit(uint64(excess)) if I[row + FIVE] == 2 else 1
+        if not _near(value):
+            return False
+        I[row + SIX] = fired
+        k = row + STEP
+        while k < first:
+            I[registers + uint64(I[k])] += I[k + ONE] if fired else 0
+            k += TWO
+        row = end
+    M[x] = uint64(value)
+    return True
 
-    Returns whether there is a rest, or -1 if the slot has limbs below `low` or v is too long.
-    """
+
+@inlined
+def _enter(M, I, d, words, bits, x, size):
+    """Copy slot d to M[x..], from bit `bits` of limb `words` on; False if it does not fit."""
     state = STATE + 3 * d
-    M[last] = ZERO
-    if I[state + 1] == 0:
-        return 0
-    if I[state] < low:
-        return -1
-    base = d * I[at.FRAME]
-    cut, bits = unit >> 6, uint64(unit & 63)
-    lower = M[base + cut] if I[state] <= cut < I[state + 1] else ZERO
-    upper = M[base + cut + 1] if I[state + 1] == cut + 2 else ZERO
-    M[last] = (lower >> bits) | ((upper << ONE) << (uint64(63) - bits))
-    if upper >> bits or M[last] >> uint64(SHORT):
-        return -1
-    lower &= (ONE << bits) - ONE
-    if I[state] >= cut and lower == ZERO:
-        return 0
-    size = cut + 2 - low
-    plus = last + 1 + size
-    borrow = ZERO
+    low, high, base = I[state], I[state + 1], d * I[at.FRAME]
+    sign = ONES if I[state + 2] else ZERO
+    top = words + size
+    if top + 1 > I[at.FRAME] or high > top + 1:
+        return False
+    if low < words and (low < high or sign):
+        return False
     for i in range(size):
-        x = ZERO
-        if I[state] <= low + i < min(cut, I[state + 1]):
-            x = M[base + low + i]
-        elif low + i == cut:
-            x = lower
-        M[plus + i] = x
-        M[plus + size + i] = ZERO - x - borrow
-        borrow = ONE if x or borrow else ZERO
-    return 1
+        M[x + i] = ZERO
+    start = min(max(words, low - 1), top)
+    below = M[base + start] if low <= start < high else (sign if start >= high else ZERO)
+    if start == words and below & ((ONE << uint64(bits)) - ONE):
+        return False
+    for i in range(start, top):
+        above = M[base + i + 1] if i + 1 < high else sign
+        M[x + i - words] = (below >> uint64(bits)) | ((above << ONE) << uint64(63 - bits))
+        below = above
+    lead = np.int64(M[x + size - 1])
+    same = np.int64(below) >> bits == lead >> 63 == -I[state + 2]  # all above repeats the sign
+    return _near(lead) and same
 
 
 @inlined
-def _signed_rests(M, I, first, last, size, found, rests):
-    """Where the numbers are whose sum is the rest after all folds; returns the end of the list.
+def _leave(M, I, d, words, bits, x, size):
+    """Slot d = x + the constant behind it and the room for an excess, shifted back."""
+    base = d * I[at.FRAME] + words
+    constant = x + 2 * size + 1
+    carry = before = ZERO
+    for i in range(size):
+        value = M[x + i] + carry
+        carry = ONE if value < carry else ZERO
+        value += M[constant + i]
+        carry += ONE if value < M[constant + i] else ZERO
+        M[base + i] = (value << uint64(bits)) | ((before >> ONE) >> uint64(63 - bits))
+        before = value
+    M[base + size] = uint64((np.int64(before) >> 1) >> (63 - bits))
+    finish(M, I, d, words, words + size + 1, np.int64(before) >> 63)
 
-    Twice the rest of a threshold is negated by every later fold that fires, the lane's own by all.
-    Behind M[last], two numbers for the lane and two for each threshold: with either sign.
+
+@inlined
+def _settle(M, I, x, size, added, plus, subtracted, minus, odd):
+    """x += the numbers that I[added..plus - 1] lists - those that I[subtracted..minus - 1] does.
+
+    And if odd, x is negated. A number is negated by inverting its bits and adding 1.
     """
-    place = last + 1 + size + 2 * size * ((last - first) // FOLD)
-    end = found
-    odd = 0
-    for fold in range(last - FOLD, first - FOLD, -FOLD):
-        fires = 1 if M[fold + 3] else 0
-        I[end] = place + odd * size
-        end += fires
-        odd ^= fires
-        place -= 2 * size
-    I[end] = place + odd * size
-    return end + rests
+    base = uint64(I[at.LIMBS])
+    flip = ZERO - odd
+    carry = plus - added + ONE if odd else minus - subtracted
+    i = ZERO
+    while i < size:  # two limbs at a time; the second one of the last may be none of x
+        total, second = M[x + i] ^ flip, M[x + i + ONE] ^ flip
+        total += carry
+        over = ONE if total < carry else ZERO
+        carry = ZERO
+        k = added
+        while k < plus:
+            place = base + uint64(I[k]) + i
+            value = M[place] ^ flip
+            total += value
+            over += ONE if total < value else ZERO
+            value = M[place + ONE] ^ flip
+            second += value
+            carry += ONE if second < value else ZERO
+            k += ONE
+        k = subtracted
+        while k < minus:
+            place = base + uint64(I[k]) + i
+            value = ~(M[place] ^ flip)
+            total += value
+            over += ONE if total < value else ZERO
+            value = ~(M[place + ONE] ^ flip)
+            second += value
+            carry += ONE if second < value else ZERO
+            k += ONE
+        M[x + i] = total
+        second += over
+        carry += ONE if second < over else ZERO
+        if i + ONE < size:
+            M[x + i + ONE] = second
+        i += TWO
 
 
 @inlined
-def _effects(M, I, op, first):
-    """The effects of the folds that fired on lanes that are still 0; see runs.Folds."""
-    row = I[at.EXTRAS] + I[op + 9]
-    for _ in range(I[op + 10]):
-        I[STATE + 3 * I[row] + 2] |= 1 if M[first + I[row + 1]] else 0
-        row += 2
-    for _ in range(I[op + 11]):
-        excess = M[first + I[row + 1]]
-        if excess:
-            I[STATE + 3 * I[row] + 2] = 1
-            M[I[row] * I[at.FRAME]] = excess - uint64(I[op + 4])
-        row += 2
-    for _ in range(I[op + 12]):
-        stop = row + 2 + 2 * I[row + 1]
+def _fold(M, I, row, x, size, first, end):
+    """x -= slope relu(x - t): a step with all limbs; I[first..end - 1] lists the parts of 2 t.
+
+    Returns 0 if it does not fire, and else 1 more than the place of the excess's highest bit; or
+    -1 if the excess is less than it must be, or x too large.
+    """
+    base, d, slope = uint64(I[at.LIMBS]), x + size, I[row]
+    carry = ZERO
+    for i in range(size):  # 2 t
+        total = carry
+        carry = ZERO
+        for k in range(first, end):
+            value = M[base + uint64(I[k]) + i]
+            total += value
+            carry += ONE if total < value else ZERO
+        M[d + i] = total
+    M[d + size] = ONES if M[d + size - ONE] >> uint64(63) else ZERO
+    borrow = some = ZERO
+    for i in range(size):  # x - t
+        half = (M[d + i] >> ONE) | (M[d + i + ONE] << uint64(63))
+        value = M[x + i] - half
+        less = ONE if M[x + i] < half else ZERO
+        M[d + i] = value - borrow
+        borrow = less + (ONE if value < borrow else ZERO)
+        some |= M[d + i]
+    if M[d + size - ONE] >> uint64(63) or some == ZERO:
+        return 0
+    if slope != 2 and M[d + size - ONE] >> uint64(57):
+        return -1
+    if I[row + FOUR] >= 0:
+        least = base + uint64(I[row + FOUR])
+        i = size - ONE
+        while i > ZERO and M[d + i] == M[least + i]:
+            i -= ONE
+        if M[d + i] < M[least + i]:
+            return -1
+    up = borrow = ZERO
+    for i in range(size):
+        high, low = product(M[d + i], uint64(slope))
+        value = low + up
+        up = high + (ONE if value < low else ZERO)
+        less = M[x + i] - value
+        under = ONE if M[x + i] < value else ZERO
+        M[x + i] = less - borrow
+        borrow = under + (ONE if less < borrow else ZERO)
+    i = size - ONE
+    while M[d + i] == ZERO:
+        i -= ONE
+    return 1 + 64 * np.int64(i) + top_bit(M[d + i])
+
+
+@inlined
+def _near(lead):
+    """Whether a leading part is small enough for the next step."""
+    return -FAR < lead < FAR
+
+
+@inlined
+def _effects(M, I, op, row):
+    """What the folds that fired did to lanes that are still 0; see folds.Folds."""
+    extras, last = uint64(I[at.EXTRAS]), row + TWO * uint64(I[op + 12])
+    while row < last:
+        I[uint64(STATE + 2 + 3 * I[row])] |= 1 if I[extras + uint64(I[row + ONE])] else 0
+        row += TWO
+    last += TWO * uint64(I[op + 13])
+    while row < last:
+        fired = I[extras + uint64(I[row + ONE])]
+        if fired:
+            I[uint64(STATE + 2 + 3 * I[row])] = 1
+            M[uint64(I[row] * I[at.FRAME])] = uint64(fired - 1)
+        row += TWO
+    for _ in range(I[op + 14]):
+        d, item = I[row], row + TWO
+        row = item + TWO * uint64(I[row + ONE])
         total = 0
-        for item in range(row + 2, stop, 2):
-            total += I[item + 1] if M[first + I[item]] else 0
-        M[I[row] * I[at.FRAME] + I[at.WHOLE]] = uint64(total)
-        finish(M, I, I[row], I[at.WHOLE], I[at.WHOLE] + 1, 0)
-        row = stop
+        while item < row:
+            total += I[item + ONE] if I[extras + uint64(I[item])] else 0
+            item += TWO
+        M[uint64(d * I[at.FRAME] + I[at.WHOLE])] = uint64(total)
+        finish(M, I, d, I[at.WHOLE], I[at.WHOLE] + 1, 0)
 
 
 @inlined
 def powers(M, I, op):
-    """Fold a lane at 2**t for t = highest, ..., lowest (bit places in the frame).
+    """Fold y = lane + before at 2**t for t = highest, ..., lowest, and add `after`.
 
-    Lemma: for 0 <= x <= 2**(t + 1) the fold at 2**t gives the distance from x to the nearest
-    multiple of 2**(t + 1): x itself up to 2**t, 2**(t + 1) - x above. The distance to the multiples
+    Lemma: for 0 <= y <= 2**(t + 1) the fold at 2**t gives the distance from y to the nearest
+    multiple of 2**(t + 1): y itself up to 2**t, 2**(t + 1) - y above. The distance to the multiples
     of 2**(t + 1) is at most 2**t, and multiples of 2**(t + 1) are multiples of 2**t, so the next
-    fold gives the distance from the original x to the multiples of 2**t. Hence all of them give the
-    distance to the multiples of 2**(lowest + 1): the low bits of x, negated if bit `lowest` is set.
+    fold gives the distance from the original y to the multiples of 2**t. Hence all of them give the
+    distance to the multiples of 2**(lowest + 1): the low bits of y, negated if bit `lowest` is set.
+    A negative y is not folded.
     """
-    d, lowest, highest = I[op + 2], I[op + 3], I[op + 4]
+    d, lowest, highest, before = I[op + 2], I[op + 3], I[op + 4], I[op + 5]
+    if before >= 0 and not add_const(M, I, d, before):
+        return GIVE_UP
+    done = _nearest(M, I, d, lowest, highest)
+    after = I[op + 6]
+    if not done:
+        after = I[op + 7]  # take `before` off again
+    if after >= 0 and not add_const(M, I, d, after):
+        return GIVE_UP
+    return DONE if done else SINGLY
+
+
+@inlined
+def _nearest(M, I, d, lowest, highest):
+    """Slot d = its distance to the multiples of 2**(lowest + 1), if it is positive.
+
+    False, having done nothing, if it is above 2**(highest + 1).
+    """
     state = STATE + 3 * d
     low, high = I[state], I[state + 1]
     if I[state + 2] or low == high:
-        return DONE
+        return True
     base = d * I[at.FRAME]
     limb = M[base + high - 1]
     bit = top_bit(limb)
     top = 64 * (high - 1) + bit
     power = low == high - 1 and limb == ONE << uint64(bit)
     if top > highest and not (top == highest + 1 and power):
-        return SINGLY
+        return False
     last, place = lowest >> 6, uint64(lowest & 63)
     if low > last:
         clear(I, d)
-        return DONE
+        return True
     if high > last:
         high = last + 1
         mask = (uint64(2) << place) - ONE
@@ -178,16 +394,16 @@ def powers(M, I, op):
                 carry = ONE if carry and M[base + i] == ZERO else ZERO
         M[base + last] &= mask
     finish(M, I, d, low, high, 0)
-    return DONE
+    return True
 
 
 @inlined
 def shifts(M, I, op):
     """Blocks lane + (2**s - 1) relu(lane + gate): the lane is shifted by s where the gate is 0.
 
-    A gate below -lane leaves the lane alone. A closed gate is at most -2**place times the number in
-    its limb 0 (runs.Folds, takes). Of any other, only the length is looked at: the top limb of a
-    negative number of h limbs is not -1, so the number is below -2**(64 (h - 1)).
+    A gate below -lane leaves the lane alone. A closed gate is at most -2**(place + the number in
+    its limb 0): see folds.Folds, takes. Of any other, only the length is looked at: the top limb of
+    a negative number of h limbs is not -1, so the number is below -2**(64 (h - 1)).
     """
     d = I[op + 2]
     state = STATE + 3 * d
@@ -204,7 +420,7 @@ def shifts(M, I, op):
         gate = STATE + 3 * I[row]
         least = 64 * (I[gate + 1] - 1)
         if I[gate + 1] == 0:
-            least = I[row + 2] + top_bit(M[I[row] * I[at.FRAME]])
+            least = I[row + 2] + np.int64(M[I[row] * I[at.FRAME]])
         if is_zero(I, I[row]):
             bits += I[row + 1]
         elif not I[gate + 2] or bits > least:
@@ -235,31 +451,40 @@ def gather(M, I, op):
     Every gated lane is 0 or closed, and the tables add nothing negative to it: so what a table adds
     to a lane reaches the target if all lanes on its way are open, and else adds nothing to it.
     """
-    ways = I[at.EXTRAS] + I[op + 3]  # (lane, the next one's number); the target has number 0
-    opened = I[at.EXTRAS] + I[op + 4]
-    tables, found = I[at.EXTRAS] + I[op + 5], I[at.EXTRAS] + I[op + 6]
+    extras = uint64(I[at.EXTRAS])
+    ways = extras + uint64(I[op + 3])  # (lane, the next one's number); the target has number 0
+    opened = extras + uint64(I[op + 4])
+    tables, found = extras + uint64(I[op + 5]), extras + uint64(I[op + 6])
     size = I[op + 8]
     I[opened] = 1
     used = 0
-    for k in range((opened - ways) // 2):
-        state = STATE + 3 * I[ways + 2 * k]
-        used |= I[state] | I[state + 1]
-        I[opened + 1 + k] = I[opened + I[ways + 2 * k + 1]] & (1 - I[state + 2])
+    way, flag = ways, opened + ONE
+    while way < opened:
+        state = uint64(STATE + 3 * I[way])
+        used |= I[state] | I[state + ONE]
+        I[flag] = I[opened + uint64(I[way + ONE])] & (1 - I[state + TWO])
+        way += TWO
+        flag += ONE
     if used:
         return SINGLY
     end = found
     row = tables
     while row < found:
-        count = I[row + 3]
-        value = small(M, I, I[row], I[row + 1])
+        value = small(M, I, I[row], I[row + ONE])
         if value < 0:
             return SINGLY
-        place = I[at.LIMBS] + I[row + 2] + value * count * size
-        for k in range(count):
-            I[end] = place + k * size
-            end += I[opened + I[row + 4 + k]]
-        row += 4 + count
-    return DONE if _add_all(M, I, I[op + 2], I[op + 7], size, found, end) else SINGLY
+        k, row = row + FOUR, row + FOUR + uint64(I[row + THREE])
+        place = I[at.LIMBS] + I[k - TWO] + value * I[k - ONE] * size
+        while k < row:
+            I[end] = place
+            end += uint64(I[opened + uint64(I[k])])
+            place += size
+            k += ONE
+    return (
+        DONE
+        if _add_all(M, I, I[op + 2], I[op + 7], size, np.int64(found), np.int64(end))
+        else SINGLY
+    )
 
 
 @inlined

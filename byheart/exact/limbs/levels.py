@@ -46,7 +46,7 @@ def levels(folds: Iterable[Fold | None]) -> Levels | None:
     found: list[Fold] = []
     run: Levels | None = None
     for fold in folds:
-        if fold is None or fold.slope != 2 or fold.counter or fold.others:
+        if fold is None or not fold.plain or fold.constant:
             break
         found.append(fold)
         if len(found) < 2:

@@ -1,12 +1,25 @@
 """Translate a stack of layers into the flat arrays that kernels.run interprets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ..network import Dyadic, FeedForward, Linear
-from .kernels import FOLDS, GATHER, GENERAL, LEVELS, LINEAR, POWERS, RELU, SHIFTS, STEP, TABLE
+from ..network import Dyadic, FeedForward, Linear, dyadic
+from .folds import Folds, registers, window
+from .fused import STEP
+from .kernels import FOLDS, GATHER, GENERAL, LEVELS, LINEAR, PIECES, POWERS, RELU, SHIFTS, TABLE
 from .levels import LEADING, Levels
-from .runs import Finder, Folds, Gather, Powers, Shifts
-from .shortcuts import ONE, Table, bias, gated_lanes, scaled, step_of, table_of
+from .runs import Finder, Gather, Powers, Shifts
+from .shortcuts import (
+    ONE,
+    Fold,
+    Pieces,
+    Table,
+    bias,
+    gated_lanes,
+    pieces_of,
+    rounded_up,
+    scaled,
+    table_of,
+)
 from .stack import Stack, fraction_bits
 from .writer import Program, Writer
 
@@ -31,12 +44,12 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
     gated = gated_lanes(stack, writer.point) if guess else {}
     lane, done = writer.lane, 0
     for run, blocks in Finder(stack, gated, guess, writer.point).runs():
-        done += len(blocks)
         tables: dict[int, tuple[Table, int]] = {}  # stored already, by the number of their block
         if isinstance(run, Folds):
-            _folds(writer, run, min(run.unit, writer.point - trace[done][run.lane]) // 64)
+            _folds(writer, run, writer.point - trace[done].get(run.lane, 0))
         elif isinstance(run, Powers):
-            writer.op(POWERS, run.blocks, lane + run.lane, run.lowest, run.highest)
+            constants = [writer.const(x) if x else -1 for x in (run.before, run.after, -run.before)]
+            writer.op(POWERS, run.blocks, lane + run.lane, run.lowest, run.highest, *constants)
         elif isinstance(run, Levels):
             _levels(writer, run)
         elif isinstance(run, Shifts):
@@ -45,11 +58,12 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
             writer.op(SHIFTS, run.blocks, lane + run.lane, first, len(writer.extras))
         elif run:
             tables = _gather(writer, run)
+        done += len(blocks)
         for number, block in enumerate(blocks):
             if number in tables:
                 _table(writer, *tables[number])
             else:
-                _feed_forward(writer, block, hidden)
+                _feed_forward(writer, block, hidden, gated)
     _linear(writer, stack.exit, range(inputs, first_output), first_output, 0)
     spare = hidden + stack.hidden
     bounds = [-1] * (spare + 1)
@@ -95,34 +109,65 @@ def _plain(writer: Writer, stack: Stack, base: int, odd: int) -> Program:
     return writer.program(base, first_output, outputs, True, [-1] * (first_output + outputs + 1))
 
 
-def _folds(writer: Writer, run: Folds, low: int) -> None:
-    """FOLDS (lane, unit, slack, folds, end, low, room, lists, closes, takes, counts)."""
-    lane, unit, count = writer.lane, run.unit, run.blocks
-    slack = 2 * count + 2 if run.slope == 2 else 0
-    first = writer.store(
-        [
-            word
-            for t, least in zip(run.thresholds, run.least, strict=True)
-            for word in (t >> unit, run.slope, least + slack, 0)
-        ],
-        1,
-    )
-    last = len(writer.limbs) // 8
-    size = unit // 64 + 2 - low
+def _folds(writer: Writer, run: Folds, lowest: int) -> None:
+    """FOLDS (lane, size, words, bits, room, steps, lists, registers, their number, lookups, closes,
+    takes, counts): see fused.fold_run, whose window begins at bit `bits` of limb `words`.
+
+    A step: slope, length, lookups, least excess (twice, in units of the first limb; its place),
+    whether it takes from a lane, whether it fired, updates; then their lists.
+    """
+    found = registers(run, writer.point)
+    low, size = window(run, found, lowest)
+    room = writer.store([0, 0], size)
     writer.store([0], 1)
-    writer.store([0, 0, 0], size)
-    rests = [t & ((1 << unit) - 1) for t in run.thresholds] if slack else []
-    writer.store([x >> (64 * low) for rest in rests for x in (2 * rest, -2 * rest)], size)
-    room = writer.extra([0] * (count + 2))
-    excess = [4 * number + 3 for number in range(count)]
-    lists = writer.extra(x for d, number in run.closes for x in (lane + d, excess[number]))
-    writer.extra(x for d, (number, _) in run.takes.items() for x in (lane + d, excess[number]))
-    for d, amounts in run.counts.items():
-        pairs = [x for number, amount in amounts for x in (excess[number], amount)]
-        writer.extra([lane + d, len(amounts), *pairs])
-    writer.taken |= {d: unit + power for d, (_, power) in run.takes.items()}
-    sizes = len(run.closes), len(run.takes), len(run.counts)
-    writer.op(FOLDS, count, lane + run.lane, unit, slack, first, last, low, room, lists, *sizes)
+    writer.store([run.constant >> low], size)
+    taking = {number for number, _ in run.takes.values()}
+    steps: list[int] = []
+    fired = []
+    for number, (step, updates) in enumerate(zip(run.steps, found.updates, strict=True)):
+        lookups = []
+        for register, numbers in found.lookups[number].items():
+            lookups += [register, writer.store([x >> low for x in numbers], size)]
+        place = least = -1
+        if step.least:
+            least = max(1, rounded_up(step.least, -low))
+            place = writer.store([least], size)
+        leading = 2 * max(0, rounded_up(least, -64 * (size - 1)))
+        fired.append(len(writer.extras) + len(steps) + 6)
+        slope = step.block.slope if isinstance(step.block, Fold) else 0
+        length = int(STEP) + 2 * len(updates) + len(lookups)
+        simple = slope == 2 and not updates and [0] == lookups[::2]
+        kind = 2 if number in taking else int(not simple)
+        steps += [slope, length, len(lookups) // 2, leading, place, kind, 0]
+        steps += [2 * len(updates)]
+        steps += [x for register, amount in updates for x in (register, amount * size)]
+        steps += lookups
+    writer.store([0], 1)  # fused._settle reads two limbs at a time
+    first = writer.extra(steps)
+    lists = writer.extra(x for d, number in run.closes for x in (writer.lane + d, fired[number]))
+    for d, (number, power) in run.takes.items():
+        writer.extra([writer.lane + d, fired[number]])
+        writer.taken[d] = low + power
+    for d in run.live:
+        amounts = [x for number, amount in run.counts[d] for x in (fired[number], amount)]
+        writer.extra([writer.lane + d, len(run.counts[d]), *amounts])
+    listed = sum(map(len, found.lookups))
+    values = writer.extra([0] * (found.count + 2 * listed))
+    sizes = len(run.closes), len(run.takes), len(run.live)
+    window_at = size, *divmod(low, 64)
+    writer.op(
+        FOLDS,
+        run.blocks,
+        writer.lane + run.lane,
+        *window_at,
+        room,
+        first,
+        lists,
+        values,
+        found.count,
+        listed,
+        *sizes,
+    )
 
 
 def _levels(writer: Writer, run: Levels) -> None:
@@ -184,16 +229,15 @@ def _linear(writer: Writer, layer: Linear, sources: Sequence[int], target: int, 
     writer.op(LINEAR, 0, 0, first_write, len(writer.writes), first_add, len(writer.adds))
 
 
-def _feed_forward(writer: Writer, layer: FeedForward, hidden: int) -> None:
-    """A block on its own: TABLE, STEP (lane, constants, first addition, last) or GENERAL."""
-    kind, extra = GENERAL, tuple[int, ...]()
+def _feed_forward(
+    writer: Writer, layer: FeedForward, hidden: int, gated: Mapping[int, int]
+) -> None:
+    """A block on its own: TABLE, PIECES or GENERAL."""
     table = table_of(layer, writer.point)
-    if (step := step_of(layer, writer.point)) is not None:
-        lane, low, high, amounts = step
-        first = len(writer.adds)
-        writer.adds += [(writer.lane + row, writer.const(x)) for row, x in amounts.items()]
-        kind = STEP
-        extra = writer.lane + lane, writer.fresh([low, high]), first, len(writer.adds)
+    pieces = pieces_of(layer, writer.point) if table is None else None
+    if pieces and not gated.keys() & set(pieces.targets):  # only GENERAL closes lanes
+        _pieces(writer, pieces, hidden)
+        return
     written = {row for row, _, _ in (*layer.W2.entries, *layer.b2.entries)}
     first_unit, first_write, first_add = len(writer.units), len(writer.writes), len(writer.adds)
     for row in range(layer.W1.rows):
@@ -223,7 +267,30 @@ def _feed_forward(writer: Writer, layer: FeedForward, hidden: int) -> None:
     if table is not None:
         _table(writer, table, writer.fresh(_row_by_row(table)), common)
     else:
-        writer.op(kind, *common, *extra)
+        writer.op(GENERAL, *common)
+
+
+def _pieces(writer: Writer, pieces: Pieces, hidden: int) -> None:
+    """PIECES (lane, first kink, kinks, lines, targets, spare slot).
+
+    A line is (slot, weight, constant), -1 if there is none. The weight of the lane that is read is
+    1 more than its slope, and comes last.
+    """
+    order = sorted(range(len(pieces.targets)), key=lambda k: pieces.targets[k] == pieces.lane)
+    rows = []
+    for lines in pieces.lines:
+        for k in order:
+            slope, constant = lines[k]
+            if slope.mantissa and pieces.targets[k] == pieces.lane:
+                slope = dyadic(slope.fraction + 1)
+                weight = writer.weight(slope)
+            else:
+                weight = writer.weight(slope) if slope.mantissa else -1
+            const = writer.const(constant) if constant else -1
+            rows += [writer.lane + pieces.targets[k], weight, const]
+    first, kinks = writer.extra(rows), writer.fresh(pieces.kinks)
+    places = writer.lane + pieces.lane, kinks, len(pieces.kinks), first, len(order), hidden
+    writer.op(PIECES, 0, 0, 0, 0, 0, 0, *places)
 
 
 def _table(

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..network import FeedForward
-from .fused import SHORT
+from .folds import MAX_STEPS, Folds, Lanes
 from .levels import Levels, levels
-from .shortcuts import Fold, Table, fold_of, gated_shift, relu_of_lane, rounded_up, table_of
+from .shortcuts import Fold, Table, fold_of, gated_shift, relu_of_lane, table_of
 from .stack import Stack
 
 MIN_POWERS = 3  # folds at powers of two that are worth an operation of their own
@@ -16,54 +16,17 @@ MAX_WINDOW = 1 << 20  # limbs of the tables of one gather
 
 
 @dataclass
-class Folds:
-    """Folds of one lane, in units of 2**unit: thresholds and least excesses have SHORT bits.
-
-    With slope 2 the thresholds have rests: see fused.fold_run. A fold may change other lanes that
-    nothing was written to before:
-    closes   (lane, fold): a gated lane, which an excess of at least `least` closes for good
-    counts   lane -> [(fold, amount)]: an excess of at least `least` adds the amount
-    takes    lane -> (fold, s): a lane that becomes -2**s * excess and is then the gate of a shift.
-             An upper bound is kept instead of this number: the lane is closed, and its limb 0 is
-             a lower bound of the excess. fused.shifts gives up if that is not enough.
-    """
-
-    lane: int
-    unit: int
-    slope: int
-    thresholds: list[int] = field(default_factory=list)  # whole, in units of the frame's lowest bit
-    least: list[int] = field(default_factory=list)
-    closes: list[tuple[int, int]] = field(default_factory=list)
-    counts: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    takes: dict[int, tuple[int, int]] = field(default_factory=dict)
-    roles: dict[int, str] = field(default_factory=dict)  # which of these a lane is in
-
-    @property
-    def blocks(self) -> int:
-        return len(self.thresholds)
-
-    def append(self, fold: Fold, least: int, roles: Mapping[int, str]) -> None:
-        number = len(self.thresholds)
-        self.thresholds.append(fold.threshold)
-        self.least.append(least)
-        self.roles |= roles
-        for lane, power in fold.others:
-            if roles[lane] == "close":
-                self.closes.append((lane, number))
-            else:
-                self.takes[lane] = number, power
-        if fold.counter:
-            lane, amount, _ = fold.counter
-            self.counts.setdefault(lane, []).append((number, amount))
-
-
-@dataclass
 class Powers:
-    """Folds of one lane at 2**highest, ..., 2**lowest, bit places in the frame."""
+    """Folds of one lane x: of x + before at 2**highest, ..., 2**lowest, bit places in the frame.
+
+    after  is added to what they leave
+    """
 
     lane: int
     lowest: int
     highest: int
+    before: int
+    after: int
 
     @property
     def blocks(self) -> int:
@@ -115,90 +78,105 @@ class Finder:
     """Cuts the blocks of a stack into runs and single blocks."""
 
     def __init__(self, stack: Stack, gated: Mapping[int, int], guess: bool, point: int):
-        self.blocks, self.gated, self.point = stack.blocks, gated, point
-        self.written = {row for m in (stack.entry.weight, stack.entry.bias) for row in m.by_row}
-        # Lanes that start at 0, are written to once, and read once, as the gate of a shift.
+        self.blocks, self.point = stack.blocks, point
+        self.found = [fold_of(block, point) for block in stack.blocks]
+        written = {row for m in (stack.entry.weight, stack.entry.bias) for row in m.by_row}
         reads = Counter(e.column for block in stack.blocks for e in block.W1.entries)
         reads.update(2 * [e.column for e in stack.exit.weight.entries])
         matrices = [m for block in stack.blocks for m in (block.W2, block.b2)]
         writes = Counter(e.row for m in matrices for e in m.entries)
         moved = [gated_shift(block) for block in stack.blocks] if guess else []
-        self.gates = {x[1] for x in moved if x and reads[x[1]] == writes[x[1]] == 1}
+        gates = {x[1] for x in moved if x and reads[x[1]] == writes[x[1]] == 1}
+        self.lanes = Lanes(written, gated, gates)
+        self.last_read = {e.column: i for i, x in enumerate(self.blocks) for e in x.W1.entries}
+        self.last_read |= {e.column: len(self.blocks) for e in stack.exit.weight.entries}
 
     def runs(self) -> Iterator[tuple[Run | None, Sequence[FeedForward]]]:
         start = 0
         while start < len(self.blocks):
             rest = self.blocks[start:]
             run = (
-                powers(rest, self.point)
-                or levels(fold_of(block, self.point) for block in rest)
-                or self.folds(rest)
+                powers(self.found[start:])
+                or levels(self.found[start:])
+                or self.folds(start)
                 or shifts(rest)
-                or gather(rest, self.gated, self.point)
+                or gather(rest, self.lanes.gated, self.point)
             )
             stop = start + (run.blocks if run else 1)
             for block in self.blocks[start:stop]:
-                self.written |= set(block.W2.by_row) | set(block.b2.by_row)
+                self.lanes.written.update(block.W2.by_row, block.b2.by_row)
             yield run, self.blocks[start:stop]
             start = stop
 
-    def folds(self, blocks: Sequence[FeedForward]) -> Folds | None:
-        """As many folds as one operation can do."""
-        run: Folds | None = None
-        for place, block in enumerate(blocks):
-            fold = fold_of(block, self.point)
-            if fold is None or run and powers(blocks[place:], self.point):
-                break
-            if run is None:
-                unit = max(0, fold.threshold.bit_length() + 1 - SHORT)
-                run = Folds(fold.lane, unit, fold.slope)
-            if not self._take(run, fold):
-                break
-        return run if run and run.thresholds else None
+    def folds(self, start: int) -> Folds | None:
+        """As many folds, and tables between them, as one operation can do.
 
-    def _take(self, run: Folds, fold: Fold) -> bool:
-        """Append a fold to the run if it can be done there."""
-        roles = {lane: "close" if lane in self.gated else "take" for lane, _ in fold.others}
-        if fold.counter:
-            roles[fold.counter[0]] = "count"
-        for lane, role in roles.items():
-            if lane in self.written or run.roles.get(lane, role) != role:
+        A lane that its tables fill must not be read after the run, which ends before such a table.
+        """
+        stop = min(start + MAX_STEPS, len(self.blocks))
+        while run := self._folds(start, stop):
+            stop = start + run.blocks
+            late = {lane for lane in run.fills if self.last_read.get(lane, -1) >= stop}
+            if not late:
+                run.live = {x for x in run.counts if self.last_read.get(x, -1) >= stop}
+                return run
+            steps = enumerate(step.block for step in run.steps)
+            stop = start + min(
+                i for i, x in steps if isinstance(x, Table) and late & x.columns.keys()
+            )
+        return None
+
+    def _folds(self, start: int, stop: int) -> Folds | None:
+        first = self.found[start]
+        if first is None:
+            return None
+        run = Folds(first.lane)
+        for place in range(start, stop):
+            fold = self.found[place]
+            if fold is None:
+                if not self._may_fill(place, run):
+                    break
+                table = table_of(self.blocks[place], self.point)
+                if table is None or not run.table(table, self.lanes):
+                    break
+            elif run.steps and powers(self.found[place:]) or not run.fold(fold, self.lanes):
+                break
+        return run if run.steps else None
+
+    def _may_fill(self, place: int, run: Folds) -> bool:
+        """Whether folds are the last to read what the block writes: cheaper than its table."""
+        block = self.blocks[place]
+        for lane in (block.W2.by_row.keys() | block.b2.by_row.keys()) - {run.lane}:
+            last = self.last_read.get(lane, place)
+            if last == len(self.blocks) or self.found[last] is None:
                 return False
-            if role == "take" and lane not in self.gates:
-                return False
-        needed = [0]  # the excess, in units of 2**unit, that is enough for all that the fold does
-        if fold.counter:
-            needed.append(rounded_up(fold.counter[2], -run.unit))
-        for lane, power in fold.others:  # to close a lane: 2**power * excess >= bound
-            closes = lane in self.gated
-            needed.append(rounded_up(self.gated[lane], -run.unit - power) if closes else 1)
-        least = max(needed)
-        leading = fold.threshold >> run.unit
-        if run.thresholds and leading >> CLOSE == 0:
-            return False
-        long = max(leading, least) >> SHORT
-        rest = fold.threshold & ((1 << run.unit) - 1)
-        if (fold.lane, fold.slope) != (run.lane, run.slope) or long or rest and run.slope != 2:
-            return False
-        run.append(fold, least, roles)
         return True
 
 
-def powers(blocks: Sequence[FeedForward], point: int) -> Powers | None:
-    """Plain folds at descending powers of two without a gap."""
-    first = last = None
-    for block in blocks:
-        fold = fold_of(block, point)
-        if fold is None or fold.slope != 2 or fold.counter or fold.others:
-            break
-        if fold.threshold & (fold.threshold - 1):
-            break
-        if last and (fold.lane != last.lane or 2 * fold.threshold != last.threshold):
-            break
-        first, last = first or fold, fold
-    if first is None or last is None:
+def powers(folds: Sequence[Fold | None]) -> Powers | None:
+    """Plain folds of x + before at descending powers of two without a gap.
+
+    A fold at t that adds a constant k to x folds y = x + before at t + before, and then y is
+    x + before - k: the next fold has its threshold at t + before - k, and so on. The second of
+    these thresholds shall be half the first, which says what `before` is.
+    """
+    first, second = folds[0], folds[1] if len(folds) > 1 else None
+    if first is None or second is None or not first.plain:
         return None
-    run = Powers(first.lane, last.threshold.bit_length() - 1, first.threshold.bit_length() - 1)
+    half = first.threshold + first.constant - second.threshold
+    before, threshold, after = 2 * half - first.threshold, 2 * half, first.threshold - 2 * half
+    if half <= 0 or half & (half - 1):
+        return None
+    blocks = 0
+    for fold in folds:
+        if fold is None or not fold.plain or fold.lane != first.lane:
+            break
+        if threshold == 0 or fold.threshold - after != threshold:
+            break
+        after += fold.constant
+        blocks, threshold = blocks + 1, threshold // 2
+    highest = half.bit_length()
+    run = Powers(first.lane, highest - blocks + 1, highest, before, after)
     return run if run.blocks >= MIN_POWERS else None
 
 

@@ -12,6 +12,8 @@ from .stack import Stack
 ONE = Dyadic(1, 0)
 ZERO = Dyadic(0, 0)
 MIN_TABLE, MAX_TABLE = 3, 4096  # units of a block worth tabulating
+MIN_PIECES = 2  # units of a block worth cutting into pieces
+MAX_PIECES = 4096  # units times lanes that they write
 
 
 def scaled(value: Dyadic, point: int) -> int:
@@ -27,57 +29,83 @@ def rounded_up(number: int, places: int) -> int:
 
 
 def multiple(weight: Dyadic, number: int) -> Dyadic:
-    product = dyadic(weight.mantissa * number)
-    return Dyadic(product.mantissa, product.exponent + weight.exponent)
+    return _dyadic(weight.mantissa * number, weight.exponent)
 
 
 def bias(vector: Matrix, row: int) -> Dyadic:
     return vector.by_row[row][0][1] if row in vector.by_row else ZERO
 
 
+def times(weight: Dyadic, number: int) -> int:
+    """weight * number, which must be whole."""
+    return scaled(multiple(weight, number), 0)
+
+
 @dataclass(frozen=True)
 class Fold:
-    """lane -= slope * excess, where excess = relu(lane - threshold)."""
+    """lane += constant - slope * excess.
+
+    excess   relu(lane - threshold - sum of weight * other lane), (other lane, weight) in `reads`
+    counter  (lane, amount, gap): an excess of at least `gap` adds the whole number `amount`
+    others   (lane, s): 2**s * excess is subtracted
+    """
 
     lane: int
     threshold: int
     slope: int
-    counter: tuple[int, int, int] | None  # (lane, amount, gap): lane += amount if excess >= gap
-    others: tuple[tuple[int, int], ...]  # (lane, s): lane -= 2**s * excess
+    constant: int
+    reads: tuple[tuple[int, Dyadic], ...]
+    counter: tuple[int, int, int] | None
+    others: tuple[tuple[int, int], ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether only one lane takes part, and is reflected."""
+        return self.slope == 2 and not (self.reads or self.counter or self.others)
 
 
 def fold_of(block: FeedForward, point: int) -> Fold | None:
-    """The fold that the block is, with 2 <= slope < 32 and a positive threshold.
+    """The fold that the block is, with 1 <= slope < 32.
 
-    A second unit x - gap, x = excess, makes a counter: one other lane receives
-    w relu(x) - w relu(x - gap). That is amount = w gap, a whole number, as soon as x >= gap.
+    The lane that is folded has weight 1 in the unit, and is the only such lane that the unit is
+    subtracted from. A second unit, x - gap where the first is x, makes a counter: one other lane
+    receives w relu(x) - w relu(x - gap). That is amount = w gap as soon as x >= gap.
     """
-    lanes = block.W1.by_row.get(0, [])
-    if len(lanes) != 1 or lanes[0][1] != ONE or block.b2.entries or block.W1.rows > 2:
+    terms, writes = block.W1.by_row.get(0, []), block.W2.by_row
+    if block.W1.rows > 2:
         return None
-    lane, threshold = lanes[0][0], -scaled(bias(block.b1, 0), point)
-    terms = block.W2.by_row.get(lane, [])
-    if len(terms) != 1 or terms[0][0] != 0 or not 0 <= terms[0][1].exponent < 5:
+    slopes = {x: _slope(writes.get(x, [])) for x, weight in terms if weight == ONE}
+    folded = [(x, slope) for x, slope in slopes.items() if slope]
+    if len(folded) != 1 or any(row != folded[0][0] for row in block.b2.by_row):
         return None
-    slope = -scaled(terms[0][1], 0)
-    if threshold <= 0 or not 2 <= slope < 32:
-        return None
-    rest = {row: terms for row, terms in block.W2.by_row.items() if row != lane}
+    ((lane, slope),) = folded
+    threshold = -scaled(bias(block.b1, 0), point)
+    reads = tuple((x, Dyadic(-w.mantissa, w.exponent)) for x, w in terms if x != lane)
+    rest = {row: terms for row, terms in writes.items() if row != lane}
+    counter, others = None, tuple[tuple[int, int], ...]()
     if block.W1.rows == 1:
         if any(terms[0][1].mantissa != -1 for terms in rest.values()):
             return None
         others = tuple((row, terms[0][1].exponent) for row, terms in rest.items())
-        return Fold(lane, threshold, slope, None, others)
-    if block.W1.by_row.get(1) != [(lane, ONE)] or len(rest) != 1:
-        return None
-    ((target, terms),) = rest.items()
-    gap = -scaled(bias(block.b1, 1), point) - threshold
-    if gap <= 0 or not _opposite(terms):
-        return None
-    amount = multiple(terms[0][1], gap)
-    if amount.mantissa < 0 or amount.exponent < point:
-        return None
-    return Fold(lane, threshold, slope, (target, scaled(amount, -point), gap), ())
+    else:
+        gap = -scaled(bias(block.b1, 1), point) - threshold
+        if block.W1.by_row.get(1) != terms or len(rest) != 1 or gap <= 0:
+            return None
+        ((target, pair),) = rest.items()
+        amount = multiple(pair[0][1], gap)
+        if not _opposite(pair) or amount.mantissa < 0 or amount.exponent < point:
+            return None
+        counter = target, scaled(amount, -point), gap
+    constant = scaled(bias(block.b2, lane), point)
+    return Fold(lane, threshold, slope, constant, reads, counter, others)
+
+
+def _slope(terms: list[tuple[int, Dyadic]]) -> int:
+    """How often unit 0 is subtracted from a lane that no other unit is added to, or 0."""
+    if len(terms) != 1 or terms[0][0] != 0 or not 0 <= terms[0][1].exponent < 5:
+        return 0
+    slope = -scaled(terms[0][1], 0)
+    return slope if 1 <= slope < 32 else 0
 
 
 def _opposite(terms: list[tuple[int, Dyadic]]) -> bool:
@@ -88,27 +116,63 @@ def _opposite(terms: list[tuple[int, Dyadic]]) -> bool:
     return plus == Dyadic(-minus.mantissa, minus.exponent)
 
 
-def step_of(block: FeedForward, point: int) -> tuple[int, int, int, dict[int, int]] | None:
-    """(lane, low, high, amounts) if the block adds nothing up to low, and amounts from high on.
+@dataclass(frozen=True)
+class Pieces:
+    """A block of one lane x: it adds slope * x + constant to each lane that it writes.
 
-    Such a block has two units 2**k lane - a and 2**k lane - b with 0 < a < b, and takes the second
-    off the first wherever it adds it: b - a in all, if both are positive.
+    kinks  ascending; piece i holds for kinks[i - 1] < x <= kinks[i]
+    lines  piece by piece, the (slope, constant) of each target
     """
-    if block.W1.rows != 2 or block.b2.entries or block.W1.by_row.get(0) != block.W1.by_row.get(1):
+
+    lane: int
+    targets: list[int]
+    kinks: list[int]
+    lines: list[list[tuple[Dyadic, int]]]
+
+
+def pieces_of(block: FeedForward, point: int) -> Pieces | None:
+    """The pieces of a block whose units all read the same lane, and nothing else.
+
+    A unit relu(b x + c) is b x + c on one side of -c / b, and 0 on the other. x is whole in units
+    of the frame's lowest bit, so nothing lies between -c / b and the next whole number below it.
+    """
+    read = {entry.column for entry in block.W1.entries}
+    targets = sorted(set(block.W2.by_row) | set(block.b2.by_row))
+    units = block.W1.rows
+    if len(read) != 1 or len(block.W1.by_row) != units:
         return None
-    terms = block.W1.by_row.get(0, [])
-    if len(terms) != 1 or terms[0][1].mantissa != 1 or not 0 <= terms[0][1].exponent < 64:
+    if units < MIN_PIECES or units * len(targets) > MAX_PIECES:
         return None
-    lane, k = terms[0][0], terms[0][1].exponent
-    low, high = (-scaled(bias(block.b1, row), point) for row in (0, 1))
-    if not 0 < low < high or low % (1 << k) or high % (1 << k):
-        return None
-    if not all(_opposite(terms) for terms in block.W2.by_row.values()):
-        return None
-    amounts = {
-        row: scaled(multiple(terms[0][1], high - low), 0) for row, terms in block.W2.by_row.items()
-    }
-    return lane, low >> k, high >> k, amounts
+    exponent = min((w.exponent for _, _, w in block.W2.entries), default=0)
+    exponent += min(b.exponent for _, _, b in block.W1.entries)
+    # In each target's slope and constant: the change where x exceeds a kink.
+    changes: defaultdict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    slopes = dict.fromkeys(targets, 0)  # in units of 2**exponent
+    constants = {row: scaled(bias(block.b2, row), point) for row in targets}
+    for row, unit, weight in block.W2.entries:
+        ((_, b),) = block.W1.by_row[unit]
+        c = scaled(bias(block.b1, unit), point)
+        slope = weight.mantissa * b.mantissa << weight.exponent + b.exponent - exponent
+        constant, sign = times(weight, c), 1
+        if b.mantissa < 0:  # on below the kink
+            slopes[row] += slope
+            constants[row] += constant
+            sign = -1
+        kink = -(c << max(0, -b.exponent)) // (b.mantissa << max(0, b.exponent))
+        changes[kink].append((row, sign * slope, sign * constant))
+    kinks = sorted(changes)
+    lines = [[(_dyadic(slopes[row], exponent), constants[row]) for row in targets]]
+    for kink in kinks:
+        for row, slope, constant in changes[kink]:
+            slopes[row] += slope
+            constants[row] += constant
+        lines.append([(_dyadic(slopes[row], exponent), constants[row]) for row in targets])
+    return Pieces(read.pop(), targets, kinks, lines)
+
+
+def _dyadic(number: int, exponent: int) -> Dyadic:
+    value = dyadic(number)
+    return Dyadic(value.mantissa, value.exponent + exponent) if number else ZERO
 
 
 def gated_shift(block: FeedForward) -> tuple[int, int, int] | None:
@@ -145,14 +209,19 @@ def table_of(block: FeedForward, point: int) -> Table | None:
 
 
 def tabulated(block: FeedForward) -> tuple[int, int] | None:
-    """(lane, size) if all units read one lane: the block can be tabulated at 0, ..., size - 1."""
+    """(lane, size) if all units read one lane and bend at one of 0, ..., size - 1, or below.
+
+    The block can be tabulated there.
+    """
     if not MIN_TABLE <= block.W1.rows <= MAX_TABLE or len(block.W1.by_row) != block.W1.rows:
         return None
     terms = [term for row in block.W1.by_row.values() for term in row]
-    whole = all(value.exponent >= 0 for _, _, value in block.b1.entries)
-    if len(terms) != block.W1.rows or {term for term in terms} != {(terms[0][0], ONE)} or not whole:
+    if len(terms) != block.W1.rows or set(terms) != {(terms[0][0], ONE)}:
         return None
-    return terms[0][0], block.W1.rows + 1
+    size = block.W1.rows + 1
+    if any(b.exponent < 0 or scaled(b, 0) <= -size for _, _, b in block.b1.entries):
+        return None
+    return terms[0][0], size
 
 
 def _column(block: FeedForward, row: int, size: int, point: int) -> list[int]:

@@ -105,7 +105,8 @@ def _after(mixing: Mixing, lanes: Sequence[int], width: int, columns: int) -> Li
 def fraction_bits(stack: Stack, start: int) -> tuple[int, list[dict[int, int]]]:
     """Bits after the point that any number can need, and those of each lane after i blocks.
 
-    From the exponents alone; inputs have `start` bits after the point.
+    From the exponents alone; inputs have `start` bits after the point. A lane whose numbers are all
+    multiples of 2**k has -k of them; hidden units have at least 0, for tables of whole numbers.
     """
     most = max(0, start)
     inputs = {i: start for i in range(stack.entry.weight.columns)}
@@ -113,9 +114,10 @@ def fraction_bits(stack: Stack, start: int) -> tuple[int, list[dict[int, int]]]:
     def combine(weight: Matrix, bias: Matrix, source: Mapping[int, int]) -> dict[int, int]:
         bits: dict[int, int] = {}
         for row, column, value in weight.entries:
-            bits[row] = max(bits.get(row, 0), source.get(column, 0) - value.exponent)
+            needed = source.get(column, 0) - value.exponent
+            bits[row] = max(bits.get(row, needed), needed)
         for row, _, value in bias.entries:
-            bits[row] = max(bits.get(row, 0), -value.exponent)
+            bits[row] = max(bits.get(row, -value.exponent), -value.exponent)
         return bits
 
     lanes = combine(stack.entry.weight, stack.entry.bias, inputs)
@@ -125,9 +127,9 @@ def fraction_bits(stack: Stack, start: int) -> tuple[int, list[dict[int, int]]]:
         lanes = combine(layer.weight, layer.bias, lanes)
         most = max([most, *lanes.values()])
     for block in stack.blocks:
-        hidden = combine(block.W1, block.b1, lanes)
+        hidden = {r: max(b, 0) for r, b in combine(block.W1, block.b1, lanes).items()}
         change = combine(block.W2, block.b2, hidden)
-        lanes = lanes | {r: max(b, lanes.get(r, 0)) for r, b in change.items()}
+        lanes = lanes | {r: max(b, lanes.get(r, b)) for r, b in change.items()}
         most = max([most, *hidden.values(), *lanes.values()])
         trace.append(lanes)
     outputs = combine(stack.exit.weight, stack.exit.bias, lanes)
