@@ -1,6 +1,7 @@
 """The fast engine: compiled kernels on integers of several machine words (limbs of 64 bits).
 
-Read stack, arithmetic, kernels, writer, program, shortcuts, runs, fused and engine in this order.
+Read stack, arithmetic, kernels, writer, program, shortcuts, folds, runs, fused and engine in this
+order.
 
 The kernels allocate nothing. All their memory is two arrays, made by Program.memory for one thread:
 
@@ -25,7 +26,7 @@ Slot d     limbs M[d FRAME + low] to M[d FRAME + high - 1] of a number in two's 
 Rows of the tables:
 
 ops        kind, then for a single block: first and last unit, write and addition;
-           STEP also lane, first constant, first and last addition beyond the step;
+           PIECES also lane, first kink, kinks, lines (slot, weight, constant), targets, a slot;
            TABLE also lane, size, first constant, number of lanes, first target.
            For a run of blocks: their number, the lane, and what program.py and fused.py say
 units      first and last term, constant (-1: none), slot, whether the slot is a lane that is read
