@@ -12,8 +12,9 @@ Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of
                  front.
 Guarantee    G1  The output is the number of the sequence's label, exactly, for every sequence
                  (checked, not only argued).
-             G2  The counts of plan.py: about 3.5 sqrt(I) nonzero parameters, for large I 3.3
-                 sqrt(I), and a total of little more than I bits, I = contexts x log2(labels).
+             G2  The counts of plan.py: nonzero parameters with the leading term 3.46 sqrt(I), or
+                 3.32 sqrt(I) with two blocks, and a total of little more than I bits,
+                 I = contexts x log2(labels).
              G3  With reject_unknown = b, an input whose context was never seen gives "unknown",
                  except with probability about 2**-b.
              G4  With editable, the structure is a function of the inputs, the seed and the bits of
