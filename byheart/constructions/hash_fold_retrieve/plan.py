@@ -136,7 +136,9 @@ def cost(
     kinks = len(task.code.kinks) - 1
     reader: list[Stage] = [(3 * kinks, int(kinks > 0), kinks)]
     if bits := task.label_digits:
-        reader.append((7 * bits - 1, bits, 2 * bits))
+        # a constant moves the middle to 0, which saves one; fingerprints have that constant already
+        saved = bits > 1 and task.marks > 0 and not kinks
+        reader.append((7 * bits - 1 - saved, bits, 2 * bits))
     if task.marks:
         reader.append((19, 2, 5))
     stages: list[Stage] = [
@@ -151,7 +153,7 @@ def cost(
         (3 * strip, strip, strip),
         *reader,
     ]
-    whole = cost_of(task, stages, width, offset, numbers, positions)
+    whole = cost_of(task, stages, width, offset, numbers, plan.columns)
     return Cost(whole.nonzero, whole.dense, whole.bits + 8 * (plan.top + plan.low))
 
 
