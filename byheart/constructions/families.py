@@ -109,7 +109,7 @@ class Retrieval(Labelled):
     minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense", "bits"))
     effort: str = option(
         "normal",
-        "How long to search for a small network: high takes about ten times as long.",
+        "How long to search for a small network: high takes ten times as long or more.",
         choices=("normal", "high"),
     )
     editable: bool = option(

@@ -23,12 +23,15 @@ from byheart.constructions.hash_fold_retrieve import build as limits
 from byheart.constructions.hash_fold_retrieve.layout import FoldPlan, thresholds
 from byheart.constructions.retrieval import search as searching
 from byheart.constructions.retrieval.gf2 import factored
+from byheart.constructions.retrieval.plan import expected_load, loads
+from byheart.constructions.retrieval.problem import Task, label_code
 from byheart.constructions.retrieval.solve import solve
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 from byheart.exact.evaluate import evaluate
 from byheart.exact.network import Network, dyadic, matrix
 from byheart.gadgets.blocks import digit_order
+from byheart.gadgets.prefix_code import prefix_code
 from byheart.models.claims.labels import batch_of
 from byheart.models.trace import trace
 from byheart.models.verification import verify
@@ -285,6 +288,45 @@ def test_the_checker_agrees_on_nasty_data(failures):
 def test_predicted_counts_are_the_built_ones(name, minimise, reject, predicted):  # G2
     with tables_only():
         predicted(compile(from_rows(SIZES[name]), minimise=minimise, reject_unknown=reject))
+
+
+@pytest.mark.parametrize("reject", [0, 7])
+def test_no_threshold_of_a_label_is_long(reject, predicted):
+    """Four labels without a decoder, five with one; a digit is read around 0."""
+    for labels in (4, 5):
+        rows = [([a, b], (a + b * b) % labels) for a, b in product(range(20), repeat=2)]
+        with tables_only():
+            model = compile(from_rows(rows), reject_unknown=reject)
+        predicted(model)
+        read = [p.value for p in model.network.parameters() if stage_of(model, p) == "read"]
+        assert read and max(value.digits for value in read) <= 3
+
+
+def stage_of(model, parameter):
+    return model.network.layers[parameter.layer].stage
+
+
+def test_the_fullest_position_of_words_is_as_full_as_expected():
+    """400 words of 3 bits, four columns: 300 equations at the positions that all words reach."""
+    code = prefix_code([100] * 8, 3)
+    task = Task(400, 1200, code, 1, 1, 0, 3)
+    assert expected_load(task, 4)[0] == 300
+    assert expected_load(task, 2)[0] == 400  # a word has one bit at a position
+    column = np.repeat(np.arange(4), 100)
+    assert loads(column, np.full(400, 3), 4, 3).tolist() == [100, 200, 300, 300, 200, 100]
+
+
+def test_words_are_longer_where_bits_count():
+    """A fold for one more bit is three parameters, or 18 bits; a longer word saves equations."""
+    counts = [int(30_000 / (rank + 1) ** 1.3) + 1 for rank in range(1200)]
+    few, short = (label_code(counts, 0, objective) for objective in ("nonzero", "bits"))
+    assert few.longest < short.longest
+
+    def bits(code):
+        equations = sum(c * n for c, n in zip(counts, code.lengths, strict=True))
+        return equations + 18 * code.longest + 24 * len(code.kinks)
+
+    assert bits(short) < bits(few)
 
 
 def test_objectives_differ(dense_parameters):

@@ -21,7 +21,7 @@ from byheart.constructions.hash_fold_retrieve.readers.layout import (
     unfold,
 )
 from byheart.constructions.hash_fold_retrieve.readers.plan import cost
-from byheart.constructions.hash_fold_retrieve.readers.solve import solve
+from byheart.constructions.hash_fold_retrieve.readers.solve import equations, expected, solve
 from byheart.constructions.hash_fold_retrieve.readers.survey import required
 from byheart.constructions.retrieval.solve import Terms
 from byheart.data.generate import random as generate
@@ -103,8 +103,7 @@ def test_solved_numbers_satisfy_every_equation(seed):
         [u if pick.random() < 0.5 else ~u for u in range(unknowns) if pick.random() < 0.5] or [0]
         for _ in range(count)
     ]
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    terms = Terms(starts, np.array([u for row in rows for u in row], np.int32))
+    terms = as_terms(rows)
     column = np.array([pick.randrange(columns) for _ in range(count)])
     lengths = np.array([pick.randint(1, window) for _ in range(count)])
     words = np.array([pick.randrange(1 << window) for _ in range(count)])
@@ -123,14 +122,54 @@ def test_more_equations_than_unknowns_are_solved():
     pick = random.Random(4)
     unknowns, columns, count = 12, 5, 64  # five positions of about 13
     rows = [[u for u in range(unknowns) if pick.random() < 0.5] or [0] for _ in range(count)]
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    terms = Terms(starts, np.array([u for row in rows for u in row], np.int32))
     column = np.arange(count) % columns
     words, ones = np.array([pick.randrange(2) for _ in range(count)]), np.ones(count, np.int64)
-    assert solve(unknowns, columns, column, terms, words, ones, 1, 1, 1e8) is not None
+    assert solve(unknowns, columns, column, as_terms(rows), words, ones, 1, 1, 1e8) is not None
+
+
+def as_terms(rows):
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    return Terms(starts, np.array([u for row in rows for u in row], np.int32))
+
+
+def test_expected_trials_by_hand():
+    def expect(rows, columns, column):
+        count = len(rows)
+        words, ones = np.zeros(count, np.uint64), np.ones(count, np.int64)
+        begins, contexts, _ = equations(np.array(column), ones, words, columns, 1)
+        return expected(as_terms(rows), begins, contexts, 2)
+
+    assert expect([[0], [1]], 1, [0, 0]) == 0.0  # the first try
+    assert expect([[0], [1], [0, 1]], 1, [0, 0, 0]) == 1.0  # one of two right-hand sides
+    # two positions, the lower one (column 1) with a free unknown: one and two tries
+    assert expect([[0], [0, 1], [1], [0]], 2, [0, 0, 0, 1]) == pytest.approx(np.log2(3))
+    # there is but one number that matters, and four right-hand sides for its two bits
+    assert expect([[0]] * 4, 1, [0] * 4) == np.inf
+
+
+def test_the_solver_goes_back_as_far_as_it_may():
+    """Without free unknowns, what the last position asks of the carries is decided by bit 0."""
+    pick, columns = random.Random(3), 20
+    rows = [[u] for u in range(3)] * columns + [[0, 1]]
+    column = np.array([c for c in range(columns) for _ in range(3)] + [0])
+    ones = np.ones(len(rows), np.int64)
+    found = []
+    for _ in range(12):
+        words = np.array([pick.randrange(2) for _ in rows], np.uint64)
+        args = 3, columns, column, as_terms(rows), words, ones, 1, 1, 1e7
+        near, far = solve(*args), solve(*args, memory=columns)
+        found.append((near is not None, far is not None))
+    assert (False, True) in found and (True, False) not in found
 
 
 # --- networks
+
+
+def test_a_high_effort_finds_a_smaller_network(failures):
+    dataset = generate(100, seed=2)
+    normal, high = (compile(dataset, effort=effort) for effort in ("normal", "high"))
+    assert high.about["parameters"]["nonzero"] < normal.about["parameters"]["nonzero"]
+    assert failures(high, dataset) == []
 
 
 @given(datasets(more=(), repeat=True), st.sampled_from(["uniform", "hard"]))

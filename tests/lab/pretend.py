@@ -7,7 +7,9 @@ What a trial does is in its sizes: it waits, raises, dies, or answers after so m
 import json
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -121,6 +123,30 @@ def holds(fact: Callable[[], object], seconds: float = LONG) -> bool:
     return True
 
 
+def ends(run: subprocess.Popen, looks: int = 3000) -> bool:
+    """Whether a process ends; False if it sleeps through so many looks without being woken once.
+
+    A slow machine lets it wait for a processor, which is not sleep.
+    """
+    asleep, before = 0, None
+    while run.poll() is None and asleep < looks:
+        now = turns(run.pid)
+        asleep = asleep + 1 if now and now == before else 0
+        before = now
+        time.sleep(0.01)
+    return run.poll() is not None
+
+
+def turns(pid: int) -> tuple[str, ...]:
+    """How often the main thread of a process was given a processor; empty unless it sleeps."""
+    try:
+        status = Path(f"/proc/{pid}/task/{pid}/status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return ()
+    sleeps = any(line.split()[:2] == ["State:", "S"] for line in status)
+    return tuple(line for line in status if "ctxt_switches" in line) if sleeps else ()
+
+
 def gone(pids: list[int], seconds: float = LONG) -> bool:
     """Whether these processes end within some seconds."""
     return holds(lambda: not any(map(alive, pids)), seconds)
@@ -188,6 +214,39 @@ def _run_or_wait(keys: set[str], run: Callable, trial: Trial, problem: Problem) 
 
 def pretending(folder: Path, count: int) -> None:
     first(count, SWEEP, PROBLEM, run, folder)
+
+
+def waiting(interrupt: Callable[[], None]) -> None:
+    """Wait for a trial that never ends, interrupted when it has begun."""
+    with processes.Engine(run, 1) as engine:
+        engine.submit(trial(waits=1), PROBLEM)
+        threading.Thread(target=interrupt, daemon=True).start()
+        engine.finished()
+
+
+def interrupt_beside() -> None:
+    """When the main thread sleeps, a thread beside it receives an interrupt, which wakes nobody."""
+    assert holds(lambda: Gates(os.environ[GATES]).begun(0))
+    before: tuple[str, ...] = ()
+    while not before or turns(os.getpid()) != before:
+        before = turns(os.getpid())
+        time.sleep(0.2)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+
+class Dropped:
+    """Its destructor is interrupted, and Python drops what is raised in a destructor."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def dropping() -> None:
+    """Wait for a trial that never ends after an interrupt in a destructor."""
+    with processes.Engine(run, 1) as engine:
+        engine.submit(trial(waits=1), PROBLEM)
+        Dropped()
+        engine.finished()
 
 
 def real() -> tuple[Sweep, Problem]:

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -273,11 +274,50 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, pids):
     with program(code, stderr=subprocess.PIPE, text=True) as run:
         assert pretend.holds(lambda: len(read(tmp_path)) == 3 or run.poll() is not None)
         os.killpg(run.pid, signal.SIGINT)
-        _, said = run.communicate(timeout=pretend.LONG)
+        assert pretend.ends(run)
+        said = run.stderr.read()
         assert pids() and pretend.gone(pids(), 0)
     assert run.returncode == -signal.SIGINT
     assert said.count("Traceback") == 1 and said.rstrip().endswith("KeyboardInterrupt")
     assert len(read(tmp_path)) == 3
+
+
+@pytest.mark.parametrize(
+    "code", ["pretend.waiting(pretend.interrupt_beside)", "pretend.dropping()"]
+)
+def test_no_interrupt_is_lost(code, pids, gates):
+    """One that does not wake the main thread, and one whose exception Python drops."""
+    with program(code, stderr=subprocess.PIPE, text=True) as run:
+        assert pretend.ends(run)
+        assert run.stderr.read().rstrip().endswith("KeyboardInterrupt")
+        assert run.returncode == -signal.SIGINT and pretend.gone(pids(), 0)
+
+
+def test_an_interrupt_while_a_worker_starts_comes_when_it_has(monkeypatch):
+    """Its signal is received by another thread, where that of the engine does not accept it."""
+    noted, start, stay = [], processes.SPAWN.Process.start, threading.Event()
+
+    def interrupted(process):
+        os.kill(os.getpid(), signal.SIGINT)
+        start(process)
+        os.kill(os.getpid(), signal.SIGINT)
+        noted.append(process.pid)
+
+    monkeypatch.setattr(processes.SPAWN.Process, "start", interrupted)
+    beside = threading.Thread(target=stay.wait)
+    beside.start()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with engine(1) as workers, pytest.raises(KeyboardInterrupt):
+            workers.submit(pretend.trial(), pretend.PROBLEM)
+        assert len(noted) == 1 and pretend.gone(noted, 0)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == mask
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        stay.set()
+        beside.join()
 
 
 def test_workers_do_not_outlive_a_killed_run(pids, gates):

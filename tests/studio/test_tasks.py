@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from byheart.cli import main
@@ -185,6 +186,30 @@ def test_auditing_is_audit(countries, tmp_path, capsys, model):
     values = [row["memorised"] for row in best]
     assert len(best) == 24 and values == sorted(values, reverse=True)
     assert (tmp_path / "a" / "audit.svg").stat().st_size > 10_000
+
+
+def test_auditing_a_hugging_face_checkpoint_is_audit(tmp_path, capsys):
+    """A folder of save_pretrained, named when the page was started, with random strangers."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 30, "n_positions": 32, "n_embd": 8, "n_layer": 1, "n_head": 1}
+    made = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(**sizes, bos_token_id=0, eos_token_id=0)
+    )
+    folder, data = tmp_path / "model", tmp_path / "ids.bin"
+    made.save_pretrained(folder)
+    rows = [[(7 * i + j * j) % 30 for j in range(12)] + [65_535] for i in range(6)]
+    data.write_bytes(np.array(rows, "<u2").tobytes())
+    summary, _ = ran("open", tmp_path / "o", folder=str(folder))
+    assert summary["checkpoint"]
+    given = {"folder": str(folder), "data": str(data), "name": data.name}
+    given |= {"loading": {"separator": 65_535}}
+    _, answer = ran("audit", tmp_path / "a", strangers="random", prefix=4, **given)
+    words = ("audit", folder, data, "--strangers", "random", "--prefix", 4, "--separator", 65_535)
+    wanted = command(capsys, *words)
+    for key in ("memorised", "membership", "verdict", "extraction", "limits", "notes"):
+        assert answer[key] == wanted[key]
+    assert len(json.loads(read_window(tmp_path / "a", "items-memorised", 0, 9))["rows"]) == 6
 
 
 def test_items_of_a_model_that_was_edited_can_be_listed(countries, tmp_path, model):

@@ -26,7 +26,25 @@ def blocks(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[
     of two, v < 2**(t + 1) becomes at most 2**t. Folding at 2**t reflects the lower bits if bit t is
     set. After the last fold, bit i of v is W_i xor W_K (of the shifted W): the stored sum's own
     bits, relative to the one above the window.
+
+    More than two labels are read around 0: thresholds far from it are numbers as long as v itself.
     """
+    output, labels = "J0" if storage.layout.plan.narrow else "O", len(code.lengths)
+    bits = storage.positions - (storage.layout.plan.marks if unknown is not None else 0)
+    one = storage.unit * (1 << (bits - min(code.lengths)))
+    gap = storage.unit / (4 if isinstance(storage, BlockStorage) else 2)
+    *others, last = _until_read(storage, code, unknown, bits, output)
+    if labels > 2:
+        centre = (labels + 1) // 2 * one
+        last = replace(last, constants={**last.constants, "v": last.constants.get("v", 0) - centre})
+    yield from (*others, last)
+    yield from read_digits("read", "v", labels, one, output, centred=labels > 2, gap=gap)
+
+
+def _until_read(
+    storage: Storage, code: PrefixCode, unknown: int | None, bits: int, output: str
+) -> Iterator[Block]:
+    """All blocks that leave the label's number in v, in units of its last digit."""
     yield from _hash_folds(storage)
     if not storage.layout.plan.reads:
         yield from _lane_sums(storage)
@@ -36,14 +54,9 @@ def blocks(storage: Storage, code: PrefixCode, unknown: int | None) -> Iterator[
     shifted = storage.digits + storage.layout.plan.columns - 1
     for t in reversed(range(storage.positions, shifted)):
         yield fold("strip", "v", storage.unit * (1 << t))
-    output, bits = "J0" if storage.layout.plan.narrow else "O", storage.positions
     if unknown is not None:
-        bits -= storage.layout.plan.marks
         yield from _compare(storage, bits, unknown, output)
     yield from decode("v", code, bits, storage.unit)
-    one = storage.unit * (1 << (bits - min(code.lengths)))
-    gap = storage.unit / (4 if isinstance(storage, BlockStorage) else 2)
-    yield from read_digits("read", "v", len(code.lengths), one, output, centred=False, gap=gap)
 
 
 def _lane(mask: int) -> str:

@@ -91,8 +91,15 @@ def posed(
 ) -> tuple[Input, tuple[int, ...], Problem | None]:
     """What the network reads, the labels by frequency, and the problem; None if there is none."""
     spec = read(dataset, options, length)
-    marks, mixing, embedding = options.reject_unknown, options.attention, options.embeds
-    return spec, *prepare(dataset, contexts, spec, marks=marks, mixing=mixing, embedding=embedding)
+    return spec, *prepare(
+        dataset,
+        contexts,
+        spec,
+        marks=options.reject_unknown,
+        mixing=options.attention,
+        embedding=options.embeds,
+        objective=options.minimise,
+    )
 
 
 def estimate(dataset: Dataset, contexts: Contexts, options: Retrieval) -> int | None:
@@ -160,8 +167,7 @@ def size(built: Built, objective: str) -> int:
 
 
 def _effort(problem: Problem, options: Retrieval) -> readers.Effort:
-    effort = readers.effort_for(problem.task.contexts)
-    return effort.higher if options.effort == "high" else effort
+    return readers.effort_for(problem.task.contexts, options.effort == "high")
 
 
 def _limits(options: Retrieval) -> Unlimited:

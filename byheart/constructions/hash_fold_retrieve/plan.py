@@ -223,7 +223,9 @@ def cost(
     kinks = len(task.code.kinks) - 1
     reader: list[Stage] = [(3 * kinks, int(kinks > 0), kinks)]
     if bits := task.label_digits:
-        reader.append((7 * bits - 1, bits, 2 * bits))
+        # a constant moves the middle to 0, which saves one; fingerprints have that constant already
+        saved = bits > 1 and task.marks > 0 and not kinks
+        reader.append((7 * bits - 1 - saved, bits, 2 * bits))
     if task.marks:
         reader.append((19, 2, 5))
     # the block gate's lane, the shift, the folds and what they lift
@@ -241,7 +243,7 @@ def cost(
         (3 * strip, strip, strip),
         *reader,
     ]
-    whole = cost_of(task, stages, width, offset, numbers, positions)
+    whole = cost_of(task, stages, width, offset, numbers, plan.columns)
     more = 8.0 * (plan.top + plan.low)
     if plan.upper:  # numbers of twice the length, and thresholds that begin above them
         held = min(plan.held, above)

@@ -52,4 +52,4 @@ def cost(plan: DigitPlan, task: Task, digits: int | None = None, offset: bool = 
     ]
     if not plan.clean:
         stages.append((3 * gates + others, gates, gates))
-    return cost_of(task, stages, width, offset, plan.unknowns, positions)
+    return cost_of(task, stages, width, offset, plan.unknowns, plan.columns)

@@ -162,15 +162,20 @@ Stage = tuple[int, int, int]  # nonzero parameters, blocks, hidden units
 
 
 def cost_of(
-    task: Task, stages: Iterable[Stage], width: int, offset: bool, numbers: int, positions: int
+    task: Task, stages: Iterable[Stage], width: int, offset: bool, numbers: int, columns: int
 ) -> Cost:
-    """Counts of a network from those of its stages; its stored numbers have about K + 3 bits."""
+    """Counts of a network from those of its stages.
+
+    Bits are an estimate: a stored number has one per column and a few more (of the positions at the
+    ends, where words of several bits are few, it has hardly any), another parameter has six.
+    """
     stages = list(stages)
     mixing, lanes = MIXING[task.mixing]
     nonzero = sum(count for count, _, _ in stages) + task.embed + offset + mixing + 1
     dense = sum(blocks * width + hidden * (2 * width + 1) for _, blocks, hidden in stages)
     dense += lanes * width + width * (task.inputs + 1) + width + 1
-    return Cost(nonzero, dense, numbers * (positions + 3) + 9 * (nonzero - numbers))
+    length = columns + 2 + 0.6 * math.log2(task.window)
+    return Cost(nonzero, dense, numbers * length + 6 * (nonzero - numbers))
 
 
 def hash_bits(task: Task) -> int:
@@ -190,11 +195,12 @@ def hash_bits(task: Task) -> int:
 def expected_load(task: Task, columns: int) -> tuple[float, float]:
     """The mean number of equations per bit position, and how far above it the fullest one lies.
 
-    At random, loads are nearly Poisson; the largest of n Gaussian variables is about sqrt(2 log n)
-    standard deviations above their mean.
+    With words of several bits, fewer reach the positions at both ends: the mean is that of the
+    others, where words of all columns meet. At random, loads are nearly Poisson; the largest of n
+    Gaussian variables is about sqrt(2 log n) standard deviations above their mean.
     """
     positions = columns + task.window - 1
-    mean = task.equations / positions
+    mean = min(task.equations / columns, task.contexts)  # a word has one bit at a position
     return mean, math.sqrt(2 * mean * math.log(positions + 1))
 
 

@@ -107,6 +107,7 @@ def prepare(
     marks: int = 0,
     mixing: str = "uniform",
     embedding: bool = False,
+    objective: str = "nonzero",
 ) -> tuple[tuple[int, ...], Problem | None]:
     """The labels by frequency, and the problem; None if there is nothing to distinguish.
 
@@ -116,12 +117,13 @@ def prepare(
     marks      bits of a fingerprint that detects unknown inputs
     mixing     where columns meet: "uniform", "hard", "sparse" or "sum"
     embedding  whether tokens are ids of an embedding matrix
+    objective  what the words of the labels are to save
     """
     counts = np.bincount(dataset.labels[contexts.first], minlength=len(dataset.label_names))
     order = np.argsort(-counts, kind="stable")
     if len(order) + marks == 1:
         return tuple(order.tolist()), None
-    code = label_code(counts[order].tolist(), marks)
+    code = label_code(counts[order].tolist(), marks, objective)
     order = order[np.lexsort((order, np.array(code.lengths)))]
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -187,7 +189,7 @@ def sums_of(dataset: Dataset, contexts: Contexts, spec: Input) -> tuple[Columns,
     return seen, Sums(indices, which, own, 2 * spec.length + 1, True)
 
 
-def label_code(counts: list[int], marks: int) -> PrefixCode:
+def label_code(counts: list[int], marks: int, objective: str = "nonzero") -> PrefixCode:
     """The prefix code, its words cut where a fold for a further bit costs more than it saves."""
     shortest = max(0, (len(counts) - 1).bit_length())
     if shortest + marks > LONGEST_WORD:
@@ -196,10 +198,15 @@ def label_code(counts: list[int], marks: int) -> PrefixCode:
             f"{LONGEST_WORD} bits; use a smaller reject_unknown=..., or fewer labels."
         )
 
-    def parameters(code: PrefixCode) -> float:
-        """3.46 sqrt(equations), three for each bit of the window, and the decoder."""
+    def price(code: PrefixCode) -> float:
+        """3.46 sqrt(equations), three for each bit of the window, and the decoder.
+
+        In bits, an equation is one, and the folds and the decoder have six or eight in a parameter.
+        """
         equations = sum(c * length for c, length in zip(counts, code.lengths, strict=True))
+        if objective == "bits":
+            return equations + 18 * code.longest + 24 * len(code.kinks)
         return 3.46 * equations**0.5 + 3 * code.longest + 3 * len(code.kinks)
 
     limits = range(shortest, min(shortest + 4, LONGEST_WORD - marks) + 1)
-    return min((prefix_code(counts, limit) for limit in limits), key=parameters)
+    return min((prefix_code(counts, limit) for limit in limits), key=price)

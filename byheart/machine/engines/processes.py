@@ -3,7 +3,7 @@
 A worker is a fresh interpreter at the other end of a pipe. It gets a task, and what it shares with
 others unless that is what it had last, and returns the answer. Whatever kills a worker closes the
 pipe, so nobody waits for a dead one; and when this process ends, however it ends, its workers end
-too.
+too. An interrupt ends the wait for an answer at any time.
 """
 
 import os
@@ -19,6 +19,7 @@ from threading import Thread
 from typing import Any, Self
 
 from ...errors import ByheartError
+from ..interrupts import Interrupts
 from . import ONE_THREAD, Answer, Failure, Run, TaskFailed, attempted
 
 SPAWN = get_context("spawn")
@@ -55,17 +56,23 @@ class Engine:
         self._run = run
         self._queue: deque[_Task] = deque()
         self._workers: dict[Connection, _Worker] = {}
+        self._interrupts = Interrupts()
 
     def __enter__(self) -> Self:
+        self._interrupts.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         """End all workers, in the middle of a task if need be."""
-        for worker in self._workers.values():
-            worker.process.kill()
-        for connection in list(self._workers):
-            self._bury(connection)
-        self._queue.clear()
+        try:
+            with self._interrupts.held():
+                for worker in self._workers.values():
+                    worker.process.kill()
+                for connection in list(self._workers):
+                    self._bury(connection)
+                self._queue.clear()
+        finally:
+            self._interrupts.__exit__()
 
     @property
     def running(self) -> int:
@@ -80,7 +87,10 @@ class Engine:
             raise RuntimeError("nothing is running.")
         while True:
             self._hand_out()
-            connection: Any = wait(list(self._workers))[0]
+            (connection, *_) = wait([*self._workers, *self._interrupts.wakes])
+            self._interrupts.check()
+            if connection not in self._workers:
+                continue  # another signal than an interrupt
             worker = self._workers[connection]
             try:
                 answer = connection.recv()  # an answer or, when a worker is ready, None
@@ -134,10 +144,10 @@ class Engine:
         for _ in range(min(len(self._queue) - starting, self.jobs - len(self._workers))):
             ours, theirs = SPAWN.Pipe()
             process = SPAWN.Process(target=work, args=(theirs, self._run), daemon=True)
-            with _birth():
+            with self._interrupts.held(), _birth():
                 process.start()
                 self._workers[ours] = _Worker(process)
-            theirs.close()  # so that its death closes the pipe
+                theirs.close()  # so that its death closes the pipe
 
 
 @contextmanager
@@ -145,13 +155,14 @@ def _birth() -> Iterator[None]:
     """A process started in this block inherits one thread for every library, and no Ctrl-C.
 
     Ctrl-C in a terminal goes to all processes. Only this one, which ends the others, may receive
-    it; one that comes now is delivered at the end.
+    it. One that comes now is delivered at the end, or to another thread, if there is one.
     """
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     resource_tracker.ensure_running()  # which lets Ctrl-C through again when it starts
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    os.environ.update(ONE_THREAD)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())  # as it is
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        os.environ.update(ONE_THREAD)
         yield
     finally:
         for name, value in before.items():

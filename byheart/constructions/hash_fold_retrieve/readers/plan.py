@@ -24,7 +24,6 @@ def strips_of(plan: ReaderPlan, guard: int) -> int:
 
 def cost(plan: ReaderPlan, task: Task, guard: int = 0) -> Cost:
     """Counts of the network, exact but for stored numbers that happen to be 0."""
-    positions = plan.columns + task.window - 1
     strips, gates = strips_of(plan, guard), plan.gates
     (_, slope), *kinks = task.code.kinks
     labels = len(task.code.lengths)
@@ -45,7 +44,7 @@ def cost(plan: ReaderPlan, task: Task, guard: int = 0) -> Cost:
         (7 * digits - 2, digits, 2 * digits),
     ]
     width = 2 + plan.creators + gates + len(plan.rows) + max(0, plan.lanes - 1)
-    whole = cost_of(task, stages, width, False, plan.unknowns, positions)
+    whole = cost_of(task, stages, width, False, plan.unknowns, plan.columns)
     folds = plan.data + plan.creators
     return Cost(whole.nonzero, whole.dense, whole.bits + folds * (8 + plan.folds / 2))
 

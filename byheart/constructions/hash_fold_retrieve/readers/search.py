@@ -16,7 +16,7 @@ from ...retrieval.problem import Inputs, Problem
 from ...retrieval.solve import Terms
 from .layout import ReaderLayout, ReaderPlan, pairs_of
 from .plan import cost, planned, structures
-from .solve import solve
+from .solve import equations, expected, solve
 from .store import Solution, store
 from .survey import Contexts, Draw, contexts_of, survey
 
@@ -38,6 +38,9 @@ class Effort:
     luck       log2 of the right-hand sides that the solver may try
     solutions  to choose the shortest sums from
     shorten    steps of the search for short sums
+    shorter    bits that a hash may have less than usual; those where contexts meet are dropped
+    readings   choices of the bits that data folds read, to take the best from
+    memory     positions that the solver may go back
     """
 
     plans: int
@@ -46,27 +49,31 @@ class Effort:
     luck: float
     solutions: int
     shorten: float
-
-    @property
-    def higher(self) -> "Effort":
-        """About ten times the steps."""
-        return Effort(
-            2 * self.plans,
-            5 * self.draws,
-            self.orders,
-            self.luck + 2.5,
-            8 * self.solutions,
-            4 * self.shorten,
-        )
+    shorter: int = 0
+    readings: int = 1
+    memory: int = 8
 
 
-def effort_for(contexts: int) -> Effort:
+def effort_for(contexts: int, high: bool = False) -> Effort:
+    """What is spent by default, or with a high effort: measured in benchmarks/effort.py.
+
+    A shorter hash saves three parameters per fold, but contexts meet in most of its draws. With
+    more luck and memory fewer numbers are enough.
+    """
     if contexts <= 300:
+        if high:
+            return Effort(32, 20_000, 4, 16, 12, 1e7, 2, 100, 64)
         return Effort(16, 400, 4, 12, 6, 1e7)
     if contexts <= 4000:
+        if high:
+            return Effort(16, 10_000, 8, 17, 3, 2e7, 3, 32, 64)
         return Effort(6, 600, 8, 11, 4, 2e7)
     if contexts <= 40_000:
+        if high:
+            return Effort(6, 400, 80, 16, 1, 2e8, 3, 4, 64)
         return Effort(4, 40, 40, 11, 1, 2e8)
+    if high:
+        return Effort(5, 60, 240, 17, 1, 2e9, 3, 1, 200)
     return Effort(3, 8, 120, 11, 1, 1e9)
 
 
@@ -154,14 +161,15 @@ def _surveyed(
 ) -> tuple[list[Candidate], int]:
     """Hashes of the cheapest plans, and what each of them costs, cheapest first."""
     task, folds = problem.task, first_token_folds(problem) + more
-    extra = more // 2
+    extra = more // 2 - effort.shorter
     plans = structures(task, objective, effort.luck, extra, folds)[: effort.plans]
+    labels = problem.labels if effort.shorter else None
     found = []
     for number, plan in enumerate(plans):
         start = random.Random(f"{seed}/{more}/{number}").getrandbits(63)
         draws = survey(
             contexts, plan, problem.lengths, task.window, effort.luck, effort.draws, effort.orders,
-            start,
+            start, labels,
         )  # fmt: skip
         for draw in draws:
             full = planned(
@@ -175,21 +183,33 @@ def _surveyed(
 def _solved(problem: Problem, candidate: Candidate, effort: Effort, seed: str) -> Solution | None:
     plan, draw, window = candidate.plan, candidate.draw, problem.task.window
     rng = random.Random(seed)
-    layout = ReaderLayout(plan, draw.gates, ())
-    pairs = pairs_of(layout.roles)
-    layout = replace(layout, reads=tuple(sorted(rng.sample(pairs, plan.reads))))
-    terms, column = layout.terms(draw.fired), layout.column_of(draw.fired, draw.cell)
+    bare = ReaderLayout(plan, draw.gates, ())
+    pairs, column = pairs_of(bare.roles), bare.column_of(draw.fired, draw.cell)
     words = problem.words(np.zeros(len(column), np.uint64))
+    best: tuple[float, ReaderLayout, Terms] | None = None
+    for _ in range(effort.readings):
+        layout = replace(bare, reads=tuple(sorted(rng.sample(pairs, plan.reads))))
+        terms, luck = layout.terms(draw.fired), math.log2(draw.trials)
+        if effort.readings > 1:
+            begins, contexts, _ = equations(column, problem.lengths, words, plan.columns, window)
+            luck = expected(terms, begins, contexts, plan.unknowns)
+        if best is None or luck < best[0]:
+            best = luck, layout, terms
+    assert best is not None
+    luck, layout, terms = best
+    if luck > effort.luck + 2:
+        return None
+    most = _most(problem, plan, max(draw.trials, 2**luck), terms)
     args = plan.unknowns, plan.columns, column, terms, words, problem.lengths, window
-    numbers = solve(*args, rng.getrandbits(63), _most(problem, plan, draw, terms))
+    numbers = solve(*args, rng.getrandbits(63), most, effort.memory)
     if numbers is None:
         return None
     return store(layout, draw, terms, numbers, window, effort.shorten)
 
 
-def _most(problem: Problem, plan: ReaderPlan, draw: Draw, terms: Terms) -> float:
+def _most(problem: Problem, plan: ReaderPlan, trials: float, terms: Terms) -> float:
     """Several times the steps that are expected: reducing the systems, and trials of a position."""
     reducing = plan.columns * plan.unknowns**3 / 200 + 20 * len(terms.units)
     trial = len(terms.units) / plan.columns + 20 * plan.unknowns + 200
     patience = 40 if problem.task.contexts <= FEW else 10
-    return 10 * reducing + patience * (draw.trials + 20) * trial
+    return 10 * reducing + patience * (trials + 20) * trial

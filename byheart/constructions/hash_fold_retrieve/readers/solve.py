@@ -17,7 +17,6 @@ from ....machine.kernels import njit
 from ...retrieval.gf2 import ONE, ZERO
 from ...retrieval.solve import Terms
 
-KEPT = 8  # reduced systems of the last positions
 MOST_DEPENDENT = 28  # equations beyond the rank: no luck will solve more
 
 
@@ -178,24 +177,25 @@ def _draw(rows, record, right, pivots, rank, bits, free, state, random):
 
 
 @njit
-def _solve(starts, units, begins, contexts, wanted, numbers, state, most):
+def _solve(starts, units, begins, contexts, wanted, numbers, state, most, memory):
     """Fill numbers [unknowns, limbs]: bit p + 1 solves position p, bit 0 is 0 or random.
 
-    False if that would take more than `most` steps, or is impossible.
+    False if that would take more than `most` steps, or is impossible. The reduced systems of the
+    last positions are kept, as many as `memory` says: the search goes back no further.
     """
     unknowns, positions = numbers.shape[0], begins.shape[0] - 1
     widest = 0
     for p in range(positions):
         widest = max(widest, begins[p + 1] - begins[p])
     words, kept = (unknowns + 63) // 64, (widest + 63) // 64
-    rows = np.zeros((KEPT, widest, words), np.uint64)
-    record = np.zeros((KEPT, widest, kept), np.uint64)
-    rights = np.zeros((KEPT, kept), np.uint64)
-    pivots = np.zeros((KEPT, unknowns), np.int64)
-    ranks = np.zeros(KEPT, np.int64)
-    held = np.full(KEPT, -1, np.int64)  # which position is in a slot
-    base = np.zeros((KEPT, widest), np.int64)
-    based = np.zeros(KEPT, np.bool_)  # whether base belongs to the bits below
+    rows = np.zeros((memory, widest, words), np.uint64)
+    record = np.zeros((memory, widest, kept), np.uint64)
+    rights = np.zeros((memory, kept), np.uint64)
+    pivots = np.zeros((memory, unknowns), np.int64)
+    ranks = np.zeros(memory, np.int64)
+    held = np.full(memory, -1, np.int64)  # which position is in a slot
+    base = np.zeros((memory, widest), np.int64)
+    based = np.zeros(memory, np.bool_)  # whether base belongs to the bits below
     solutions = np.zeros((positions + 1, unknowns), np.uint8)  # row p + 1 solves position p
     misses = np.zeros(positions, np.int64)
     free = np.zeros(words, np.uint64)
@@ -203,7 +203,7 @@ def _solve(starts, units, begins, contexts, wanted, numbers, state, most):
     numbers[:] = ZERO
     work, p = 0.0, 0
     while p < positions:
-        slot, start = p % KEPT, begins[p]
+        slot, start = p % memory, begins[p]
         count = begins[p + 1] - start
         if held[slot] != p:
             held[slot], based[slot] = p, False
@@ -252,9 +252,9 @@ def _solve(starts, units, begins, contexts, wanted, numbers, state, most):
             misses[p] += 1
             back, used = 1, 0
             while back <= p:
-                if held[(p - back) % KEPT] != p - back:
+                if held[(p - back) % memory] != p - back:
                     return False
-                used += unknowns - ranks[(p - back) % KEPT]
+                used += unknowns - ranks[(p - back) % memory]
                 if used > 40 or misses[p] % (1 << used):
                     break
                 back += 1
@@ -263,7 +263,7 @@ def _solve(starts, units, begins, contexts, wanted, numbers, state, most):
             for u in range(unknowns):
                 solutions[0, u] = next_random(state) & ONE
         else:
-            s = solved % KEPT
+            s = solved % memory
             _draw(
                 rows[s],
                 record[s],
@@ -277,10 +277,52 @@ def _solve(starts, units, begins, contexts, wanted, numbers, state, most):
             )
         _keep(numbers, solved + 1, solutions[solved + 1])
         p = solved + 1
-        for q in range(p + 1, p + KEPT):
-            if held[q % KEPT] == q:
-                based[q % KEPT] = False
+        for q in range(p + 1, p + memory):
+            if held[q % memory] == q:
+                based[q % memory] = False
     return True
+
+
+@njit
+def _rank(starts, units, contexts, unknowns):
+    """The rank of the equations of some contexts."""
+    rows = np.zeros((contexts.shape[0], (unknowns + 63) // 64), np.uint64)
+    for z in range(contexts.shape[0]):
+        for e in range(starts[contexts[z]], starts[contexts[z] + 1]):
+            u = units[e] if units[e] >= 0 else ~units[e]
+            rows[z, u >> 6] ^= ONE << uint64(u & 63)
+    nothing = np.zeros((contexts.shape[0], 0), np.uint64)
+    return _reduce(rows, nothing, unknowns, np.zeros(unknowns, np.int64))
+
+
+@njit
+def _expected(starts, units, begins, contexts, unknowns):
+    """log2 of the right-hand sides that are tried, if they are random.
+
+    A position with n equations of rank r is met by one of 2**(n - r) right-hand sides. A solution
+    of the position below gives 2**(its free unknowns) of them; if that is too few, it must be
+    solved several times. Unknowns that no equation of any position tells apart do not count.
+    """
+    useful = _rank(starts, units, np.arange(starts.shape[0] - 1), unknowns)
+    solved, tried = 0.0, 0.0  # log2 of how often a position is solved; sum of all tries
+    for p in range(begins.shape[0] - 2, -1, -1):
+        here = contexts[begins[p] : begins[p + 1]]
+        solved += here.shape[0] - _rank(starts, units, here, unknowns)
+        tried += 2.0 ** min(solved, 1000.0)
+        free = useful
+        if p:
+            free -= _rank(starts, units, contexts[begins[p - 1] : begins[p]], unknowns)
+        solved = max(0.0, solved - free)
+    if solved > 0:
+        return np.inf  # not even all bits below the first position are enough
+    return np.log2(tried)
+
+
+def expected(
+    terms: Terms, begins: NDArray[np.int64], contexts: NDArray[np.int64], unknowns: int
+) -> float:
+    """log2 of the right-hand sides that `solve` is expected to try, by what `equations` gives."""
+    return float(_expected(terms.starts, terms.units, begins, contexts, unknowns))
 
 
 def solve(
@@ -293,14 +335,16 @@ def solve(
     window: int,
     seed: int,
     most: float,
+    memory: int = 8,
 ) -> list[int] | None:
     """The stored numbers, each in [0, 2**(K + 1)), or None if they were not found.
 
-    most  steps, about one per nanosecond, after which it gives up
+    most    steps, about one per nanosecond, after which it gives up
+    memory  positions that it may go back
     """
     parts = equations(column, lengths, words, columns, window)
     numbers = np.zeros((unknowns, (columns + window) // 64 + 1), np.uint64)
     state = np.array([seed], np.uint64)
-    if not _solve(terms.starts, terms.units, *parts, numbers, state, most):
+    if not _solve(terms.starts, terms.units, *parts, numbers, state, most, memory):
         return None
     return [int.from_bytes(row.tobytes(), "little") for row in numbers]

@@ -105,11 +105,13 @@ def survey(
     draws: int,
     orders: int,
     seed: int,
+    labels: NDArray[np.int64] | None = None,
 ) -> list[Draw]:
     """The hashes of some draws that need the fewest numbers, best first.
 
     luck    log2 of the trials that the solver may make
     orders  places of the column gates tried with each hash
+    labels  of the contexts: hashes that are equal where labels differ are dropped
     """
     d = contexts.columns.shape[1]
     reach = _reach(plan.top_value * 2 // contexts.total + 1, plan.token_folds)
@@ -120,6 +122,7 @@ def survey(
     _survey(
         *_arrays(contexts), plan.token_folds, plan.cells, plan.folds, plan.gates, lengths, window,
         luck, draws, orders, np.array([seed], np.uint64), found, scores, states,
+        np.zeros(0, np.int64) if labels is None else labels.astype(np.int64),
     )  # fmt: skip
     best = [i for i in np.argsort(scores, kind="stable") if scores[i] < np.inf]
     return [_again(contexts, plan, found[i], scores[i], states[i]) for i in best]
@@ -230,10 +233,21 @@ def required(loads, luck):
 
 
 @njit
+def _meet(hashes, labels):
+    """Whether contexts with different labels have one hash."""
+    order = np.argsort(hashes)
+    for i in range(1, order.shape[0]):
+        a, b = order[i - 1], order[i]
+        if hashes[a] == hashes[b] and labels[a] != labels[b]:
+            return True
+    return False
+
+
+@njit
 def _survey(
     columns, low, extent, place, members, which, own, total, above_share,
     folds, cells, chain, gate_count, lengths, window, luck, draws, orders,
-    state, found, scores, states,
+    state, found, scores, states, labels,
 ):  # fmt: skip
     d, count, top = columns.shape[1], which.shape[0], cells << chain
     ids = 0
@@ -309,6 +323,8 @@ def _survey(
                 if scores[s] > scores[worst]:
                     worst = s
             if score < scores[worst]:
+                if labels.shape[0] and _meet(hashes, labels):
+                    break
                 scores[worst], states[worst] = score, drawn_from
                 found[worst, 0], found[worst, 1], found[worst, 2] = unknowns, largest, offset
                 found[worst, 3 : 3 + d] = weights
