@@ -35,7 +35,7 @@ def drawn(seed):
     """Thresholds of a run, from 2**t Q on, with numbers of up to Q / 32 in them, and Q."""
     pick = random.Random(seed)
     unit, lowest, count = pick.randrange(70, 200), pick.randrange(3), pick.randrange(8, 90)
-    size, grain = 1 << unit, 1 << pick.randrange(unit - 6)
+    size, grain = 1 << unit, 1 << pick.randrange(unit - 40)
     reach = size // pick.choice([32, 100, 2**20]) // grain
     rests = [grain * pick.randint(-reach, reach) for _ in range(count)]
     places = reversed(range(lowest, lowest + count))
