@@ -113,7 +113,7 @@ def test_other_thresholds_are_not_taken_for_levels(place):
 
 
 def test_a_slope_of_three_is_no_level():
-    net = network([(1 << 100 + t) - (1 << 99) for t in reversed(range(12))])
+    net = network([(1 << 100 + t) - (1 << 99) + 7 * t * t for t in reversed(range(12))])
     entry, first, *rest = net.layers
     steep = replace(net, layers=(entry, replace(first, W2=matrix(1, 1, {(0, 0): -3})), *rest))
     assert not isinstance(runs(steep)[0], Levels) and isinstance(runs(net)[0], Levels)
