@@ -35,7 +35,7 @@ def drawn(seed):
     """Thresholds of a run, from 2**t Q on, with numbers of up to Q / 32 in them, and Q."""
     pick = random.Random(seed)
     unit, lowest, count = pick.randrange(70, 200), pick.randrange(3), pick.randrange(8, 90)
-    size, grain = 1 << unit, 1 << pick.randrange(unit - 6)
+    size, grain = 1 << unit, 1 << pick.randrange(unit - 40)
     reach = size // pick.choice([32, 100, 2**20]) // grain
     rests = [grain * pick.randint(-reach, reach) for _ in range(count)]
     places = reversed(range(lowest, lowest + count))
@@ -114,7 +114,7 @@ def test_other_thresholds_are_not_taken_for_levels(place):
 
 
 def test_a_slope_of_three_is_no_level():
-    net = network([(1 << 100 + t) - (1 << 99) for t in reversed(range(12))])
+    net = network([(1 << 100 + t) - (1 << 99) + 7 * t * t for t in reversed(range(12))])
     entry, first, *rest = net.layers
     steep = replace(net, layers=(entry, replace(first, W2=matrix(1, 1, {(0, 0): -3})), *rest))
     assert not isinstance(runs(steep)[0], Levels) and isinstance(runs(net)[0], Levels)
