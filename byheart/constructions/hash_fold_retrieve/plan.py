@@ -93,7 +93,7 @@ def _table_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[
 
 
 def _reading_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterator[FoldPlan]:
-    """Two tables, and gates that read their lanes: as few as H needs, or one for every lane.
+    """Two tables, and gates that read their lanes: one for every lane, or as few as H needs.
 
     More gates make longer hashes, but shorter sums than lanes of two gates. There is some room for
     further numbers, which do not count as long as they are left out. The middle of H's range is as
@@ -110,7 +110,7 @@ def _reading_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterato
             wanted = numbers + numbers // 100 - 1 - top
             enough = max(2, math.ceil((wanted - cells) / (cells + 1)))
             few = max(2, min(enough, bits - used))
-            for gates in sorted({few, max(few, min(enough, MAX_FOLDS - used))}):
+            for gates in sorted({few, max(few, min(enough, MAX_FOLDS - used))}, reverse=True):
                 low = max(0, bits - used - gates)
                 lanes = max(1 + gates, math.ceil((wanted - gates - low) / cells))
                 half = gates // 2
