@@ -175,7 +175,7 @@ def test_any_small_dataset(two_blocks, seed):
 
 
 def test_a_changed_threshold_is_found(two_blocks):
-    """Each fold between the blocks holds data: other bits in it give other labels."""
+    """Each fold between the blocks that fires holds data: other bits in it give other labels."""
     pick = random.Random(5)
     rows = labelled(([pick.randrange(30) for _ in range(4)] for _ in range(300)), 2)
     with two_blocks():
@@ -184,8 +184,8 @@ def test_a_changed_threshold_is_found(two_blocks):
     unit = shift.tensors["W2"][0, 0] + 1
     folds = [p for p in model.network.parameters() if p.tensor == "b1"]
     folds = [p for p in folds if model.network.layers[p.layer].stage == "block fold"]
-    for place in pick.sample(folds, 3):
-        value = place.value.fraction + unit * (1 << pick.randrange(4, 8))
+    for place in folds[len(folds) // 2 :]:  # the first ones hardly fire
+        value = place.value.fraction + unit * (1 << pick.randrange(1, 3))
         network = with_value(model.network, place, value)
         assert verify(replace(model, network=network), from_rows(rows)).evidence == "refuted"
 
