@@ -343,7 +343,7 @@ def test_exceeds(x, y, close, zeros):
 @pytest.fixture(scope="module")
 def memorised():
     dataset = random(1000, seed=0)
-    model = compile(dataset, minimise="bits")
+    model = compile(dataset)
     assert any(layer.stage == "zigzag" for layer in model.network.layers)
     return model.network, *model.claim.batch(model, dataset)
 

@@ -255,9 +255,13 @@ def test_a_second_run_is_refused_before_it_trains(tmp_path, pids):
 
 @contextmanager
 def program(code, **options):
-    """A process of its own, in a session of its own, of which nothing is left in the end."""
+    """A process of its own, in a session of its own, of which nothing is left in the end.
+
+    It hears interrupts even where these tests do not: in the background of a shell.
+    """
     path = os.pathsep.join([HERE, *filter(None, sys.path)])
-    command = [sys.executable, "-c", f"import pretend; {code}"]
+    hears = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{hears}; import pretend; {code}"]
     environment = {**os.environ, "PYTHONPATH": path}
     run = subprocess.Popen(command, env=environment, start_new_session=True, **options)
     try:

@@ -19,7 +19,7 @@ MAX_FOLDS = 58  # H and its sums stay in 64 bits
 MANY = 20_000
 HELD = 0.7  # of the folds between blocks, those that hold numbers: higher thresholds are longer
 FEWEST_HELD = 64  # no sum of random numbers ends in 64 zeros
-MANY_OF_WORDS = 1_000_000  # if labels have several bits: below it, 1 % less costs 9 % more bits
+MANY_OF_WORDS = 1_000_000  # if labels have several bits: below it, 1 % less costs 2 to 9 % of bits
 LONGER = 1  # bits of a sum in the lower block beyond those in the upper one
 FEW_TOKENS = 16  # coefficients of a sum that is spread well after two folds
 ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -42,8 +42,9 @@ def candidates(
     sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
     for columns in (size for size in sizes if best / 5 <= size <= 4 * best + 4):
         numbers = needed(task, columns, spare, slack)
-        many = MANY if task.window == 1 else MANY_OF_WORDS
-        if objective != "dense" and not task.marks and task.equations >= many:
+        # lanes that gates read, and two blocks, save parameters for some more bits
+        saving = objective == "nonzero" and (task.window == 1 or task.equations >= MANY_OF_WORDS)
+        if saving and not task.marks and task.equations >= MANY:
             for plan in _parted(task, columns, spare, slack, bits, held):
                 used = max(needed(plan.portion(task), columns, spare, slack), plan.fewest)
                 price = cost(plan, task, min(plan.unknowns, used)).of(objective)
@@ -54,6 +55,7 @@ def candidates(
             sized += _narrow_plans(task, columns, numbers, bits)
         else:
             sized += _table_plans(task, columns, numbers, bits)
+        if saving:
             sized += _reading_plans(task, columns, numbers, bits)
         for plan in sized:
             plans.append((cost(plan, task, plan.used(numbers)).of(objective), columns, plan))

@@ -77,9 +77,10 @@ class Limits(ABC):
         words, lengths = problem.words(layout.marks_of(hashes)), problem.lengths
         column, terms = layout.column_of(hashes), layout.terms(hashes)
         first, most = max(load, layout.fewest), plan.unknowns
+        order = layout.elimination
         numbers = solve(
-            *(first, plan.columns, column, terms, words, lengths, task.window, most, self.lowest),
-            order=layout.elimination,
+            *(first, plan.columns, column, terms, words, lengths),
+            *(task.window, most, self.lowest, order),
         )
         if numbers is None:
             return "rank"
