@@ -1,6 +1,6 @@
 """What `--effort high` saves and takes: medians of several random datasets.
 
-    python benchmarks/effort.py [--largest 100000] [--seeds 5] [--write]
+    python benchmarks/effort.py [--largest 1000000] [--seeds 5] [--write]
 
 Every network is proved on all sequences. From 10^5 sequences on three datasets are enough. --write
 writes effort.json and the table of docs/sizes.md.
@@ -17,7 +17,7 @@ import byheart
 from byheart.data.generate import random
 
 ROOT = Path(__file__).parents[1]
-SIZES = (100, 1000, 10_000, 100_000)
+SIZES = (100, 1000, 10_000, 100_000, 1_000_000)
 BEGIN, END = "<!-- effort:begin -->", "<!-- effort:end -->"
 
 

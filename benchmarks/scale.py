@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit, uint64
 
 import byheart
-from byheart.constructions.hash_fold_retrieve import build
+from byheart.constructions.hash_fold_retrieve import build, two_blocks
 from byheart.constructions.hash_fold_retrieve.layout import FoldLayout, FoldPlan
 from byheart.constructions.retrieval import search
 from byheart.constructions.retrieval import solve as solving
@@ -218,6 +218,7 @@ def patched() -> Stopwatch:
     search.hash_contexts = watch.measure("hash", search.hash_contexts)
     search.conflicts = watch.measure("conflicts", search.conflicts)
     search.solve = watch.measure("solve", search.solve)
+    two_blocks.solve = watch.measure("solve", two_blocks.solve)
     build.Unlimited.balance = staticmethod(watch.measure("balance", build.Unlimited.balance))
     FoldPlan.read = watch.measure("fold bits", FoldPlan.read)
     FoldLayout.terms = watch.measure("terms", FoldLayout.terms)

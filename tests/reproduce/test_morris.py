@@ -69,7 +69,7 @@ def test_a_plateau_is_said_only_where_both_numbers_agree():
 
 def test_both_units_are_told_and_every_number_of_steps():
     told = captions.caption({"d8-n56": [row()]})
-    assert "holds 231 bits in each" in told and "per stored bit it holds 0.94" in told
+    assert "holds 239 bits in each" in told and "per stored bit it holds 0.91" in told
     assert "2.37 bits per parameter of 32 bits, 0.074" in told
     assert "2,528 parameters 1.98 with 8,000, 2.37 with 16,000." in told
 

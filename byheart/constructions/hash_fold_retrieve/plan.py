@@ -22,7 +22,8 @@ FEWEST_HELD = 64  # no sum of random numbers ends in 64 zeros
 MANY_OF_WORDS = 1_000_000  # if labels have several bits: below it, 1 % less costs 2 to 9 % of bits
 LONGER = 1  # bits of a sum in the lower block beyond those in the upper one
 FEW_TOKENS = 16  # coefficients of a sum that is spread well after two folds
-ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+QUICK = 200_000  # equations from which on a lane has one gate: those of two are slow to verify
 
 
 @lru_cache(maxsize=64)
@@ -116,7 +117,7 @@ def _reading_plans(task: Task, columns: int, numbers: int, bits: int) -> Iterato
                 low = max(0, bits - used - gates)
                 lanes = max(1 + gates, math.ceil((wanted - gates - low) / cells))
                 half = gates // 2
-                most = 1 + gates + half * (gates - half)
+                most = 1 + gates + (half * (gates - half) if task.equations < QUICK else 0)
                 if used + gates + low <= MAX_FOLDS and lanes <= most:
                     yield replace(plan, lanes=lanes, gates=gates, low=low)
 
