@@ -83,19 +83,19 @@ def two_blocks():
     @contextmanager
     def only():
         plans, readers = building.Unlimited.plans, building.readers.search
-        many = planning.MANY, planning.MANY_OF_WORDS
+        kept = planning.MANY, planning.PAYS
 
         def parted(self, task, objective, needs):
             return tuple(plan for plan in plans(self, task, objective, needs) if plan.upper)
 
         building.Unlimited.plans, building.readers.search = parted, lambda *_: None
-        planning.MANY = planning.MANY_OF_WORDS = 0
+        planning.MANY, planning.PAYS = 0, 64
         planning.candidates.cache_clear()
         try:
             yield
         finally:
             building.Unlimited.plans, building.readers.search = plans, readers
-            planning.MANY, planning.MANY_OF_WORDS = many
+            planning.MANY, planning.PAYS = kept
             planning.candidates.cache_clear()
 
     return only

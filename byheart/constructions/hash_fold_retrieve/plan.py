@@ -17,9 +17,11 @@ from .layout import SHARES, FoldPlan
 MAX_FOLDS = 58  # H and its sums stay in 64 bits
 # two blocks save (2 sqrt(3) - sqrt(11)) sqrt(equations) parameters at most, and take 7 folds more
 MANY = 20_000
+# Lanes that gates read, and two blocks, save parameters for some more bits. That pays for words of
+# one bit; for longer ones it is 1 to 3 % of the parameters for 2 to 9 % more bits.
+PAYS = 1
 HELD = 0.7  # of the folds between blocks, those that hold numbers: higher thresholds are longer
 FEWEST_HELD = 64  # no sum of random numbers ends in 64 zeros
-MANY_OF_WORDS = 1_000_000  # if labels have several bits: below it, 1 % less costs 2 to 9 % of bits
 LONGER = 1  # bits of a sum in the lower block beyond those in the upper one
 FEW_TOKENS = 16  # coefficients of a sum that is spread well after two folds
 ROWS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -43,8 +45,7 @@ def candidates(
     sizes = sorted({1, *(m << a for a in range(20) for m in (2, 3))})
     for columns in (size for size in sizes if best / 5 <= size <= 4 * best + 4):
         numbers = needed(task, columns, spare, slack)
-        # lanes that gates read, and two blocks, save parameters for some more bits
-        saving = objective == "nonzero" and (task.window == 1 or task.equations >= MANY_OF_WORDS)
+        saving = objective == "nonzero" and task.window <= PAYS
         if saving and not task.marks and task.equations >= MANY:
             for plan in _parted(task, columns, spare, slack, bits, held):
                 used = max(needed(plan.portion(task), columns, spare, slack), plan.fewest)

@@ -33,6 +33,7 @@ SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
 LEAST = 12  # free unknowns that are tried in any case
 MISSING = 6  # free unknowns that may be missing: then the search goes back and draws others
 RETURNS = 96  # times that a position sends the search back before it is given up
+RETURNS_OF_WORDS = 12  # if labels have several bits: then neighbouring positions are full, too
 CHEAP = 20  # dependent equations beyond which each one halves these times
 KEPT = 8  # positions whose factors are kept for going back
 THREADED = 400  # unknowns from which on threads pay
@@ -192,6 +193,7 @@ class Search:
     def run(self) -> list[int] | None:
         position, blocked = 0, -1
         returns = [0] * self.system.positions
+        allowed = RETURNS if self.system.window == 1 else RETURNS_OF_WORDS
         with factoring(self.system, self.unknowns) as factors_of:
             while position < self.system.positions:
                 factors = self.solved.get(position) or factors_of(position, self.unknowns)
@@ -208,7 +210,7 @@ class Search:
                 elif self.canonical:
                     return None
                 elif self._short(position, factors) <= MISSING and (
-                    returns[position] < RETURNS >> max(0, factors.dependent - CHEAP)
+                    returns[position] < allowed >> max(0, factors.dependent - CHEAP)
                 ):
                     returns[position] += 1
                     blocked = position
