@@ -141,7 +141,7 @@ class FoldPlan(base.Plan):
         return self.unknowns - (self.lanes * (self.tables[-1] - 1) if self.tables else 0)
 
     def used(self, numbers: int) -> int:
-        """How many of its numbers are in use if so many are needed."""
+        """How many of its numbers are in use if the given number is needed."""
         return min(self.unknowns, max(numbers, self.fewest))
 
     @property
