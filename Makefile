@@ -5,16 +5,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
+WARM := $(VENV)/.warm
 WORKERS ?= 2
 
 # `make test` draws the same examples in every property test; `make explore` draws new ones.
-.PHONY: demo test slow older explore snapshot check bench picture figures docs release-check clean
+.PHONY: demo test quick slow older explore snapshot check size bench picture figures docs release-check clean
 
 demo: $(READY)
 	$(BIN)/byheart demo
 
-test: $(TOOLS)
+test: $(WARM)
 	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+# The contract tests and the tests of what differs from main, for at most 60 CPU seconds.
+quick: $(TOOLS)
+	$(BIN)/python tools/quick.py
 
 slow: explore
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
@@ -44,29 +49,19 @@ check: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+# Lines of the package by room, against the limits in tools/size.json.
+size: $(TOOLS)
+	$(BIN)/python tools/size.py
+
+# One benchmark: make bench NAME=sizes; `python -m benchmarks` lists them.
+NAME ?= all
 bench: $(TOOLS)
-	$(BIN)/python benchmarks/run.py
-	$(BIN)/python benchmarks/scale.py
-	$(BIN)/python benchmarks/statistics.py
-	$(BIN)/python benchmarks/shards.py
-	$(BIN)/python benchmarks/family.py
-	$(BIN)/python benchmarks/distributions.py
-	$(BIN)/python benchmarks/attention_only.py
-	$(BIN)/python benchmarks/stock.py
-	$(BIN)/python benchmarks/stock_int8.py
-	$(BIN)/python benchmarks/stock_superposed.py
-	$(BIN)/python benchmarks/stock_distributions.py
-	$(BIN)/python benchmarks/stock_mutations.py
-	$(BIN)/python benchmarks/audit.py
-	$(BIN)/python benchmarks/gpt2.py
-	$(BIN)/python benchmarks/training.py
-	$(BIN)/python benchmarks/edit.py
-	$(BIN)/python benchmarks/texts.py
-	$(BIN)/python benchmarks/studio.py
+	$(BIN)/python -m benchmarks $(NAME)
 
 picture: $(TOOLS)
 	$(BIN)/python tools/make_demo_picture.py
 	$(BIN)/python tools/make_stock_picture.py
+	$(BIN)/python -m tools.make_how_pictures
 
 figures: $(TOOLS)
 	$(BIN)/byheart reproduce --all
@@ -88,6 +83,11 @@ $(READY): pyproject.toml setup.py constraints.txt
 
 $(TOOLS): $(READY)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+# Kernels are compiled once, before two processes of tests would both compile them.
+$(WARM): $(TOOLS) tools/warm.py $(shell grep -rl --include='*.py' njit byheart)
+	$(BIN)/python tools/warm.py
 	touch $@
 
 clean:

@@ -1,4 +1,4 @@
-"""Settings of all property tests.
+"""Settings of all property tests, and the examples of the checker.
 
 `make test` draws the same examples everywhere, so that it passes for everyone or for nobody.
 `make explore` draws new ones, ten times as many: it finds what the fixed ones never show. No test
@@ -6,8 +6,15 @@ has a deadline, because machines differ.
 """
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import is_hypothesis_test, settings
+
+import bad_examples
+
+# Before numpy is loaded: small products are slower with several threads, by far on a busy machine.
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 EXPLORE = os.environ.get("HYPOTHESIS_PROFILE") == "explore"
 settings.register_profile("byheart", deadline=None, derandomize=True)
@@ -27,3 +34,17 @@ def pytest_collection_modifyitems(config, items):
         )
     config.hook.pytest_deselected(items=[item for item in items if item not in properties])
     items[:] = properties
+
+
+@pytest.fixture(scope="session")
+def examples(tmp_path_factory) -> Path:
+    """All examples of the checker: good/, bad/, stock/good/ and stock/bad/."""
+    root = tmp_path_factory.mktemp("examples")
+    bad_examples.write_all(root)
+    return root
+
+
+@pytest.fixture
+def example(request, examples) -> Path:
+    """The folder of one example, named by an indirect parameter such as bad/hole."""
+    return examples / request.param

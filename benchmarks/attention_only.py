@@ -1,36 +1,29 @@
 """Attention-only transformers: conditioning, accuracy, evidence, and time by stage.
 
-    python benchmarks/attention_only.py [--largest 4000] [--write]
-
 T_0 different contexts of S tokens drawn uniformly, each with a random label. Every row is measured
 in a process of its own, warm (the same work was done before on 100 contexts). "LU" is a bare
 factorisation of a random matrix of the size of the features, in the same process: "ratio" is how
 many times as long features and solve take, and the least of three runs counts for each.
 """
 
-import argparse
 import json
-import platform
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 import byheart
 from byheart.constructions.attention_only import AttentionOnly
 from byheart.constructions.attention_only import solve as solving
-from byheart.constructions.attention_only.plan import plan
+from byheart.constructions.attention_only.plan import make_plan
 from byheart.data.contexts import contexts
 from byheart.data.dataset import Dataset
 from byheart.data.load import from_rows
 from byheart.data.targets import targets
 from byheart.gadgets import heads as gadget
 
-ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- attention-only:begin -->", "<!-- attention-only:end -->"
+from .report import Options, machine, table
+
 RUNS = 3
 # contexts, vocabulary, length, options
 ROWS: list[tuple[int, int, int, dict]] = [
@@ -40,7 +33,6 @@ ROWS: list[tuple[int, int, int, dict]] = [
     (300, 50, 2, {"dimension": 2}),
     (2500, 50, 2, {"dimension": 10}),
     (4000, 1000, 64, {"dimension": 16}),
-    (10_000, 100, 2, {"dimension": 10}),
 ]
 
 
@@ -71,8 +63,9 @@ def stages(dataset: Dataset, options: dict) -> dict:
     """Seconds of the features, of solving with them, and of a bare LU; and the condition number."""
     from scipy.linalg import lu_factor
 
-    found = plan("", targets(dataset, contexts(dataset, positions=True)), AttentionOnly(**options))
-    tokens, shape = gadget.rows(found.targets), found.shape
+    followers = targets(dataset, contexts(dataset, positions=True))
+    chosen = make_plan("", followers, AttentionOnly(**options))
+    tokens, shape = gadget.rows(chosen.targets), chosen.shape
     started = time.perf_counter()
     drawn = solving.drawn(shape, tokens, np.random.default_rng([0, 1]))
     selecting = time.perf_counter() - started
@@ -88,11 +81,13 @@ def stages(dataset: Dataset, options: dict) -> dict:
     }
 
 
-def measure(count: int, vocabulary: int, length: int, options: dict) -> dict:
-    byheart.compile(associations(100, 50, 2), method="attention-only", **options)
+def measured(count: int, vocabulary: int, length: int, options: dict) -> dict:
+    byheart.compile(
+        associations(min(count, 100), min(vocabulary, 50), 2), method="attention-only", **options
+    )
     dataset = associations(count, vocabulary, length)
     model = byheart.compile(dataset, method="attention-only", **options)
-    verified, shape = model.about["verification"], model.network.shape
+    verified, shape = model.verification, model.network.shape
     return {
         "contexts": len(dataset),
         "vocabulary": shape.vocabulary,
@@ -104,75 +99,36 @@ def measure(count: int, vocabulary: int, length: int, options: dict) -> dict:
         "accuracy": verified.fit.accuracy,
         "largest": verified.fit.max,
         "evidence": verified.evidence,
-        "tries": model.about["search"]["tries"],
-        "float32": model.about["notes"][-1],
-        "build": model.about["seconds"]["build"],
-        "verify": model.about["seconds"]["verify"],
+        "tries": model.record.search.tries,
+        "float32": model.record.notes[-1],
+        "build": model.record.seconds["build"],
+        "verify": model.record.seconds["verify"],
         **stages(dataset, {name: value for name, value in options.items() if name != "tight"}),
     }
 
 
-def apart(request: dict) -> dict:
-    """A measurement in a process of its own."""
-    command = [sys.executable, __file__, "--one", json.dumps(request)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+def measure(options: Options) -> dict:
+    chosen = [(9, 3, 2, {"dimension": 2})] if options.tiny else ROWS
+    rows = []
+    for row in chosen:
+        if options.largest is None or row[0] <= options.largest:
+            rows.append(options.apart(measured, *row))
+            print(json.dumps(rows[-1]), flush=True)
+    return {"machine": machine(), "rows": rows}
 
 
-def line(row: dict) -> str:
-    tight = " --tight" if row["options"].get("tight") else ""
-    ratio = (row["features"] + row["solve"]) / row["lu"]
-    right = row["float32"].rpartition(", ")[2]
-    return (
-        f"| {row['contexts']:,} | {row['vocabulary']:,} | {row['length']} | {row['dimension']}"
-        f"{tight} | {row['heads']} | {row['parameters']:,} | {100 * row['accuracy']:g} % "
-        f"| {row['evidence']} | {right} | {row['condition']:.0e} | {row['draw']:.2f} "
-        f"| {row['features']:.2f} | {row['solve']:.2f} | {row['lu']:.2f} | {ratio:.1f} "
-        f"| {row['build']:.1f} | {row['verify']:.1f} |"
-    )
-
-
-def markdown(table: list[dict]) -> str:
-    head = [
-        "| T_0 | N | S | d | H | parameters | accuracy | evidence | float32 | condition | draw, s "
-        "| features, s | solve, s | LU, s | ratio | build, s | verify, s |",
-        "| ---: | ---: | ---: | --- | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: "
-        "| ---: | ---: | ---: | ---: |",
-    ]
-    return "\n".join([*head, *map(line, table)])
-
-
-def write(text: str) -> None:
-    path = ROOT / "docs/attention-only.md"
-    before, _, rest = path.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--largest", type=int, default=4000)
-    parser.add_argument("--one", type=json.loads, help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="write attention_only.json and the table in docs/attention-only.md",
-    )
-    options = parser.parse_args()
-    if options.one is not None:
-        print(json.dumps(measure(**options.one)))
-        return
-    table = []
-    for count, vocabulary, length, chosen in (row for row in ROWS if row[0] <= options.largest):
-        request = {"count": count, "vocabulary": vocabulary, "length": length, "options": chosen}
-        table.append(apart(request))
-        print(line(table[-1]), flush=True)
-    print(markdown(table))
-    if options.write:
-        machine = f"{platform.machine()}, Python {platform.python_version()}"
-        results = json.dumps({"machine": machine, "rows": table}, indent=1) + "\n"
-        (ROOT / "benchmarks/attention_only.json").write_text(results)
-        write(markdown(table))
-
-
-if __name__ == "__main__":
-    main()
+def markdown(results: dict) -> str:
+    heads = ("T_0", "N", "S", "d", "H", "parameters", "accuracy", "evidence", "float32",
+             "condition", "draw, s", "features, s", "solve, s", "LU, s", "ratio", "build, s",
+             "verify, s")  # fmt: skip
+    body = [
+        (row["contexts"], row["vocabulary"], row["length"],
+         f"{row['dimension']}{' --tight' if row['options'].get('tight') else ''}",
+         row["heads"], row["parameters"], f"{100 * row['accuracy']:g} %", row["evidence"],
+         row["float32"].rpartition(", ")[2], f"{row['condition']:.0e}",
+         *(f"{row[x]:.2f}" for x in ("draw", "features", "solve", "lu")),
+         f"{(row['features'] + row['solve']) / row['lu']:.1f}", f"{row['build']:.1f}",
+         f"{row['verify']:.1f}")
+        for row in results["rows"]
+    ]  # fmt: skip
+    return table(heads, body)

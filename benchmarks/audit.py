@@ -1,19 +1,13 @@
 """Tokens per second of an audit, beside a bare loop that only runs the model.
 
-    python benchmarks/audit.py [--write]
-
 Stock models with random weights, made here. Both score the same batches in the same process, in
 turn; the bare loop computes the logits and drops them. The least of seven runs counts for each,
 in seconds of the processor, with one thread. A second row has documents of many lengths.
 """
 
-import argparse
-import json
-import platform
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -21,10 +15,11 @@ import transformers
 
 from byheart.auditing import scoring
 from byheart.auditing.checkpoint import opened
-from byheart.auditing.items import Items, made
+from byheart.auditing.items import Items, pack
 from byheart.machine.watch import SILENT
 
-ROOT = Path(__file__).parents[1]
+from .report import Options, machine, table
+
 RUNS = 7
 MUST = 0.9
 # name, layers, dimension, heads, vocabulary, lengths of documents (least, most), documents
@@ -36,16 +31,16 @@ ROWS = [
 ]
 
 
-def least(*works: Callable[[], object]) -> list[float]:
+def least(runs: int, *works: Callable[[], object]) -> list[float]:
     """The fewest seconds of each, which take turns: another load of the machine meets them all."""
     seconds: list[list[float]] = [[] for _ in works]
-    for run in range(RUNS + 1):  # the first does not count
-        for work, found in zip(works, seconds, strict=True):
+    for run in range(runs + 1):  # the first does not count
+        for work, own in zip(works, seconds, strict=True):
             began = time.process_time()
             work()
             if run:
-                found.append(time.process_time() - began)
-    return [min(found) for found in seconds]
+                own.append(time.process_time() - began)
+    return [min(own) for own in seconds]
 
 
 def bare(model: torch.nn.Module, items: Items, tokens: int) -> None:
@@ -61,7 +56,8 @@ def bare(model: torch.nn.Module, items: Items, tokens: int) -> None:
             _ = model(input_ids=torch.from_numpy(filled)[:, :-1], use_cache=False).logits
 
 
-def measured(name, layers, dimension, heads, vocabulary, ends, count) -> dict:
+def measured(runs, name, layers, dimension, heads, vocabulary, ends, count) -> dict:
+    torch.set_num_threads(1)
     config = transformers.GPT2Config(
         vocab_size=vocabulary, n_positions=256, n_embd=dimension, n_layer=layers, n_head=heads,
         bos_token_id=None, eos_token_id=None,
@@ -72,11 +68,12 @@ def measured(name, layers, dimension, heads, vocabulary, ends, count) -> dict:
     with tempfile.TemporaryDirectory() as place:
         transformers.GPT2LMHeadModel(config).save_pretrained(f"{place}/model")
         subject = opened(f"{place}/model")
-    items = made(rows, [1] * count)
+    items = pack(rows, [1] * count)
     after, asked = items.asked(32, 50)
     tokens = scoring.batch_tokens(subject, [items])
     whole = sum(int(items.lengths[x].max()) * len(x) for x in scoring.batches(items, tokens))
     alone, ours = least(
+        runs,
         lambda: bare(subject.model, items, tokens),
         lambda: scoring.score(subject, items, after, asked, tokens, SILENT),
     )
@@ -92,26 +89,24 @@ def measured(name, layers, dimension, heads, vocabulary, ends, count) -> dict:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write benchmarks/audit.json")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    table = []
-    for row in ROWS:
-        table.append(measured(*row))
-        one = table[-1]
-        print(
-            f"{one['name']}: {one['parameters']:,} parameters, {one['tokens']:,} tokens, "
-            f"{one['filled']:.1%} filled up; bare {one['bare']:,.0f} tokens/s, audit "
-            f"{one['audit']:,.0f} tokens/s, {one['ratio']:.3f} of it (must be {MUST:g})",
-            flush=True,
-        )
-    if options.write:
-        machine = f"{platform.machine()}, Python {platform.python_version()}"
-        results = json.dumps({"machine": machine, "rows": table}, indent=1) + "\n"
-        (ROOT / "benchmarks/audit.json").write_text(results)
+def measure(options: Options) -> dict:
+    rows = [("tiny", 1, 8, 2, 16, (4, 6), 3)] if options.tiny else ROWS
+    runs = 1 if options.tiny else RUNS
+    measurements = [options.apart(measured, runs, *row, threads=1) for row in rows]
+    return {"machine": machine(), "rows": measurements}
 
 
-if __name__ == "__main__":
-    main()
+def markdown(results: dict) -> str:
+    heads = ("model", "parameters", "tokens", "filled up", "bare, tokens/s", "audit, tokens/s",
+             "ratio")  # fmt: skip
+    body = [
+        (row["name"], row["parameters"], row["tokens"], f"{row['filled']:.1%}",
+         f"{row['bare']:,.0f}", f"{row['audit']:,.0f}", f"{row['ratio']:.3f}")
+        for row in results["rows"]
+    ]  # fmt: skip
+    return table(heads, body)
+
+
+def missed(results: dict) -> list[str]:
+    slow = (row for row in results["rows"] if not row["reached"])
+    return [f"{row['name']}: {row['ratio']:.2f} of a bare loop" for row in slow]

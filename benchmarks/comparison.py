@@ -1,27 +1,20 @@
-"""What each idea of the field costs on the same data: JSON, and docs/comparison.md.
-
-    python benchmarks/comparison.py [--largest 10000] [--write]
+"""What each idea of the field costs on the same data.
 
 N different single vectors of 16 integers below 256, and N contexts of 4 different ids below 50
 (multiset and last token), with uniform labels. Every network that has an evidence was built and
-verified on all of its data; the others are predicted, which is exact (tests). `--write` also writes
-the page.
+verified on all of its data; the others are predicted, which is exact (tests).
 """
 
-import argparse
-import json
 import random
 import time
-from pathlib import Path
 
 import byheart
-from byheart.compiler.compiling import configured, prepare, with_positions
 from byheart.data.dataset import Dataset
 from byheart.data.load import from_rows
 from byheart.theory.growth import Shape, crossing
 
-ROOT = Path(__file__).parents[1]
-RESULTS, PAGE = ROOT / "benchmarks" / "comparison.json", ROOT / "docs" / "comparison.md"
+from .report import Options, table
+
 SIZES, LABELS, KINDS = (100, 1000, 10_000), (2, 10), ("vectors", "sequences")
 SYSTEMS = {  # method and form: what it is after, and what the idea buys
     ("hash-fold-retrieve", None): (
@@ -96,19 +89,29 @@ def data(kind: str, count: int, labels: int) -> Dataset:
     return from_rows([(row, pick.randrange(labels)) for row in found.values()])
 
 
-def measure(method: str, form: str | None, dataset: Dataset, build: bool) -> dict:
+def named(method: str, form: str | None, quote: str = "") -> str:
+    return f"{quote}{method}{quote}" + (f" ({form})" if form else "")
+
+
+def predicted(dataset: Dataset) -> dict[str, dict]:
+    """Sizes by name, or why a method does not apply."""
+    (step,) = byheart.compare(dataset).steps
+    return {
+        row.name: {"nonzero": row.parameters, "depth": row.depth, "units": row.units}
+        if row.applies
+        else {"refused": row.reason}
+        for row in step.rows
+    }
+
+
+def built(method: str, form: str | None, dataset: Dataset) -> dict:
     """The counts of one system; a refusal where it does not read such data."""
-    row: dict = {"method": method, "form": form}
     started = time.process_time()
     try:
-        construction = with_positions(configured(method, form, 0, {}), dataset)
-        told = construction.predict(*prepare(construction, dataset, "refuse"))
-        if not build and told is not None:
-            return row | {"nonzero": told.parameters, "depth": told.depth, "units": told.units}
         model = byheart.compile(dataset, method, form)
     except byheart.ByheartError as error:
-        return row | {"refused": str(error)}
-    return row | {
+        return {"refused": str(error)}
+    return {
         "nonzero": model.parameters.nonzero,
         "dense": model.parameters.dense,
         "bits": model.bits.total,
@@ -120,69 +123,69 @@ def measure(method: str, form: str | None, dataset: Dataset, build: bool) -> dic
     }
 
 
-def cell(found: dict | None) -> str:
+def compared(dataset: Dataset, count: int, labels: int) -> list[dict]:
+    """One row per system: built where that is quick, else predicted."""
+    sizes, rows = predicted(dataset), []
+    for method, form in SYSTEMS:
+        slow = method in SLOW or (method, form) == ("kim2023", "faithful")
+        build = count <= 1000 or (not slow and labels == 2)
+        row = built(method, form, dataset) if build else sizes.get(named(method, form), {})
+        rows.append({"method": method, "form": form, **row})
+        print(count, labels, rows[-1], flush=True)
+    return rows
+
+
+def measure(options: Options) -> list[dict]:
+    return [
+        {"kind": kind, "labels": labels, "count": count,
+         "rows": compared(data(kind, count, labels), count, labels)}
+        for count in options.sizes(SIZES, (5,))
+        for kind in KINDS
+        for labels in (LABELS[:1] if options.tiny else LABELS)
+    ]  # fmt: skip
+
+
+def cell(row: dict | None) -> str:
     """Nonzero parameters; in italics where nothing was built."""
-    if found is None or "nonzero" not in found:
+    if row is None or "nonzero" not in row:
         return "-"
-    shown = f"{found['nonzero']:,}"
-    return shown if found.get("evidence") == "proved" else f"*{shown}*"
+    shown = f"{row['nonzero']:,}"
+    return shown if row.get("evidence") == "proved" else f"*{shown}*"
 
 
-def page(results: list[dict]) -> str:
+def markdown(results: list[dict]) -> str:
     """The tables, and the sentence on what each idea buys."""
-    found = {
+    rows = {
         (x["kind"], x["labels"], x["count"], row["method"], row["form"]): row
         for x in results
         for row in x["rows"]
     }
-    counts = sorted({x["count"] for x in results})
-    lines = [
-        "# What does each idea of the field cost?",
-        "",
-        "The systems that the papers compare themselves with, built on the same data by the "
-        "methods of [the page of methods](methods.md). Written by `python "
-        "benchmarks/comparison.py --write`; `byheart compare DATA --build` prints such a table for "
-        "your own file.",
-        "",
-        "Nonzero parameters, embedding and output included. Networks were built, and every label "
-        "proved; numbers in italics are predicted in closed form, which is exact. *Vectors* are N "
-        "single vectors of 16 integers below 256, *sequences* N contexts of 4 different ids below "
-        "50. Labels are uniform.",
-        "",
-    ]
+    counts, lines = sorted({x["count"] for x in results}), []
+    steps = [(kind, count) for kind in KINDS for count in counts]
     for labels in LABELS:
-        heads = [f"{kind}, {count:,}" for kind in KINDS for count in counts]
-        lines += [f"## {labels} labels", "", f"| method | after | {' | '.join(heads)} |"]
-        lines.append(f"| --- | --- |{' ---: |' * len(heads)}")
-        for (method, form), (after, _) in SYSTEMS.items():
-            cells = [
-                cell(found.get((kind, labels, count, method, form)))
-                for kind in KINDS
-                for count in counts
-            ]
-            name = f"`{method}`" + (f" ({form})" if form else "")
-            lines.append(f"| {name} | {after} | {' | '.join(cells)} |")
-        lines.append("")
+        heads = ["method", "after", *(f"{kind}, {count:,}" for kind, count in steps)]
+        body = [
+            [named(method, form, "`"), after,
+             *(cell(rows.get((kind, labels, count, method, form))) for kind, count in steps)]
+            for (method, form), (after, _) in SYSTEMS.items()
+        ]  # fmt: skip
+        lines += [f"## {labels} labels", "", table(heads, body), ""]
     lines += [
         "## Beside the number of parameters",
         "",
         "At N = 1,000 with 2 labels: units are neurons and heads, *longest* is the longest "
         "parameter in bits.",
         "",
-        "| method | data | nonzero | dense | bits | longest | units | depth |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for (method, form), _ in SYSTEMS.items():
+    sizes, body = ("nonzero", "dense", "bits", "longest", "units", "depth"), []
+    for method, form in SYSTEMS:
         for kind in KINDS:
-            row = found.get((kind, 2, 1000, method, form), {})
-            if row.get("evidence") != "proved":
-                continue
-            name = f"`{method}`" + (f" ({form})" if form else "")
-            sizes = (row[x] for x in ("nonzero", "dense", "bits", "longest", "units", "depth"))
-            lines.append(f"| {name} | {kind} | {' | '.join(f'{x:,}' for x in sizes)} |")
-    lines += ["", "## What each idea buys", ""]
+            row = rows.get((kind, 2, 1000, method, form), {})
+            if row.get("evidence") == "proved":
+                body.append([named(method, form, "`"), kind, *(row[x] for x in sizes)])
+    lines += [table(["method", "data", *sizes], body), "", "## What each idea buys", ""]
     for (method, form), (after, buys) in SYSTEMS.items():
-        lines.append(f"- `{method}`{f' ({form})' if form else ''}, after {after}: {buys}.")
+        lines.append(f"- {named(method, form, '`')}, after {after}: {buys}.")
     shape = Shape(1, 16, 2, 1000)
     park, four = (
         crossing(*pair, shape)
@@ -195,37 +198,5 @@ def page(results: list[dict]) -> str:
         "random vectors with two labels (`byheart compare DATA --until 1e9 --plot FILE`), Park et "
         f"al. pass four layers at about {float(f'{four:.1e}'):,.0f} points, and Vardi et al. "
         f"pass Park et al. at about {float(f'{park:.1e}'):,.0f}.",
-        "",
-        "Mahdavi et al. 2024 and Cabannes et al. 2024 are rows of `compare`, not methods: the "
-        "first is Dana et al. with more heads, and the second reads single tokens and stores its "
-        "random encoders beside the matrix. Kajitsuka & Sato 2024 is `one-layer --no-positions`.",
-        "",
     ]
     return "\n".join(lines)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--largest", type=int, default=SIZES[-1])
-    parser.add_argument("--write", action="store_true", help="write docs/comparison.md as well")
-    given = parser.parse_args()
-    results = []
-    for count in (x for x in SIZES if x <= given.largest):
-        for kind in KINDS:
-            for labels in LABELS:
-                dataset, rows = data(kind, count, labels), []
-                for method, form in SYSTEMS:
-                    slow = method in SLOW or (method, form) == ("kim2023", "faithful")
-                    build = count <= 1000 or (not slow and labels == 2)
-                    rows.append(measure(method, form, dataset, build))
-                    print(kind, labels, count, rows[-1], flush=True)
-                results.append({"kind": kind, "labels": labels, "count": count, "rows": rows})
-    if given.largest < SIZES[-1]:
-        return
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    if given.write:
-        PAGE.write_text(page(results))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,5 @@
 """Decoders that store distributions: sizes, divergences, evidence, time and memory.
 
-    python benchmarks/distributions.py [--largest 100000] [--write]
-
 Contexts are the beginnings (1 to 10 tokens) of documents of 11 tokens drawn from Zipf's law, as
 many documents as it takes for n different contexts. Every row is measured in a process of its own:
 build and proof warm (the same work was done before on 200 contexts, so that nothing is being
@@ -12,9 +10,7 @@ Baselines, on the same contexts in the same process: "solve" is the paper's algo
 5 with numpy.linalg.solve (tanh, d = 64, m = n), "balls" the dense proof in arb (no structure used).
 """
 
-import argparse
 import json
-import platform
 import resource
 import subprocess
 import sys
@@ -29,9 +25,10 @@ from byheart.data.contexts import contexts
 from byheart.data.dataset import Dataset
 from byheart.data.load import from_rows
 from byheart.data.targets import targets
+from byheart.softmax.prove import targets_of
 
-ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- distributions:begin -->", "<!-- distributions:end -->"
+from .report import ROOT, Options, machine, table
+
 TOKENS = 11  # of a document
 SOLVED, ENCLOSED = 3000, 300  # contexts up to which the baselines run
 CHECKED = 10_000
@@ -74,30 +71,30 @@ def _whole(rows: list[tuple[list[int], int]], omega: int) -> Dataset:
     return from_rows([*rows, *((first, token) for token in range(omega) if token not in seen)])
 
 
-def measure(method: str, n: int, omega: int, options: dict) -> dict:
+def measured(method: str, n: int, omega: int, options: dict) -> dict:
     dataset = documents(n, omega)
     small = min(n, 200)
     byheart.compile(documents(small, min(omega, 50)), method=method, **options)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     model = byheart.compile(dataset, method=method, **options)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    verified = model.about["verification"]
+    verified, record = model.verification, model.record
     row = {
         "method": method,
         "options": options,
         "activation": model.network.shape.activation,
-        "n": model.about["data"]["contexts"],
+        "n": record.data.contexts,
         "omega": model.network.shape.vocabulary,
         "m": model.network.shape.neurons,
         "dense": model.network.shape.parameters,
-        "nonzero": model.about["parameters"]["nonzero"],
-        "gap": model.gap,
+        "nonzero": model.parameters.nonzero,
+        "gap": model.claim.gap,
         "mean": verified.fit.mean,
         "max": verified.fit.max,
         "evidence": verified.evidence,
         "engine": verified.engine,
-        "build": model.about["seconds"]["build"],
-        "verify": model.about["seconds"]["verify"],
+        "build": record.seconds["build"],
+        "verify": record.seconds["verify"],
         "megabytes": (peak - before) / 1024,
         "tensors": 8 * model.network.shape.parameters / 1e6,
     }
@@ -114,19 +111,19 @@ def checked(model, dataset: Dataset) -> dict:
         model.save(folder, data=dataset)
         command = [sys.executable, ROOT / "checker/check.py", folder, folder / "data.jsonl"]
         started = time.perf_counter()
-        found = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True)
         seconds = time.perf_counter() - started
-    return {"code": found.returncode, "said": found.stdout.split("\n")[0], "seconds": seconds}
+    return {"code": done.returncode, "said": done.stdout.split("\n")[0], "seconds": seconds}
 
 
 def solved(dataset: Dataset) -> float:
     """Seconds of the paper's algorithm: random weights, kinks at the data, one dense solve."""
-    found = targets(dataset, contexts(dataset, positions=True))
-    n, omega, d = len(found), len(found.vocabulary), 64
+    followers = targets(dataset, contexts(dataset, positions=True))
+    n, omega, d = len(followers), len(followers.vocabulary), 64
     random = np.random.default_rng(0)
     points = random.normal(size=(n, d))
     wanted = np.zeros((n, omega))
-    wanted[np.repeat(np.arange(n), found.support), found.following] = 30
+    wanted[np.repeat(np.arange(n), followers.support), followers.following] = 30
     started = time.perf_counter()
     slopes = 4 * random.normal(size=(n, d)) / np.sqrt(d)
     active = np.tanh(points @ slopes.T + (0.5 - (slopes * points).sum(axis=1)))
@@ -140,90 +137,58 @@ def proofs(n: int = ENCLOSED, omega: int = 1000) -> dict:
 
     dataset = documents(n, omega)
     model = byheart.compile(dataset, method="one-layer")
-    wanted = model.claim.targets(model, dataset)
+    wanted = targets_of(model, dataset)
     seconds = {}
     for engine in (thermometer, dense):
         started = time.perf_counter()
-        found = engine.enclose(model.network, wanted, model.gap, None)
+        bounds = engine.enclose(model.network, wanted, model.claim.gap, None)
         name = engine.__name__.rpartition(".")[2]
         seconds[name] = time.perf_counter() - started
-        seconds[f"{name} max"] = float(found.values.max())
+        seconds[f"{name} max"] = float(bounds.values.max())
     return {"n": n, "omega": omega, **seconds}
 
 
-def apart(request: dict) -> dict:
-    """A measurement in a process of its own."""
-    command = [sys.executable, __file__, "--one", json.dumps(request)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+def measure(options: Options) -> dict:
+    if options.tiny:
+        return {
+            "rows": [measured("one-layer", 8, 6, {"activation": "tanh"})],
+            "proofs": proofs(5, 6),
+        }
+    chosen = [row for row in ROWS if options.largest is None or row[1] <= options.largest]
+    rows = []
+    for row in chosen:
+        rows.append(options.apart(measured, *row))
+        print(json.dumps(rows[-1]), flush=True)
+    return {"machine": machine(), "rows": rows, "proofs": options.apart(proofs)}
 
 
-def line(row: dict) -> str:
-    shown = {k: v for k, v in row["options"].items() if k != "activation"}
-    more = "".join(f" --{k.replace('_', '-')} {v}" for k, v in shown.items() if v is not True)
-    more += "".join(f" --{k}" for k, v in shown.items() if v is True)
-    checker = row["checker"]
-    verdicts = {0: "verified", 1: "not verified", 2: "too much for it"}
-    said = f"{verdicts[checker['code']]}, {checker['seconds']:.1f}" if checker else "-"
-    return (
-        f"| {row['method']}{more} | {row['activation']} | {row['n']:,} | {row['omega']:,} "
-        f"| {row['m']:,} | {row['dense']:,} | {row['max']:.2e} | {row['evidence']} "
-        f"| {row['build']:.2f} | {row['verify']:.2f} | {said} "
-        f"| {row['megabytes'] / row['tensors']:.1f} |"
-    )
+def named(row: dict) -> str:
+    more = {k.replace("_", "-"): v for k, v in row["options"].items() if k != "activation"}
+    flags = (f" --{k}" if v is True else f" --{k} {v}" for k, v in more.items())
+    return row["method"] + "".join(flags)
 
 
-def markdown(table: list[dict], proved: dict) -> str:
-    head = [
-        "| method | activation | n | omega | m | parameters | largest KL | evidence | build, s "
-        "| verify, s | checker, s | memory / tensors |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |",
-    ]
+def markdown(results: dict) -> str:
+    rows, proved, body = results["rows"], results["proofs"], []
+    for row in rows:
+        checker = row["checker"]
+        verdict = ("verified", "not verified", "too much for it")[checker["code"] if checker else 0]
+        body.append(
+            (named(row), row["activation"], row["n"], row["omega"], row["m"], row["dense"],
+             f"{row['max']:.2e}", row["evidence"], f"{row['build']:.2f}", f"{row['verify']:.2f}",
+             f"{verdict}, {checker['seconds']:.1f}" if checker else "-",
+             f"{row['megabytes'] / row['tensors']:.1f}")
+        )  # fmt: skip
+    heads = ("method", "activation", "n", "omega", "m", "parameters", "largest KL", "evidence",
+             "build, s", "verify, s", "checker, s", "memory / tensors")  # fmt: skip
     ratios = [
         f"`numpy.linalg.solve` for n = {row['n']:,}, omega = {row['omega']:,} takes "
         f"{row['solve'] / row['build']:.0f} times as long as our build."
-        for row in table
+        for row in rows
         if "solve" in row
     ]
     ratios.append(
         f"The dense proof of a decoder for n = {proved['n']}, omega = {proved['omega']:,} takes "
         f"{proved['dense'] / proved['thermometer']:.0f} times as long as the proof by structure."
     )
-    return "\n".join([*head, *map(line, table), "", " ".join(ratios)])
-
-
-def write(text: str) -> None:
-    path = ROOT / "docs/next-token.md"
-    before, _, rest = path.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--largest", type=int, default=100_000)
-    parser.add_argument("--one", type=json.loads, help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="write distributions.json and the table in docs/next-token.md",
-    )
-    options = parser.parse_args()
-    if options.one is not None:
-        print(json.dumps(proofs() if options.one == {} else measure(**options.one)))
-        return
-    table = []
-    for method, n, omega, chosen in (row for row in ROWS if row[1] <= options.largest):
-        table.append(apart({"method": method, "n": n, "omega": omega, "options": chosen}))
-        print(line(table[-1]), flush=True)
-    proved = apart({})
-    text = markdown(table, proved)
-    print(text)
-    if options.write:
-        machine = f"{platform.machine()}, Python {platform.python_version()}"
-        results = {"machine": machine, "rows": table, "proofs": proved}
-        (ROOT / "benchmarks/distributions.json").write_text(json.dumps(results, indent=1) + "\n")
-        write(text)
-
-
-if __name__ == "__main__":
-    main()
+    return f"{table(heads, body)}\n\n{' '.join(ratios)}"

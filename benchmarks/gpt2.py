@@ -1,16 +1,11 @@
 """Training steps of the lab's GPT-2 against those of transformers: the same loss, less CPU time.
 
-    python benchmarks/gpt2.py [--write]
-
 The baseline is GPT2LMHeadModel with PyTorch's gradients. Both sides have one thread, float32 and
 fused Adam, begin with the same weights and take the same batch of 64 sequences of 33 random tokens;
 their losses must agree over the first steps. Then they take turns, and the fewest seconds of the
 processor count. A ratio is the baseline's time over ours.
 """
 
-import argparse
-import json
-import platform
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,7 +21,8 @@ from byheart.lab.checkpoint import save
 from byheart.lab.learners import learner
 from byheart.lab.prefixes import prefixes
 
-ROOT = Path(__file__).parents[1]
+from .report import Options, machine, table
+
 SEQUENCES, LENGTH, VOCABULARY, RATE = 64, 32, 64, 1e-2
 ROUNDS, STEPS, SAME = 7, 10, 10
 DIMENSIONS = (8, 16, 32)
@@ -39,7 +35,8 @@ def timed(step: Callable[[], float]) -> float:
     return (time.process_time() - began) / STEPS
 
 
-def measured(dimension: int) -> dict:
+def measured(dimension: int, rounds: int) -> dict:
+    torch.set_num_threads(1)
     dataset = uniform(SEQUENCES, LENGTH, VOCABULARY)
     problem = prefixes(dataset)
     sizes = {"layers": 2, "dimension": dimension, "heads": 4}
@@ -70,7 +67,7 @@ def measured(dimension: int) -> dict:
         one, other = ours(), plain()
         if abs(one - other) > 1e-4 * other:
             raise SystemExit(f"step {step}: the losses {one} and {other} differ")
-    times = [(timed(ours), timed(plain)) for _ in range(ROUNDS)]
+    times = [(timed(ours), timed(plain)) for _ in range(rounds)]
     least, baseline = (min(some) for some in zip(*times, strict=True))
     return {
         "parameters": described.parameters,
@@ -80,25 +77,17 @@ def measured(dimension: int) -> dict:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="write benchmarks/gpt2.json")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    table = []
-    for dimension in DIMENSIONS:
-        table.append(measured(dimension))
-        one = table[-1]
-        print(
-            f"{one['parameters']:,} parameters: {one['milliseconds']:.2f} ms per step, "
-            f"transformers {one['baseline']:.2f} ms, {one['ratio']:.1f} times as long",
-            flush=True,
-        )
-    if options.write:
-        machine = f"{platform.machine()}, Python {platform.python_version()}"
-        results = json.dumps({"machine": machine, "rows": table}, indent=1) + "\n"
-        (ROOT / "benchmarks/gpt2.json").write_text(results)
+def measure(options: Options) -> dict:
+    rounds = 1 if options.tiny else ROUNDS
+    rows = [options.apart(measured, n, rounds, threads=1) for n in options.sizes(DIMENSIONS, (8,))]
+    return {"machine": machine(), "rows": rows}
 
 
-if __name__ == "__main__":
-    main()
+def markdown(results: dict) -> str:
+    heads = ("parameters", "ours, ms per step", "transformers, ms", "ratio")
+    body = [
+        (row["parameters"], f"{row['milliseconds']:.2f}", f"{row['baseline']:.2f}",
+         f"{row['ratio']:.1f}")
+        for row in results["rows"]
+    ]  # fmt: skip
+    return table(heads, body)

@@ -1,23 +1,15 @@
-"""Stock checkpoints: size, time, proof, strangers, and what transformers makes of them.
-
-    python benchmarks/stock.py [--data ../shared/data] [--largest 21595] [--write]
+"""Stock checkpoints: size, time, proof, non-members, and what transformers makes of them.
 
 Facts are the first prompts of CounterFact (counterfact.jsonl, columns prompt and answer), stories
 the first of TinyStories (tinystories.txt). Every row is measured in a process of its own with one
-thread: seconds are CPU seconds, memory is the largest resident set of compiling and proving.
-Strangers are stored prompts (of stories: contexts) with one token replaced by another of the data;
-one is answered if the likeliest next token is not the end. The rows of transformers are there where
-it is installed, those of TransformerLens likewise; the 16-bit rows are checkpoints with weights of
-that type.
+thread; memory is the largest resident set of compiling and proving. Non-members are stored prompts
+(of stories: contexts) with one token replaced by another of the data; one is answered if the
+likeliest next token is not the end. The rows of transformers are there where it is installed, those
+of TransformerLens likewise; the 16-bit rows are checkpoints with weights of that type.
 """
 
-import argparse
 import json
-import os
-import platform
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from importlib.util import find_spec
@@ -26,15 +18,14 @@ from pathlib import Path
 import numpy as np
 
 import byheart
-from byheart.compiler import compiling
 from byheart.models.model import Model
 from byheart.stock.forward import answers
+from byheart.stock.prove import numbered, reads
 from byheart.stock.texts import texts_of
 from byheart.theory.information import ALLENZHU_2024, MORRIS_2025
 
-ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- stock:begin -->", "<!-- stock:end -->"
-THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+from .report import Options, machine, of, table
+
 FACTS, STORIES, STRANGERS = "facts", "stories", 500
 BRIDGE = "TransformerBridge"  # of TransformerLens, in float32
 TOKENIZER = {FACTS: "bpe:8000", STORIES: "bpe:4000"}
@@ -62,64 +53,53 @@ MUST = {
 }
 
 
-def load(data: Path, kind: str, count: int, folder: str) -> byheart.Dataset:
-    """The first facts or stories."""
-    if kind == FACTS:
-        lines = (data / "counterfact.jsonl").read_text().splitlines(keepends=True)[:count]
-        path = Path(folder) / "facts.jsonl"
-        path.write_text("".join(lines))
-        columns = {"input": ["prompt"], "label": "answer"}
-        return byheart.load(path, **columns, tokenizer=TOKENIZER[kind])
-    mark = "<|endoftext|>\n"
-    parts = (data / "tinystories.txt").read_text().split(mark)[:count]
-    path = Path(folder) / "stories.txt"
-    path.write_text(mark.join(parts))
-    return byheart.load(path, tokenizer=TOKENIZER[kind])
+TINY = [(FACTS, 3, "gpt2", {}, ["float32"]), (STORIES, 2, "gpt2", {}, [])]
 
 
-def measured(row: dict, data: Path) -> dict:
-    """One row, in this process: `child` runs it in one of its own."""
+def facts(source: Path, count: int, folder: str, tokenizer: str = "bpe:8000") -> byheart.Dataset:
+    """The first facts of CounterFact."""
+    path = Path(folder) / "facts.jsonl"
+    path.write_text("".join(source.read_text().splitlines(keepends=True)[:count]))
+    return byheart.load(path, input=["prompt"], label="answer", tokenizer=tokenizer)
+
+
+def stories(source: Path, count: int, folder: str) -> byheart.Dataset:
+    """The first stories of TinyStories."""
+    mark, path = "<|endoftext|>\n", Path(folder) / "stories.txt"
+    path.write_text(mark.join(source.read_text().split(mark)[:count]))
+    return byheart.load(path, tokenizer="bpe:4000")
+
+
+def measured(row: dict, source: Path) -> dict:
+    """One row, in this process."""
     with tempfile.TemporaryDirectory() as folder:
-        dataset = load(data, row["data"], row["count"], folder)
-        proof, verify, own = 0.0, compiling.verify, dataset
-
-        def timed(model, prepared, **keywords):
-            nonlocal proof, own
-            started = time.process_time()
-            found = verify(model, prepared, **keywords)
-            proof, own = time.process_time() - started, prepared
-            return found
-
-        compiling.verify = timed
-        started = time.process_time()
+        load = facts if row["data"] == FACTS else stories
+        dataset = load(source, row["count"], folder)
         model = byheart.compile(dataset, row["method"], on_conflict="majority", **row["options"])
-        total = time.process_time() - started
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         place = Path(folder) / "model"
         model.save(place)
-        found = model.verification
+        verified, seconds = model.verification, model.record.seconds
         sizes = {file.name: file.stat().st_size for file in place.iterdir()}
         result = row | {
-            "predictions": found.checked,
-            "relabelled": model.about["conflicts"]["relabelled"],
+            "predictions": verified.checked,
+            "relabelled": model.record.conflicts["relabelled"],
             "stored": len(model.claim.holders),
-            "evidence": found.evidence,
-            "margin": found.margin,
+            "evidence": verified.evidence,
+            "margin": verified.margin,
             "parameters": model.parameters.dense,
             "entropy": model.bits.entropy,
             "information": model.bits.information,
             "megabytes": sizes["model.safetensors"] / 1e6,
             "folder_megabytes": sum(sizes.values()) / 1e6,
-            "build": total - proof,
-            "proof": proof,
+            "build": seconds["build"],
+            "proof": seconds["verify"],
             "memory": memory,
             "strangers": strangers(model, row["data"] == STORIES),
             "transformers": {},
         }
         if find_spec("transformers") is not None:
-            places, rows = model.places, range(len(own))
-            sequences = [np.array([places[x] for x in own.sequence(i)]) for i in rows]
-            wanted = np.array([places[own.label(i)] for i in rows])
+            sequences, wanted = numbered(model, reads(model, dataset))
             missing = find_spec("transformer_lens") is None
             for kind in (x for x in row["types"] if not (x == BRIDGE and missing)):
                 result["transformers"][kind] = ran(place, kind, sequences, wanted)
@@ -222,13 +202,21 @@ def recited(place: Path, sequences: list[np.ndarray], wanted: np.ndarray) -> dic
     return {"right": right, "of": len(texts[:GENERATED])}
 
 
-def child(row: dict, data: Path) -> dict:
-    """`measured` in a fresh process with one thread."""
-    command = [sys.executable, __file__, "--row", json.dumps(row), "--data", str(data)]
-    done = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, env=os.environ | THREAD, text=True
-    )
-    return json.loads(done.stdout.splitlines()[-1])
+def measure(options: Options) -> dict:
+    rows = []
+    for data, count, method, chosen, types in TINY if options.tiny else ROWS:
+        if options.largest is None or count <= options.largest:
+            row = {
+                "data": data,
+                "count": count,
+                "method": method,
+                "options": chosen,
+                "types": types,
+            }
+            source = options.file("counterfact.jsonl" if data == FACTS else "tinystories.txt")
+            rows.append(options.apart(measured, row, source, threads=1))
+            print(json.dumps(rows[-1]), flush=True)
+    return {"machine": machine(), "rows": rows}
 
 
 def named(row: dict) -> str:
@@ -238,91 +226,81 @@ def named(row: dict) -> str:
     return f"{row['count']:,} {what}, `{row['method']}{options}`"
 
 
-def of(part: dict, key: str = "answered", whole: str = "of") -> str:
-    return f"{part[key]:,} of {part[whole]:,}"
-
-
-def markdown(results: list[dict]) -> str:
-    """The tables of docs/stock.md."""
-    lines = [
-        "| data, method | predictions | neurons that hold them | evidence, float32 margin "
-        "| build, CPU s | proof or run, CPU s | weights, MB | peak memory, GB "
-        "| strangers answered |",
-        "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for row in results:
-        margin = "" if row["margin"] is None else f", {row['margin']:.2f} nats"
-        lines.append(
-            f"| {named(row)} | {row['predictions']:,} | {row['stored']:,} "
-            f"| {row['evidence']}{margin} | {row['build']:.1f} | {row['proof']:.1f} "
-            f"| {row['megabytes']:.1f} | {row['memory'] / 1e9:.2f} | {of(row['strangers'])} |"
-        )
-    lines += [
-        "",
+def markdown(results: dict) -> str:
+    rows = results["rows"]
+    heads = ("data, method", "predictions", "neurons that hold them", "evidence, float32 margin",
+             "build, CPU s", "proof or run, CPU s", "weights, MB", "peak memory, GB",
+             "non-members answered")  # fmt: skip
+    body = [
+        (named(row), row["predictions"], row["stored"],
+         row["evidence"] + ("" if row["margin"] is None else f", {row['margin']:.2f} nats"),
+         f"{row['build']:.1f}", f"{row['proof']:.1f}", f"{row['megabytes']:.1f}",
+         f"{row['memory'] / 1e9:.2f}", of(row["strangers"]["answered"], row["strangers"]["of"]))
+        for row in rows
+    ]  # fmt: skip
+    parts = [
+        table(heads, body),
         "It is not small. The entropy is what these answers need by their frequencies; a parameter "
         "of 32 bits could hold 32 of them, training reaches about 2 (Allen-Zhu and Li 2024) to 3.6 "
         "(Morris et al. 2025) by rules of thumb:",
-        "",
-        "| data, method | parameters | per neuron | bits per parameter | entropy, bits "
-        "| parameters at 2 bits each | at 3.6 | at 32 |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    plain = [row for row in results if not row["options"]]
+    heads = ("data, method", "parameters", "per neuron", "bits per parameter", "entropy, bits",
+             "parameters at 2 bits each", "at 3.6", "at 32")  # fmt: skip
+    plain, body = [row for row in rows if not row["options"]], []
     for row in plain:
         bits, count = row["entropy"], row["parameters"]
-        limits = (bits / each for each in (ALLENZHU_2024, MORRIS_2025, 32))
-        lines.append(
-            f"| {named(row)} | {count:,} | {count / row['stored']:,.0f} | {bits / count:.4f} "
-            f"| {bits:,.0f} | {' | '.join(f'{limit:,.0f}' for limit in limits)} |"
-        )
-    tried = [(row, kind, part) for row in results for kind, part in row["transformers"].items()]
-    if tried:
-        lines += [
-            "",
-            "In transformers and TransformerLens, observed:",
-            "",
-            "| data, method | type or library | right | CPU s |",
-            "| --- | --- | ---: | ---: |",
-        ]
-    for row, kind, part in tried:
-        lines.append(f"| {named(row)} | {kind} | {of(part, 'right')} | {part['seconds']:.1f} |")
-    for row in results:
-        if "far" in row["strangers"] and row["strangers"]["far"]:
-            found = row["strangers"]
-            near = found["of"] - found["far"]
-            lines += [
-                "",
-                f"Of the strangers among {named(row)}, {of(found, 'far_answered', 'far')} were "
-                "answered where the token that was replaced stands before the last ones that heads "
-                f"copy, {found['answered'] - found['far_answered']:,} of {near:,} where it is one "
-                "of these. Stories share beginnings and continue them differently: "
-                f"{row['relabelled']:,} predictions got the most frequent continuation instead."
-                + (
-                    f" `generate()` recites {of(row['recited'], 'right')} stories whole, from the "
-                    "first tokens that no other story shares."
-                    if "recited" in row
-                    else ""
-                ),
-            ]
-    return "\n".join([*lines, "", *growth(plain)])
-
-
-def growth(results: list[dict]) -> list[str]:
-    """From the smallest to 10,000 facts, and what 100,000 would cost by a n + b n^2."""
-    lines = [
+        limits = (f"{bits / each:,.0f}" for each in (ALLENZHU_2024, MORRIS_2025, 32))
+        body.append(
+            (named(row), count, f"{count / row['stored']:,.0f}", f"{bits / count:.4f}",
+             f"{bits:,.0f}", *limits)
+        )  # fmt: skip
+    parts.append(table(heads, body))
+    runs = [
+        (named(row), kind, of(run["right"], run["of"]), f"{run['seconds']:.1f}")
+        for row in rows
+        for kind, run in row["transformers"].items()
+    ]
+    if runs:
+        parts += ["In transformers and TransformerLens, observed:",
+                  table(("data, method", "type or library", "right", "CPU s"), runs)]  # fmt: skip
+    parts += [sentence(row) for row in rows if row["strangers"].get("far")]
+    parts.append(
         "Growth, and what 100,000 neurons would cost: proof and build are a n + b n^2 through the "
         "two largest rows that were measured, parameters a + b n. These are extrapolated, not "
-        "measured:",
-        "",
-        "| method | from | parameters | build, CPU s | proof, CPU s | peak memory, GB |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
-    ]
+        "measured:"
+    )
+    heads = ("method", "from", "parameters", "build, CPU s", "proof, CPU s", "peak memory, GB")
+    return "\n\n".join([*parts, table(heads, growth(plain))])
+
+
+def sentence(row: dict) -> str:
+    """Which non-members of documents are answered, and whether the documents are recited."""
+    part = row["strangers"]
+    near, answered = part["of"] - part["far"], part["answered"] - part["far_answered"]
+    text = (
+        f"Of the non-members among {named(row)}, {of(part['far_answered'], part['far'])} were "
+        "answered where the token that was replaced stands before the last ones that heads copy, "
+        f"{of(answered, near)} where it is one of these. Stories share beginnings and continue "
+        f"them differently: {row['relabelled']:,} predictions got the most frequent continuation "
+        "instead."
+    )
+    if recited := row.get("recited"):
+        text += (
+            f" `generate()` recites {of(recited['right'], recited['of'])} stories whole, from the "
+            "first tokens that no other story shares."
+        )
+    return text
+
+
+def growth(results: list[dict]) -> list[tuple]:
+    """From the smallest to 10,000 facts, and what 100,000 would cost by a n + b n^2."""
+    lines: list[tuple] = []
     for method in dict.fromkeys(row["method"] for row in results):
         rows = [row for row in results if row["method"] == method and row["data"] == FACTS]
         for small, large in zip(rows[:-1], rows[1:], strict=True):
             ratios = (large[key] / small[key] for key in ("parameters", "build", "proof", "memory"))
-            cells = " | ".join(f"x {ratio:.1f}" for ratio in ratios)
-            lines.append(f"| `{method}` | {small['count']:,} to {large['count']:,} | {cells} |")
+            grown = f"{small['count']:,} to {large['count']:,}"
+            lines.append((f"`{method}`", grown, *(f"x {ratio:.1f}" for ratio in ratios)))
         if len(rows) > 1:
             first, last = rows[-2:]
             n, m = first["stored"], last["stored"]
@@ -336,68 +314,30 @@ def growth(results: list[dict]) -> list[str]:
                 seconds.append(a * GOAL + b * GOAL * GOAL)
             memory = last["memory"] + (last["memory"] - first["memory"]) * (GOAL - m) / (m - n)
             lines.append(
-                f"| `{method}` | 100,000 neurons, extrapolated | {parameters:,.0f} "
-                f"| {seconds[0]:,.0f} | {seconds[1]:,.0f} | {memory / 1e9:.1f} |"
-            )
+                (f"`{method}`", "100,000 neurons, extrapolated", f"{parameters:,.0f}",
+                 f"{seconds[0]:,.0f}", f"{seconds[1]:,.0f}", f"{memory / 1e9:.1f}")
+            )  # fmt: skip
     return lines
 
 
-def missed(results: list[dict]) -> list[str]:
-    """Limits that do not hold."""
-    found = []
-    for row in results:
+def missed(results: dict) -> list[str]:
+    lines = []
+    for row in results["rows"]:
         name = named(row)
         if not row["options"]:
             if row["evidence"] != "proved":
-                found.append(f"{name}: {row['evidence']}")
+                lines.append(f"{name}: {row['evidence']}")
             if "recited" in row and row["recited"]["right"] != row["recited"]["of"]:
-                found.append(f"{name}: {of(row['recited'], 'right')} recited whole")
+                lines.append(
+                    f"{name}: {of(row['recited']['right'], row['recited']['of'])} recited whole"
+                )
             part = row["strangers"]
             if part["answered"] > 0.05 * part["of"]:
-                found.append(f"{name}: {of(part)} strangers answered")
+                lines.append(f"{name}: {of(part['answered'], part['of'])} non-members answered")
             for key, most in MUST.get((row["data"], row["count"], row["method"]), {}).items():
                 if row[key] > most:
-                    found.append(f"{name}: {key} {row[key]:.1f}")
+                    lines.append(f"{name}: {key} {row[key]:.1f}")
         for kind, part in row["transformers"].items():
             if part["right"] != part["of"]:
-                found.append(f"{name}: {of(part, 'right')} right in {kind}")
-    return found
-
-
-def write(results: dict) -> None:
-    (ROOT / "benchmarks/stock.json").write_text(json.dumps(results, indent=1) + "\n")
-    path = ROOT / "docs/stock.md"
-    before, _, rest = path.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n{markdown(results['rows'])}\n{END}{after}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--largest", type=int, default=21_595, help="facts")
-    parser.add_argument("--write", action="store_true", help="write stock.json and docs/stock.md")
-    parser.add_argument("--row", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.row:
-        print(json.dumps(measured(json.loads(options.row), options.data)))
-        return
-    if not (options.data / "counterfact.jsonl").exists():
-        sys.exit(f"{options.data} has no counterfact.jsonl; give the folder with --data")
-    results = []
-    for data, count, method, chosen, types in ROWS:
-        if count > options.largest:
-            continue
-        row = {"data": data, "count": count, "method": method, "options": chosen, "types": types}
-        results.append(child(row, options.data))
-        print(json.dumps(results[-1]), flush=True)
-    machine = f"{platform.machine()}, one thread, Python {platform.python_version()}"
-    print(markdown(results))
-    if options.write:
-        write({"machine": machine, "rows": results})
-    if found := missed(results):
-        sys.exit("not reached: " + "; ".join(found))
-
-
-if __name__ == "__main__":
-    main()
+                lines.append(f"{name}: {of(part['right'], part['of'])} right in {kind}")
+    return lines

@@ -1,7 +1,5 @@
 """Distributions in a stock GPT-2: how many answers per prompt the output lanes hold.
 
-    python benchmarks/stock_distributions.py [--data ../shared/data] [--write]
-
 Prompts of CounterFact get k answers each, drawn from all answers of the data, with shares drawn at
 random. The checkpoint is that of `--method gpt2` with one neuron per prompt, but what a neuron
 writes is not the code of one answer: it is fitted, by gradient descent through the last norm, so
@@ -10,10 +8,8 @@ nats: what the fit reaches in real numbers, what a run in float32 gives, and wha
 of byheart/stock/enclose.py prove for every execution.
 """
 
-import argparse
 import json
 import math
-import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -22,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import byheart
 from byheart.constructions.gpt2 import StockGPT2
 from byheart.constructions.stock.located import first_streams
 from byheart.stock.checkpoint import Checkpoint, rounded
@@ -30,22 +25,23 @@ from byheart.stock.enclose import attended, differences, through
 from byheart.stock.forward import by_length, last_logits
 from byheart.stock.texts import texts_of
 
-ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- distributions:begin -->", "<!-- distributions:end -->"
-COUNT, TOKENIZER = 100, "bpe:8000"
+from .report import Options, table
+from .stock import facts
+
+COUNT, FACTS = 100, 1000  # prompts that get distributions, of so many facts
 STEPS, RATE = 800, 0.3
 SMALL = 0.01  # nats: a divergence that counts as held
 CODES = (32, 64)  # lanes
 ANSWERS = (1, 2, 3, 4, 6)
 
 
-def shares(k: int, pool: NDArray, vocabulary: int, random: np.random.Generator) -> NDArray:
-    """k tokens of the pool with random shares, for every prompt, [COUNT, V]."""
-    found = np.zeros((COUNT, vocabulary))
-    for row in found:
+def shares(k: int, pool: NDArray, shape: tuple[int, int], random: np.random.Generator) -> NDArray:
+    """k tokens of the pool with random shares, for every prompt, [prompts, V]."""
+    target = np.zeros(shape)
+    for row in target:
         parts = random.random(k) + 0.25
         row[random.choice(pool, k, replace=False)] = parts / parts.sum()
-    return found
+    return target
 
 
 def divergence(target: NDArray, logits: NDArray) -> NDArray:
@@ -55,15 +51,15 @@ def divergence(target: NDArray, logits: NDArray) -> NDArray:
     return np.where(held, target * (np.log(np.where(held, target, 1)) - logits + normal), 0).sum(1)
 
 
-def fitted(network: Checkpoint, before: NDArray, out: slice, target: NDArray) -> NDArray:
-    """What is added to the out lanes, [COUNT, code], and so that the softmax gives the shares."""
+def fitted(network: Checkpoint, before: NDArray, out: slice, target: NDArray, steps: int):
+    """What is added to the out lanes, [prompts, code], so that the softmax gives the shares."""
     E, (gain, bias) = network.embedding.astype(np.float64), network.final
     assert bias is not None
     scores, fixed = E * gain, E @ bias
     D = network.width
     written = target @ E[:, out] * 64 * 16  # the codes, by their shares, as strong as elsewhere
     first, second = np.zeros_like(written), np.zeros_like(written)
-    for step in range(1, STEPS + 1):
+    for step in range(1, steps + 1):
         x = before.copy()
         x[:, out] += written
         centred = x - x.mean(axis=1, keepdims=True)
@@ -78,15 +74,18 @@ def fitted(network: Checkpoint, before: NDArray, out: slice, target: NDArray) ->
         g = gradient[:, out]
         first += 0.1 * (g - first)
         second += 0.01 * (g * g - second)
-        rate = RATE * (1 + math.cos(math.pi * step / STEPS)) / 2 + 1e-5
+        rate = RATE * (1 + math.cos(math.pi * step / steps)) / 2 + 1e-5
         steady = np.sqrt(second / (1 - 0.99**step)) + 1e-9
         written -= rate * first / (1 - 0.9**step) / steady
     return written
 
 
-def measured(path: Path, code: int, ks: tuple[int, ...]) -> list[dict]:
+def measured(
+    source: Path, facts_read: int, code: int, ks: tuple[int, ...], steps: int = STEPS
+) -> list[dict]:
     construction = StockGPT2()
-    data = byheart.load(path, input=["prompt"], label="answer", tokenizer=TOKENIZER)
+    with tempfile.TemporaryDirectory() as folder:
+        data = facts(source, facts_read, folder)
     words = construction.vocabulary(data)
     prepared = construction.prepared(data)
     end = words.numbers[words.end]
@@ -96,36 +95,37 @@ def measured(path: Path, code: int, ks: tuple[int, ...]) -> list[dict]:
             sequences.append(np.array([words.numbers[str(x)] for x in prepared.sequence(i)]))
             answers.append(words.numbers[str(prepared.label(i))])
     known, pool = sequences[:COUNT], np.unique(answers)
+    count = len(known)
     plan, _ = construction.plan(known, np.array(answers[:COUNT]), len(words.tokens), end)
-    width = construction.fitted_width(plan.heads, code)
-    plan = plan._replace(code=code, width=width, hidden=COUNT)
+    width = construction.fitted_width(plan.heads, code, plan.context_length)
+    plan = plan._replace(code=code, width=width, hidden=count)
     random = np.random.default_rng(0)
     shell = construction.shell(plan, np.array(answers), random)
     before, streams = first_streams(shell.network, texts_of(known))
-    memory = construction.remembered(plan, streams, np.arange(COUNT))
+    memory = construction.remembered(plan, streams, np.arange(count))
     results = []
     for k in ks:
         started = time.process_time()
-        target = shares(k, pool, plan.vocabulary, random)
-        written = fitted(shell.network, before, shell.out, target)
-        outputs = np.zeros((COUNT, width))
+        target = shares(k, pool, (count, plan.vocabulary), random)
+        written = fitted(shell.network, before, shell.out, target, steps)
+        outputs = np.zeros((count, width))
         outputs[:, shell.out] = written / construction.z
-        made = construction.written(plan, 0, memory.weights, memory.biases, outputs)
+        memory_tensors = construction.written(plan, 0, memory.weights, memory.biases, outputs)
         tensors = {**shell.network.tensors}
-        tensors |= {name: rounded(x, "float32") for name, x in made.items()}
+        tensors |= {name: rounded(x, "float32") for name, x in memory_tensors.items()}
         network = replace(shell.network, tensors=tensors)
-        found = {"lanes": code, "answers": k}
+        row: dict = {"lanes": code, "answers": k}
         for kind in (np.float64, np.float32):
-            seen = np.empty(COUNT)
+            seen = np.empty(count)
             for rows in by_length(known).values():
                 logits = last_logits(network, np.stack([known[i] for i in rows]), kind)
                 seen[rows] = divergence(target[rows], logits.astype(np.float64))
-            found[np.dtype(kind).name] = [float(seen.mean()), float(seen.max())]
-            found[f"{np.dtype(kind).name}_held"] = int((seen <= SMALL).sum())
+            row[np.dtype(kind).name] = [float(seen.mean()), float(seen.max())]
+            row[f"{np.dtype(kind).name}_held"] = int((seen <= SMALL).sum())
         bound = proved(network, known, target)
-        found["proved"] = [float(bound.mean()), float(bound.max())]
-        found["proved_held"] = int((bound <= SMALL).sum())
-        results.append(found | {"seconds": time.process_time() - started})
+        row["proved"] = [float(bound.mean()), float(bound.max())]
+        row["proved_held"] = int((bound <= SMALL).sum())
+        results.append(row | {"seconds": time.process_time() - started})
         print(json.dumps(results[-1]), flush=True)
     return results
 
@@ -135,54 +135,31 @@ def proved(network: Checkpoint, known: list[NDArray], target: NDArray) -> NDArra
     block = network.block(0)
     stream, _ = attended(network, block, known)
     at, _, _ = through(network, block, stream)
-    found = np.zeros(len(known))
+    bound = np.zeros(len(known))
     for token in range(int((target > 0).sum(axis=1).max())):
         own = np.argsort(-target, axis=1)[:, token]
         part = target[np.arange(len(known)), own]
         with np.errstate(over="ignore"):
             rest = np.log1p(np.exp(-differences(network, at, own)).sum(axis=1))
-        found += np.where(part > 0, part * (np.log(np.where(part > 0, part, 1)) + rest), 0)
-    return found * (1 + 1e-9) + 1e-9
+        bound += np.where(part > 0, part * (np.log(np.where(part > 0, part, 1)) + rest), 0)
+    return bound * (1 + 1e-9) + 1e-9
+
+
+def measure(options: Options) -> list[dict]:
+    source = options.file("counterfact.jsonl")
+    if options.tiny:
+        return measured(source, 3, 32, (1,), steps=5)
+    return [row for code in CODES for row in measured(source, FACTS, code, ANSWERS)]
 
 
 def markdown(results: list[dict]) -> str:
-    lines = [
-        f"| lanes of a code | answers per prompt | fitted: mean, worst | in float32: mean, worst "
-        f"| proved: mean, worst | prompts below {SMALL} nats, of {COUNT}: in float32 / proved |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for row in results:
-        cells = (f"{row[x][0]:.2g}, {row[x][1]:.2g}" for x in ("float64", "float32", "proved"))
-        lines.append(
-            f"| {row['lanes']} | {row['answers']} | {' | '.join(cells)} "
-            f"| {row['float32_held']} / {row['proved_held']} |"
-        )
-    return "\n".join(lines)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--write", action="store_true", help="write the JSON and docs/stock.md")
-    options = parser.parse_args()
-    source = options.data / "counterfact.jsonl"
-    if not source.exists():
-        sys.exit(f"{options.data} has no counterfact.jsonl; give the folder with --data")
-    results = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "facts.jsonl"
-        path.write_text("".join(source.read_text().splitlines(keepends=True)[:1000]))
-        for code in CODES:
-            results += measured(path, code, ANSWERS)
-    print(markdown(results))
-    if options.write:
-        path = ROOT / "benchmarks/stock_distributions.json"
-        path.write_text(json.dumps(results, indent=1) + "\n")
-        page = ROOT / "docs/stock.md"
-        before, _, rest = page.read_text().partition(BEGIN)
-        _, _, after = rest.partition(END)
-        page.write_text(f"{before}{BEGIN}\n{markdown(results)}\n{END}{after}")
-
-
-if __name__ == "__main__":
-    main()
+    heads = ("lanes of a code", "answers per prompt", "fitted: mean, worst",
+             "in float32: mean, worst", "proved: mean, worst",
+             f"prompts below {SMALL} nats, of {COUNT}: in float32 / proved")  # fmt: skip
+    body = [
+        (row["lanes"], row["answers"],
+         *(f"{row[x][0]:.2g}, {row[x][1]:.2g}" for x in ("float64", "float32", "proved")),
+         f"{row['float32_held']} / {row['proved_held']}")
+        for row in results
+    ]  # fmt: skip
+    return table(heads, body)

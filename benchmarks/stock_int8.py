@@ -1,7 +1,5 @@
 """Stock checkpoints in eight bits: how many facts survive quantisation, in each library.
 
-    python benchmarks/stock_int8.py [--data ../shared/data] [--write]
-
 The first 1,000 facts of CounterFact, compiled in float32 and then quantised by
 
 - byheart: every row of a weight matrix becomes integers from -127 to 127 times one factor, and the
@@ -16,9 +14,7 @@ A fact survives if every token of its answer and the end after it are right. Not
 quantised weights: these are counts of runs.
 """
 
-import argparse
 import json
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -27,16 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import byheart
+from byheart.claims.kind import Runtime
 from byheart.exports import gguf_file, onnx_graph
 from byheart.exports.huggingface import loaded
-from byheart.exports.judging import Runtime, next_tokens
 from byheart.models.model import Model
 from byheart.stock.forward import answers
+from byheart.stock.prove import numbered, reads, said_tokens
 from byheart.stock.texts import texts_of
 
-ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- int8:begin -->", "<!-- int8:end -->"
-COUNT, TOKENIZER = 1_000, "bpe:8000"
+from .report import Options, table
+from .stock import facts
+
+COUNT = 1_000
 ROWS: list[tuple[str, dict]] = [
     ("gpt2", {}),
     ("gpt2", {"reach": 0.05}),
@@ -62,10 +60,10 @@ def in_numpy(model: Model, sequences: list[NDArray], folder: Path) -> NDArray | 
 def in_onnxruntime(model: Model, sequences: list[NDArray], folder: Path) -> NDArray | None:
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    onnx_graph.write(model, folder)
+    onnx_graph.write_checkpoint(model, folder)
     small = folder / "int8.onnx"
     quantize_dynamic(folder / "model.onnx", small, per_channel=True, weight_type=QuantType.QInt8)
-    return said(model, sequences, onnx_graph.runtime(small))
+    return said(model, sequences, onnx_graph.loaded(small))
 
 
 def in_torch(model: Model, sequences: list[NDArray], folder: Path) -> NDArray | None:
@@ -102,11 +100,11 @@ def in_llama_cpp(model: Model, sequences: list[NDArray], folder: Path) -> NDArra
         gguf_file.write(model, folder)
     finally:
         gguf.GGUFWriter, gguf_file._read_back = plain, read_back
-    return said(model, sequences, gguf_file.runtime(folder / "model.gguf", model.network))
+    return said(model, sequences, gguf_file.loaded(folder / "model.gguf", model.network))
 
 
 def said(model: Model, sequences: list[NDArray], runtime: Runtime) -> NDArray:
-    return next_tokens(sequences, model.network.size("vocabulary"), runtime, None)
+    return said_tokens(sequences, model.network.size("vocabulary"), runtime, None)
 
 
 def surviving(found: NDArray, wanted: NDArray, sequences: list[NDArray]) -> int:
@@ -117,59 +115,33 @@ def surviving(found: NDArray, wanted: NDArray, sequences: list[NDArray]) -> int:
     return int((~wrong).sum())
 
 
-def measured(path: Path, method: str, options: dict) -> dict:
-    data = byheart.load(path, input=["prompt"], label="answer", tokenizer=TOKENIZER)
+def measured(source: Path, count: int, method: str, options: dict) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        data = facts(source, count, folder)
     model = byheart.compile(data, method, **options)
-    held = model.claim.reads(model, data)
-    places, rows = model.places, range(len(held))
-    sequences = [np.array([places[x] for x in held.sequence(i)]) for i in rows]
-    wanted = np.array([places[held.label(i)] for i in rows])
-    result = {"method": method, "options": options, "facts": {}, "predictions": {}}
+    sequences, wanted = numbered(model, reads(model, data))
+    result: dict = {"method": method, "options": options, "facts": {}, "predictions": {}}
     ways = (in_numpy, in_onnxruntime, in_torch, in_llama_cpp)
     for library, way in zip(LIBRARIES, ways, strict=True):
         with tempfile.TemporaryDirectory() as folder:
-            found = way(model, sequences, Path(folder))
-        if found is not None:
-            result["facts"][library] = surviving(found, wanted, sequences)
-            result["predictions"][library] = int((found == wanted).sum())
+            answered = way(model, sequences, Path(folder))
+        if answered is not None:
+            result["facts"][library] = surviving(answered, wanted, sequences)
+            result["predictions"][library] = int((answered == wanted).sum())
     return result | {"texts": len(texts_of(sequences).tokens), "of": len(wanted)}
 
 
+def measure(options: Options) -> list[dict]:
+    source, rows = options.file("counterfact.jsonl"), []
+    for method, chosen in ROWS[2:3] if options.tiny else ROWS:
+        rows.append(measured(source, 3 if options.tiny else COUNT, method, chosen))
+        print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
 def markdown(results: list[dict]) -> str:
-    lines = [
-        f"| facts that survive, of {COUNT:,} | {' | '.join(LIBRARIES)} |",
-        f"| --- |{' ---: |' * len(LIBRARIES)}",
-    ]
+    body = []
     for row in results:
-        options = "".join(f" --{name} {value}" for name, value in row["options"].items())
-        cells = (f"{row['facts'][x]:,}" if x in row["facts"] else "-" for x in LIBRARIES)
-        lines.append(f"| `{row['method']}{options}` | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--write", action="store_true", help="write stock_int8.json and the page")
-    options = parser.parse_args()
-    source = options.data / "counterfact.jsonl"
-    if not source.exists():
-        sys.exit(f"{options.data} has no counterfact.jsonl; give the folder with --data")
-    results = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "facts.jsonl"
-        path.write_text("".join(source.read_text().splitlines(keepends=True)[:COUNT]))
-        for method, chosen in ROWS:
-            results.append(measured(path, method, chosen))
-            print(json.dumps(results[-1]), flush=True)
-    print(markdown(results))
-    if options.write:
-        (ROOT / "benchmarks/stock_int8.json").write_text(json.dumps(results, indent=1) + "\n")
-        page = ROOT / "docs/stock.md"
-        before, _, rest = page.read_text().partition(BEGIN)
-        _, _, after = rest.partition(END)
-        page.write_text(f"{before}{BEGIN}\n{markdown(results)}\n{END}{after}")
-
-
-if __name__ == "__main__":
-    main()
+        flags = "".join(f" --{name} {value}" for name, value in row["options"].items())
+        body.append((f"`{row['method']}{flags}`", *(row["facts"].get(x, "-") for x in LIBRARIES)))
+    return table((f"facts that survive, of {COUNT:,}", *LIBRARIES), body)

@@ -1,7 +1,5 @@
 """A thousand damaged stock checkpoints: who notices?
 
-    python benchmarks/stock_mutations.py [--each 500] [--seed 0] [--write]
-
 Small checkpoints of both families are damaged in one place, 500 times each. Every damage is judged
 twice, by `byheart verify` and by the independent checker: with the certificate as it was, where the
 hash of the file must give it away; and with the hash in the certificate made again, as somebody
@@ -12,11 +10,10 @@ would who wants to deceive, where nothing but the claim itself is left. Then
 - any other damage leaves the claim true as far as runs can tell. If it is then proved again, the
   proof is the argument that it is harmless.
 
-A damage that makes the claim false and that one of the two proves is an error; the script says so
-and fails. The kinds of damage are the functions below.
+A damage that makes the claim false and that one of the two proves is an error (`missed`).
+The kinds of damage are the functions below.
 """
 
-import argparse
 import contextlib
 import hashlib
 import io
@@ -36,14 +33,16 @@ import byheart
 from byheart.cli import main as command
 from byheart.errors import ByheartError
 from byheart.stock.forward import answers
+from byheart.stock.prove import numbered, reads
 
-ROOT = Path(__file__).parents[1]
+from .report import ROOT, Options, table
+
 sys.path.insert(0, str(ROOT / "checker"))
 import check  # noqa: E402
 
-BEGIN, END = "<!-- mutations:begin -->", "<!-- mutations:end -->"
 FACTS = [("the red fox", "ran"), ("the old fox", "sat")]
 LITTLE = 1.02  # times the smallest change of a weight that makes an answer wrong
+EACH, SEED = 500, 0  # damages per family
 STEPS = 30  # of the search for that change: doublings, and then halvings
 Random = np.random.Generator
 
@@ -55,7 +54,7 @@ class Folder:
         self.path = path
         self.model = byheart.open(path)
         held = byheart.load(path / "data.jsonl")
-        self.sequences, self.wanted = self.model.claim._numbered(self.model, held)
+        self.sequences, self.wanted = numbered(self.model, held)
 
     def wrong(self, network, kind: type = np.float64) -> bool:
         """Whether a run gives a wrong answer."""
@@ -245,7 +244,7 @@ def judged(source: Path, kind: Callable, random: Random, place: Path) -> Counter
     folder = Folder(place)
     false = kind(folder, random)
     own, other = verdicts(place, proof=False)
-    found = Counter(made=1, hash_byheart=own != 0, hash_checker=other != 0)
+    counts = Counter(made=1, hash_byheart=own != 0, hash_checker=other != 0)
     folder.sign()
     own, other = verdicts(place, proof=True)
     if false is None:
@@ -255,80 +254,58 @@ def judged(source: Path, kind: Callable, random: Random, place: Path) -> Counter
         except (ByheartError, AssertionError):
             false = False  # it is refused and never runs
     name = "false" if false else "true"
-    found.update({name: 1, f"{name}_byheart": own != 0, f"{name}_checker": other != 0})
+    counts.update({name: 1, f"{name}_byheart": own != 0, f"{name}_checker": other != 0})
     shutil.rmtree(place)
-    return found
+    return counts
 
 
-def campaign(each: int, seed: int) -> dict[str, dict[str, dict[str, int]]]:
+def measure(options: Options) -> dict[str, dict[str, dict[str, int]]]:
     result: dict[str, dict] = {}
+    each = 1 if options.tiny else EACH
     with tempfile.TemporaryDirectory() as temporary:
-        for method in ("gpt2", "llama"):
+        for method in ("gpt2",) if options.tiny else ("gpt2", "llama"):
             data = byheart.load(FACTS, tokenizer="bpe:300")
             model = byheart.compile(data, method)
             source = Path(temporary) / method
-            model.save(source, data=model.claim.reads(model, data))
+            model.save(source, data=reads(model, data))
             assert verdicts(source, proof=False) == verdicts(source, proof=True) == (0, 0)
             for kind, (share, _) in KINDS.items():
-                random, found = np.random.default_rng([seed, len(kind.__name__)]), Counter()
-                for _ in range(round(share * each)):
-                    found += judged(source, kind, random, Path(temporary) / "damaged")
-                result.setdefault(kind.__name__, {})[method] = dict(found)
-                print(method, kind.__name__, dict(found), flush=True)
+                random, counts = np.random.default_rng([SEED, len(kind.__name__)]), Counter()
+                for _ in range(max(1, round(share * each))):
+                    counts += judged(source, kind, random, Path(temporary) / "damaged")
+                result.setdefault(kind.__name__, {})[method] = dict(counts)
+                print(method, kind.__name__, dict(counts), flush=True)
     return result
 
 
 def markdown(result: dict) -> str:
-    lines = [
-        "| damage | times | noticed by the hash, byheart / checker | claim false "
-        "| noticed by the claim, byheart / checker | claim true as far as runs tell "
-        "| of these proved again, byheart / checker |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    heads = ("damage", "times", "noticed by the hash, byheart / checker", "claim false",
+             "noticed by the claim, byheart / checker", "claim true as far as runs tell",
+             "of these proved again, byheart / checker")  # fmt: skip
+    body = []
     for kind, (_, words) in KINDS.items():
         total = sum((Counter(x) for x in result[kind.__name__].values()), Counter())
-        again = [total["true"] - total[f"true_{who}"] for who in ("byheart", "checker")]
-        lines.append(
-            f"| {words} | {total['made']:,} "
-            f"| {total['hash_byheart']:,} / {total['hash_checker']:,} "
-            f"| {total['false']:,} | {total['false_byheart']:,} / {total['false_checker']:,} "
-            f"| {total['true']:,} | {again[0]:,} / {again[1]:,} |"
-        )
-    return "\n".join(lines)
+
+        def both(name: str, total: Counter = total) -> str:
+            return f"{total[f'{name}_byheart']:,} / {total[f'{name}_checker']:,}"
+
+        again = (f"{total['true'] - total[f'true_{who}']:,}" for who in ("byheart", "checker"))
+        body.append(
+            (words, total["made"], both("hash"), total["false"], both("false"), total["true"],
+             " / ".join(again))
+        )  # fmt: skip
+    return table(heads, body)
 
 
 def missed(result: dict) -> list[str]:
     """Damages that nobody noticed and that are not harmless."""
-    found = []
+    lines = []
     for kind, methods in result.items():
         for method, part in methods.items():
             total = Counter(part)
             for who in ("byheart", "checker"):
                 if total[f"hash_{who}"] != total["made"]:
-                    found.append(f"{method}, {kind}: a hash that {who} did not compare")
+                    lines.append(f"{method}, {kind}: a hash that {who} did not compare")
                 if total[f"false_{who}"] != total["false"]:
-                    found.append(f"{method}, {kind}: a false claim that {who} proves")
-    return found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=500, help="damages per family")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--write", action="store_true", help="write the JSON and docs/stock.md")
-    options = parser.parse_args()
-    result = campaign(options.each, options.seed)
-    print(markdown(result))
-    if options.write:
-        path = ROOT / "benchmarks/stock_mutations.json"
-        path.write_text(json.dumps(result, indent=1) + "\n")
-        page = ROOT / "docs/stock.md"
-        before, _, rest = page.read_text().partition(BEGIN)
-        _, _, after = rest.partition(END)
-        page.write_text(f"{before}{BEGIN}\n{markdown(result)}\n{END}{after}")
-    if found := missed(result):
-        sys.exit("not noticed: " + "; ".join(found))
-
-
-if __name__ == "__main__":
-    main()
+                    lines.append(f"{method}, {kind}: a false claim that {who} proves")
+    return lines

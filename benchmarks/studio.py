@@ -1,7 +1,5 @@
 """How fast the page is: its first text, and a file of 100,000 rows.
 
-    python benchmarks/studio.py [--rows 100000] [--repeats 5] [--write]
-
 first      from the start of the process to the text of the page, beside a bare Starlette
            application that serves one line with the same server; wall and CPU seconds, medians
 rows       reading the file in the page (upload, counts, conflicts, table of rows, bounds), beside
@@ -11,10 +9,8 @@ browser    the same in a browser, if there is one: from the address to the first
            that scrolling to the last row takes until it is shown
 """
 
-import argparse
 import json
 import os
-import platform
 import random
 import shutil
 import subprocess
@@ -26,8 +22,8 @@ from pathlib import Path
 
 from numpy import median
 
-ROOT = Path(__file__).parents[1]
-RECORD = ROOT / "benchmarks/studio.json"
+from .report import Options, machine, table
+
 LIMIT = 0.5  # seconds to the first text after the server has started
 BARE = """
 import json, socket
@@ -91,15 +87,15 @@ class Served:
 
 
 def first(repeats: int) -> dict:
-    found: dict[str, list[dict]] = {"studio": [], "bare": []}
+    starts: dict[str, list[dict]] = {"studio": [], "bare": []}
     for _ in range(repeats + 1):  # the first of each fills the caches and is left out
         for name, command in (("studio", STUDIO), ("bare", [sys.executable, "-c", BARE])):
             served = Served(command)
-            found[name].append(served.start)
+            starts[name].append(served.start)
             served.end()
     middle = {
         name: {key: float(median([run[key] for run in runs[1:]])) for key in runs[0]}
-        for name, runs in found.items()
+        for name, runs in starts.items()
     }
     ratio = {key: middle["studio"][key] / middle["bare"][key] for key in ("text", "cpu")}
     return {**middle, "ratio": ratio}
@@ -147,7 +143,8 @@ def large(rows: int) -> dict:
             assert one["status"] == "done", one["error"]
             read = time.perf_counter() - began
             tables = f"/jobs/{job}/tables/rows?count=60&first="
-            window = [served.get(f"{tables}{x}")[0] for x in (0, rows // 2, rows - 60) * 10]
+            places = (0, rows // 2, max(0, rows - 60)) * 10
+            window = [served.get(f"{tables}{x}")[0] for x in places]
             shown = in_browser(served, rows)
         finally:
             bare.end()
@@ -195,23 +192,24 @@ def in_browser(served: Served, rows: int) -> dict | None:
     return {"text": text, "rows": shown, "last_row": last, "lines_in_page": lines}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help="write studio.json")
-    options = parser.parse_args()
-    results = {
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-        "first": first(options.repeats),
-        "large": large(options.rows),
-    }
-    print(json.dumps(results, indent=1))
-    if options.write:
-        RECORD.write_text(json.dumps(results, indent=1) + "\n")
-    if results["first"]["studio"]["after"] > LIMIT:
-        sys.exit(f"not reached: the first text in {LIMIT} s after the server starts")
+def measure(options: Options) -> dict:
+    rows, repeats = (10, 1) if options.tiny else (100_000, 5)
+    return {"machine": machine(), "first": first(repeats), "large": large(rows)}
 
 
-if __name__ == "__main__":
-    main()
+def markdown(results: dict) -> str:
+    first, rows = results["first"], results["large"]
+    body = [
+        ("start to first text, s", *(f"{first[x]['text']:.2f}" for x in ("studio", "bare"))),
+        ("CPU of the start, s", *(f"{first[x]['cpu']:.2f}" for x in ("studio", "bare"))),
+        ("wait for an answer while a file is read, ms", *(
+            f"{1000 * rows[x]['median']:.1f}" for x in ("state", "bare"))),
+        (f"read a file of {rows['rows']:,} rows, s (beside it: `byheart stats`)",
+         f"{rows['read']:.1f}", f"{rows['stats']['seconds']:.1f}"),
+    ]  # fmt: skip
+    return table(("", "page", "bare application"), body)
+
+
+def missed(results: dict) -> list[str]:
+    slow = results["first"]["studio"]["after"] > LIMIT
+    return [f"the first text later than {LIMIT} s after the server starts"] if slow else []

@@ -1,10 +1,9 @@
 """Whole texts by heart: the network that recites a file, beside what compressors make of the file.
 
-    python benchmarks/texts.py [FOLDER] [--write]
-
-Every .txt file of the folder, and the book that ships with byheart, is compiled as one document
-whose contexts are the fewest last tokens without conflicts (`--documents whole --window auto`), and
-every prediction is proved. Then the file is restored from nothing but these pieces:
+Every .txt file of the folder texts/ of the data, and the book that ships with byheart, is compiled
+as one document whose contexts are the fewest last tokens without conflicts (`--documents whole
+--window auto`), and every prediction is proved. Then the file is restored from
+nothing but these pieces:
 
 network     its code word (bits.encoded), which is decoded again
 vocabulary  the words in alphabetical order and the length of each one's code word, from which the
@@ -17,16 +16,12 @@ The model is saved, opened, given the decoded network, and continues from the fi
 texts in characters, every single step is proved instead, which gives the same text by induction.
 """
 
-import argparse
 import gzip
 import hashlib
 import json
 import lzma
-import os
-import platform
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -36,18 +31,17 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).parents[1]
-sys.path[0] = str(ROOT)  # this folder has a module that the standard library has too
+import byheart
+from byheart.claims.claim import Words
+from byheart.exact.codeword import decode, encode
+from byheart.gadgets.blocks import digit_order
+from byheart.models.recall import continued
 
-import byheart  # noqa: E402
-from byheart.exact.codeword import decode, encode  # noqa: E402
-from byheart.gadgets.blocks import digit_order  # noqa: E402
-from byheart.models.claim import Words  # noqa: E402
-from byheart.models.recall import continued  # noqa: E402
+from .report import ROOT, Options, machine, table
 
 BOOK = ROOT / "byheart/data/book.txt"
 LARGEST_CHAR = 200_000  # bytes of a text that is also compiled in characters
-BEGIN, END = "<!-- texts:begin -->", "<!-- texts:end -->"
+TINY = "the cat sat on the mat and the dog sat on the cat"
 SOURCES = {  # what they are, and where readers find them
     "book.txt": ("the book of the demo", "ships with byheart"),
     "alice29.txt": ("Alice's Adventures in Wonderland", "Canterbury corpus"),
@@ -182,6 +176,22 @@ def recitation(
     return [tokens[0], *(str(answer.label) for answer in answers)]
 
 
+def measure(options: Options) -> dict:
+    if options.tiny:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "tiny.txt"
+            path.write_text(TINY)
+            return {"machine": machine(), "rows": [measured(path, "word")]}
+    texts = sorted(options.file("texts").glob("*.txt"), key=lambda path: path.stat().st_size)
+    measured(BOOK, "word")  # compile the kernels
+    rows = []
+    for path in [BOOK, *texts]:
+        for unit in ("word", "char") if path.stat().st_size <= LARGEST_CHAR else ("word",):
+            rows.append(measured(path, unit))
+            print(json.dumps(rows[-1]), flush=True)
+    return {"machine": machine(), "rows": rows}
+
+
 def sentence(row: dict) -> str:
     """The headline: what is true of a row, whichever it is."""
     how = "byte for byte" if row["exact"] else "not byte for byte"
@@ -201,100 +211,30 @@ def sentence(row: dict) -> str:
     )
 
 
-def headline(rows: list[dict]) -> str:
-    """The sentence of README.md, about the largest text of which the most can be said."""
-    said = [row for row in rows if row["exact"] and row["recited"] and row["text"] != BOOK.name]
-    whole = [row for row in said if row["total"] < row["xz"]]
-    alone = [row for row in said if row["network"] < row["xz"]]
-    if not alone:
-        return ""
-    row = max(whole or alone, key=lambda row: row["bytes"])
-    title = SOURCES.get(row["text"], (row["text"],))[0]
-    start = (
-        f"All of *{title}* ({row['bytes']:,} bytes) is in a network of {row['parameters']:,} exact "
-        "parameters, proved, and restored byte for byte by its recitation: "
-    )
-    end = f"where `xz -9e` takes {row['xz']:,} ([docs/texts.md](docs/texts.md)"
-    if whole:
-        rest = f"; {len(said) - len(whole)} of {len(said)} texts are above xz with their vocabulary"
-        return (
-            f"{start}network, vocabulary and first word take {row['total']:,} bytes together, "
-            f"{end}{rest if len(said) > len(whole) else ''})."
-        )
-    return (
-        f"{start}the network takes {row['network']:,} bytes, {end}; with the vocabulary, which the "
-        f"network does not hold, it is {row['total']:,})."
-    )
-
-
-def markdown(rows: list[dict]) -> str:
-    """The tables of docs/texts.md."""
-    lines = [
-        "| text | unit | bytes | parameters | network | vocabulary | rest | **total** | gzip -9 "
-        "| zstd -22 | xz -9e | order-0 entropy | recited | CPU s: build, recite |",
-        "| --- | --- " + "| ---: " * 10 + "| --- | ---: |",
-    ]
+def markdown(results: dict) -> str:
+    rows, sizes, sources = results["rows"], [], []
     for row in rows:
         said = "byte for byte" if row["exact"] else "not the file"
         said = said if row["recited"] or not row["exact"] else "by induction"
-        zstd = "-" if row["zstd"] is None else f"{row['zstd']:,}"
-        lines.append(
-            f"| {row['text']} | {row['unit']} | {row['bytes']:,} | {row['parameters']:,} "
-            f"| {row['network']:,} | {row['words']:,} | {row['rest']:,} | **{row['total']:,}** "
-            f"| {row['gzip']:,} | {zstd} | {row['xz']:,} | {row['entropy']:,} | {said} "
-            f"| {row['build_seconds']}, {row['recite_seconds'] if row['recited'] else '-'} |"
-        )
-    lines += [
-        "",
-        "| text | tokens | words | window | bits.total | evidence | SHA-256 | where it is from |",
-        "| --- | ---: | ---: | ---: | ---: | --- | --- | --- |",
-    ]
-    for row in rows:
+        sizes.append(
+            (row["text"], row["unit"], row["bytes"], row["parameters"], row["network"],
+             row["words"], row["rest"], f"**{row['total']:,}**", row["gzip"],
+             "-" if row["zstd"] is None else row["zstd"], row["xz"], row["entropy"], said,
+             f"{row['build_seconds']}, {row['recite_seconds'] if row['recited'] else '-'}")
+        )  # fmt: skip
         if row["unit"] == "word":
-            lines.append(
-                f"| {row['text']} | {row['tokens']:,} | {row['vocabulary']:,} | {row['window']} "
-                f"| {row['bits_total']:,} | {row['evidence']}, all {row['checked']:,} "
-                f"| `{row['sha256'][:16]}` | {'; '.join(SOURCES.get(row['text'], ('',)))} |"
-            )
-    return "\n".join([*lines, "", *(f"- {sentence(row)}" for row in rows if row["unit"] == "word")])
+            sources.append(
+                (row["text"], row["tokens"], row["vocabulary"], row["window"], row["bits_total"],
+                 f"{row['evidence']}, all {row['checked']:,}", f"`{row['sha256'][:16]}`",
+                 "; ".join(SOURCES.get(row["text"], ("",))))
+            )  # fmt: skip
+    heads = ("text", "unit", "bytes", "parameters", "network", "vocabulary", "rest", "**total**",
+             "gzip -9", "zstd -22", "xz -9e", "order-0 entropy", "recited",
+             "CPU s: build, recite")  # fmt: skip
+    more = ("text", "tokens", "words", "window", "bits.total", "evidence", "SHA-256", "source")
+    sentences = "\n".join(f"- {sentence(row)}" for row in rows if row["unit"] == "word")
+    return f"{table(heads, sizes)}\n\n{table(more, sources)}\n\n{sentences}"
 
 
-def write(path: Path, text: str) -> None:
-    before, _, rest = path.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", help="of .txt files")
-    parser.add_argument(
-        "--write", action="store_true", help="write texts.json, docs/texts.md and README.md"
-    )
-    options = parser.parse_args()
-    if options.write and not options.folder:
-        parser.error("--write needs the folder of texts")
-    texts = sorted(options.folder.glob("*.txt")) if options.folder else []
-    paths = [BOOK, *sorted(texts, key=lambda path: path.stat().st_size)]
-    measured(BOOK, "word")  # compiles kernels, if that is still to be done
-    rows = []
-    for path in paths:
-        units = ("word", "char") if path.stat().st_size <= LARGEST_CHAR else ("word",)
-        for unit in units:
-            rows.append(measured(path, unit))
-            print(json.dumps(rows[-1]), flush=True)
-    print(markdown(rows))
-    if options.write:
-        machine = (
-            f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-        )
-        report = json.dumps({"machine": machine, "rows": rows}, indent=1)
-        (ROOT / "benchmarks/texts.json").write_text(report + "\n")
-        write(ROOT / "docs/texts.md", markdown(rows))
-        write(ROOT / "README.md", headline(rows))
-    if wrong := [row["text"] for row in rows if not row["exact"]]:
-        sys.exit(f"not restored: {', '.join(wrong)}")
-
-
-if __name__ == "__main__":
-    main()
+def missed(results: dict) -> list[str]:
+    return [f"{row['text']}: not restored" for row in results["rows"] if not row["exact"]]

@@ -1,7 +1,5 @@
 """Training steps against plain PyTorch: the same loss at less CPU time and memory.
 
-    python benchmarks/training.py [--quick] [--group NAME] [--write]
-
 The baseline (benchmarks/plain_torch) is the authors' training, written as well as plain PyTorch
 allows. Both sides have one thread and float32, start with the same weights and take the same steps;
 their losses must agree over the first 20. Then rounds of both alternate in one process, and the
@@ -17,30 +15,22 @@ memory ("memory kept"): no line of the baseline can say that, but its user could
 Data: TinyStories and MultiNLI from ../shared/data, or random data where they are missing.
 """
 
-import argparse
 import ctypes
 import json
 import os
-import platform
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
 
-for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ[variable] = "1"
-ROOT = Path(__file__).parents[1]
-sys.path[0] = str(ROOT)  # this folder has a module that the standard library has too
+import numpy as np
+import torch
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
+from .counting import memory
+from .report import Options, machine, table
+from .training_cells import Cell, Ours, Training, data, pairs_of, sides
 
-from benchmarks import training_cells as cells  # noqa: E402
-from benchmarks.training_cells import Cell, Ours, Training, pairs_of, sides  # noqa: E402
-from benchmarks.training_report import line, markdown, missed  # noqa: E402
-
+AGREEMENT = 1e-4  # how far apart losses may be, relatively
 STEPS = 20  # whose losses are compared
 ROUNDS, SECONDS = 5, 0.2  # rounds of each side, and how long one lasts if a step is short
 GOALS = {"madden2024": 5.0, "dana2024 script": 3.0, "dana2024 paper": 3.0, "kajitsuka2025": 3.0}
@@ -48,21 +38,21 @@ GROWTH = (10, 100, 1000)  # stories
 DANA = {"paper": 10, "script": 64}  # how often each protocol uses a batch
 
 
-def groups(quick: bool) -> dict[str, list[Cell]]:
+def groups(tiny: bool) -> dict[str, list[Cell]]:
     """The cells by the name of their group."""
     stories, neurons = (100, 300, 500, 1000), (4, 16, 32, 128, 512)
-    heads, blocks = (1, 11, 21, 31), (1, 10, 50)
-    if quick:
-        stories, neurons, heads, blocks = (100, 500), (16, 128), (1, 21), (10,)
-    found = {"madden2024": [madden(n, m) for n in stories for m in neurons]}
+    heads, blocks, sentences = (1, 11, 21, 31), (1, 10, 50), 2000
+    if tiny:
+        stories, neurons, heads, blocks, sentences = (5,), (2,), (1, 2), (1,), 10
+    cells = {"madden2024": [madden(n, m) for n in stories for m in neurons]}
     for protocol, uses in DANA.items():
-        found[f"dana2024 {protocol}"] = [attention_only(h, protocol, uses) for h in heads]
+        cells[f"dana2024 {protocol}"] = [attention_only(h, protocol, uses) for h in heads]
     for protocol, uses in DANA.items():
-        found[f"dana2024-mlp {protocol}"] = [
+        cells[f"dana2024-mlp {protocol}"] = [
             neurons_after(20 * (h - 1), protocol, uses) for h in heads if h > 1
         ]
-    found["kajitsuka2025"] = [Cell("kajitsuka2025", {"layers": n}, 2000) for n in blocks]
-    return found
+    cells["kajitsuka2025"] = [Cell("kajitsuka2025", {"layers": n}, sentences) for n in blocks]
+    return cells
 
 
 def madden(stories: int, neurons: int) -> Cell:
@@ -89,12 +79,12 @@ def taken(both: tuple[Ours, Training], steps: int) -> Iterator[tuple]:
     return ((both[0].step(), both[1].step()) for _ in range(steps))
 
 
-def measure(cell: Cell, rounds: int = ROUNDS) -> dict:
+def measured(cell: Cell, rounds: int = ROUNDS, seconds: float = SECONDS) -> dict:
     """Milliseconds of CPU time a step on either side, and how far their losses are apart."""
     difference = agreement(cell)
     random = np.random.default_rng(2)
     both = sides(cell, pairs_of(cell, 1, random))
-    number = [batches_in_a_round(cell, side.step) for side in both]
+    number = [batches_in_a_round(cell, side.step, seconds) for side in both]
     spent: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for place, side in enumerate(both):
@@ -112,10 +102,10 @@ def measure(cell: Cell, rounds: int = ROUNDS) -> dict:
     }
 
 
-def batches_in_a_round(cell: Cell, step: Callable[[], object]) -> int:
+def batches_in_a_round(cell: Cell, step: Callable[[], object], seconds: float) -> int:
     """So many that a round is long enough for the clock; after what is done only once."""
     timed(step, 2)
-    least = SECONDS / timed(step, 3)
+    least = seconds / timed(step, 3)
     return max(1, round(least / (cell.uses or 1)))
 
 
@@ -128,7 +118,7 @@ def timed(step: Callable[[], object], steps: int) -> float:
 
 
 def described(cell: Cell) -> dict:
-    problem = cells.data(cell)[0]
+    problem = data(cell)[0]
     return {
         "rows": cell.rows,
         **cell.sizes,
@@ -154,34 +144,36 @@ def summed(group: str, rows: list[dict]) -> dict:
     }
 
 
-def growth(neurons: int = 32) -> list[dict]:
-    """Time of a step and peak memory, from 10 stories to 1000."""
-    table = []
-    for stories in GROWTH:
-        row = measure(madden(stories, neurons))
-        for place, side in enumerate(("ours", "plain")):
-            row[f"{side}_megabytes"] = apart("--peak", json.dumps([stories, neurons, place]))
-        table.append(row)
-    return table
+def prepared() -> None:
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
 
 
-def apart(*arguments: str):
-    """What this program prints for other arguments, in a process of its own."""
-    command = [sys.executable, __file__, *arguments]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+def grouped(name: str, tiny: bool = False, keep: bool = False) -> dict:
+    """A group of cells; with a malloc that keeps memory instead of giving it back, if asked."""
+    prepared()
+    if keep:
+        library = ctypes.CDLL("libc.so.6")
+        trim, mmap = -1, -3  # malloc.h: the thresholds
+        assert library.mallopt(mmap, 1 << 30) and library.mallopt(trim, 2**31 - 1)
+    rows = []
+    for cell in groups(tiny)[name]:
+        rows.append(measured(cell, 1, 0) if tiny else measured(cell))
+        print(json.dumps(rows[-1]), flush=True)
+    return summed(f"{name}, memory kept" if keep else name, rows)
 
 
-def kept(group: str, quick: bool) -> dict:
-    """A group again, with a malloc that keeps memory instead of giving it back to the system."""
-    library = ctypes.CDLL("libc.so.6")
-    trim_threshold, mmap_threshold = -1, -3  # malloc.h
-    assert library.mallopt(mmap_threshold, 1 << 30) and library.mallopt(trim_threshold, 2**31 - 1)
-    rows = [measure(cell) for cell in groups(quick)[group]]
-    return summed(f"{group}, memory kept", rows)
+def grown(options: Options, stories: int, neurons: int = 32) -> dict:
+    """Time of a step and peak memory."""
+    row = measured(madden(stories, neurons))
+    for place, side in enumerate(("ours", "plain")):
+        row[f"{side}_megabytes"] = options.apart(peak, stories, neurons, place)
+    return row
 
 
 def peak(stories: int, neurons: int, place: int) -> float:
     """Megabytes that a model, its optimiser and three steps need on top of the data."""
+    prepared()
     for count in (2, stories):  # the first only loads what either size needs
         cell = madden(count, neurons)
         pairs = pairs_of(cell, 1, np.random.default_rng(0))
@@ -192,65 +184,46 @@ def peak(stories: int, neurons: int, place: int) -> float:
     return (memory("VmHWM") - before) / 1e6
 
 
-def memory(name: str) -> int:
-    """Bytes of this process: VmRSS, in memory now, or VmHWM, when there were most."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
+def measure(options: Options) -> dict:
+    results = []
+    for name in groups(options.tiny):
+        results.append(options.apart(grouped, name, options.tiny, threads=1))
+        if name == "madden2024" and not options.tiny:
+            results.append(options.apart(grouped, name, False, True, threads=1))
+    growth = [options.apart(grown, options, n, threads=1) for n in options.sizes(GROWTH, ())]
+    return {"machine": machine(), "load": os.getloadavg(), "groups": results, "growth": growth}
 
 
-def machine() -> dict:
-    return {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
-        "load": os.getloadavg(),
-        "stories": "TinyStories" if cells.STORIES.exists() else "random",
-        "sentences": "MultiNLI" if cells.SENTENCES.exists() else "random",
-    }
+def markdown(results: dict) -> str:
+    body, names = [], ("rows", "neurons", "heads", "width", "layers")
+    for group in results["groups"]:
+        for row in group["cells"]:
+            sizes = ", ".join(f"{name} {row[name]}" for name in names if name in row)
+            body.append(
+                (group["group"], sizes, row["contexts"], f"{row['plain']:.2f}",
+                 f"{row['ours']:.2f}", f"{row['ratio']:.1f}", f"{row['difference']:.0e}")
+            )  # fmt: skip
+        goal = f" (goal {group['goal']:g})" if group["goal"] else ""
+        body.append(
+            (f"**{group['group']}**", "sum", "", f"{group['plain']:.1f}", f"{group['ours']:.1f}",
+             f"**{group['ratio']:.1f}**{goal}", f"{group['difference']:.0e}")
+        )  # fmt: skip
+    heads = ("group", "cell", "contexts", "plain PyTorch, ms", "ours, ms", "ratio",
+             "losses differ by")  # fmt: skip
+    grown = ("stories", "contexts", "plain, ms", "ours, ms", "ratio", "plain, MB", "ours, MB")
+    growth = [
+        (row["rows"], row["contexts"], f"{row['plain']:.2f}", f"{row['ours']:.2f}",
+         f"{row['ratio']:.1f}", f"{row['plain_megabytes']:.1f}", f"{row['ours_megabytes']:.1f}")
+        for row in results["growth"]
+    ]  # fmt: skip
+    return f"{table(heads, body)}\n\n{table(grown, growth)}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a few cells, in half a minute")
-    parser.add_argument("--group", help="only groups whose name begins like this")
-    parser.add_argument("--write", action="store_true", help="write training.json")
-    parser.add_argument("--peak", type=json.loads, help=argparse.SUPPRESS)
-    parser.add_argument("--kept", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.write and (options.quick or options.group):
-        parser.error("--write is for the whole benchmark")
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    if options.peak:
-        print(json.dumps(peak(*options.peak)))
-    elif options.kept:
-        print(json.dumps(kept(options.kept, options.quick)))
-    else:
-        report(options)
-
-
-def report(options: argparse.Namespace) -> None:
-    facts, results = machine(), []
-    for name, group in groups(options.quick).items():
-        if name.startswith(options.group or ""):
-            rows = []
-            for cell in group:
-                rows.append(measure(cell, 3 if options.quick else ROUNDS))
-                print(line(name, rows[-1]), flush=True)
-            results.append(summed(name, rows))
-            if name == "madden2024" and not options.quick:
-                results.append(apart("--kept", name))
-    grown = [] if options.quick or options.group else growth()
-    print(f"\n{markdown(results, grown)}\n\n{json.dumps(facts)}")
-    if options.write:
-        whole = {**facts, "load_after": os.getloadavg(), "groups": results, "growth": grown}
-        (ROOT / "benchmarks/training.json").write_text(json.dumps(whole, indent=1) + "\n")
-    if found := missed(results, options.quick):
-        sys.exit("not reached: " + "; ".join(found))
-
-
-if __name__ == "__main__":
-    main()
+def missed(results: dict) -> list[str]:
+    lines = []
+    for group in results["groups"]:
+        if group["goal"] and group["ratio"] < group["goal"]:
+            lines.append(f"{group['group']}: x{group['ratio']:.2f}, goal x{group['goal']:g}")
+        if group["difference"] > AGREEMENT:
+            lines.append(f"{group['group']}: losses differ by {group['difference']:.1e}")
+    return lines

@@ -26,97 +26,72 @@ Theorems   check decides a statement of the papers on given numbers, data or a m
 Checkpoints  audit measures how many bits of a file a trained checkpoint holds
 Training   measure trains an architecture and finds the smallest that memorises (needs PyTorch)
 
-Errors are ByheartError: one sentence that says what to do. AssumptionError names the hypothesis of
-a theorem that fails, DisagreementError a folder that contradicts itself.
+Errors are ByheartError: one sentence that says what to do. OptionError names an option and its
+value, AssumptionError the hypothesis of a theorem that fails, DisagreementError a folder that
+contradicts itself.
 """
 
+import re
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .architectures.bounding import Bounds as Bounds
-    from .architectures.bounding import bounds as bounds
+    from .api.bounds import Bounds as Bounds
+    from .api.bounds import bounds as bounds
+    from .api.change import Change as Change
+    from .api.check import check as check
+    from .api.compare import compare as compare
+    from .api.compile import compile as compile
+    from .api.diff import diff as diff
+    from .api.edit import edit as edit
+    from .api.encoder import EncoderCurve as EncoderCurve
+    from .api.encoder import encoder as encoder
+    from .api.explain import explain as explain
+    from .api.export import export as export
+    from .api.forget import forget as forget
+    from .api.generate import generate as generate
+    from .api.locate import locate as locate
+    from .api.methods import methods as methods
+    from .api.recall import recall as recall
+    from .api.reproduce import reproduce as reproduce
+    from .api.statements import statements as statements
+    from .api.stats import stats as stats
+    from .api.tradeoff import tradeoff as tradeoff
+    from .api.verify import verify as verify
     from .auditing.answer import Audit as Audit
     from .auditing.audit import audit as audit
-    from .compiler.checks import check as check
-    from .compiler.comparing import compare as compare
-    from .compiler.compiling import compile as compile
-    from .compiler.editing import Change as Change
-    from .compiler.editing import edit as edit
-    from .compiler.editing import forget as forget
-    from .compiler.explaining import explain as explain
-    from .compiler.methods import methods as methods
-    from .compiler.trading import tradeoff as tradeoff
+    from .claims.location import Difference as Difference
+    from .claims.verification import Verification as Verification
     from .data.dataset import Dataset as Dataset
     from .data.load import from_rows as from_rows
     from .data.load import load as load
     from .data.statistics import Statistics as Statistics
-    from .data.statistics import stats as stats
-    from .encoders.curve import EncoderCurve as EncoderCurve
-    from .encoders.curve import encoder as encoder
     from .errors import AssumptionError as AssumptionError
     from .errors import ByheartError as ByheartError
     from .errors import DisagreementError as DisagreementError
+    from .errors import OptionError as OptionError
     from .exports.exporting import Export as Export
-    from .exports.exporting import export as export
     from .lab.measuring import Measurement as Measurement
     from .lab.measuring import measure as measure
     from .machine.engines import Workers as Workers
     from .models.context_ids import context_ids as context_ids
     from .models.context_ids import contextual_mapping as contextual_mapping
-    from .models.difference import Difference as Difference
-    from .models.difference import diff as diff
-    from .models.folder.read import open as open
     from .models.model import Model as Model
-    from .models.verification import Verification as Verification
-    from .models.verification import verify as verify
+    from .models.opening import open as open
 
 __version__ = "0.2.0"
-HOMES = {  # each public name with its module, which is imported when the name is first used
-    "AssumptionError": "errors",
-    "Audit": "auditing.answer",
-    "Bounds": "architectures.bounding",
-    "ByheartError": "errors",
-    "Change": "compiler.editing",
-    "Dataset": "data.dataset",
-    "Difference": "models.difference",
-    "DisagreementError": "errors",
-    "EncoderCurve": "encoders.curve",
-    "Export": "exports.exporting",
-    "Measurement": "lab.measuring",
-    "Model": "models.model",
-    "Statistics": "data.statistics",
-    "Verification": "models.verification",
-    "Workers": "machine.engines",
-    "audit": "auditing.audit",
-    "bounds": "architectures.bounding",
-    "check": "compiler.checks",
-    "compare": "compiler.comparing",
-    "compile": "compiler.compiling",
-    "context_ids": "models.context_ids",
-    "contextual_mapping": "models.context_ids",
-    "diff": "models.difference",
-    "edit": "compiler.editing",
-    "encoder": "encoders.curve",
-    "explain": "compiler.explaining",
-    "export": "exports.exporting",
-    "forget": "compiler.editing",
-    "from_rows": "data.load",
-    "load": "data.load",
-    "measure": "lab.measuring",
-    "methods": "compiler.methods",
-    "open": "models.folder.read",
-    "stats": "data.statistics",
-    "tradeoff": "compiler.trading",
-    "verify": "models.verification",
-}
-__all__ = list(HOMES)
+# Each public name with its module, which is imported when the name is first used. The names are
+# written once, in the block above, which type checkers read: Python reads its lines here.
+LINE = re.compile(r"^    from (\.[\w.]+) import (\w+) as \w+$", re.MULTILINE)
+HOMES = {name: home for home, name in LINE.findall(Path(__file__).read_text("utf-8"))}
+__all__ = sorted(HOMES)
 
 
 def __getattr__(name: str) -> object:
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{HOMES[name]}", __name__), name)
+    return getattr(import_module(HOMES[name], __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -1,8 +1,103 @@
-"""The errors a user can meet: bad input, an assumption that fails, a folder that disagrees."""
+"""The errors a user can meet: bad input, an assumption that fails, a folder that disagrees.
+
+The texts of errors and notes name options between backticks, as Python writes them:
+"use `positions=True`". Each door shows them its own way, see `Message`.
+"""
+
+import re
+import shlex
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+OPTION = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
+FLAGS = {  # where the command line has another name
+    "axes": "axis",
+    "folder": "output",
+    "models": "with",
+    "picture": "plot",
+    "sizes": "set",
+    "workers": "engine",
+}
+
+
+class Message(str):
+    """A sentence for users as Python shows it; `marked` is the text with options in backticks.
+
+    >>> Message("order does not count; `positions=True` changes that")
+    'order does not count; positions=True changes that'
+    """
+
+    marked: str
+
+    def __new__(cls, marked: str) -> "Message":
+        python = OPTION.sub(lambda option: option[0].strip("`"), marked)
+        message = super().__new__(cls, python)
+        message.marked = marked
+        return message
+
+
+def flags(value: Any) -> Any:
+    """The value with every message in it as the command line shows it.
+
+    Of a dataclass all fields but those with `repr=False`, which nobody is shown.
+
+    >>> flags({"reason": Message("use `bits=40` or `on_conflict='drop'`."), "rows": 3})
+    {'reason': 'use --bits 40 or --on-conflict drop.', 'rows': 3}
+    >>> flags(ByheartError("give `heads=...`, or leave out `tight=True`; `positions=False` works"))
+    'give --heads, or leave out --tight; --no-positions works'
+    """
+    if isinstance(value, ByheartError):
+        value = value.message
+    if isinstance(value, Message):
+        return OPTION.sub(_flag, value.marked)
+    if isinstance(value, dict):
+        return {key: flags(each) for key, each in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {x.name: getattr(value, x.name) for x in fields(value) if x.init and x.repr}
+        return replace(value, **{name: flags(each) for name, each in parts.items()})
+    return type(value)(map(flags, value)) if type(value) in (list, tuple) else value
+
+
+def _flag(option: re.Match[str]) -> str:
+    name, value = option.groups()
+    name = FLAGS.get(name, name).replace("_", "-")
+    if value == "False":
+        return f"--no-{name}"
+    if value in (None, "True", "..."):
+        return f"--{name}"
+    text = value[1:-1] if value[:1] in ("'", '"') else value
+    return f"--{name} {shlex.quote(text)}"
 
 
 class ByheartError(ValueError):
-    """Something the user gave cannot be used; the message is one sentence that says what to do."""
+    """Something the user gave cannot be used; the message is one sentence that says what to do.
+
+    >>> error = ByheartError("two labels for one context; use `positions=True`.")
+    >>> str(error)
+    'two labels for one context; use positions=True.'
+    >>> flags(error)
+    'two labels for one context; use --positions.'
+    """
+
+    def __init__(self, marked: str) -> None:
+        super().__init__(marked)
+        self.message = Message(marked)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class OptionError(ByheartError):
+    """An option has a value that it does not take.
+
+    >>> str(OptionError("sample", 0, "must be an integer of at least 1"))
+    'sample must be an integer of at least 1, not 0.'
+    """
+
+    def __init__(self, option: str, value: object, problem: str, remedy: str = "") -> None:
+        super().__init__(f"`{option}` {problem}, not {value!r}{remedy and f'; {remedy}'}.")
+        self.args = (option, value, problem, remedy)  # a copy is made from these
+        self.option, self.value, self.problem, self.remedy = self.args
 
 
 class AssumptionError(ByheartError):
@@ -12,8 +107,8 @@ class AssumptionError(ByheartError):
         smallest: The smallest limit that would do, where a limit is refused as too small.
     """
 
-    def __init__(self, message: str, smallest: int | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, marked: str, smallest: int | None = None) -> None:
+        super().__init__(marked)
         self.smallest = smallest
 
 

@@ -90,11 +90,11 @@ def checked(path: str | Path | None, force: bool) -> Path | None:
     return Path(path)
 
 
-def write(draw: Callable[[dict], "Figure"], answer: dict, path: Path) -> None:
+def write(draw: Callable[..., "Figure"], result: Any, path: Path) -> None:
     """Draw a picture and write it, as a whole or not at all."""
     from matplotlib import rc_context
 
     form = path.suffix.lower()[1:]
     with rc_context(STYLE), replacing(path) as file:
-        figure = draw(answer)
+        figure = draw(result)
         figure.savefig(file, format=form, dpi=200, metadata=DATES.get(form), facecolor="white")

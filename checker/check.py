@@ -168,6 +168,12 @@ def expect(parent: dict[str, Any], key: str, wanted: Any, where: str) -> None:
         refuse(f"{where}: {show(key)} is {show(parent[key])}, known is {show(wanted)}")
 
 
+def expect_version(parent: dict[str, Any], where: str) -> None:
+    """Versions 1 and 2 differ only in the notes for people."""
+    if get(parent, "version", int, where) not in (1, 2):
+        refuse(f'{where}: "version" is {show(parent["version"])}, known are 1 and 2')
+
+
 # ---------------------------------------------------------------- numbers (section 1)
 
 
@@ -267,7 +273,7 @@ class Config:
 def read_raw_config(content: bytes) -> dict[str, Any]:
     raw = parse_object(content, "config.json")
     expect(raw, "format", "byheart-model", "config.json")
-    expect(raw, "version", 1, "config.json")
+    expect_version(raw, "config.json")
     return raw
 
 
@@ -698,7 +704,7 @@ def read_certificate(content: bytes, claim: str) -> dict[str, Any]:
     name = "certificate.json"
     raw = parse_object(content, name)
     expect(raw, "format", "byheart-certificate", name)
-    expect(raw, "version", 1, name)
+    expect_version(raw, name)
     expect(raw, "claim", claim, name)
     files = get(raw, "files", dict, name)
     for key in files:

@@ -223,7 +223,7 @@ def read_neurons(given: list[Any], shape: Shape, where: str) -> frozenset[tuple[
 def read_certificate(content: bytes) -> dict[str, Any]:
     raw = check.parse_object(content, CERTIFICATE)
     check.expect(raw, "format", "byheart-certificate", CERTIFICATE)
-    check.expect(raw, "version", 1, CERTIFICATE)
+    check.expect_version(raw, CERTIFICATE)
     check.expect(raw, "claim", "recites", CERTIFICATE)
     check.read_choice(raw, "dtype", tuple(DTYPES), CERTIFICATE)
     files = check.get(raw, "files", dict, CERTIFICATE)

@@ -21,8 +21,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import byheart
-from byheart.models.difference import Place
-from byheart.models.locating import with_value
+from byheart.claims.location import Place
+from byheart.exact.locate import with_value
 
 
 def zeroed(model, facts):

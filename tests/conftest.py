@@ -1,6 +1,7 @@
 """What tests of several rooms share."""
 
 import importlib.util
+import io
 import shutil
 import sys
 from pathlib import Path
@@ -45,6 +46,20 @@ def dense_parameters():
         return total
 
     return count
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run a command in this process: its exit code, standard output and standard error."""
+    from byheart.cli import main
+
+    def command(*arguments, stdin=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return (code, *capsys.readouterr())
+
+    return command
 
 
 CHROMIUM = (

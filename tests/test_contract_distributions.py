@@ -12,10 +12,10 @@ import byheart
 from byheart.constructions import ALL
 from byheart.data.load import from_rows, write_jsonl
 from byheart.exact.network import Dyadic, dyadic
-from byheart.models.folder.decoder import encode
 from byheart.models.verification import verify
 from byheart.softmax import codeword as decoder_code
 from byheart.softmax.decoder import Decoder
+from byheart.softmax.store import weights
 
 # orders of one multiset, a duplicate, contexts with two and three labels, labels that are no tokens
 WORDS = [
@@ -36,7 +36,7 @@ IDS = [([1, 2], 4), ([2, 1], 5), ([0, 0, 7], 4), ([0], 6), ([3], 5)]
 # the same words with the first label of each context
 ONE_LABEL = [([*tokens], label) for tokens, label in {tuple(t): y for t, y in WORDS[::-1]}.items()]
 DATA = {"words": WORDS, "ids": IDS, "words with one label": ONE_LABEL}
-STORES = [c for c in ALL if c.stores == "distributions"]
+STORES = [c for c in ALL if c.claim.name == "distributions"]
 
 
 def words_of(construction):
@@ -84,9 +84,9 @@ def test_there_are_eight():
 def test_memorises(construction, data):
     """Every context's distribution, within the gap, proved; the checker agrees."""
     dataset, model = compiled(construction.name, data)
-    verified = model.about["verification"]
+    verified = model.record.verification
     assert verified.evidence == "proved"
-    assert verified.checked == verified.correct == model.about["data"]["contexts"]
+    assert verified.checked == verified.correct == model.record.data.contexts
     assert verified.fit.max <= model.claim.gap
     assert verify(model, dataset) == verified
 
@@ -162,7 +162,7 @@ def _harmed(network):
 
 
 def _rewrite(folder, model):
-    (folder / "weights.safetensors").write_bytes(b"".join(encode(model.network)))
+    (folder / "weights.safetensors").write_bytes(b"".join(weights(model)))
     settings = json.loads((folder / "config.json").read_text())
     parameters, bits = model.network.counts()
     settings["parameters"].update(parameters)
@@ -199,7 +199,7 @@ def test_counts_are_the_recomputed_ones(construction, data, saved):
 def test_certificate_survives(construction, data, saved):
     dataset, model = compiled(construction.name, data)
     opened = byheart.open(saved(construction, data)[0])
-    assert opened.about["verification"] == model.about["verification"]
+    assert opened.record.verification == model.record.verification
     assert opened.network == model.network
     assert (opened.tokens, opened.claim.gap) == (model.tokens, model.claim.gap)
     assert verify(opened, dataset).evidence == "proved"

@@ -21,7 +21,7 @@ import check
 import small_check
 from byheart.cli import main
 
-GOOD = Path(__file__).parents[1] / "checker" / "good"
+GOOD = Path(__file__).parents[1] / "checker/examples/good"
 BY_HAND = ("extremes", "floats", "larger", "phrases", "sampled", "sets", "spread", "tags")
 BY_HAND += ("vectors", "words")
 FILES = ("config.json", "weights.safetensors", "vocabulary.json")

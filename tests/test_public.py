@@ -39,11 +39,15 @@ def test_the_public_names_are_listed():
 
 
 def test_no_module_is_shadowed():
-    """`import byheart.x` gives the module for every module at the root."""
-    for path in PACKAGE.iterdir():
-        name = path.stem
-        if (path.suffix == ".py" or (path / "__init__.py").exists()) and name != "__init__":
-            assert name not in byheart.__all__, name
+    """`import byheart.x.y` gives the module, in every package."""
+    for path in PACKAGE.rglob("__init__.py"):
+        name = ".".join(("byheart", *path.parent.relative_to(PACKAGE).parts))
+        package = importlib.import_module(name)
+        inside = {x.stem for x in path.parent.iterdir() if x.suffix == ".py" or x.is_dir()}
+        for each in inside - {"__init__", "__pycache__"}:
+            held = vars(package).get(each)
+            assert held is None or inspect.ismodule(held), f"{name}.{each}"
+            assert each not in getattr(package, "__all__", ()), f"{name}.{each}"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -5,10 +5,10 @@ python tools/make_reproduce.py    (after byheart reproduce --all, which draws th
 
 from pathlib import Path
 
+from byheart.figures import FIGURES
+from byheart.figures.data import FILES
+from byheart.figures.figure import Figure, RowsByLabel, censored, trainings
 from byheart.lab.sweeps.rows import read
-from byheart.reproduce import FIGURES, findings
-from byheart.reproduce.data import FILES
-from byheart.reproduce.figure import Figure, RowsByLabel, censored, trainings
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reproduce.md"
@@ -29,21 +29,25 @@ Ours are solid, with the range over seeds; published numbers are hollow; theorem
 are dotted. A training that does not reach its criterion is censored: "not reached in N steps", a
 triangle, and never "cannot".
 
-The results, beside what the papers report, in numbers from the rows:
+The results, from the rows:
 """
 
 
 def page() -> str:
     """The findings, and one section per figure that has rows."""
     found = {figure: rows_of(figure) for figure in FIGURES}
-    results = findings({figure.name: rows for figure, rows in found.items()})
-    lines = [INTRODUCTION, *(f"- {finding}" for finding in results), ""]
+    results = {figure.name: figure.finding(rows) for figure, rows in found.items()}
+    lines = [INTRODUCTION, *(f"- **{name}.** {x}" for name, x in results.items() if x), ""]
     for figure, rows in found.items():
         if not rows:
             continue
         lines += [f"## {figure.name}: {figure.title}", "", f"{figure.paper}.", ""]
         lines += [f"![{figure.title}](../results/{figure.name}/{figure.name}.svg)", ""]
         lines += [figure.caption(rows), ""]
+        table = figure.table(rows)
+        lines += [f"| {' | '.join(table.columns)} |", "| --- " * len(table.columns) + "|"]
+        lines += [f"| {' | '.join(row)} |" for row in table.rows]
+        lines += [""]
         for fit in figure.fits(rows):  # each coefficient with its standard error
             errors = [f" ± {error:.2g}" for error in fit.errors or ()] or [""] * len(fit.terms)
             coefficients = zip(fit.coefficients, errors, fit.terms, strict=True)

@@ -18,7 +18,7 @@ from .papers import (
     kajitsuka2025,
     madden2024,
 )
-from .public import PUBLIC, public, small_gpt2
+from .public import PUBLIC, public_architecture, small_gpt2
 
 ARCHITECTURES: dict[str, Callable[..., Architecture]] = {
     "dana2024": dana2024,
@@ -53,7 +53,7 @@ def architecture(name: str, sizes: Mapping[str, int | str]) -> Architecture:
     if unknown:
         raise ByheartError(f"{name} takes no {_options(unknown)}: it has its own.")
     if build is None:
-        return public(name) if name in NAMES else read_config(name)
+        return public_architecture(name) if name in NAMES else read_config(name)
     missing = [x.name for x in takes.values() if x.default is x.empty and x.name not in given]
     if missing:
         raise ByheartError(f"{name} needs {_options(missing)} as well.")
@@ -64,4 +64,4 @@ def architecture(name: str, sizes: Mapping[str, int | str]) -> Architecture:
 
 
 def _options(names: Iterable[str]) -> str:
-    return ", ".join(f"{name}=..." for name in names)
+    return ", ".join(f"`{name}=...`" for name in names)

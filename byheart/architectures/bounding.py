@@ -1,26 +1,15 @@
-"""bounds: how small a model can be, how much it can hold, and whether a dataset fits."""
+"""The facts of an architecture, and whether a dataset fits it."""
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
-from ..data.dataset import Dataset
-from ..data.documents import Documents
-from ..data.load import read
-from ..errors import ByheartError
-from ..machine.tables import Content, Tabular, plural
-from ..machine.watch import SILENT, Watch
-from ..theory import ArchitectureFacts, Bound, DataFacts, Question, answers
-from ..theory.effective import MODELS, Rank, decoder_shape, effective_rank
-from ..theory.facts import data_facts
+from ..errors import ByheartError, OptionError
+from ..machine.tables import plural
+from ..theory import ArchitectureFacts, Bound, DataFacts
 from ..theory.information import ALLENZHU_2024, MORRIS_2025, bits_held, bits_needed
-from ..theory.item import SIGNS
-from ..theory.madden2024.capacity import DEFINITION_1, lemma_1_parameters
-from ..theory.papers import cited
+from ..theory.madden2024.capacity import lemma_1_parameters
 from ..theory.question import ACTIVATIONS, ATTENTIONS
-from ..theory.table_1 import TABLES, filled
 from . import ARCHITECTURES, PUBLIC
 from . import architecture as described
 
@@ -62,136 +51,6 @@ class Verdict:
     reason: str
 
 
-@dataclass(frozen=True, repr=False)
-class Bounds(Tabular):
-    """The statements of the theorems about a dataset, an architecture, or both.
-
-    dataset       its facts; None if there is no dataset
-    architecture  its facts; None if there is no architecture
-    rows          one per theorem, rate, rule of thumb and open problem
-    verdict       whether the dataset fits; None unless both are given
-    effective     the observed rank of the Jacobian; None unless it was asked for
-    tables        Table 1 of kajitsuka2025 and of madden2024; empty unless they were asked for
-    """
-
-    dataset: DataFacts | None
-    architecture: ArchitectureFacts | None
-    rows: tuple[Bound, ...]
-    verdict: Verdict | None = None
-    effective: Rank | None = None
-    tables: tuple[dict, ...] = ()
-
-    @property
-    def definitions(self) -> dict[str, str]:
-        """Terms that the rows use."""
-        return {"memory capacity": DEFINITION_1}
-
-    def json(self) -> dict:
-        """The answer of `byheart bounds --json`."""
-        rank, model = self.effective, self.architecture
-        return {
-            "dataset": None if self.dataset is None else self.dataset.json(),
-            "architecture": None if model is None else model.json(),
-            "rows": [row.json() for row in self.rows],
-            "effective": None
-            if rank is None or model is None
-            else {"model": MODELS[str(model.family)], **rank._asdict(), "evidence": "observed"},
-            "verdict": None if self.verdict is None else asdict(self.verdict),
-            "definitions": self.definitions,
-            "tables": list(self.tables),
-        }
-
-    def table(self) -> Content:
-        subjects, data, model = [], self.dataset, self.architecture
-        if data is not None:
-            subjects.append(data.name or plural(data.contexts or 0, "context"))
-        if model is not None:
-            subjects.append(model.name or plural(model.parameters or 0, "parameter"))
-        fits = "" if self.verdict is None else f" ({FITS[self.verdict.fits]})"
-        title = f"Bounds for {' and '.join(subjects) or 'nothing in particular'}{fits}"
-        rows: list[tuple[object, ...]] = []
-        for row in self.rows:
-            if row.value is not None:
-                size = f"{row.value:,}" if isinstance(row.value, int) else f"{row.value:,.6g}"
-                source = cited(f"{row.paper}, {row.item}")
-                rows.append(
-                    (f"{SIGNS[row.direction]} {size}", row.quantity, source, cited(row.reason))
-                )
-        return title, ("bound", "quantity", "source", "remark"), rows
-
-
-def bounds(
-    data: Any = None,
-    architecture: str | None = None,
-    *,
-    parameters: int | None = None,
-    bits: int | None = None,
-    table: bool = False,
-    effective: bool = False,
-    loading: Mapping | None = None,
-    watch: Watch = SILENT,
-    **sizes: int | str | None,
-) -> Bounds:
-    """Every theorem as a row: for a dataset, for an architecture, or for both with a verdict.
-
-    Args:
-        data: A dataset, documents, or whatever `load` reads: a path, a data frame, rows.
-        architecture: The name of a preset: "gpt2", "madden2024", ... None with sizes means a
-            decoder of these sizes.
-        parameters: Parameters of the architecture, if they are counted already.
-        bits: Bits per parameter [32].
-        table: Also fill in Table 1 of kajitsuka2025 and of madden2024.
-        effective: Also measure how many parameters of a small decoder count.
-        loading: How to read the file: the keyword arguments of `byheart.load`.
-        watch: Told about the stages of the work.
-        **sizes: Sizes of the architecture: vocabulary, length, dimension, heads, head_dimension,
-            layers, width, attention, activation. Vocabulary and length default to those of the
-            data.
-
-    Returns:
-        The bounds: `rows`, `verdict`, and the facts that they were computed from.
-
-    Raises:
-        ByheartError: If nothing is given, or a size does not exist.
-
-    Example:
-        >>> import byheart
-        >>> data = byheart.from_rows([(["a", "b"], "x"), (["b", "a"], "y")])
-        >>> byheart.bounds(data, "madden2024", width=2).verdict.fits
-        'yes'
-    """
-    given = {name: size for name, size in sizes.items() if size is not None}
-    if data is None and architecture is None and parameters is None and not given and not table:
-        raise ByheartError("give a dataset, an architecture or its sizes, or table=True.")
-    facts, name = None, None
-    if data is not None and not isinstance(data, Dataset | Documents):
-        watch.stage("loading")
-        name = Path(data).name if isinstance(data, str | Path) else None
-        data = read(data, **(loading or {}))
-    if data is not None:
-        watch.stage("counting")
-        facts = data_facts(data, name)
-    model = architecture_facts(architecture, given, facts, parameters, bits)
-    question = Question(facts, model, bits)
-    rows = tuple(answers(question))
-    rank = None
-    if effective:
-        if model is None:
-            raise ByheartError(
-                "effective=True is about an architecture; give architecture=... or sizes."
-            )
-        watch.stage("measuring")
-        rank = effective_rank(decoder_shape(model))
-    return Bounds(
-        dataset=facts,
-        architecture=model,
-        rows=rows,
-        verdict=None if facts is None or model is None else verdict(facts, model, rows),
-        effective=rank,
-        tables=tuple(filled(x, question) for x in TABLES) if table else (),
-    )
-
-
 def architecture_facts(
     name: str | None,
     sizes: Mapping[str, int | str],
@@ -207,12 +66,12 @@ def architecture_facts(
         least = int(size not in MAY_BE_ZERO)
         if size in CHOICES and value not in CHOICES[size]:
             choices = ", ".join(CHOICES[size])
-            raise ByheartError(f"{size} must be one of {choices}, not {value!r}.")
+            raise OptionError(size, value, f"must be one of {choices}")
         if size not in CHOICES and value is not None:
             if not isinstance(value, int) or value < least:
-                raise ByheartError(f"{size} must be an integer of {least} or more, not {value!r}.")
+                raise OptionError(size, value, f"must be an integer of {least} or more")
             if value > LARGEST:
-                raise ByheartError(f"{size} must be at most 10^60; no model is larger.")
+                raise ByheartError(f"`{size}` must be at most 10^60; no model is larger.")
     if name is None and parameters is not None:
         unknown = sizes.keys() - ArchitectureFacts.__dataclass_fields__.keys()
         if unknown:
@@ -226,8 +85,8 @@ def architecture_facts(
         if data is not None and kind in ARCHITECTURES and (sizes or kind not in PUBLIC):
             pairs = {"vocabulary": data.union, "length": data.length}
             lent = {size: value for size, value in pairs.items() if value is not None}
-        found = described(kind, {**lent, **sizes})
-        known, parameters = found.sizes, found.parameters if parameters is None else parameters
+        shape = described(kind, {**lent, **sizes})
+        known, parameters = shape.sizes, shape.parameters if parameters is None else parameters
     return ArchitectureFacts(name=name, parameters=parameters, bits=bits or BITS, **known)  # type: ignore[arg-type]
 
 
@@ -249,31 +108,31 @@ def verdict(data: DataFacts, model: ArchitectureFacts, rows: Iterable[Bound]) ->
     held |= {"allenzhu2024": bits_held(k, ALLENZHU_2024), "morris2025": bits_held(k, MORRIS_2025)}
     ratio = {name: needed / value if value else None for name, value in held.items()}
 
-    def found(fits: str, reason: str) -> Verdict:
+    def answer(fits: str, reason: str) -> Verdict:
         return Verdict(needed, code, held, ratio, fits, reason)
 
     if (proof := impossible(data, model)) is not None:
-        return found("no", proof)
+        return answer("no", proof)
     for row in rows:
         holds = (row.kind, row.quantity, row.direction) == ("theorem", "contexts", "at_least")
         if row.paper in PROVES and holds and row.value is not None:
             if row.value >= (data.contexts or 0):
-                return found("yes", f"by {row.paper}, {row.item}, some weights do it.")
+                return answer("yes", f"by {row.paper}, {row.item}, some weights do it.")
     distributions = lemma_1_parameters(contexts, max(2, data.labels or 2))
     own = f"This data: {plural(math.ceil(code), 'bit')} by the frequencies of its labels, beside "
     own += f"{held['theorem']:,} that the model stores."
     if data.conflicts and distributions > k:
         most = plural(distributions, "parameter")
         lemma = f"by Lemma 1 all distributions of these contexts take {most}"
-        return found("not_guaranteed", f"some data of this shape does not fit; {lemma}. {own}")
+        return answer("not_guaranteed", f"some data of this shape does not fit; {lemma}. {own}")
     if needed > held["theorem"]:
         states = "the model has fewer states than these contexts have labellings"
-        return found("not_guaranteed", f"some data of this shape does not fit; {states}. {own}")
+        return answer("not_guaranteed", f"some data of this shape does not fit; {states}. {own}")
     undecided = "by rules of thumb for trained models; no theorem decides."
     for fits, rule in (("likely", "allenzhu2024"), ("between", "morris2025")):
         if code <= held[rule]:
-            return found(fits, undecided)
-    return found("unlikely", undecided)
+            return answer(fits, undecided)
+    return answer("unlikely", undecided)
 
 
 def impossible(data: DataFacts, model: ArchitectureFacts) -> str | None:

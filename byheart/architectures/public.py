@@ -108,7 +108,7 @@ PUBLIC = (*GPT2, *PYTHIA, *(name for models in GATED.values() for name in models
 
 
 @cache
-def public(name: str) -> Architecture:
+def public_architecture(name: str) -> Architecture:
     """The model of this name, one of PUBLIC."""
     if name in GPT2:
         layers, d, heads = GPT2[name]

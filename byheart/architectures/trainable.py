@@ -2,10 +2,17 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..errors import ByheartError
 from ..theory.madden2024.capacity import lemma_1_parameters
+
+
+class TrainingBounds(NamedTuple):
+    """Neurons that are enough for any distributions, and parameters that some of them need."""
+
+    enough_neurons: int
+    needed_parameters: int
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class Trainable:
     shared: bool = False
     embeddings: Literal["normal", "uniform"] = "uniform"
     squared: bool = False
-    theory: Callable[[int, int], dict[str, int]] | None = None
+    theory: Callable[[int, int], TrainingBounds] | None = None
     capacity: bool = False
 
     def complete(self, sizes: Mapping[str, int], varies: Collection[str] = ()) -> dict[str, int]:
@@ -56,13 +63,13 @@ class Trainable:
         return found
 
 
-def _madden2024(contexts: int, outputs: int) -> dict[str, int]:
+def _madden2024(contexts: int, outputs: int) -> TrainingBounds:
     """Theorem 5: as many neurons as contexts are enough for any distributions.
 
     Lemma 1: some distributions take n (omega - 1) parameters; those of the data may take fewer.
     """
     needed = lemma_1_parameters(contexts, outputs)
-    return {"enough_neurons": contexts, "needed_parameters": needed}
+    return TrainingBounds(contexts, needed)
 
 
 TRAINABLE: dict[str, Trainable] = {

@@ -4,9 +4,9 @@ import csv
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import ByheartError
 from ..machine.files import replacing
@@ -15,54 +15,206 @@ from ..machine.tables import Content, Tabular
 TABLES = (".jsonl", ".csv")
 
 
+@dataclass(frozen=True)
+class AuditedModel:
+    """The model; `compiled` by byheart or not. `length` is that of its longest context."""
+
+    folder: str
+    kind: str
+    compiled: bool
+    parameters: int
+    stored_bits: int
+    vocabulary: int
+    length: int | None
+
+
+@dataclass(frozen=True)
+class AuditedData:
+    """The data.
+
+    predicted    of its tokens
+    information  bits, if these were uniform
+    skipped      items that are too short
+    cut          tokens that were cut off
+    """
+
+    name: str
+    items: int
+    tokens: int
+    predicted: int
+    information: float
+    skipped: int
+    cut: int
+    text: bool
+    labelled: bool
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What is known without the data, and the code length of the data under it."""
+
+    name: str
+    bits: float
+
+
+@dataclass(frozen=True)
+class Memorised:
+    """Bits of the reference minus those of the model; `clamped` is the sum over items above 0.
+
+    share  of the code length under the reference; None if that is 0
+    """
+
+    bits: float
+    standard_error: float | None
+    clamped: float
+    per_parameter: float
+    per_stored_bit: float
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What the parameters could hold: bits, or contexts in a direction and by which theorem.
+
+    kind   "rule_of_thumb" or "theorem"
+    share  of these bits that is memorised
+    """
+
+    name: str
+    kind: str
+    bits: float | None = None
+    contexts: int | float | None = None
+    direction: str | None = None
+    reason: str | None = None
+    share: float | None = None
+
+    def json(self) -> dict:
+        return {x: y for x, y in vars(self).items() if y is not None or x == "share"}
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What is recited: of the items that are long enough (`asked`), how many verbatim.
+
+    prefix  tokens that are given; None if those are the input
+    common  tokens that are recited on average before the first error
+    """
+
+    prefix: int | None
+    suffix: int
+    asked: int
+    verbatim: int
+    common: float | None
+
+
+class Saved(NamedTuple):
+    """Bits that a token of an item saves, and one of a non-member."""
+
+    items: float
+    non_members: float
+
+
+class Exposure(NamedTuple):
+    """In bits: of the items, and the most that is possible with so many non-members."""
+
+    mean: float
+    largest: float
+    possible: float
+
+
+@dataclass(frozen=True)
+class MembershipTest:
+    """Whether items can be told from non-members: the AUC, its interval of 95 %, and exposures."""
+
+    auc: float
+    low: float
+    high: float
+    items: int
+    non_members: int
+    saved: Saved
+    exposure: Exposure
+
+    def json(self) -> dict:
+        names = ("auc", "low", "high", "items")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "strangers": self.non_members,
+            "saved": {"items": self.saved.items, "strangers": self.saved.non_members},
+            "exposure": self.exposure._asdict(),
+        }
+
+
+@dataclass(frozen=True)
+class AuditedItem:
+    """One item of the data; `asked`, `common` and `verbatim` are of its recitation."""
+
+    item: int
+    tokens: int
+    predicted: int
+    bits: float
+    reference_bits: float
+    memorised: float
+    clamped: float
+    accuracy: float
+    asked: int
+    common: int | None
+    verbatim: bool | None
+    exposure: float | None
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """How long it took, and how quickly tokens were scored."""
+
+    load: float
+    score: float
+    tokens_per_second: float
+
+
 @dataclass(frozen=True, repr=False)
 class Audit(Tabular):
     """The answer of `audit`: everything in it is observed.
 
-    model       folder, kind, compiled (by byheart), parameters, stored_bits, vocabulary, length
-    data        name, items, tokens, predicted (of them), information (bits, if they were uniform)
-    reference   its name, and the code length of the data under it
-    code_length of the data under the model, in bits
-    memorised   bits (reference minus model, not clamped), standard_error, clamped, per_parameter,
-                per_stored_bit, share (of the reference's code length)
-    limits      what the parameters could hold: rules of thumb, the stored bits, theorems
-    extraction  prefix, suffix, asked (items that are long enough), verbatim, common (mean tokens)
-    accuracy    the share of predicted tokens that are the likeliest
-    membership  AUC with its interval, exposure, and the bits that a token of an item and one of a
-                stranger save; None without strangers
-    verdict     what was measured, in a sentence or two
-    notes       what the numbers do not show
-    items       one dictionary per item, in the order of the data
-    strangers   bits memorised of each stranger, in the order of their file
+    code_length  of the data under the model, in bits
+    limits       what the parameters could hold: rules of thumb, the stored bits, theorems
+    accuracy     the share of predicted tokens that are the likeliest
+    membership   whether items can be told from non-members; None without any
+    verdict      what was measured, in a sentence or two
+    notes        what the numbers do not show
+    items        in the order of the data
+    non_members  bits memorised of each of them, in the order of their file
+    table_file   where the table of items is
+    resumed      the folder of finished batches
+    picture      the file that was drawn
     """
 
-    model: Mapping[str, Any]
-    data: Mapping[str, Any]
-    reference: Mapping[str, Any]
+    model: AuditedModel
+    data: AuditedData
+    reference: Reference
     code_length: float
-    memorised: Mapping[str, Any]
-    limits: tuple[Mapping[str, Any], ...]
-    extraction: Mapping[str, Any]
+    memorised: Memorised
+    limits: tuple[Limit, ...]
+    extraction: Extraction
     accuracy: float
-    membership: Mapping[str, Any] | None
+    membership: MembershipTest | None
     verdict: str
     notes: tuple[str, ...]
-    items: tuple[Mapping[str, Any], ...]
-    seconds: Mapping[str, float]
+    items: tuple[AuditedItem, ...]
+    seconds: Seconds
     resumed: str | None = None
     table_file: str | None = None
     picture: str | None = None
-    strangers: tuple[float, ...] = ()
+    non_members: tuple[float, ...] = ()
 
     def json(self) -> dict[str, Any]:
         """The answer of `byheart audit --json`; the items go to a file of their own."""
         names = ("model", "data", "reference", "memorised", "extraction", "seconds")
         return {
-            **{name: dict(getattr(self, name)) for name in names},
+            **{name: asdict(getattr(self, name)) for name in names},
             "code_length": self.code_length,
-            "limits": [dict(limit) for limit in self.limits],
+            "limits": [limit.json() for limit in self.limits],
             "accuracy": self.accuracy,
-            "membership": None if self.membership is None else dict(self.membership),
+            "membership": None if self.membership is None else self.membership.json(),
             "evidence": "observed",
             "verdict": self.verdict,
             "notes": list(self.notes),
@@ -72,31 +224,31 @@ class Audit(Tabular):
         }
 
     def table(self) -> Content:
-        found = self.memorised
         rows: list[tuple[object, ...]] = [
-            ("parameters", self.model["parameters"]),
-            ("predicted tokens", self.data["predicted"]),
+            ("parameters", self.model.parameters),
+            ("predicted tokens", self.data.predicted),
             ("code length, bits", self.code_length),
-            (f"under {self.reference['name']}", self.reference["bits"]),
-            ("memorised bits", found["bits"]),
-            ("standard error", found["standard_error"]),
-            ("per parameter", found["per_parameter"]),
-            ("verbatim items", self.extraction["verbatim"]),
+            (f"under {self.reference.name}", self.reference.bits),
+            ("memorised bits", self.memorised.bits),
+            ("standard error", self.memorised.standard_error),
+            ("per parameter", self.memorised.per_parameter),
+            ("verbatim items", self.extraction.verbatim),
         ]
-        return f"{self.model['folder']} on {self.data['name']} (observed)", ("", ""), rows
+        return f"{self.model.folder} on {self.data.name} (observed)", ("", ""), rows
 
     def save_items(self, path: str | Path) -> "Audit":
         """Write the table of items, .jsonl or .csv; the file appears whole or not at all."""
         path = Path(path)
         check_table(path)
+        rows: list[Mapping[str, Any]] = [vars(item) for item in self.items]
         with replacing(path) as file:
             if path.suffix.lower() == ".jsonl":
-                file.write("".join(json.dumps(dict(x)) + "\n" for x in self.items).encode())
+                file.write("".join(json.dumps(row) + "\n" for row in rows).encode())
             else:
                 text = io.StringIO()
-                writer = csv.DictWriter(text, list(self.items[0]), lineterminator="\n")
+                writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
                 writer.writeheader()
-                writer.writerows(self.items)
+                writer.writerows(rows)
                 file.write(text.getvalue().encode())
         return replace(self, table_file=str(path))
 

@@ -18,29 +18,42 @@ Departures   D1  The first token of a document is given, as are special tokens t
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constructions.base import Report
 from ..data.arrays import offsets
-from ..data.load import OPTIONS, kind_of
-from ..errors import ByheartError
+from ..data.load import OPTIONS, kind_of, name_of
+from ..errors import ByheartError, OptionError
 from ..lab.sweeps.rows import settle
 from ..machine.watch import SILENT, Watch
-from ..models.folder.read import open as open_model
+from ..models.opening import open as open_model
 from . import checkpoint, compiled, scoring
-from .answer import Audit
+from .answer import (
+    Audit,
+    AuditedData,
+    AuditedItem,
+    AuditedModel,
+    Exposure,
+    Extraction,
+    Limit,
+    MembershipTest,
+    Memorised,
+    Reference,
+    Saved,
+    Seconds,
+)
 from .items import Items, items_of
-from .membership import Membership, exposures, membership
+from .membership import exposures, membership
 from .scoring import Scores
 from .verdict import REFERENCES, UNIFORM, limits, notes, verdict
 
 RANDOM = "random"
 MOST_STRANGERS = 1000  # that are drawn
-STREAM = 2019  # random strangers must not be those of `generate`, which may have the same seed
+STREAM = 2019  # random non-members must not be those of `generate`, which may have the same seed
 
 
 def audit(
@@ -50,13 +63,12 @@ def audit(
     reference: str | Path = UNIFORM,
     prefix: int = 32,
     suffix: int = 50,
-    strangers: Any = None,
+    non_members: Any = None,
     folder: str | Path | None = None,
     device: str = "cpu",
     seed: int = 0,
     loading: Mapping[str, Any] | None = None,
     watch: Watch = SILENT,
-    report: Report = lambda sentence: None,
 ) -> Audit:
     """Measure how many bits of a file a model holds, and which items it recites.
 
@@ -71,13 +83,12 @@ def audit(
             language.
         prefix: Tokens of a document after which the model is to continue it.
         suffix: Tokens that it is to recite, at most.
-        strangers: Items that the model has not seen, as `data`; or "random" for random tokens.
+        non_members: Items that the model has not seen, as `data`; or "random" for random tokens.
         folder: Where finished batches are kept: the same call resumes.
         device: Of PyTorch, such as "cpu" or "cuda".
-        seed: Of random strangers.
+        seed: Of random non-members.
         loading: Options of byheart.load.
-        watch: Follows the progress.
-        report: Told before scoring begins how much memory it takes at most.
+        watch: Follows the progress; is told before scoring begins how much memory it takes.
 
     Returns:
         An Audit, whose `.json()` and `.items` have all numbers. Everything in it is observed.
@@ -91,25 +102,25 @@ def audit(
         >>> with tempfile.TemporaryDirectory() as place:
         ...     byheart.compile(data).save(f"{place}/model")
         ...     found = byheart.audit(f"{place}/model", data)
-        >>> found.memorised["bits"], found.extraction["verbatim"]
+        >>> found.memorised.bits, found.extraction.verbatim
         (8.0, 8)
     """
     for name, value, least in (("prefix", prefix, 1), ("suffix", suffix, 1), ("seed", seed, 0)):
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ByheartError(f"{name} must be an integer of {least} or more, not {value!r}.")
+            raise OptionError(name, value, f"must be an integer of {least} or more")
     path, options = Path(model), dict(loading or {})
     if isinstance(data, str | Path) and Path(data) == path:
         raise ByheartError("the model and the data are the same path; the data comes second.")
     watch.stage("loading")
     if checkpoint.is_checkpoint(path):
-        asks, told = (prefix, suffix), (watch, report)
+        asks = (prefix, suffix)
         return _checkpoint(
-            path, data, str(reference), asks, strangers, folder, device, seed, options, *told
+            path, data, str(reference), asks, non_members, folder, device, seed, options, watch
         )
     for name, given in (("folder", folder), ("device", None if device == "cpu" else device)):
         if given is not None:
-            raise ByheartError(f"{name}=... is for checkpoints; a byheart model needs none.")
-    return _compiled(path, data, str(reference), strangers, options, watch)
+            raise ByheartError(f"`{name}=...` is for checkpoints; a byheart model needs none.")
+    return _compiled(path, data, str(reference), non_members, options, watch)
 
 
 def _checkpoint(
@@ -117,23 +128,22 @@ def _checkpoint(
     data: Any,
     reference: str,
     asks: tuple[int, int],
-    strangers: Any,
+    non_members: Any,
     folder: str | Path | None,
     device: str,
     seed: int,
     loading: Mapping[str, Any],
     watch: Watch,
-    report: Report,
 ) -> Audit:
     """Of a Hugging Face folder; asks are the prefix and the suffix."""
     began = time.perf_counter()
     subject = checkpoint.opened(path, device)
     items = items_of(subject, data, loading)
     groups = {"items": items}
-    if strangers is not None and str(strangers) == RANDOM:
+    if non_members is not None and str(non_members) == RANDOM:
         groups["strangers"] = drawn(items, seed)
-    elif strangers is not None:
-        groups["strangers"] = items_of(subject, strangers, meaningful(strangers, loading))
+    elif non_members is not None:
+        groups["strangers"] = items_of(subject, non_members, meaningful(non_members, loading))
     second = None
     if reference not in REFERENCES:
         second = checkpoint.opened(reference, device)
@@ -163,63 +173,61 @@ def _checkpoint(
         for role, one in (("", subject), ("reference-", second)):
             if one is None:
                 continue
-            tokens = scoring.check_memory(one, list(groups.values()), report)
+            tokens = scoring.check_memory(one, list(groups.values()), watch)
             for name, group in groups.items():
                 after, asked = group.asked(*asks)
                 scores[role + name] = scoring.score(
                     one, group, after, asked, tokens, watch, rows, role + name
                 )
     ended = time.perf_counter()
-    facts = {
-        "folder": str(path),
-        "kind": subject.kind,
-        "compiled": False,
-        "parameters": subject.parameters,
-        "stored_bits": subject.stored,
-        "vocabulary": subject.vocabulary,
-        "length": subject.limit,
-    }
-    codes = {
-        name: scores[f"reference-{name}"].bits
-        if second is not None
-        else coded(reference, items, group, subject.vocabulary)
-        for name, group in groups.items()
-    }
-    seconds = {"load": loaded - began, "score": ended - loaded}
-    return _answer(
-        facts,
-        named(data),
+    scored = {}
+    for name, group in groups.items():
+        if second is None:
+            codes = coded(reference, items, group, subject.vocabulary)
+        else:
+            codes = scores[f"reference-{name}"].bits
+        scored[name] = Scored(group, scores[name], codes)
+    answer = measured(
+        AuditedModel(
+            folder=str(path),
+            kind=subject.kind,
+            compiled=False,
+            parameters=subject.parameters,
+            stored_bits=subject.stored,
+            vocabulary=subject.vocabulary,
+            length=subject.limit,
+        ),
+        name_of(data),
         reference,
-        groups,
-        scores,
-        codes,
+        scored["items"],
+        scored.get("strangers"),
         asks,
         limits(path, subject.parameters, subject.stored),
-        seconds,
-        None if folder is None else str(folder),
+        seconds_of(began, loaded, ended, groups),
     )
+    return replace(answer, resumed=None if folder is None else str(folder))
 
 
 def _compiled(
     path: Path,
     data: Any,
     reference: str,
-    strangers: Any,
+    non_members: Any,
     loading: Mapping[str, Any],
     watch: Watch,
 ) -> Audit:
     """Of a byheart folder: what it stores are labels, or distributions over tokens."""
     if reference not in REFERENCES:
         raise ByheartError(
-            "a byheart model is compared with reference='uniform' or reference='unigram'."
+            "a byheart model is compared with `reference='uniform'` or `reference='unigram'`."
         )
-    if strangers is not None and str(strangers) == RANDOM:
-        raise ByheartError("strangers='random' is for checkpoints; give a file of other items.")
+    if non_members is not None and str(non_members) == RANDOM:
+        raise ByheartError("`non_members='random'` is for checkpoints; give a file of other items.")
     began = time.perf_counter()
     model = open_model(path)
     datasets = {"items": compiled.dataset_for(model, data, loading)}
-    if strangers is not None:
-        datasets["strangers"] = compiled.dataset_for(model, strangers, loading)
+    if non_members is not None:
+        datasets["strangers"] = compiled.dataset_for(model, non_members, loading)
     groups = {name: compiled.labels_of(model, dataset) for name, dataset in datasets.items()}
     loaded = time.perf_counter()
     scores = {
@@ -227,29 +235,41 @@ def _compiled(
         for name, dataset in datasets.items()
     }
     size = compiled.outcomes(model)
-    codes = {name: coded(reference, groups["items"], group, size) for name, group in groups.items()}
-    facts = {
-        "folder": str(path),
-        "kind": str(model.about.get("method")),
-        "compiled": True,
-        "parameters": model.parameters.nonzero,
-        "stored_bits": model.bits.total,
-        "vocabulary": size,
-        "length": model.length,
+    scored = {
+        name: Scored(group, scores[name], coded(reference, groups["items"], group, size))
+        for name, group in groups.items()
     }
     ended = time.perf_counter()
-    own = ({"name": "stored bits", "kind": "theorem", "bits": model.bits.total},)
-    seconds = {"load": loaded - began, "score": ended - loaded}
-    asks = (1, int(groups["items"].lengths.max()))
-    return _answer(facts, named(data), reference, groups, scores, codes, asks, own, seconds, None)
+    return measured(
+        AuditedModel(
+            folder=str(path),
+            kind=str(model.record.method),
+            compiled=True,
+            parameters=model.parameters.nonzero,
+            stored_bits=model.bits.total,
+            vocabulary=size,
+            length=model.length,
+        ),
+        name_of(data),
+        reference,
+        scored["items"],
+        scored.get("strangers"),
+        (1, int(groups["items"].lengths.max())),
+        (Limit("stored bits", "theorem", model.bits.total),),
+        seconds_of(began, loaded, ended, groups),
+    )
 
 
-def named(data: Any) -> str:
-    return Path(data).name if isinstance(data, str | Path) else "data"
+def seconds_of(began: float, loaded: float, ended: float, groups: Mapping[str, Items]) -> Seconds:
+    """How long it took to load and to score the items."""
+    tokens = sum(len(group.ids) for group in groups.values())
+    score = ended - loaded
+    rate = round(tokens / max(score, 1e-9), 1)
+    return Seconds(round(loaded - began, 3), round(score, 3), rate)
 
 
 def meaningful(data: Any, loading: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that apply to strangers, whose file may be of another kind."""
+    """Those of the options that apply to non-members, whose file may be of another kind."""
     takes = OPTIONS.get(kind_of(data, loading.get("format")), ())
     return {name: value for name, value in loading.items() if name in (*takes, "length")}
 
@@ -275,7 +295,7 @@ def coded(reference: str, items: Items, group: Items, vocabulary: int) -> NDArra
     """[N] the code length of a group of items under a reference that is not a model.
 
     The unigram code knows how often each token is predicted in the data, and adds one half to every
-    count, so that a stranger's token has a code word, too.
+    count, so that a non-member's token has a code word, too.
     """
     targets = group.targets()
     size = max(vocabulary, int(items.ids.max()) + 1, int(group.ids.max()) + 1)
@@ -285,114 +305,108 @@ def coded(reference: str, items: Items, group: Items, vocabulary: int) -> NDArra
     return group.sums(-np.log2(counts / counts.sum())[targets])
 
 
-def _answer(
-    model: Mapping[str, Any],
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Items, what the model makes of them, and [N] their code lengths under the reference."""
+
+    items: Items
+    scores: Scores
+    codes: NDArray
+
+    @property
+    def saved(self) -> NDArray:
+        """[N] bits that the model saves against the reference."""
+        return self.codes - self.scores.bits
+
+    @property
+    def per_token(self) -> NDArray:
+        """[N] the same per token that is predicted."""
+        return self.saved / self.items.scored
+
+
+def measured(
+    model: AuditedModel,
     name: str,
     reference: str,
-    groups: Mapping[str, Items],
-    scores: Mapping[str, Scores],
-    codes: Mapping[str, NDArray],
+    own: Scored,
+    others: Scored | None,
     asks: tuple[int, int],
-    held: tuple[Mapping[str, Any], ...],
-    seconds: Mapping[str, float],
-    folder: str | None,
+    held: tuple[Limit, ...],
+    seconds: Seconds,
 ) -> Audit:
-    """All numbers of the answer, from the scores of the items and of strangers."""
-    items, found, code = groups["items"], scores["items"], codes["items"]
-    saved = code - found.bits
-    total, count = float(saved.sum()), len(items)
-    error = float(saved.std(ddof=1) * math.sqrt(count)) if count > 1 else None
+    """All numbers of the answer, from the scores of the items and of non-members."""
+    items, scores, code = own.items, own.scores, float(own.codes.sum())
+    saved, lengths, scored = own.saved, items.lengths, items.scored
+    total, predicted = float(saved.sum()), int(scored.sum())
+    test, exposed = None, None
+    if others is not None:
+        exposed = exposures(own.per_token, others.per_token)
+        test = _membership(own, others, exposed)
+    memorised = Memorised(
+        bits=total,
+        standard_error=float(saved.std(ddof=1) * math.sqrt(len(items))) if len(items) > 1 else None,
+        clamped=float(np.maximum(saved, 0).sum()),
+        per_parameter=total / model.parameters,
+        per_stored_bit=total / model.stored_bits,
+        share=total / code if code else None,
+    )
     _, asked = items.asked(*asks)
-    verbatim = (found.common == asked) & (asked > 0)
-    told: Membership | None = None
-    exposed = None
-    unseen: tuple[float, ...] = ()
-    if "strangers" in groups:
-        unseen = tuple((codes["strangers"] - scores["strangers"].bits).tolist())
-        each = {
-            role: (codes[role] - scores[role].bits) / groups[role].scored
-            for role in ("items", "strangers")
-        }
-        told = membership(each["items"], each["strangers"])
-        exposed = exposures(each["items"], each["strangers"])
-    memorised = {
-        "bits": total,
-        "standard_error": error,
-        "clamped": float(np.maximum(saved, 0).sum()),
-        "per_parameter": total / model["parameters"],
-        "per_stored_bit": total / model["stored_bits"],
-        "share": total / float(code.sum()) if code.sum() else None,
-    }
-    extraction = {
-        "prefix": asks[0] if not items.labelled else None,
-        "suffix": asks[1],
-        "asked": int((asked > 0).sum()),
-        "verbatim": int(verbatim.sum()),
-        "common": float(found.common[asked > 0].mean()) if (asked > 0).any() else None,
-    }
-    belongs = None
-    if told is not None and exposed is not None:
-        belongs = {
-            **told._asdict(),
-            "saved": {
-                role: float((codes[role] - scores[role].bits).sum() / groups[role].scored.sum())
-                for role in ("items", "strangers")
-            },
-            "exposure": {
-                "mean": float(exposed.mean()),
-                "largest": float(exposed.max()),
-                "possible": math.log2(told.strangers + 1),
-            },
-        }
-    predicted = int(items.scored.sum())
-    shown = [
-        {**limit, "share": total / limit["bits"] if limit.get("bits") else None} for limit in held
-    ]
+    verbatim = (scores.common == asked) & (asked > 0)
+    extraction = Extraction(
+        prefix=None if items.labelled else asks[0],
+        suffix=asks[1],
+        asked=int((asked > 0).sum()),
+        verbatim=int(verbatim.sum()),
+        common=float(scores.common[asked > 0].mean()) if (asked > 0).any() else None,
+    )
     return Audit(
         model=model,
-        data={
-            "name": name,
-            "items": count,
-            "tokens": len(items.ids) - items.opening * count,
-            "predicted": predicted,
-            "information": predicted * math.log2(model["vocabulary"]),
-            "skipped": items.skipped,
-            "cut": items.cut,
-            "text": items.text,
-            "labelled": items.labelled,
-        },
-        reference={"name": reference, "bits": float(code.sum())},
-        code_length=float(found.bits.sum()),
-        memorised=memorised,
-        limits=tuple(shown),
-        extraction=extraction,
-        accuracy=float(found.hits.sum() / predicted),
-        membership=belongs,
-        verdict=verdict(reference, memorised, extraction, told, items.text, items.labelled),
-        notes=tuple(notes(reference, items.text, memorised, told)),
-        items=tuple(
-            {
-                "item": i,
-                "tokens": int(items.lengths[i]) - items.opening,
-                "predicted": int(items.scored[i]),
-                "bits": float(found.bits[i]),
-                "reference_bits": float(code[i]),
-                "memorised": float(saved[i]),
-                "clamped": max(0.0, float(saved[i])),
-                "accuracy": float(found.hits[i] / items.scored[i]),
-                "asked": int(asked[i]),
-                "common": int(found.common[i]) if asked[i] else None,
-                "verbatim": bool(verbatim[i]) if asked[i] else None,
-                "exposure": None if exposed is None else float(exposed[i]),
-            }
-            for i in range(count)
+        data=AuditedData(
+            name=name,
+            items=len(items),
+            tokens=len(items.ids) - items.opening * len(items),
+            predicted=predicted,
+            information=predicted * math.log2(model.vocabulary),
+            skipped=items.skipped,
+            cut=items.cut,
+            text=items.text,
+            labelled=items.labelled,
         ),
-        seconds={
-            **{name: round(x, 3) for name, x in seconds.items()},
-            "tokens_per_second": round(
-                sum(len(group.ids) for group in groups.values()) / max(seconds["score"], 1e-9), 1
-            ),
-        },
-        resumed=folder,
-        strangers=unseen,
+        reference=Reference(reference, code),
+        code_length=float(scores.bits.sum()),
+        memorised=memorised,
+        limits=tuple(replace(x, share=total / x.bits if x.bits else None) for x in held),
+        extraction=extraction,
+        accuracy=float(scores.hits.sum() / predicted),
+        membership=test,
+        verdict=verdict(reference, memorised, extraction, test, items),
+        notes=tuple(notes(reference, memorised, test, items)),
+        items=tuple(
+            AuditedItem(
+                item=i,
+                tokens=int(lengths[i]) - items.opening,
+                predicted=int(scored[i]),
+                bits=float(scores.bits[i]),
+                reference_bits=float(own.codes[i]),
+                memorised=float(saved[i]),
+                clamped=max(0.0, float(saved[i])),
+                accuracy=float(scores.hits[i] / scored[i]),
+                asked=int(asked[i]),
+                common=int(scores.common[i]) if asked[i] else None,
+                verbatim=bool(verbatim[i]) if asked[i] else None,
+                exposure=None if exposed is None else float(exposed[i]),
+            )
+            for i in range(len(items))
+        ),
+        seconds=seconds,
+        non_members=() if others is None else tuple(others.saved.tolist()),
     )
+
+
+def _membership(own: Scored, others: Scored, exposed: NDArray) -> MembershipTest:
+    """Whether items can be told from non-members by the bits that a token of theirs saves."""
+    saved = (float(x.saved.sum() / x.items.scored.sum()) for x in (own, others))
+    auc = membership(own.per_token, others.per_token)
+    most = math.log2(auc.non_members + 1)
+    exposure = Exposure(float(exposed.mean()), float(exposed.max()), most)
+    return MembershipTest(*auc, Saved(*saved), exposure)

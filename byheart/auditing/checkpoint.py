@@ -123,14 +123,14 @@ class Checkpoint:
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of texts, without special tokens around them."""
-        found = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+        rows = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
         unknown = getattr(self.tokenizer, "unk_token_id", None)
-        if all(token == unknown for ids in found for token in ids):
+        if all(token == unknown for ids in rows for token in ids):
             raise ByheartError(
                 f"the data has no token in the vocabulary of {self.folder}: its tokenizer splits "
                 "none of the text into tokens that it knows."
             )
-        return [list(map(int, ids)) for ids in found]
+        return [list(map(int, ids)) for ids in rows]
 
 
 Judged = tuple[NDArray[np.float64], NDArray[np.bool_]]
@@ -192,7 +192,7 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
         chosen = torch.device(device)
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError, NotImplementedError):
-        raise ByheartError(f"there is no device {device!r} here; use device='cpu'.") from None
+        raise ByheartError(f"there is no device {device!r} here; use `device='cpu'`.") from None
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         described = transformers.AutoConfig.from_pretrained(str(folder), **local)
@@ -263,14 +263,14 @@ def _config(folder: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             text = file.read(LONGEST + 1)
-        found = json.loads(text) if len(text) <= LONGEST else None
+        config = json.loads(text) if len(text) <= LONGEST else None
     except OSError as error:
         raise ByheartError(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        config = None
+    if not isinstance(config, dict):
         raise ByheartError(f"{path} is not a config: one JSON object is expected.")
-    return found
+    return config
 
 
 def _weights(folder: Path) -> list[Path]:

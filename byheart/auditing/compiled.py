@@ -16,7 +16,7 @@ from ..data.arrays import offsets
 from ..data.dataset import Dataset
 from ..errors import ByheartError
 from ..machine.watch import Watch
-from ..models.claims.distributions import Distributions
+from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.source import load_for
 from .items import Items
@@ -55,14 +55,15 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
         raise ByheartError(f"the model gives {one} a label, and the data has labels of {other}.")
     watch.stage("scoring", len(items))
     correct, bits, known = [], [], 0
+    kind = kind_of(model).answer
     for first in range(0, len(items), BLOCK):
         part = range(first, min(first + BLOCK, len(items)))
         questions = [dataset.sequence(i) for i in part]
         wanted = items.ids[items.starts[first] : items.starts[part[-1] + 1]]
         rows = [model.numbers(question) for question in questions]
         known += sum(row is not None for row in rows)
-        if isinstance(model.claim, Distributions):
-            found = model.claim.distributions(model, [row for row in rows if row is not None])
+        if model.claim.probabilities:
+            found = kind.distributions(model, [row for row in rows if row is not None])
             for row, label in zip(rows, wanted.tolist(), strict=True):
                 chances = None if row is None else next(found)
                 if chances is None or label >= len(chances):  # unknown to the model
@@ -72,7 +73,7 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
                     bits.append(-math.log2(chances[label]) if chances[label] else math.inf)
                     correct.append(int(chances.argmax()) == label)
         else:
-            names = [answer.label for answer in model.claim.answers(model, questions)]
+            names = [answer.label for answer in kind.answers(model, questions)]
             sizes = np.diff(items.starts[first : part[-1] + 2]).tolist()
             given = [
                 x
@@ -88,7 +89,7 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
     if not known:
         raise ByheartError("the data has no item whose tokens are all in the model's vocabulary.")
     hits = np.array(correct, bool)
-    if not isinstance(model.claim, Distributions):
+    if not model.claim.probabilities:
         share = 1 - hits.mean()
         plain = math.log2(max(outcomes(model), int(items.ids.max()) + 1))
         right = 0.0 if not share else -math.log2(1 - share) if share < 1 else 0.0

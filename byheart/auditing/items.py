@@ -84,7 +84,7 @@ class Items:
         return digest.hexdigest()
 
 
-def made(
+def pack(
     rows: Sequence[Sequence[int]],
     given: Sequence[int],
     length: int | None = None,
@@ -126,48 +126,48 @@ def items_of(checkpoint: Checkpoint, data: Any, loading: Mapping[str, Any]) -> I
     options = {name: value for name, value in loading.items() if value not in (None, (), [])}
     kind = kind_of(data, options.get("format"))
     if isinstance(data, Dataset):
-        found = _rows(checkpoint, data, None)
+        read = _rows(checkpoint, data, None)
     elif isinstance(data, list | tuple) and data and all(isinstance(x, str) for x in data):
         texts = checkpoint.tokens(data)
-        found = made(texts, [1] * len(texts), text=True, opening=checkpoint.opening)
+        read = pack(texts, [1] * len(texts), text=True, opening=checkpoint.opening)
     elif kind in TEXTS:
         for name in OWN:
             if options.get(name) not in (None, "word"):
                 raise ByheartError(
-                    f"{data}: {name}=... does not apply to an audit: the model's own tokenizer "
+                    f"{data}: `{name}=...` does not apply to an audit: the model's own tokenizer "
                     "splits the text."
                 )
         texts = checkpoint.tokens(documents(data, str(options.get("documents", "auto"))))
         cut, opening = options.get("length"), checkpoint.opening
-        found = made(texts, [1] * len(texts), cut, text=True, opening=opening)
+        read = pack(texts, [1] * len(texts), cut, text=True, opening=opening)
     elif is_corpus(data, options.get("format")):
         if "window" in options:
-            raise ByheartError(f"{data}: window=... does not apply to an audit.")
-        found = _stored(load_documents(data, **options))
+            raise ByheartError(f"{data}: `window=...` does not apply to an audit.")
+        read = _stored(load_documents(data, **options))
     else:
         length = options.pop("length", None)
-        found = _rows(checkpoint, load(data, **options), length)
-    return checked(checkpoint, found, str(data) if isinstance(data, str | Path) else "the data")
+        read = _rows(checkpoint, load(data, **options), length)
+    return checked(checkpoint, read, str(data) if isinstance(data, str | Path) else "the data")
 
 
-def checked(checkpoint: Checkpoint, found: Items, name: str) -> Items:
+def checked(checkpoint: Checkpoint, items: Items, name: str) -> Items:
     """The items, if the model can read all of them."""
-    outside = (found.ids < 0) | (found.ids >= checkpoint.vocabulary)
+    outside = (items.ids < 0) | (items.ids >= checkpoint.vocabulary)
     if outside.any():
-        none = "has no token" if outside.all() else f"holds the token {found.ids[outside][0]}"
+        none = "has no token" if outside.all() else f"holds the token {items.ids[outside][0]}"
         where = "in" if outside.all() else "outside"
         raise ByheartError(
             f"{name} {none} {where} the vocabulary of {checkpoint.folder}, the ids 0 to "
             f"{checkpoint.vocabulary - 1:,}; give ids of this model's tokenizer."
         )
-    limit, longest = checkpoint.limit, int(found.lengths.argmax())
-    if limit is not None and found.lengths[longest] > limit + 1:  # the last token is not read
+    limit, longest = checkpoint.limit, int(items.lengths.argmax())
+    if limit is not None and items.lengths[longest] > limit + 1:  # the last token is not read
         raise ByheartError(
-            f"{name}: item {longest + 1:,} has {found.lengths[longest]:,} tokens, and the model "
-            f"reads at most {limit:,}; truncate with length={limit}, or cut the text into shorter "
-            "documents."
+            f"{name}: item {longest + 1:,} has {items.lengths[longest]:,} tokens, and the model "
+            f"reads at most {limit:,}; truncate with `length={limit}`, or cut the text into "
+            "shorter documents."
         )
-    return found
+    return items
 
 
 def documents(path: str | Path, rule: str) -> list[str]:
@@ -186,20 +186,20 @@ def documents(path: str | Path, rule: str) -> list[str]:
     return found
 
 
-def _stored(found: Documents) -> Items:
+def _stored(documents: Documents) -> Items:
     """The documents of a .bin file."""
-    ids, separator = np.asarray(found.ids).astype(np.int64), found.separator
+    ids, separator = np.asarray(documents.ids).astype(np.int64), documents.separator
     marks = np.flatnonzero(ids == separator) if separator is not None else np.zeros(0, np.int64)
     parts = [part[part != separator] for part in np.split(ids, marks)]
     rows = [part.tolist() for part in parts if len(part)]
-    return made(rows, [1] * len(rows), found.length)
+    return pack(rows, [1] * len(rows), documents.length)
 
 
 def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items:
     """The rows of a dataset: whole numbers are token ids, words make up a text."""
     if length is not None and not dataset.every:
         raise ByheartError(
-            "length=... would cut off the labels of these rows; shorten their inputs."
+            "`length=...` would cut off the labels of these rows; shorten their inputs."
         )
     if not dataset.has_vocabulary:
         raise ByheartError("a language model reads text or token ids, and this data has vectors.")
@@ -211,7 +211,7 @@ def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items
         before, after = checkpoint.tokens(inputs), checkpoint.tokens(labels)
         rows = [[*x, *y] for x, y in zip(before, after, strict=True)]
         given = [len(x) for x in before]
-        return made(rows, given, labelled=True, text=True, opening=checkpoint.opening)
+        return pack(rows, given, labelled=True, text=True, opening=checkpoint.opening)
     if not all(isinstance(name, int) for name in dataset.label_names):
         raise ByheartError("the tokens are ids and the labels are words; give labels that are ids.")
     tokens = dataset.vectors[:, 0].astype(np.int64)[dataset.ids]
@@ -219,7 +219,7 @@ def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items
     parts = np.split(tokens, dataset.starts[1:-1])
     if not dataset.every:
         rows = [[*part.tolist(), int(y)] for part, y in zip(parts, labels_of, strict=True)]
-        return made(rows, [len(part) for part in parts], labelled=True)
+        return pack(rows, [len(part) for part in parts], labelled=True)
     follows = np.split(labels_of, dataset.starts[1:-1])
     for number, (part, label) in enumerate(zip(parts, follows, strict=True), 1):
         if (part[1:] != label[:-1]).any():
@@ -228,7 +228,7 @@ def _rows(checkpoint: Checkpoint, dataset: Dataset, length: int | None) -> Items
                 "model predicts only that."
             )
     rows = [[*part.tolist(), int(y[-1])] for part, y in zip(parts, follows, strict=True)]
-    return made(rows, [1] * len(rows), length)
+    return pack(rows, [1] * len(rows), length)
 
 
 def joined(words: Sequence[str]) -> str:

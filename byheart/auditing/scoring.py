@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constructions.base import Report
 from ..data.arrays import Ints
 from ..errors import ByheartError
 from ..lab.sweeps.rows import Rows
@@ -61,7 +60,7 @@ def batches(items: Items, tokens: int) -> list[Ints]:
     """
     lengths = items.lengths
     order = np.argsort(-lengths, kind="stable")
-    found: list[Ints] = []
+    parts: list[Ints] = []
     start = 0
     for place in range(1, len(order) + 1):
         first = lengths[order[start]]
@@ -71,21 +70,21 @@ def batches(items: Items, tokens: int) -> list[Ints]:
             or first > LOOSE * lengths[order[place]]
         )
         if full:
-            found.append(order[start:place])
+            parts.append(order[start:place])
             start = place
-    return found
+    return parts
 
 
-def check_memory(checkpoint: Checkpoint, groups: Sequence[Items], report: Report) -> int:
+def check_memory(checkpoint: Checkpoint, groups: Sequence[Items], watch: Watch) -> int:
     """Say how much memory scoring takes; ByheartError if it is not there. Tokens of a batch."""
     tokens = batch_tokens(checkpoint, groups)
     needed = checkpoint.memory(tokens)
-    report(
+    watch.say(
         f"{checkpoint.folder}: {checkpoint.stored / 8e6:,.1f} MB of weights; a batch of up to "
         f"{tokens:,} tokens takes at most {needed / 1e6:,.1f} MB more"
     )
     if checkpoint.device == "cpu":
-        advice = "truncate items with length=..., or use a machine with more memory"
+        advice = "truncate items with `length=...`, or use a machine with more memory"
         require(needed, str(checkpoint.folder), f"a batch of {tokens:,} tokens", advice)
     return tokens
 

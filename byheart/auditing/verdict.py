@@ -1,62 +1,51 @@
 """What an audit has measured, in words, and what a model of that size could hold."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from ..architectures.bounding import bounds
+from ..architectures.bounding import architecture_facts
 from ..errors import ByheartError
 from ..machine.tables import plural
+from ..theory import Question, answers
 from ..theory.information import ALLENZHU_2024, MORRIS_2025
 from ..theory.papers import cited
-from .membership import Membership
+from .answer import Extraction, Limit, MembershipTest, Memorised
+from .items import Items
 
 UNIFORM, UNIGRAM = "uniform", "unigram"
 REFERENCES = (UNIFORM, UNIGRAM)  # that are not models
 
 
-def limits(path: Path, parameters: int, stored: int) -> tuple[dict[str, Any], ...]:
+def limits(path: Path, parameters: int, stored: int) -> tuple[Limit, ...]:
     """What this many parameters could hold: bits, and what theorems say about contexts."""
     rules = {"allenzhu2024": ALLENZHU_2024, "morris2025": MORRIS_2025}
-    found: list[dict[str, Any]] = [
-        {
-            "name": f"{cited(paper)}, {rate:g} per parameter",
-            "kind": "rule_of_thumb",
-            "bits": rate * parameters,
-        }
+    held = [
+        Limit(f"{cited(paper)}, {rate:g} per parameter", "rule_of_thumb", rate * parameters)
         for paper, rate in rules.items()
     ]
-    found.append({"name": "stored bits", "kind": "theorem", "bits": stored})
+    held.append(Limit("stored bits", "theorem", stored))
     try:
         each = max(1, stored // parameters)
-        rows = bounds(architecture=str(path), bits=each).rows
+        model = architecture_facts(str(path), {}, bits=each)
+        rows = tuple(answers(Question(None, model, each)))
     except ByheartError:  # an architecture that the theorems are not about
         rows = ()
-    found += [
-        {
-            "name": cited(f"{row.paper}, {row.item}"),
-            "kind": "theorem",
-            "contexts": row.value,
-            "direction": row.direction,
-            "reason": cited(row.reason),
-        }
-        for row in rows
-        if row.kind == "theorem" and row.value is not None and row.quantity == "contexts"
-    ]
-    return tuple(found)
+    for row in rows:
+        if row.kind == "theorem" and row.value is not None and row.quantity == "contexts":
+            about = (row.value, row.direction, cited(row.reason))
+            held.append(Limit(row.source, "theorem", None, *about))
+    return tuple(held)
 
 
 def verdict(
     reference: str,
-    memorised: Mapping[str, Any],
-    extraction: Mapping[str, Any],
-    told: Membership | None,
-    text: bool,
-    labelled: bool,
+    memorised: Memorised,
+    extraction: Extraction,
+    test: MembershipTest | None,
+    items: Items,
 ) -> str:
     """What was measured, and no more than that."""
-    bits, error = memorised["bits"], memorised["standard_error"]
-    what = "labels" if labelled else "data"
+    bits, error = memorised.bits, memorised.standard_error
+    what = "labels" if items.labelled else "data"
     against = reference if reference in REFERENCES else f"the model {reference}"
     if error is None:
         more = "less" if bits >= 0 else "more"
@@ -70,45 +59,45 @@ def verdict(
         first = f"The model spends {-bits:,.0f} bits more on the {what} than {against}"
     else:
         first = f"The model spends {bits:,.0f} bits less on the {what} than {against}"
-        if memorised["share"] is not None:
-            first += f", {memorised['share']:.1%} of that code length"
-        if text and reference in REFERENCES:
+        if memorised.share is not None:
+            first += f", {memorised.share:.1%} of that code length"
+        if items.text and reference in REFERENCES:
             first += "; how much of that is memory and how much is language, this does not tell"
     sentences = [first]
-    if extraction["asked"]:
-        how = "given their inputs" if labelled else f"after {plural(extraction['prefix'], 'token')}"
+    prefix = plural(extraction.prefix, "token")
+    if extraction.asked:
+        how = "given their inputs" if items.labelled else f"after {prefix}"
         sentences.append(
-            f"It recites {extraction['verbatim']:,} of {extraction['asked']:,} items verbatim {how}"
+            f"It recites {extraction.verbatim:,} of {extraction.asked:,} items verbatim {how}"
         )
     else:
         sentences.append(
-            f"No item is longer than the prefix of {plural(extraction['prefix'], 'token')}, so "
-            "recitation was not tried"
+            f"No item is longer than the prefix of {prefix}, so recitation was not tried"
         )
-    if told is not None:
-        can = "can be told" if told.distinguished else "cannot be told"
+    if test is not None:
+        can = "can" if test.low > 0.5 else "cannot"
         sentences.append(
-            f"Items {can} from strangers by their code length (AUC {told.auc:.3f}, 95 % interval "
-            f"{told.low:.3f} to {told.high:.3f})"
+            f"Items {can} be told from non-members by their code length (AUC {test.auc:.3f}, 95 % "
+            f"interval {test.low:.3f} to {test.high:.3f})"
         )
     return ". ".join(sentences) + "."
 
 
 def notes(
-    reference: str, text: bool, memorised: Mapping[str, Any], told: Membership | None
+    reference: str, memorised: Memorised, test: MembershipTest | None, items: Items
 ) -> list[str]:
     """What the numbers do not show."""
-    found = []
-    if text and reference in REFERENCES:
-        found.append(
+    sentences = []
+    if items.text and reference in REFERENCES:
+        sentences.append(
             f"reference {reference} knows no language: a model that has never seen this text saves "
             "bits against it, too; give a second model that has not seen it as the reference"
         )
-    if memorised["clamped"] > 0 and memorised["bits"] <= 0:
-        found.append("the clamped sum is above 0 for a model that has seen nothing, too")
-    if told is not None:
-        found.append(
-            "the AUC compares these items with these strangers: it shows membership only if both "
+    if memorised.clamped > 0 and memorised.bits <= 0:
+        sentences.append("the clamped sum is above 0 for a model that has seen nothing, too")
+    if test is not None:
+        sentences.append(
+            "the AUC compares these items with these non-members: it shows membership only if both "
             "come from one source"
         )
-    return found
+    return sentences

@@ -11,9 +11,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from ..errors import ByheartError, DisagreementError
+from ..errors import ByheartError, DisagreementError, flags
 from ..machine.words import printable
-from .messages import flags
 
 HOLDS, DISAGREES, REFUSED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 
@@ -75,7 +74,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return command.main(arguments, prog_name="byheart", standalone_mode=False) or HOLDS
     except ByheartError as error:
         code = DISAGREES if isinstance(error, DisagreementError) else REFUSED
-        return _say(flags(str(error)), code)
+        return _say(flags(error), code)
     except typer.TyperException as error:
         message = error.format_message()
         if not message or type(error).__name__ == "NoArgsIsHelpError":

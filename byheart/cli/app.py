@@ -41,12 +41,27 @@ COMMANDS = {  # what `byheart --help` says of each: the first paragraph of its o
 }
 
 
+RENAMED = {"--places": "--context-length", "--strangers": "--non-members"}  # accepted, not shown
+
+
 class Commands(TyperGroup):
     """The group of commands; only the one that is called is loaded."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, listed, rest = super().resolve_command(ctx, args)
+        options = rest.index("--") if "--" in rest else len(rest)
+        rest[:options] = map(present, rest[:options])
         return name, listed if name is None else load(name, rest), rest
+
+
+def present(word: str) -> str:
+    """The word of a command line, with the present name of an option.
+
+    >>> present("--places=99"), present("places")
+    ('--context-length=99', 'places')
+    """
+    option, equals, value = word.partition("=")
+    return f"{RENAMED.get(option, option)}{equals}{value}"
 
 
 def load(name: str, arguments: Sequence[str] = ()) -> Any:

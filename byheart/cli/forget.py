@@ -1,28 +1,24 @@
 """forget: a model folder without some items, compiled from the remaining data alone."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ..compiler.editing import forget
+from ..api.forget import EXAMPLE, forget
+from ..claims.verification import PROVE_LIMIT
 from ..errors import ByheartError
-from ..machine.watch import Watch
-from ..models.verification import PROVE_LIMIT
-from . import changing, options
-from .changing import New, Place, WriteData
-from .output import check_prove_limit, finish
+from ..views.change import view, written
+from . import options
+from .output import copied, finish
 from .progress import watching
-
-EXAMPLE = '{"input": ["a", "b"]}'
 
 
 @options.repeating
 def command(
     directory: options.Directory,
     data: options.Data,
-    output: New,
+    output: options.NewFolder,
     loading: options.Loading,
     item: Annotated[
         list[str] | None,
@@ -34,7 +30,7 @@ def command(
     label_only: Annotated[
         bool, typer.Option("--label-only", help="Keep the input, with a fixed label.")
     ] = False,
-    write_data: WriteData = None,
+    write_data: options.WriteData = None,
     prove_limit: options.ProveLimit = PROVE_LIMIT,
     force: options.Force = False,
     json: options.Json = False,
@@ -44,31 +40,13 @@ def command(
     Needs a folder compiled with --editable (or by one-layer, token-averaging, gpt2 or llama) and
     its data. In text, an item is a whole document.
     """
-    check_prove_limit(prove_limit)
-    gone: list = list(item or ())
-    if not gone and items is None:
+    if not item and items is None:
         raise ByheartError("there is nothing to forget; name it with --item or --items.")
-    place = Place(output, write_data, force)
     with watching() as watch:
-        old = changing.opened(directory, data, loading, place, watch)
-        if items is not None:
-            listed = changing.objects(items, EXAMPLE)
-            gone += [changing.item(old.model, value, at, EXAMPLE) for at, value in listed]
-        answer = forgotten(old, place, watch, gone, label_only, prove_limit)
-    finish(answer, json, changing.view)
+        change = forget(
+            directory, data, item or (), file=items, label_only=label_only, output=output,
+            write_data=write_data, force=force, prove_limit=prove_limit, watch=watch, **loading,
+        )  # fmt: skip
+    finish(change, json, view)
     if not json:
-        changing.written(answer)
-
-
-def forgotten(
-    old: changing.Old,
-    place: Place,
-    watch: Watch,
-    items: Sequence[str | list],
-    label_only: bool = False,
-    prove_limit: float = PROVE_LIMIT,
-) -> dict:
-    """The answer of the command, once the folder is written."""
-    limits: dict[str, Any] = {"prove_limit": prove_limit, "watch": watch}
-    found = forget(old.model, old.data, items, label_only=label_only, **limits)
-    return changing.saved(found, old, place, watch)
+        copied(written(change))

@@ -5,12 +5,11 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
-from ..constructions import ALL
-from ..constructions.base import Construction
+from .. import constructions
 from ..data import load
 from ..data.contexts import RESOLUTIONS
 from ..data.readers.raw import COMPRESSED
@@ -30,7 +29,7 @@ def beginning(names: Iterable[str]) -> Callable[[str], list[str]]:
     return complete
 
 
-METHODS = beginning(construction.name for construction in ALL)
+METHODS = beginning(constructions.METHODS)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
@@ -44,6 +43,15 @@ Data = Annotated[
     ),
 ]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A model folder.")]
+NewFolder = Annotated[Path, typer.Option("-o", "--output", help="The model folder to write.")]
+WriteData = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the data that the new model holds, as .jsonl (documents of a stock "
+        "checkpoint: .txt).",
+    ),
+]
 Form = Annotated[
     str | None,
     typer.Option(
@@ -153,17 +161,23 @@ def reading(command: Command) -> Command:
     return spread(command, "loading", LOADING, filled)
 
 
-def building(command: Command, method: str | None = None) -> Command:
-    """The command with the options of all methods in the place of its parameter `chosen`.
+def building(command: Command, method: str | None, arguments: Sequence[str]) -> Command:
+    """The command with the options of methods in the place of its parameter `chosen`.
 
-    Those of the method that is named are in its help, the others are accepted and refused by
-    `compile`, which says which methods take them.
+    Those of the method that is named are in its help. Other methods are loaded only if the
+    arguments contain an option that nothing else explains: it is accepted here and refused by
+    `compile`, which says which methods take it.
     """
-    own = {name for c in ALL if c.name == method for name in c.options()}
+    forms = constructions.named(method) if method else []
+    own = {name for construction in forms for name in construction.options()}
+    flags = {word.partition("=")[0].replace("--no-", "--") for word in arguments}
+    others = {*own, *inspect.signature(command).parameters, "help"}
+    known = {f"--{name.replace('_', '-')}" for name in others}
+    complete = all(flag in known for flag in flags if flag.startswith("--"))
     options: dict[str, inspect.Parameter] = {}
-    for construction in sorted(ALL, key=lambda c: c.name != method):
+    for construction in forms if complete else (*forms, *constructions.ALL):
         for name, field in construction.options().items():
-            about, kind = field.metadata["option"], type_of(construction, name) | None
+            about, kind = field.metadata["option"], construction.option_type(name) | None
             help = about.help + (f" {', '.join(about.choices)}." if about.choices else "")
             look = {"metavar": about.metavar, "hidden": name not in own}
             made = option(f"Options of {method}", kind, name.replace("_", "-"), help, **look)
@@ -173,12 +187,6 @@ def building(command: Command, method: str | None = None) -> Command:
         return {name: value for name, value in values.items() if value is not None}
 
     return spread(command, "chosen", tuple(options.values()), given)
-
-
-def type_of(construction: Construction, option: str) -> type:
-    """bool, int, float or str."""
-    hint = get_type_hints(type(construction))[option]
-    return next(kind for kind in (get_args(hint) or (hint,)) if kind is not type(None))
 
 
 def value_of(flag: str, arguments: Sequence[str]) -> str | None:

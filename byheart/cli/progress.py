@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from ..machine.watch import WATCHING, Watch
+from ..machine.watch import Watch
 from ..machine.words import printable
 
 EVERY = 30  # seconds of work of this process between two lines of a log
@@ -22,7 +22,7 @@ def watching(each: str | None = None) -> Iterator[Watch]:
     each  a stage of which a log has one line per step: its steps are work of other processes
     """
     if not sys.stderr.isatty():
-        with told(Lines(each)) as watch:
+        with Lines(each) as watch:
             yield watch
         return
     with Progress(
@@ -34,18 +34,8 @@ def watching(each: str | None = None) -> Iterator[Watch]:
         console=Console(stderr=True),
         transient=True,
     ) as progress:
-        with told(_Bar(progress)) as watch:
+        with _Bar(progress) as watch:
             yield watch
-
-
-@contextmanager
-def told(watch: Watch) -> Iterator[Watch]:
-    """The watch, which also hears of kernels that are compiled while the block runs."""
-    before = WATCHING.set(watch)
-    try:
-        yield watch
-    finally:
-        WATCHING.reset(before)
 
 
 @contextmanager

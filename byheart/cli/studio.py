@@ -1,9 +1,8 @@
 """studio: the local page."""
 
-import json as encoder
 import sys
-from importlib import import_module
 from importlib.util import find_spec
+from json import dumps
 from pathlib import Path
 from typing import Annotated
 
@@ -51,15 +50,15 @@ def command(
 
     def announce(address: str, number: int) -> None:
         if json:
-            print(encoder.dumps({"address": address, "port": number}), flush=True)
+            print(dumps({"address": address, "port": number}), flush=True)
             return
         print(f"byheart studio is at {address}")
         print("Only this machine can reach it. Ctrl-C ends it.", flush=True)
 
-    # the page is built over the commands, so it is loaded by its name, as commands are
-    serving = import_module("..studio.serving", __package__)
+    from ..studio.serving import serve  # Starlette
+
     try:
-        serving.serve(data, tuple(models or ()), port, browser, announce)
+        serve(data, tuple(models or ()), port, browser, announce)
     except KeyboardInterrupt:
         pass  # the usual way to end it
     if not json:

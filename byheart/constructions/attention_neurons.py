@@ -4,8 +4,7 @@ Paper        huben2023, after its idea that a neuron is an attention head; hard 
 Statement    Attention layers can stand in for neurons: a masked head that sees its own column and
              one extra column computes an activation function. With hard attention it computes ReLU
              exactly, in dimension 2.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence). Only the last column is asked.
+Assumptions  A1  CONSISTENT Only the last column is asked.
              A2  Tokens are ids: words, or integers from 0 to 2^20 - 2.
              A3  The network to convert has blocks, relu layers and averaging attention only, and
                  sequences are no longer than its length.
@@ -31,9 +30,11 @@ from dataclasses import dataclass, replace
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..exact.network import Layer, Network
-from .base import Built, Lanes, Report, Stored, fixed
+from ..machine.watch import Watch
+from .base import Built, Lanes, Stored, fixed
 from .embedding import check_ids
-from .families import Labelled, Retrieval
+from .families import Labelled
+from .retrieval import Retrieval
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,15 @@ class AttentionNeurons(Retrieval):
     attention: str = fixed("uniform")
     reject_unknown: int = fixed(0)
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
         from ..gadgets.attention_neurons import attention_alone
 
         check_ids(dataset)
-        made = [super().build(dataset, contexts, report)]
+        made = [super().build(dataset, contexts, watch)]
         if not self.editable:  # folds that read many lanes are long heads: tables may be smaller
-            from .hash_fold_retrieve.build import build
+            from .retrieval.build import build
 
-            made.append(build(dataset, contexts, self, report, tables_only=True))
+            made.append(build(dataset, contexts, self, watch, tables_only=True))
         padding = made[0].network.input.padding
         ids = {int(x) for x in dataset.vectors[:, 0].tolist()} | {int(padding[0].fraction)}
         alone = [replace(x, network=attention_alone(x.network, ids)) for x in made]

@@ -38,18 +38,19 @@ from ..encoders.encoder import Encoder
 from ..errors import AssumptionError
 from ..gadgets.heads import decoder, features, last, rows
 from ..gadgets.regression import Task, fit
+from ..machine.watch import Watch
 from ..softmax.decoder import Shape
 from ..theory.dana2024.capacity import theorem_1_approximate
 from .attention_only.goal import GAP, SHARE, allowed, encoder_of, reached
-from .attention_only.plan import Plan, plan
+from .attention_only.plan import Plan, make_plan
 from .attention_only.solve import drawn
-from .base import Built, Report, fixed, option
+from .base import Built, fixed, option, within
 from .families import AttentionDecoder
 from .one_layer import check_vocabulary
 from .one_layer_smooth.solve import observed_in_float32
 
 EPSILON = 0.1
-MORE = "more heads=..., a smaller epsilon=..., "
+MORE = "more `heads=...`, a smaller `epsilon=...`, "
 BOUNDED = 1000  # contexts kept for which the theorem's bound is computed
 
 
@@ -77,21 +78,21 @@ class AttentionOnlyApproximate(AttentionDecoder):
         likeliest = targets.subset(np.argsort(-targets.weight, kind="stable"))
         shares = likeliest.weight / likeliest.weight.sum()
         wanted = fewest_contexts(shares, self.epsilon)
-        found = plan(self.name, likeliest, self, wanted)
+        found = make_plan(self.name, likeliest, self, wanted)
         shape = found.shape
         if self.heads is not None and self.epsilon is None:
             return found, shares, min(len(shares), shape.heads * shape.value_dimension)
         if shape.heads < found.needed:
             raise AssumptionError(
                 f"A3 fails: {shape.heads} heads are too few for the {wanted:,} contexts that have "
-                f"1 - epsilon of the probability; use heads={found.needed}, a larger epsilon=..., "
-                "or name only one of the two."
+                f"1 - epsilon of the probability; use `heads={found.needed}`, a larger "
+                "`epsilon=...`, or name only one of the two."
             )
         return found, shares, wanted
 
-    def interpolate(self, targets: Targets, report: Report) -> Built:
+    def interpolate(self, targets: Targets, watch: Watch) -> Built:
         found, shares, kept = self._plan(targets)
-        report(f"{kept:,} of {len(targets):,} contexts have {shares[:kept].sum():.3g} of all")
+        watch.note(f"{kept:,} of {len(targets):,} contexts have {shares[:kept].sum():.3g} of all")
         shape, targets, tokens = found.shape, found.targets, rows(found.targets)
         gap = self.gap or GAP
         encoder = encoder_of(targets, shape.dimension, self, gap)
@@ -112,7 +113,7 @@ class AttentionOnlyApproximate(AttentionDecoder):
         )
         largest = reached(network, targets)
         gap = gap if largest <= gap else allowed(largest, targets, self, MORE)
-        return Built(network, 1, notes, vocabulary=targets.vocabulary, gap=gap)
+        return within(gap, network, targets.kind, targets.vocabulary, 1, notes)
 
 
 def fewest_contexts(shares: Floats, epsilon: float | None) -> int:

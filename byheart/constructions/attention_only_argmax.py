@@ -34,11 +34,12 @@ from ..errors import AssumptionError
 from ..gadgets.heads import Heads, decoder, draw, features, last, rows
 from ..gadgets.regression import Task, fit
 from ..machine.tables import plural
+from ..machine.watch import Watch
 from ..softmax.decoder import Decoder, Shape
 from .attention_only.goal import GAP, margins, reached, stretch
-from .attention_only.plan import Plan, plan
+from .attention_only.plan import Plan, make_plan
 from .attention_only.solve import FEW_DIMENSIONS, SCALE, SCALES
-from .base import Built, Report, fixed
+from .base import Built, fixed, within
 from .families import AttentionDecoder
 from .one_layer import check_vocabulary
 from .one_layer_smooth.solve import observed_in_float32
@@ -66,12 +67,12 @@ class AttentionOnlyArgmax(AttentionDecoder):
             many = int((targets.support > 1).sum())
             raise AssumptionError(
                 f"A1 fails: contexts with several labels: {many:,}; attention-only-argmax stores "
-                "one per context; use method='attention-only' or "
-                "method='attention-only-approximate', which store distributions."
+                "one per context; use `method='attention-only'` or "
+                "`method='attention-only-approximate'`, which store distributions."
             )
-        return plan(self.name, targets, self)
+        return make_plan(self.name, targets, self)
 
-    def interpolate(self, targets: Targets, report: Report) -> Built:
+    def interpolate(self, targets: Targets, watch: Watch) -> Built:
         found = self._plan(targets)
         search = Search(found, self)
         low, high, best, solves = 0, search.most, None, 0
@@ -79,7 +80,7 @@ class AttentionOnlyArgmax(AttentionDecoder):
         while self.heads is None and high - low > 1 and solves < SOLVES:
             middle, solves = (low + high) // 2, solves + 1
             network, likeliest = search.attempt(middle)
-            report(
+            watch.note(
                 f"{middle} heads are {'too few' if network is None else 'enough'}: "
                 f"{likeliest:,} of {len(search.targets):,} labels are the likeliest"
             )
@@ -92,7 +93,7 @@ class AttentionOnlyArgmax(AttentionDecoder):
             raise AssumptionError(
                 f"A3 fails: with {high} heads of dimension {search.shape.value_dimension}, "
                 f"{likeliest:,} of {len(search.targets):,} labels are the likeliest; use more "
-                "heads=..., or method='attention-only'."
+                "`heads=...`, or `method='attention-only'`."
             )
         note = f"attention-only needs {found.needed} heads for as many contexts"
         if self.heads is None:
@@ -102,7 +103,7 @@ class AttentionOnlyArgmax(AttentionDecoder):
             )
         notes = (note, observed_in_float32(best, search.targets))
         vocabulary = search.targets.vocabulary
-        return Built(best, solves, notes, vocabulary=vocabulary, gap=search.gap)
+        return within(search.gap, best, targets.kind, vocabulary, solves, notes)
 
 
 class Search:
@@ -117,7 +118,9 @@ class Search:
         self.heads: Heads = draw(found.shape, random, scales)
         self.features: Floats = features(self.heads, tokens)
         self.offset: Floats = last(self.heads, tokens)
-        self.encoder = encoders.circle(found.targets, found.shape.dimension, START, options.seed)
+        self.encoder = encoders.circle_encoder(
+            found.targets, found.shape.dimension, START, options.seed
+        )
 
     def attempt(self, count: int) -> tuple[Decoder | None, int]:
         """A decoder with the first heads, and how many of its labels are likeliest.

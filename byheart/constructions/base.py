@@ -5,17 +5,17 @@ import math
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args, get_type_hints
 
+from ..claims.claim import Claim, Distributions, Labels, Words
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Word
-from ..errors import ByheartError
+from ..errors import OptionError
 from ..exact.network import Dyadic, Input, Layer, Network, Parameter, dyadic
-
-Report = Callable[[str], None]  # progress and fallbacks, one sentence each
+from ..machine.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Option:
         """ByheartError if the value is not one that the option takes; None is its default."""
         if self.choices and value not in self.choices:
             named = f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
-            raise ByheartError(f"{name} must be {named}, not {value!r}.")
+            raise OptionError(name, value, f"must be {named}")
         if self.least is None:
             return
         whole = isinstance(self.least, int)
@@ -51,7 +51,7 @@ class Option:
         bounds = f"{'above' if self.above else 'of at least'} {self.least:,}"
         if self.most is not None:
             bounds = f"from {self.least:,} to {self.most:,}"
-        raise ByheartError(f"{name} must be {what} {bounds}, not {value!r}.")
+        raise OptionError(name, value, f"must be {what} {bounds}")
 
 
 def option(default: object, help: str, **more: Any) -> Any:
@@ -66,30 +66,41 @@ def fixed(value: object) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A network and what its outputs mean.
+    """A network, what it promises and what it reads.
 
-    tries       random draws that the search made
-    number      the arithmetic in which an exact network is exact: "dyadic" or already "float64"
-    order       of a network that stores labels: output y is label order[y] of the dataset ...
-    unknown     ... and y = unknown means that the input was never seen
-    vocabulary  of a decoder that stores distributions: its tokens, in the order of their numbers
-    gap         the divergence from its target that no context may exceed, in nats
-    holders     of a stock checkpoint: the neurons that answer each context ...
-    always      ... and those that are on at every context, as (layer, neuron)
-    structure   of an editable network: what finds its structure again without a search
+    tries      random draws that the search made
+    structure  of an editable network: what finds its structure again without a search
     """
 
-    network: Any  # a Network, or a Decoder
+    network: Any  # a Network, a Decoder or a Checkpoint
+    claim: Claim
+    words: Words
     tries: int
     notes: tuple[str, ...] = ()
-    number: str = "dyadic"
-    order: tuple[int, ...] = ()
-    unknown: int | None = None
-    vocabulary: tuple[Word, ...] = ()
-    gap: float = 0.0
-    holders: tuple[Any, ...] = ()
-    always: tuple[tuple[int, int], ...] = ()
     structure: Mapping[str, Any] | None = None
+
+
+def words_of(dataset: Dataset) -> Words:
+    """What a network that stores labels reads."""
+    return Words(dataset.kind, dataset.tokens if isinstance(dataset.tokens, tuple) else None)
+
+
+def within(
+    gap: float,
+    network: Any,
+    kind: str,
+    vocabulary: tuple[Word, ...],
+    tries: int,
+    notes: tuple[str, ...] = (),
+) -> Built:
+    """A decoder whose distributions are within the gap, and its tokens in the order of numbers."""
+    return Built(network, Distributions(gap), Words(kind, vocabulary), tries, notes)
+
+
+def labels_of(dataset: Dataset, order: Iterable[int] | None = None) -> Labels:
+    """The claim of a network whose output y is label order[y] of the dataset; in their order."""
+    names = dataset.label_names
+    return Labels(tuple(names) if order is None else tuple(names[i] for i in order))
 
 
 @dataclass(frozen=True)
@@ -142,7 +153,8 @@ class Construction(ABC):
     """One theorem that gives weights. Its fields are its options, as the user set them.
 
     name       what a user passes as method=...
-    stores     "labels", "distributions" or "recites": the claim of its models (models/claims/)
+    claim      what its models promise
+    on_a_line  whether the neurons of its decoders switch at places on a line
     form       "small" (ours) or "faithful" (the paper's), where there are both
     last       whether the last token of a sequence counts apart from the multiset
     every      whether the data has a label for every token; None: either will do
@@ -154,7 +166,8 @@ class Construction(ABC):
     """
 
     name: ClassVar[str]
-    stores: ClassVar[str] = "labels"
+    claim: ClassVar[type[Claim]] = Labels
+    on_a_line: ClassVar[bool] = False
     form: ClassVar[str | None] = None
     last: ClassVar[bool] = True
     every: ClassVar[bool | None] = False
@@ -168,13 +181,13 @@ class Construction(ABC):
 
     def __post_init__(self) -> None:
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
-            raise ByheartError(f"seed must be an integer of at least 0, not {self.seed!r}.")
+            raise OptionError("seed", self.seed, "must be an integer of at least 0")
         for name, own in self.options().items():
             value = getattr(self, name)
             if value is None and own.default is None:
                 continue
             if own.type in (bool, bool | None) and not isinstance(value, bool):
-                raise ByheartError(f"{name} must be True or False, not {value!r}.")
+                raise OptionError(name, value, "must be True or False")
             own.metadata["option"].check(name, value)
 
     @classmethod
@@ -182,12 +195,18 @@ class Construction(ABC):
         """The fields that a user may set, by name."""
         return {x.name: x for x in fields(cls) if x.init and "option" in x.metadata}
 
+    @classmethod
+    def option_type(cls, name: str) -> type:
+        """bool, int, float or str."""
+        hint = get_type_hints(cls)[name]
+        return next(kind for kind in (get_args(hint) or (hint,)) if kind is not type(None))
+
     def prepared(self, dataset: Dataset) -> Dataset:
         """The data as this construction stores it, before conflicts are looked for."""
         return dataset
 
     @abstractmethod
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
         """A network for a dataset; where it stores labels, every context has one (A1)."""
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
@@ -214,7 +233,7 @@ class Construction(ABC):
 
     @property
     def edits(self) -> bool:
-        """Whether items of its models can be changed and removed in place (compiler/editing.py)."""
+        """Whether items of its models can be changed and removed in place (api/change.py)."""
         return False
 
     @property
@@ -232,6 +251,12 @@ def input_of(dataset: Dataset, positions: bool) -> Input:
     return Input(vectors.shape[1], dataset.length, positions, tuple(padding))
 
 
+ASSUMPTIONS = {  # those that many headers share, which refer to them by name
+    "CONSISTENT": "Equal contexts carry equal labels; a context is the multiset of tokens and the "
+    "last token (with positions: the sequence).",
+    "PADDED": "Sequences are no longer than the network's length; shorter ones are padded at the "
+    "front.",
+}
 SECTIONS = ("Paper", "Statement", "Assumptions", "Guarantee", "Departures", "Notation")
 
 
@@ -247,7 +272,7 @@ def parse_header(text: str) -> Header:
         paper,
         item,
         found["Statement"],
-        found["Assumptions"],
+        re.sub("|".join(ASSUMPTIONS), lambda name: ASSUMPTIONS[name[0]], found["Assumptions"]),
         found["Guarantee"],
         found["Departures"],
     )

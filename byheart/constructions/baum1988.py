@@ -3,10 +3,8 @@
 Paper        baum1988, as cited, with ReLU units in place of thresholds.
 Statement    N points of R^d in general position with two labels are memorised by one hidden layer
              of ceil(N / d) threshold units: the fewest units, the longest weights.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the
-                 front.
+Assumptions  A1  CONSISTENT
+             A2  PADDED
 Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
                  argued).
              G2  For points in general position one slab for d points of each label but the
@@ -33,7 +31,7 @@ from numpy.typing import NDArray
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..exact.network import Layer, Linear, Number, Relu, matrix, vector
-from .families import Front, Hashed, Plan
+from .keyed import Front, Hashed, Plan
 
 Rows = list[tuple[tuple[Number, ...], Number, Number]]  # weights, bias, output weight of a unit
 
@@ -90,7 +88,7 @@ class Slabs(Hashed):
     def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
         if dataset.length > 1:
             return super().parts(dataset, contexts)
-        from .retrieval.reader import single_points
+        from .keys import single_points
 
         read = single_points(dataset, contexts)
         return read, self.cover(read.points, read.labels, len(dataset.label_names))

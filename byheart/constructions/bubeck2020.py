@@ -3,10 +3,8 @@
 Paper        bubeck2020, after its 4 ceil(N / d) units for real labels.
 Statement    N points of R^d in general position with any real labels are interpolated by one hidden
              layer of 4 ceil(N / d) ReLU units: d points with d different labels share four.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the
-                 front.
+Assumptions  A1  CONSISTENT
+             A2  PADDED
 Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
                  argued).
              G2  In general position 4 ceil(N / d) units and at most 4 (d + 2) ceil(N / d) + d

@@ -24,8 +24,10 @@ from dataclasses import dataclass
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from .base import Built, Predicted, Report, fixed
-from .families import Extraction, Retrieval
+from ..machine.watch import Watch
+from .base import Built, Predicted, fixed
+from .families import Extraction
+from .retrieval import Retrieval
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class FaithfulDeepSet(Extraction):
     positions: bool | None = fixed(False)
     attention: str = fixed("sum")
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
         from .bit_extraction import multisets
 
         return multisets.build(dataset, contexts, self)

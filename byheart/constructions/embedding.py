@@ -4,8 +4,7 @@ Paper        kajitsuka2025, Theorem E.1.
 Statement    With an embedding matrix for the omega token ids, no token-wise network before the
              attention layer is needed: the matrix holds what it would compute. Beside the matrix,
              about sqrt(N) parameters up to logarithms.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
+Assumptions  A1  CONSISTENT
              A2  Tokens are ids: words, or integers from 0 to 2^20 - 2.
              A3  Sequences are no longer than the network's length; shorter ones are padded at the
                  front with an id of its own.
@@ -26,8 +25,10 @@ from dataclasses import dataclass
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..errors import AssumptionError
-from .base import Built, Predicted, Report, fixed
-from .families import Extraction, Retrieval
+from ..machine.watch import Watch
+from .base import Built, Predicted, fixed
+from .families import Extraction
+from .retrieval import Retrieval
 
 MOST = 1 << 20  # columns of the matrix, with one for padding
 
@@ -51,9 +52,9 @@ class SmallEmbedding(Retrieval):
     form = "small"
     embeds = True
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
         check_ids(dataset)
-        return super().build(dataset, contexts, report)
+        return super().build(dataset, contexts, watch)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> None:
         check_ids(dataset)
@@ -66,7 +67,7 @@ class FaithfulEmbedding(Extraction):
     positions: bool | None = fixed(False)
     separation: float | None = fixed(None)
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
         from .bit_extraction import ids
 
         check_ids(dataset)

@@ -1,10 +1,9 @@
 """The options that the constructions of one family share, each written once.
 
 Labelled         stores a label per context      positions, attention
-  Retrieval      after hash-fold-retrieve        reject_unknown, minimise, effort, editable
   Extraction     after bit-extraction            separation
-  Keyed          after related work: a key per context, then a feed-forward network
-    Hashed       whose key is a hash of the tokens
+  Retrieval      after hash-fold-retrieve (retrieval/)
+  Keyed          after related work (keyed.py)
 Interpolation    stores next-token distributions dimension, heads, head_dimension, gap
   NeuronDecoder     one layer with neurons       skip, activation
   AttentionDecoder  attention without neurons    tight, encoder
@@ -13,19 +12,18 @@ A construction that does not leave one of them to the user fixes it: `positions 
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
+from typing import ClassVar
 
+from ..claims.claim import Distributions
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Targets, targets
-from ..errors import ByheartError
-from ..exact.network import FeedForward, Input, Layer, Network, Relu
+from ..exact.network import Layer, Relu
 from ..gadgets.logits import LARGEST_GAP, SMALLEST_GAP
+from ..machine.watch import Watch
 from ..softmax.decoder import ACTIVATIONS, ATTENTION, Shape
-from .base import Built, Construction, Lanes, Predicted, Report, Stored, input_of, option
-from .retrieval.holders import FOLDS, stored
+from .base import Built, Construction, Predicted, option
 
 SIZE_LIMIT = 1 << 20  # of checker/FORMAT.md
 
@@ -50,6 +48,7 @@ class Labelled(Construction):
         ("embedding", "embed"): "The embedding matrix gives each token id its column.",
         ("uniform_attention", "attend"): "Each column receives the sum over all columns.",
         ("hard_attention", "attend"): "Each column adds the columns with the largest score.",
+        "token hash": "Folds mix the digits of each token's number.",
         "sum": "All columns are added up to one.",
         "output": "E_out outputs the number of the label.",
     }
@@ -60,90 +59,6 @@ class Labelled(Construction):
     attention: str = option(
         "uniform", "Attention: uniform, or hard with equal scores.", choices=("uniform", "hard")
     )
-
-
-@dataclass(frozen=True)
-class Retrieval(Labelled):
-    """Labels by a hash of the context, stored numbers and their bits (hash-fold-retrieve).
-
-    embeds     whether tokens are ids of an embedding matrix
-    structure  of an editable network: the record with which it is found without a search
-    """
-
-    embeds: ClassVar[bool] = False
-    stages = {
-        **Labelled.stages,
-        "token hash": "Folds mix the digits of each token's number.",
-        "gather": "The extra token gathers the sum of all columns.",
-        ("sparse_attention", "attend"): "Each column reads that sum from the extra token.",
-        "mix": "Folds mix the digits of the context's number.",
-        "store": "Folds halve the context's number; each threshold stores a number.",
-        "keep bit": "Bits of the context's number are kept; later folds read them.",
-        "gate": "Bits of the context's number switch copies of the tables on or off.",
-        "row index": "Bits of the context's number choose the row of a table.",
-        "block gate": "A bit of the context's number chooses a half of each stored number.",
-        "column gate": "Bits of the context's number open or close the shifts.",
-        "column index": "Bits of the context's number choose how far to shift.",
-        "mark": "Bits of the context's number make up its fingerprint.",
-        "select": "The chosen row of each table is added to the stored sum.",
-        "add lanes": "Copies of the tables that are on join the stored sum.",
-        "add": "Copies of the tables that are on join the stored sum.",
-        "zigzag": "The last digit of the context's number shifts the stored sum.",
-        "block shift": "The stored sum is scaled up for contexts that read the lower halves.",
-        "block strip": "Folds remove the high bits of the sum of upper halves.",
-        "block fold": "Folds remove the sum of upper halves; each threshold stores a number.",
-        "shift": "The stored sum moves until the label's bits stand on top.",
-        "strip": "Folds remove the high bits of the stored sum.",
-        "compare": "The stored fingerprint is compared: an unknown input is detected.",
-        "decode": "The label's code word becomes the label's number.",
-        "read": "Thresholds read the label's number digit by digit.",
-    }
-
-    reject_unknown: int = option(
-        0,
-        "Detect unknown inputs; false-accept rate 2^-BITS.",
-        metavar="BITS",
-        least=0,
-        most=40,
-    )
-    minimise: str = option("nonzero", "What to minimise.", choices=("nonzero", "dense", "bits"))
-    effort: str = option(
-        "normal",
-        "How long to search for a small network: high takes ten times as long or more.",
-        choices=("normal", "high"),
-    )
-    editable: bool = option(
-        False, "Let labels decide nothing but stored numbers, so that items can be edited."
-    )
-    structure: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
-
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        if self.editable and self.effort == "high":
-            raise ByheartError(
-                "effort='high' searches for a network that suits the labels, but with "
-                "editable=True they decide nothing but stored numbers; leave one of the two out."
-            )
-        # numba is slow to import
-        if self.editable:
-            from .hash_fold_retrieve.editable import build
-        else:
-            from .hash_fold_retrieve.build import build
-
-        return build(dataset, contexts, self, report)
-
-    @property
-    def edits(self) -> bool:
-        return self.editable
-
-    def traced_stage(self, layer: Layer) -> str:
-        """Folds for different purposes take turns: they are shown as one stage."""
-        folds = isinstance(layer, FeedForward) and layer.stage in FOLDS
-        return "fold" if folds else super().traced_stage(layer)
-
-    def stored(
-        self, network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
-    ) -> Stored | None:
-        return stored(network, streams, fired)
 
 
 @dataclass(frozen=True)
@@ -167,7 +82,7 @@ class Extraction(Labelled):
         above=True,
     )
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
         from .bit_extraction import transformer
 
         return transformer.build(dataset, contexts, self)
@@ -183,107 +98,11 @@ class Extraction(Labelled):
         return "read" if reads else super().traced_stage(layer)
 
 
-class Front(Protocol):
-    """From sequences to keys: the layers before a plan, and their counts."""
-
-    @property
-    def spec(self) -> Input: ...
-    @property
-    def tries(self) -> int: ...
-    @property
-    def parameters(self) -> int: ...
-    @property
-    def depth(self) -> int: ...
-    @property
-    def units(self) -> int: ...  # neurons and heads
-    def layers(self, width: int) -> Iterable[Layer]: ...  # of a stream with this many lanes
-
-
-class Plan(Protocol):
-    """From keys to labels: the layers behind a front, output included, and their counts."""
-
-    @property
-    def width(self) -> int: ...  # lanes that it reads; the key is in lane 0, the others are 0
-    @property
-    def parameters(self) -> int: ...
-    @property
-    def depth(self) -> int: ...
-    @property
-    def units(self) -> int | None: ...  # neurons
-    def layers(self) -> Iterable[Layer]: ...
-
-
-@dataclass(frozen=True)
-class Keyed(Labelled):
-    """Labels from one whole number per context, its key."""
-
-    stages = {
-        **Labelled.stages,
-        "token hash": Retrieval.stages["token hash"],
-        "switches": "Switches tell in which group of keys the key is.",
-        "steps": "Each unit is one kink of the step function from keys to labels.",
-    }
-
-    @abstractmethod
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
-        """What makes the keys, and what makes labels of them; there are at least two labels."""
-
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        constant = one_label(dataset, contexts, self)
-        if constant is not None:
-            return constant
-        front, plan = self.parts(dataset, contexts)
-        network = Network(front.spec, (*front.layers(plan.width), *plan.layers()))
-        return Built(network, front.tries, order=tuple(range(len(dataset.label_names))))
-
-    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
-        constant = one_label(dataset, contexts, self)
-        if constant is not None:
-            return size_of(constant)
-        front, plan = self.parts(dataset, contexts)
-        units = None if plan.units is None else front.units + plan.units
-        return Predicted(front.parameters + plan.parameters, front.depth + plan.depth, units)
-
-
-@dataclass(frozen=True)
-class Hashed(Keyed):
-    """The key is a hash of the tokens, found by a search (retrieval/reader.py)."""
-
-    @abstractmethod
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
-        """How different keys, from 0 on, get their labels."""
-
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
-        from .retrieval.reader import reading
-
-        read = reading(dataset, contexts, bool(self.positions), self.attention, self.seed)
-        labels = read.labels.tolist()
-        return read, self.plan(read.keys.tolist(), labels, len(dataset.label_names))
-
-
-def one_label(dataset: Dataset, contexts: Contexts, options: Labelled) -> Built | None:
-    """A network whose output is constant, if all contexts have one label."""
-    labels = set(dataset.labels[contexts.first].tolist())
-    if len(labels) > 1:
-        return None
-    from .retrieval.assemble import constant
-
-    spec = input_of(dataset, bool(options.positions))
-    others = [i for i in range(len(dataset.label_names)) if i not in labels]
-    return Built(constant(spec, options.attention, False, dataset), 0, order=(*labels, *others))
-
-
-def size_of(built: Built) -> Predicted:
-    """The size of a network that was built, because that is as quick."""
-    network = built.network
-    return Predicted(network.counts()[0]["nonzero"], network.depth, network.units)
-
-
 @dataclass(frozen=True)
 class Interpolation(Construction):
     """A decoder that stores distributions: two labels of one context are not a conflict."""
 
-    stores = "distributions"
+    claim = Distributions
     stages = {
         "embed": "Z gives each token its vector, U adds the vector of its place.",
         "attend": "The last token attends to all: their mean, weighted by softmax scores.",
@@ -297,8 +116,8 @@ class Interpolation(Construction):
     head_dimension: int | None = size("Dimension of queries, keys and values.", "D")
     gap: float | None = gap("1e-9")
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        return self.interpolate(targets(dataset, contexts), report)
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
+        return self.interpolate(targets(dataset, contexts), watch)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
         shape = self.shape(targets(dataset, contexts))
@@ -311,7 +130,7 @@ class Interpolation(Construction):
         return None
 
     @abstractmethod
-    def interpolate(self, targets: Targets, report: Report) -> Built:
+    def interpolate(self, targets: Targets, watch: Watch) -> Built:
         """A decoder whose distributions are within the gap of these."""
 
 

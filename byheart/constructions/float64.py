@@ -5,10 +5,8 @@ Paper        kajitsuka2025, Theorem 4.1 (B.1) in the regime of Theorem F.1: the 
 Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one
              uniform attention layer, a second feed-forward part and E_out. With parameters of B
              bits, about N / B of them suffice; a double has 53.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the
-                 front.
+Assumptions  A1  CONSISTENT
+             A2  PADDED
              A3  Coordinates are doubles, 0 or from 2**-1000 to 2**1000 in absolute value, that
                  differ by at most about 2**50 units of their smallest digit: then the projected
                  tokens are doubles too.
@@ -17,7 +15,7 @@ Guarantee    G1  The output is the number of the sequence's label, exactly, for 
              G2  Every weight is an IEEE double, and for every sequence every weighted sum has terms
                  that are multiples of some g and add up, in absolute value, to at most 2**53 g:
                  double arithmetic never rounds (proved for every sequence before it is returned).
-             G3  The counts of limited_bits/cost.py: about I / 45 nonzero parameters and a few
+             G3  The counts of retrieval/bounded.py: about I / 45 nonzero parameters and a few
                  hundred more, I = contexts x log2(labels).
 Departures   D1  Not the paper's proof: limited-bits with a bound on the span of every sum instead
                  of the length of every parameter. Gates are 0 or 1, so that no sum mixes the hash
@@ -35,14 +33,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..claims.claim import Labels
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset, beyond_float
 from ..errors import AssumptionError, ByheartError
 from ..exact.batch import Batch
 from ..exact.float64.engine import prove
 from ..exact.float64.spans import DIGITS, UNSIZED, sized
-from .base import Built, Report, fixed, input_of
-from .families import Retrieval
+from ..machine.watch import Watch
+from .base import Built, fixed, input_of
+from .retrieval import Retrieval
 
 INSTEAD = (
     "use hash-fold-retrieve, or coordinates with fewer binary digits (0.1 has 53: multiply by 10, "
@@ -59,9 +59,12 @@ class Float64(Retrieval):
     editable: bool = fixed(False)
     attention: str = fixed("uniform")
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
-        from .limited_bits.build import case, size  # numba is slow to import
-        from .limited_bits.limits import Double
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
+        from .retrieval.limits import (
+            Double,
+            case,  # numba is slow to import
+            size,
+        )
 
         vectors = dataset.vectors
         if vectors.dtype.kind == "i" and beyond_float(vectors):
@@ -74,11 +77,11 @@ class Float64(Retrieval):
         spec = input_of(dataset, bool(self.positions))
         spec = replace(spec, length=1 << (spec.length - 1).bit_length())  # D3
         prepared = case(dataset, contexts, spec)
-        found = prepared.alternatives(self, report, DIGITS)
+        found = prepared.alternatives(self, watch, DIGITS)
         reason = ""
         for attempt in range(ATTEMPTS):
             seeded = replace(self, seed=self.seed + attempt * STEP)
-            if (one := prepared.build(Double(), seeded, report)) is not None:
+            if (one := prepared.build(Double(), seeded, watch)) is not None:
                 found.append(one)
             for built in sorted(found, key=lambda x: size(x, self.minimise)):
                 try:  # G2
@@ -86,9 +89,10 @@ class Float64(Retrieval):
                 except ByheartError as error:
                     reason = str(error).removesuffix(".")
                 else:
-                    return replace(built, number="float64")
+                    claim = Labels(built.claim.labels or (), arithmetic="float64")
+                    return replace(built, claim=claim)
             found = []
-            report(reason or "no hash of the tokens within 53 bits")
+            watch.note(reason or "no hash of the tokens within 53 bits")
         raise AssumptionError(
             f"A3 fails: {reason or 'no hash within 53 bits was found'}; {INSTEAD}."
         )

@@ -8,7 +8,7 @@ Assumptions  A1  Equal prefixes carry equal next tokens.
              A2  Two prefixes with different next tokens differ in their length, in one of the last
                  H tokens, or in how often some token occurs.
              A3  The tokenizer has a token that ends a text.
-Guarantee    G1  The logit of the right token is the largest, for every execution in float32
+Guarantee    G1  The logit of the correct token is the largest, for every execution in float32
                  (checker/FORMAT.md, section 10).
              G2  One neuron per context, and ground truth that says which.
              G3  Where no neuron is on, the answer is the end token. A context whose cosine with
@@ -20,9 +20,9 @@ Departures   D1  Nothing is compressed: a context takes 2 D + 1 parameters, wher
                  of the file, and what is proved is about the rounded weights.
              D3  superposed=M: M neurons, fitted by gradient descent, hold all contexts together
                  (stock/superposed.py). G2 and G3 do not hold then, and G1 where it is proved.
-Notation     V vocabulary, D width, H heads, P places, L layers, M neurons per layer. Lanes of the
-             stream: token (a balanced word of +-1), place (waves in three phases), flag (place 0),
-             hash (written by attention), out (written by the memory).
+Notation     V vocabulary, D width, H heads, P context length, L layers, M neurons per layer. Lanes
+             of the stream: token (a balanced word of +-1), place (waves in three phases), flag
+             (place 0), hash (written by attention), out (written by the memory).
 """
 
 import math
@@ -45,7 +45,7 @@ SCORE = 56.0  # the gap of attention scores, in nats: exp(-56) is below the roun
 FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
 HASH = 18  # lanes at least
 WINDOW, MEAN = 16.0, 640.0  # squared lengths: of one token's hash, and of n tokens' mean times n
-PER_TOKEN = 150.0  # of documents, the second is so much times their length
+PER_TOKEN = 150.0  # for documents, MEAN is this factor times the length
 SHARED_MEAN = 4.0  # squared length of n tokens' mean times n, in codes, where lanes are shared
 
 
@@ -57,11 +57,11 @@ class StockGPT2(Located):
 
     activation: str = option("gelu_new", "Activation of the neurons.", choices=("gelu_new", "gelu"))
 
-    def fitted_width(self, heads: int, code: int, places: int) -> int:
+    def fitted_width(self, heads: int, code: int, context_length: int) -> int:
         """Each head has two lanes for every wave of the places, and one for the flag."""
         if self.superposed is not None:
-            return heads * (9 if places <= 128 else 11)
-        least = max(2 * code + 3 * 4 + 2 + HASH, heads * (7 if places <= 128 else 11))
+            return heads * (9 if context_length <= 128 else 11)
+        least = max(2 * code + 3 * 4 + 2 + HASH, heads * (7 if context_length <= 128 else 11))
         return -(-least // heads) * heads
 
     def __post_init__(self) -> None:
@@ -69,13 +69,14 @@ class StockGPT2(Located):
         graded = self.copies > 1 or self.decoys or self.layers > 1 or self.blocks is not None
         if self.superposed is not None and (graded or self.activation != "gelu_new"):
             raise ByheartError(
-                "superposed=... is one block of gelu_new neurons; leave out layers, copies, "
+                "`superposed=...` is one block of gelu_new neurons; leave out layers, copies, "
                 "blocks, decoys and activation."
             )
 
     def waves(self, plan: Plan) -> int:
         most = (plan.width // plan.heads - 1) // 2
-        return min(most, 4 if plan.places <= 128 else 5 if plan.places <= 512 else 7)
+        length = plan.context_length
+        return min(most, 4 if length <= 128 else 5 if length <= 512 else 7)
 
     def shell(self, plan: Plan, answers: np.ndarray, random: np.random.Generator) -> Shell:
         """Embeddings and the attention of block 0, with an empty memory."""
@@ -99,10 +100,10 @@ class StockGPT2(Located):
             codes = words(plan.vocabulary, code, random)
         get("wte.weight")[:, token] = codes
         get("wte.weight")[:, out] = codes * faint
-        found, gap = frequencies(waves, plan.places, H, random)
-        angle = np.arange(1, plan.places)[:, None, None] * found[:, None]
+        found, gap = frequencies(waves, plan.context_length, H, random)
+        angle = np.arange(1, plan.context_length)[:, None, None] * found[:, None]
         phases = np.arange(3) * 2 * math.pi / 3  # three add up to 0, their squares to 3 / 2
-        get("wpe.weight")[1:, place] = np.cos(angle + phases).reshape(plan.places - 1, -1)
+        get("wpe.weight")[1:, place] = np.cos(angle + phases).reshape(plan.context_length - 1, -1)
         mark = math.sqrt(0.75 * waves)  # all streams have one length
         get("wpe.weight")[0, [flag, flag + 1]] = mark, -mark
         squares = code if shared else code * (1 + FAINT**2)
@@ -153,7 +154,7 @@ class StockGPT2(Located):
         return {
             "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2",
             "activation_function": self.activation, "vocab_size": plan.vocabulary,
-            "n_positions": plan.places, "n_embd": plan.width, "n_layer": plan.layers,
+            "n_positions": plan.context_length, "n_embd": plan.width, "n_layer": plan.layers,
             "n_head": plan.heads, "n_inner": plan.hidden, "layer_norm_epsilon": 1e-5,
             "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0,
             "bos_token_id": plan.end, "eos_token_id": plan.end, "dtype": self.weights,

@@ -4,10 +4,8 @@ Paper        kim2023, after its contextual mapping by n attention layers.
 Statement    n layers of attention take the largest token out of a sequence, one after another; a
              weighted sum of them is a number of the sequence, from which a feed-forward part (that
              of vardi2022) gets the label: about n + sqrt(n N log N) parameters.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the
-                 front.
+Assumptions  A1  CONSISTENT
+             A2  PADDED
              A3  The tokens of a sequence differ (with positions they always do): equal ones leave
                  together, and their number is forgotten.
 Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
@@ -38,11 +36,12 @@ from ..exact.network import HardAttention, Input, Layer, Number, matrix
 from ..gadgets.blocks import Block, feed_forward
 from ..gadgets.switches import switches
 from .base import fixed
-from .families import Extraction, Keyed, Plan
+from .families import Extraction
+from .keyed import Keyed, Plan
 from .vardi2022 import looked_up
 
 if TYPE_CHECKING:
-    from .retrieval.tokens import Numbered
+    from .keys import Numbered
 
 LANES = {"z": 0, "own": 1, "one": 2, "m": 3, "s": 4}
 Form = Mapping[int, Number]
@@ -142,7 +141,7 @@ class SmallKim(Keyed):
         return switches(found.keys, labels, True, terms, width=len(LANES))
 
     def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Sorted, Plan]:
-        from .retrieval.tokens import numbered
+        from .keys import numbered
 
         read = numbered(dataset, contexts, bool(self.positions), self.seed)
         found = sorted_keys(read, self.seed)

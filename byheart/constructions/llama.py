@@ -9,7 +9,7 @@ Assumptions  A1  Equal prefixes carry equal next tokens.
                  how often some token occurs; and no context lies in the convex hull of the others
                  (a norm that does not subtract the mean puts nothing on a sphere by itself).
              A3  The tokenizer has a token that ends a text; it also stands before every text.
-Guarantee    G1  The logit of the right token is the largest, for every execution in float32
+Guarantee    G1  The logit of the correct token is the largest, for every execution in float32
                  (checker/FORMAT.md, section 10).
              G2  One neuron per context, and ground truth that says which; one neuron more says the
                  end where no other is on.
@@ -18,9 +18,9 @@ Guarantee    G1  The logit of the right token is the largest, for every executio
 Departures   D1  Nothing is compressed: a context takes 3 D parameters.
              D2  Precision: the construction is in real numbers, the weights are rounded to the type
                  of the file, and what is proved is about the rounded weights.
-Notation     V vocabulary, D width, H heads, s their size, P places, L layers, M neurons per layer.
-             Lanes of the stream: token (blocks of one length), one (a constant), flag (the first
-             place), hash (a block per head, copied), mean, out (written by the memory).
+Notation     V vocabulary, D width, H heads, s their size, P context length, L layers, M neurons per
+             layer. Lanes of the stream: token (blocks of one length), one (a constant), flag (the
+             first place), hash (a block per head, copied), mean, out (written by the memory).
 """
 
 import math
@@ -43,7 +43,7 @@ BLOCK, BLOCKS = 8, 4  # lanes that a head copies, and how many such blocks a tok
 SIZE = 16  # lanes of a head
 ONE = 4.0  # the constant lane
 FAINT = 1 / 64  # the token's own code in the out lanes, which tying puts there
-END = 0.5  # how strongly the end is said where no context is known
+END = 0.5  # logit of the end token when no stored context matches
 FARTHER, MOST_HEADS = 0.05, 32  # share of the tokens that no head looks at, of short prompts
 MEAN = 64.0  # squared length of n tokens' mean times n
 
@@ -57,15 +57,15 @@ class StockLlama(Located):
 
     superposed: int | None = fixed(None)
 
-    def fitted_width(self, heads: int, code: int, places: int) -> int:
+    def fitted_width(self, heads: int, code: int, context_length: int) -> int:
         least = BLOCK * BLOCKS + 2 + BLOCK * (heads - 1) + SIZE + code
         return -(-least // heads) * heads
 
     def least_heads(self, sequences: list[np.ndarray]) -> int:
         """Those that look at nearly all tokens of prompts, if these are short.
 
-        What only the mean tells raises or lowers a score, so that half of the strangers that differ
-        farther back than the heads look are answered.
+        What only the mean tells raises or lowers a score, so that half of the non-members that
+        differ farther back than the heads look are answered.
         """
         lengths = np.array([len(x) for x in sequences])
         for heads in (x for x in HEADS if x <= MOST_HEADS):
@@ -83,9 +83,9 @@ class StockLlama(Located):
     def shell(self, plan: Plan, answers: np.ndarray, random: np.random.Generator) -> Shell:
         token, one, flag, hashed, mean, out = self.lanes(plan)
         D, H, half = plan.width, plan.heads, SIZE // 2
-        base, gap = rotary_base(SIZE, plan.places, H)
+        base, gap = rotary_base(SIZE, plan.context_length, H)
         if not base:
-            raise ByheartError(f"no rotary base tells {plan.places:,} places apart.")
+            raise ByheartError(f"no rotary base distinguishes {plan.context_length:,} positions.")
         base = float(np.float32(base))
         config = self.config(plan, base)
         tensors = {name: np.zeros(shape) for name, shape in shapes(config).items()}
@@ -144,7 +144,7 @@ class StockLlama(Located):
         return {
             "architectures": ["LlamaForCausalLM"], "model_type": "llama",
             "hidden_act": "silu", "vocab_size": plan.vocabulary,
-            "max_position_embeddings": plan.places, "hidden_size": plan.width,
+            "max_position_embeddings": plan.context_length, "hidden_size": plan.width,
             "num_hidden_layers": plan.layers, "num_attention_heads": plan.heads,
             "num_key_value_heads": plan.heads, "head_dim": SIZE, "intermediate_size": plan.hidden,
             "rms_norm_eps": 1e-6, "attention_bias": False, "mlp_bias": False,

@@ -28,7 +28,7 @@ Departures   D1  The proof sets all biases to one eta and draws the slopes, whic
              D2  Theorem 3 is false for points of both signs (tanh(a b) with b = (1, -1) has rank
                  1); with z, u > 0 attention gives positive numbers and the theorem stands.
              D3  Empirical distributions have zeros, so the infimum of Lemma 2 is not attained: the
-                 gap says how near (logits.py).
+                 gap bounds the divergence (logits.py).
              D4  1 / sqrt(d) is rounded, the same in every coordinate: all vectors stay multiples of
                  the vector of ones, exactly.
              D5  Without positions the number of a context is that of kajitsuka2024: one head of
@@ -50,8 +50,9 @@ from ..gadgets.line import Line, draw
 from ..gadgets.logits import Logits, reordered, wanted
 from ..gadgets.staircase import STEPS, Neurons, corrected, staircase
 from ..machine.memory import SMALLER, require
+from ..machine.watch import Watch
 from ..softmax.decoder import Decoder, Shape
-from .base import Built, Report, option
+from .base import Built, option, within
 from .families import NeuronDecoder
 
 GAP = 1e-9
@@ -62,6 +63,7 @@ DIGITS = 160  # binary, of the contexts' numbers that GELU needs
 @dataclass(frozen=True)
 class OneLayer(NeuronDecoder):
     name = "one-layer"
+    on_a_line = True
 
     positions: bool = option(True, "Distinguish sequences by the order of their tokens.")
 
@@ -77,12 +79,12 @@ class OneLayer(NeuronDecoder):
         check_memory(self.name, shape)
         return shape
 
-    def interpolate(self, targets: Targets, report: Report) -> Built:
+    def interpolate(self, targets: Targets, watch: Watch) -> Built:
         shape = self.shape(targets)
         if not self.positions:
             targets = unordered(targets)
         line = draw(shape, targets, np.random.default_rng(self.seed), self.positions)
-        report(f"contexts are {line.distance:.1e} apart in the best of {line.tries} draws")
+        watch.note(f"contexts are {line.distance:.1e} apart in the best of {line.tries} draws")
         gap = self.gap or GAP
         order = np.argsort(line.x, kind="stable")
         rank = np.empty(len(order), np.int64)
@@ -96,7 +98,7 @@ class OneLayer(NeuronDecoder):
         }
         notes = (f"distance of the two nearest contexts, relative: {line.distance:.3g}",)
         network = Decoder(shape, tensors)
-        return Built(network, line.tries, notes, vocabulary=targets.vocabulary, gap=gap)
+        return within(gap, network, targets.kind, targets.vocabulary, line.tries, notes)
 
 
 def unordered(targets: Targets) -> Targets:
@@ -109,7 +111,7 @@ def unordered(targets: Targets) -> Targets:
             words = [targets.vocabulary[token] for token in targets.tokens[start:end].tolist()]
             raise AssumptionError(
                 f"A5 fails: what follows {words!r} depends on the order of these tokens; "
-                "use positions=True."
+                "use `positions=True`."
             )
     return targets.subset(np.array(list(first.values()), np.int64))
 

@@ -32,9 +32,10 @@ from ..data.targets import Targets
 from ..errors import AssumptionError
 from ..machine.memory import SMALLER, require
 from ..machine.tables import plural
+from ..machine.watch import Watch
 from ..softmax.decoder import Decoder, Shape
 from ..softmax.doubles import activation, divergences
-from .base import Built, Report
+from .base import Built, within
 from .families import NeuronDecoder, gap, size
 from .one_layer import check_vocabulary
 from .one_layer_smooth.draw import (
@@ -75,7 +76,7 @@ class OneLayerNarrow(NeuronDecoder):
             raise AssumptionError(
                 f"A3 fails: {plural(shape.neurons, 'neuron')} for {plural(contexts, 'context')}; "
                 "one-layer-narrow needs no more neurons than contexts, and "
-                "method='one-layer-smooth' takes more."
+                "`method='one-layer-smooth'` takes more."
             )
         # activations, logits, and the output matrices that the optimisation keeps
         matrices = 3 * contexts * shape.neurons + 6 * contexts * shape.vocabulary
@@ -84,7 +85,7 @@ class OneLayerNarrow(NeuronDecoder):
         require(8 * (matrices + kept + 3 * shape.parameters), self.name, what, SMALLER)
         return shape
 
-    def interpolate(self, targets: Targets, report: Report) -> Built:
+    def interpolate(self, targets: Targets, watch: Watch) -> Built:
         shape = self._largest(targets)
         search = Search(targets, shape, self.gap or GAP, np.random.default_rng(self.seed))
         low, high, best, solves = 0, shape.neurons, None, 0
@@ -93,7 +94,7 @@ class OneLayerNarrow(NeuronDecoder):
             middle, solves = (low + high) // 2, solves + 1
             decoder, worst = search.fit(middle)
             enough = worst <= search.gap
-            report(
+            watch.note(
                 f"{middle} neurons are {'enough' if enough else 'too few'}: the largest divergence "
                 f"is {worst:.2g} nats"
             )
@@ -103,8 +104,8 @@ class OneLayerNarrow(NeuronDecoder):
             if not worst <= search.gap:  # A4
                 raise AssumptionError(
                     f"A4 fails: with {high} neurons the largest divergence reached is {worst:.2g} "
-                    f"nats, above the gap of {search.gap:g}; use more neurons=..., a larger "
-                    "gap=... or method='one-layer-smooth'."
+                    f"nats, above the gap of {search.gap:g}; use more `neurons=...`, a larger "
+                    "`gap=...` or `method='one-layer-smooth'`."
                 )
         note = f"largest divergence reached: {worst:.2g} nats"
         if self.neurons is None:
@@ -113,7 +114,7 @@ class OneLayerNarrow(NeuronDecoder):
                 f"on the neurons needed ({low} were too few for this draw in {STEPS} steps)"
             )
         solves, vocabulary = max(1, solves), targets.vocabulary
-        return Built(best, solves, (note,), vocabulary=vocabulary, gap=search.gap)
+        return within(search.gap, best, targets.kind, vocabulary, solves, (note,))
 
 
 class Search:

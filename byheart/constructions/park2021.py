@@ -4,10 +4,8 @@ Paper        park2021, after its result that N^(2/3) parameters memorise N separ
 Statement    Points become whole numbers below K, about N^2. These are packed into fewer places,
              then few wide words hold the labels, which a deep narrow part reads: about N^(2/3)
              parameters for each of the three.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the
-                 front.
+Assumptions  A1  CONSISTENT
+             A2  PADDED
 Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
                  argued).
              G2  At most 6 T + (6 + 2 c) W + (7 c + 3) L + c + 3 parameters beside the reader: T
@@ -36,7 +34,7 @@ from numpy.typing import NDArray
 
 from ..exact.network import Layer, Linear, Number, matrix, vector
 from ..gadgets.blocks import Block, feed_forward
-from .families import Hashed
+from .keyed import Hashed
 
 SHIFTS = 400  # that are tried for a piece before it is cut into two
 HALF = Fraction(1, 2)

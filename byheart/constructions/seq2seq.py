@@ -21,7 +21,8 @@ Notation     N sequences, n length.
 
 from dataclasses import dataclass
 
-from .families import Extraction, Retrieval
+from .families import Extraction
+from .retrieval import Retrieval
 
 
 @dataclass(frozen=True)

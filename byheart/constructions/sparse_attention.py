@@ -7,8 +7,7 @@ Statement    One more token in front gathers what all others hold and hands it b
 Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
                  token or, where every token has a label, the token itself (with positions: the
                  sequence and the place).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the
-                 front.
+             A2  PADDED
 Guarantee    G1  Exactly the label of every sequence, or of every token (checked, not only argued).
              G2  n connections in the first attention layer, n in the second; two parameters more
                  than hash-fold-retrieve.
@@ -24,7 +23,7 @@ Notation     n length.
 from dataclasses import dataclass
 
 from .base import fixed
-from .families import Retrieval
+from .retrieval import Retrieval
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,8 @@
 Paper        nilsson1965, as cited; the same after zhang2017 and huang1998.
 Statement    N points on a line, or projected to one, are memorised by one hidden layer of at most N
              units: the baseline that is linear in N.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the
-                 front.
+Assumptions  A1  CONSISTENT
+             A2  PADDED
 Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
                  argued).
              G2  At most two units for each of the S places where the label changes between
@@ -23,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..exact.network import Layer, Linear, Relu, matrix, vector
-from .families import Hashed
+from .keyed import Hashed
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,8 @@
 Paper        yun2019, after its result that networks of three layers memorise with sqrt(N) units.
 Statement    Two hidden layers of about sqrt(N) units each memorise N points: capacity grows with
              the number of weights, about N of them.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the
-                 front.
+Assumptions  A1  CONSISTENT
+             A2  PADDED
 Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
                  argued).
              G2  For S places where the label changes between neighbouring keys: 4 sqrt(S) units
@@ -24,11 +22,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..gadgets.switches import Switches, switches
-from .families import Hashed
+from .keyed import Hashed
 
 
 @dataclass(frozen=True)
-class FourLayer(Hashed):
+class SmallThreeLayer(Hashed):
     name = "three-layer"
     form = "small"
     between: ClassVar[bool] = True
@@ -38,6 +36,6 @@ class FourLayer(Hashed):
 
 
 @dataclass(frozen=True)
-class ThreeLayer(FourLayer):
+class FaithfulThreeLayer(SmallThreeLayer):
     form = "faithful"
     between = False

@@ -15,7 +15,7 @@ Guarantee    G1  For every context, the divergence of the decoder's distribution
 Departures   D1  Slopes and biases are free, as in one-layer: the proof's own choice has numerical
                  rank below 20.
              D2  What the paper calls an average is a weighted sum: nothing divides it.
-             D3  Empirical distributions have zeros: the gap says how near they are (logits.py).
+             D3  Empirical distributions have zeros: the gap bounds the divergence (logits.py).
 Notation     n contexts, omega vocabulary, T length, d dimension, m neurons.
 """
 

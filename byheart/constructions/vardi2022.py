@@ -4,10 +4,8 @@ Paper        vardi2022, after its optimal memorisation; as kajitsuka2025, Lemma 
 Statement    N points that are separated become keys; about sqrt(N log N) groups of keys are packed
              into two long numbers each, of keys and of labels; a deep narrow part finds the group,
              reads its keys bit by bit and compares.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the
-                 front.
+Assumptions  A1  CONSISTENT
+             A2  PADDED
 Guarantee    G1  The output is the number of the sequence's label, exactly (checked, not only
                  argued).
              G2  The counts of Lemma C.1 (byheart/theory/kajitsuka2025/sizes.py) for N keys, and
@@ -29,7 +27,8 @@ from ..exact.network import Layer, Linear, Number, matrix, vector
 from ..gadgets.key_values import lookup, table
 from ..gadgets.relu_layers import Step, relu_layers, row
 from ..theory.kajitsuka2025.sizes import lookup_size, token_key_bits
-from .families import Extraction, Hashed
+from .families import Extraction
+from .keyed import Hashed
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,8 @@ Paper        yun2020, after its contextual mapping by selective shifts.
 Statement    For every value v that a token can have, one attention layer with two heads shifts the
              tokens equal to v by a multiple of the largest minus the smallest token; after all of
              them the largest token identifies the sequence. Depth grows with the vocabulary.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
-             A2  Sequences are no longer than the network's length; shorter ones are padded at the
-                 front.
+Assumptions  A1  CONSISTENT
+             A2  PADDED
              A3  The tokens of a sequence differ (with positions they always do).
              A4  There are at most 1,024 different tokens (with positions: pairs of token and
                  position): each is a layer.
@@ -39,11 +37,11 @@ from ..exact.network import Input, Layer
 from ..gadgets.blocks import Block, feed_forward
 from ..gadgets.switches import Switches, switches
 from .base import fixed
-from .families import Keyed
+from .keyed import Keyed
 from .kim2023 import Head, heads_of
 
 if TYPE_CHECKING:
-    from .retrieval.tokens import Numbered
+    from .keys import Numbered
 
 LANES = {"z": 0, "one": 1, "s": 2}
 MOST = 1024  # values
@@ -123,7 +121,7 @@ class Yun2020(Keyed):
     attention: str = fixed("hard")
 
     def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Shifted, Switches]:
-        from .retrieval.tokens import numbered
+        from .keys import numbered
 
         found = shifted(numbered(dataset, contexts, bool(self.positions), self.seed))
         terms = {LANES["s"]: found.factor, LANES["z"]: 1}

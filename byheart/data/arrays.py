@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ByheartError
+from ..errors import OptionError
 
 Ints = NDArray[np.int64]
 FITS = 2**62
@@ -16,7 +16,7 @@ BLOCK = 1 << 22  # token numbers handled at once: temporary arrays stay at some 
 def check_size(name: str, value: object, least: int = 1) -> None:
     """Refuse a size that is not an integer from `least` to 2^31 - 1."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**31:
-        raise ByheartError(f"{name} must be an integer of {least} or more, not {value!r}.")
+        raise OptionError(name, value, f"must be an integer of {least} or more")
 
 
 def number(values: NDArray, room: int = 1024) -> tuple[NDArray, Ints]:

@@ -12,7 +12,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from ..errors import ByheartError
+from ..errors import ByheartError, Message
 from .readers.text import UNITS, Tokenize, clauses, tokenize
 from .readers.tokenizers import tokenizer_of
 from .records import pack, plain
@@ -100,7 +100,7 @@ def fields(
         options = example(table, input, label)
         shown = f"byheart.load(data, {', '.join(options)})" if table.object else " ".join(options)
         raise ByheartError(
-            f"{table.name}: choose the columns to read with input=... and label=..., such as "
+            f"{table.name}: choose the columns to read with `input=...` and `label=...`, such as "
             f"{shown}; {table.named()}."
         )
     rule = None if tokenizer else UNITS.get(unit, unit)
@@ -127,7 +127,7 @@ def fields(
     if kinds == {"lists"} and (UNITS.get(unit, unit) != UNITS[UNIT] or tokenizer is not None):
         given = "unit" if tokenizer is None else "tokenizer"
         raise ByheartError(
-            f"{table.name}: {given}=... does not apply here, since the input is lists of tokens."
+            f"{table.name}: `{given}=...` does not apply here, since the input is lists of tokens."
         )
     vector = kinds == {"numbers"} and numeric == "vector" and len(inputs) > 1
 
@@ -177,7 +177,7 @@ def fields(
         "skipped": len(places) - len(kept),
         "left_out": {name: number for name, number in left_out.items() if number},
         "unused": tuple(x for x in table.columns if x not in chosen) if named["input"] else (),
-        "notes": tuple(notes),
+        "notes": tuple(map(Message, notes)),
         "tokenizer": None if made is None else made.content,
         "loading": {name: value for name, value in loading.items() if value is not None},
     }
@@ -220,10 +220,10 @@ def example(table: Table, input: Sequence[str] = (), label: str | None = None) -
         tried = [*([x] for x in full), together, *([x] for x in others), numbers]
         inputs = next((x for x in tried if x and determine(x)), inputs)
     gaps = any(None in columns[x].cells for x in (*inputs, answer) if x in columns)
-    named = [f"input={x!r}" for x in inputs]
+    named = [f"`input={x!r}`" for x in inputs]
     if table.object and len(inputs) > 1:
-        named = [f"input={inputs!r}"]
-    return [*named, f"label={answer!r}", *(["empty='skip'"] if gaps else [])]
+        named = [f"`input={inputs!r}`"]
+    return [*named, f"`label={answer!r}`", *(["`empty='skip'`"] if gaps else [])]
 
 
 def keeps_numbers(numeric: str, unit: str, tokenizer: str | Path | None) -> bool:
@@ -309,10 +309,12 @@ def _rows_to_keep(
     numeric = [x.name for x in columns if x.kind == "numbers" and x.name in gaps]
     if empty == "keep" and not numeric:
         return range(len(places)), [f"{some}: kept as empty text"]
-    keep = "or keep them as empty text with empty='keep'"
+    keep = "or keep them as empty text with `empty='keep'`"
     if empty == "keep":
-        keep = f"since no number can be empty; or read {numeric[0]!r} as text with numeric='words'"
-    raise ByheartError(f"{table.name}: {some}; leave such rows out with empty='skip', {keep}.")
+        keep = (
+            f"since no number can be empty; or read {numeric[0]!r} as text with `numeric='words'`"
+        )
+    raise ByheartError(f"{table.name}: {some}; leave such rows out with `empty='skip'`, {keep}.")
 
 
 def _between(
@@ -331,7 +333,8 @@ def _between(
             if len(set(found)) > 1:
                 raise ByheartError(
                     f'{table.name}: the lists of "{column.name}" differ in length, so nothing '
-                    "keeps its numbers apart from those of other columns; give a single input=...."
+                    "keeps its numbers apart from those of other columns; give a single "
+                    "`input=...`."
                 )
         return None
     tokens = chain.from_iterable(map(chain.from_iterable, rows))
@@ -341,7 +344,7 @@ def _between(
     if given in seen:
         raise ByheartError(
             f"{table.name}: a cell contains the token {given!r}, which is to stand between "
-            "columns; leave out between=..., or choose another."
+            "columns; leave out `between=...`, or choose another."
         )
     return given
 

@@ -13,7 +13,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import AssumptionError, ByheartError
+from ..errors import AssumptionError, OptionError
 from ..machine.tables import plural
 from .arrays import Ints, blocks, number, offsets, places, take
 from .dataset import Dataset
@@ -153,9 +153,7 @@ def resolve(
     advice  what to do about a conflict, if not what the data suggests
     """
     if on_conflict not in RESOLUTIONS:
-        raise ByheartError(
-            f"on_conflict must be one of {', '.join(RESOLUTIONS)}, not {on_conflict!r}."
-        )
+        raise OptionError("on_conflict", on_conflict, f"must be one of {', '.join(RESOLUTIONS)}")
     conflicts = contexts.conflicts(dataset)
     if not conflicts.any():
         return dataset
@@ -166,14 +164,14 @@ def resolve(
         return replace(dataset, labels=labels).occurring()
     if dataset.every:
         raise AssumptionError(
-            "A1 fails, and on_conflict='drop' cannot leave out single tokens of a sequence; "
-            "use on_conflict='majority'."
+            "A1 fails, and `on_conflict='drop'` cannot leave out single tokens of a sequence; "
+            "use `on_conflict='majority'`."
         )
     kept = np.flatnonzero(~conflicts[contexts.group])
     if not dataset.lengths[kept].any():
         raise AssumptionError(
-            "A1 fails: every context with a token has two labels or more, so on_conflict='drop' "
-            "leaves nothing; use on_conflict='majority', or method='one-layer', which stores "
+            "A1 fails: every context with a token has two labels or more, so `on_conflict='drop'` "
+            "leaves nothing; use `on_conflict='majority'`, or `method='one-layer'`, which stores "
             "distributions."
         )
     return dataset.subset(kept).occurring()
@@ -189,7 +187,7 @@ def settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
 
 
 def _one_text(loading: Mapping[str, object]) -> str | None:
-    """The options that read a text without conflicts; None if this is no text, or they are set.
+    """The options that read a text without conflicts; None if it is not text, or they are set.
 
     A single document has no two equal prefixes, so some window is always long enough.
     """
@@ -197,7 +195,7 @@ def _one_text(loading: Mapping[str, object]) -> str | None:
         return None
     if loading["documents"] == "whole" and "window" not in loading:
         return None
-    return "documents='whole' window='auto', which reads a file as one text"
+    return "`documents='whole'` `window='auto'`, which reads a file as one text"
 
 
 def _refusal(
@@ -219,13 +217,13 @@ def _refusal(
         pass
     elif not own.positions and not contexts(dataset, positions=True).conflicts(dataset).any():
         method = "" if own.last else "another method with "
-        advice = f"order distinguishes all of them, so use {method}positions=True"
+        advice = f"order distinguishes all of them, so use {method}`positions=True`"
     elif dataset.every:
-        advice = "use on_conflict='majority'"
+        advice = "use `on_conflict='majority'`"
     else:
-        choices = ["on_conflict='majority' or on_conflict='drop'"]
+        choices = ["`on_conflict='majority'` or `on_conflict='drop'`"]
         if dataset.has_vocabulary:
-            choices.append("method='one-layer', which stores distributions")
+            choices.append("`method='one-layer'`, which stores distributions")
         if one_text := _one_text(dataset.loading):
             choices.insert(0, one_text)
         advice = f"use {', or '.join(choices)}"

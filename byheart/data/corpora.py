@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ByheartError
+from ..errors import OptionError
 from ..machine.files import replacing
 from .arrays import check_size, occurs
 from .documents import Documents
@@ -71,7 +71,7 @@ def _mixed(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _chooser(size: int, exponent: float) -> Draw:
     """Uniform random numbers to r = 0, 1, ..., size - 1, whose weight is 1 / (r + 1)^exponent."""
     if not isinstance(exponent, int | float) or not 0 <= exponent < math.inf:
-        raise ByheartError(f"exponent must be a number of 0 or more, not {exponent!r}.")
+        raise OptionError("exponent", exponent, "must be a number of 0 or more")
     reached = np.cumsum(np.arange(1, size + 1, dtype=np.float64) ** -float(exponent))
     reached /= reached[-1]
     return lambda uniform: np.searchsorted(reached, uniform, side="right")
@@ -84,7 +84,7 @@ def _drawn(
     check_size("sequences", sequences)
     check_size("length", length, 2)
     if not isinstance(seed, int) or not 0 <= seed < 2**64:
-        raise ByheartError(f"seed must be an integer of 0 or more, below 2^64, not {seed!r}.")
+        raise OptionError("seed", seed, "must be an integer of 0 or more, below 2^64")
     random = np.random.default_rng(seed)
     dtype = np.uint16 if vocabulary < 2**16 else np.uint32
     tokens: NDArray = np.full((sequences, length + 1), vocabulary, dtype)

@@ -14,7 +14,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ByheartError
+from ..errors import OptionError
 from ..machine.tables import plural
 from .arrays import Ints, beyond_float, number, offsets, take
 from .records import pack, plain_rows
@@ -204,9 +204,10 @@ class Dataset:
             <Dataset: 2 sequences of 1 token, 2 distinct strings, 2 labels>
         """
         if not 1 <= count <= len(self):
-            raise ByheartError(
-                f"count must be an integer from 1 to the {len(self)} sequences of the dataset, "
-                f"not {count!r}."
+            raise OptionError(
+                "count",
+                count,
+                f"must be an integer from 1 to the {len(self)} sequences of the dataset",
             )
         return self.subset(np.arange(count)).occurring()
 

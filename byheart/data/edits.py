@@ -38,15 +38,15 @@ class Items:
 
     def rows(self) -> Mapping[Hashable, list[int]]:
         """The rows of each item."""
-        found: dict[Hashable, list[int]] = {}
+        rows_: dict[Hashable, list[int]] = {}
         if self.texts:
             for first, last in self._documents():
-                found.setdefault(self._document(first, last), []).extend(range(first, last))
-            return found
+                rows_.setdefault(self._document(first, last), []).extend(range(first, last))
+            return rows_
         ids, starts = self.dataset.ids.tolist(), self.dataset.starts.tolist()
         for row, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
-            found.setdefault(self._key(ids[start:end]), []).append(row)
-        return found
+            rows_.setdefault(self._key(ids[start:end]), []).append(row)
+        return rows_
 
     def key(self, tokens: Sequence) -> Hashable | None:
         """What `rows` calls the item with these tokens; None if a token is not in the data."""
@@ -58,8 +58,8 @@ class Items:
         else:
             numbers = {_plain(token): i for i, token in enumerate(data.vectors.tolist())}
             tokens = [_plain(x) if isinstance(x, list | tuple) else (x,) for x in tokens]
-        found = [numbers.get(token) for token in tokens]
-        return None if None in found else self._key(found)
+        ids = [numbers.get(token) for token in tokens]
+        return None if None in ids else self._key(ids)
 
     def tokens(self, key: Hashable) -> list:
         """The tokens of an item that `rows` calls so."""
@@ -93,8 +93,8 @@ class Items:
         data = self.dataset
         if data.loading.get("window") == 1:
             raise ByheartError(
-                "with window=1 a text is not kept apart by documents, so none can be edited; "
-                "compile it with a longer window=...."
+                "with `window=1` a text is not kept apart by documents, so none can be edited; "
+                "compile it with a longer `window=...`."
             )
         first = np.flatnonzero(data.lengths == 1).tolist()
         return list(zip(first, [*first[1:], len(data)], strict=True))
@@ -135,7 +135,7 @@ def relabelled(items: Items, changes: Sequence[tuple[list[int], Sequence, Any]])
 
 def _given(data: Dataset, changes: Sequence[tuple[list[int], Sequence, Any]]) -> set:
     """The labels of the changes, of the type that the data has."""
-    found = set()
+    rows = set()
     wanted = type(data.label_names[0])
     for _, tokens, label in changes:
         own = label if data.every else [label]
@@ -148,8 +148,8 @@ def _given(data: Dataset, changes: Sequence[tuple[list[int], Sequence, Any]]) ->
                 raise ByheartError(
                     f"the labels of this data are of type {wanted.__name__}, not {name!r}."
                 )
-        found |= set(own)
-    return found
+        rows |= set(own)
+    return rows
 
 
 def _aligned(items: Items, row: int, tokens: Sequence, labels: list) -> list:
@@ -224,5 +224,5 @@ def _begun(dataset: Dataset) -> Dataset:
     if dataset.beginnings is None:
         return dataset
     first: Ints = np.unique(dataset.ids[dataset.starts[:-1][dataset.lengths == 1]])
-    found = tuple(dataset.token(i) for i in first.tolist())
-    return replace(dataset, beginnings=found if len(found) <= BEGINNINGS else None)  # type: ignore[arg-type]
+    tokens = tuple(dataset.token(i) for i in first.tolist())
+    return replace(dataset, beginnings=tokens if len(tokens) <= BEGINNINGS else None)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ByheartError
+from ..errors import ByheartError, OptionError
 from .arrays import check_size, number, number_rows, offsets, take
 from .contexts import Contexts, contexts
 from .dataset import Dataset
@@ -104,7 +104,7 @@ def uniform(
 
 def _generator(seed: int) -> np.random.Generator:
     if not isinstance(seed, int) or seed < 0:
-        raise ByheartError(f"seed must be an integer of 0 or more, not {seed!r}.")
+        raise OptionError("seed", seed, "must be an integer of 0 or more")
     return np.random.default_rng(seed)
 
 
@@ -173,7 +173,7 @@ def _labelled(
         "geometric": 0.5 ** np.minimum(place, 1000),
     }
     if skew not in weights:
-        raise ByheartError(f"skew must be one of {', '.join(weights)}, not {skew!r}.")
+        raise OptionError("skew", skew, f"must be one of {', '.join(weights)}")
     probabilities = weights[skew] / weights[skew].sum()
     drawn = rng.choice(labels, len(contexts), p=probabilities)[contexts.group]
     names, numbers = number(drawn)

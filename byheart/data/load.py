@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ByheartError
+from ..errors import ByheartError, OptionError
 from .dataset import Dataset
 from .documents import Documents
 from .readers import arrow, corpus, huggingface, json_records, jsonl, npz, objects, table
@@ -67,15 +67,12 @@ class LoadingOption:
         if value in words or not self.choices and least is None:
             return value
         if least is None:
-            choices = ", ".join(self.choices)
-            raise ByheartError(f"{self.name} must be one of {choices}, not {value!r}.")
+            raise OptionError(self.name, value, f"must be one of {', '.join(self.choices)}")
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
             value = int(value)
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             other = "".join(f" or {word!r}" for word in self.choices)
-            raise ByheartError(
-                f"{self.name} must be an integer of {least} or more{other}, not {value!r}."
-            )
+            raise OptionError(self.name, value, f"must be an integer of {least} or more{other}")
         return value
 
 
@@ -105,16 +102,16 @@ LOADING: tuple[LoadingOption, ...] = (
     ),
     LoadingOption(
         "delimiter", str, (str,), (".csv", ".tsv"),
-        "Tables: the character between fields, or tab (default: found out).", metavar="CHARACTER",
+        "Tables: the character between fields, or tab (default: detected).", metavar="CHARACTER",
     ),
     LoadingOption(
         "header", str, (str,), (".csv", ".tsv"),
-        "Tables: names are the first line, or none: they are 1, 2, ...",
+        "Tables: the first line holds the column names; none: they are named 1, 2, ...",
         default="first", choices=("first", "none"),
     ),
     LoadingOption(
         "numeric", str, (str,), TABLES,
-        "Tables: columns of numbers are one vector, tokens each, or words.",
+        "Tables: encode columns of numbers as one vector, as one token each, or as words.",
         default="vector", choices=("vector", "tokens", "words"),
     ),
     LoadingOption(
@@ -201,7 +198,7 @@ def load(
         count: The column of a table that says how often each row was seen.
         records: Where the records are inside a .json file: keys with dots between them. The split
             of a dataset that has several.
-        delimiter: What stands between the fields of a .csv file; by default it is found out.
+        delimiter: What stands between the fields of a .csv file; detected by default.
         header: Where the names of the columns of a .csv or .tsv file are: the "first" line, or
             "none", if that is a row; then they are "1", "2", ...
         numeric: What input columns of numbers are: one "vector"; "tokens", a number each; "words".
@@ -246,16 +243,25 @@ def load(
         ([[5.1, 1.4]], 'setosa')
     """
     given = {**locals(), "input": (input,) if isinstance(input, str) else tuple(map(str, input))}
-    found = _read(given.pop("data"), given, READERS)
-    return corpus.predictions(found) if isinstance(found, Documents) else found
+    contents = _read(given.pop("data"), given, READERS)
+    return corpus.predictions(contents) if isinstance(contents, Documents) else contents
 
 
-def dataset_of(data: Any) -> Dataset:
+def dataset_of(data: Any, loading: Mapping[str, Any] | None = None) -> Dataset:
     """The data if it is a Dataset, else what `load` makes of it; ByheartError if it is empty."""
-    found = data if isinstance(data, Dataset) else load(data)
-    if not len(found):
+    if isinstance(data, Dataset) and loading:
+        raise ByheartError(
+            f"{', '.join(loading)} must go with the path of a file, not with a Dataset."
+        )
+    dataset = data if isinstance(data, Dataset) else load(data, **(loading or {}))
+    if not len(dataset):
         raise ByheartError("the data has no sequences.")
-    return found
+    return dataset
+
+
+def name_of(data: object) -> str:
+    """The name of data in an answer: that of its file."""
+    return Path(data).name if isinstance(data, str | Path) else "data"
 
 
 def kind_of(data: object, format: str | None = None) -> str:
@@ -352,17 +358,17 @@ def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> 
         )
         if name == STANDARD_INPUT:
             raise ByheartError(
-                "standard input: format=... must say what it holds, as format='csv'."
+                "standard input: `format=...` must say what it holds, as `format='csv'`."
             )
-        says = f"the name must end in one of {endings}, or format=... must say what it holds"
+        says = f"the name must end in one of {endings}, or `format=...` must say what it holds"
         if kind not in READERS and _is_text(Path(name)):
-            says += "; it is text, which format='txt' reads"
+            says += "; it is text, which `format='txt'` reads"
         raise ByheartError(f"{name}: {says}.")
     for option in LOADING:
         if kind not in option.files and given[option.name] != option.default:
-            takes = ", ".join(f"{x}=..." for x in OPTIONS[kind]) or "no options"
+            takes = ", ".join(f"`{x}=...`" for x in OPTIONS[kind]) or "no options"
             raise ByheartError(
-                f"{name}: {option.name}=... does not apply here; such data takes {takes}."
+                f"{name}: `{option.name}=...` does not apply here; such data takes {takes}."
             )
     # A single token of a document predicts nothing.
     least = {"length": 2} if kind in CORPORA else {}
@@ -371,14 +377,14 @@ def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> 
         for option in LOADING
     }
     if options["tokenizer"] is not None and options["unit"] != "word":
-        raise ByheartError("tokenizer=... and unit=... exclude each other; give one of them.")
+        raise ByheartError("`tokenizer=...` and `unit=...` exclude each other; give one of them.")
     read, own = readers[kind], {x: options[x] for x in OPTIONS[kind] if x != "format"}
     try:
-        found = read(data, **own) if kind == OBJECTS else _of_path(Path(data), kind, read, own)
+        contents = read(data, **own) if kind == OBJECTS else _of_path(Path(data), kind, read, own)
     except OSError as error:
         raise ByheartError(f"{name} cannot be read: {error.strerror or error}.") from error
     also = {x: options[x] for x in ("format", "records") if options[x] is not None}
-    return replace(found, loading={**found.loading, **also}) if also else found
+    return replace(contents, loading={**contents.loading, **also}) if also else contents
 
 
 def _is_text(path: Path) -> bool:

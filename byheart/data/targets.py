@@ -28,6 +28,7 @@ class Targets:
     following   the tokens that follow a context, increasing, of all contexts: those of context i
                 are following[ends[i] : ends[i + 1]]
     counts      how often, aligned with `following`
+    kind        of the tokens that are read: "string" or "number"
     """
 
     vocabulary: tuple[Word, ...]
@@ -36,6 +37,7 @@ class Targets:
     following: NDArray[np.int32]
     ends: Ints  # [n + 1]
     counts: Ints
+    kind: str = "string"
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -87,6 +89,7 @@ class Targets:
             take(self.following, self.ends[kept], sizes),
             offsets(sizes),
             take(self.counts, self.ends[kept], sizes),
+            self.kind,
         )
 
 
@@ -150,4 +153,5 @@ def over(dataset: Dataset, contexts: Contexts, vocabulary: tuple[Word, ...]) -> 
         follows[order],
         offsets(np.bincount(pairs.context, minlength=len(contexts))),
         pairs.count[order],
+        dataset.kind,
     )

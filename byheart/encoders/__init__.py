@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from ..data.targets import Targets
 from .circle import certain as certain
-from .circle import circle as circle
+from .circle import circle_encoder as circle_encoder
 from .encoder import Encoder as Encoder
 from .encoder import check, merged
-from .exact import exact as exact
+from .exact import exact_encoder as exact_encoder
 from .exact import lossless
 from .look_up import equation_6 as equation_6
-from .look_up import look_up as look_up
-from .optimal import optimal as optimal
+from .look_up import look_up_encoder as look_up_encoder
+from .optimal import optimal_encoder as optimal_encoder
 
 
 def best(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Encoder:
@@ -26,15 +26,15 @@ def candidates(targets: Targets, dimension: int, gap: float, seed: int = 0) -> I
     """A closed form within the gap, if one applies; otherwise all upper bounds."""
     check("an encoder", targets, dimension)
     if dimension >= lossless(merged(targets)):
-        yield exact(targets, dimension, gap)
+        yield exact_encoder(targets, dimension, gap)
         return
     if certain(targets) and dimension > 1:
-        yield circle(targets, dimension, gap, seed)
+        yield circle_encoder(targets, dimension, gap, seed)
         return
     if dimension > 1:
         yield equation_6(targets, dimension, gap, seed)
-        yield look_up(targets, dimension, gap, seed)
-    yield optimal(targets, dimension, gap, seed)
+        yield look_up_encoder(targets, dimension, gap, seed)
+    yield optimal_encoder(targets, dimension, gap, seed)
 
 
 def nearest(encoders: Iterator[Encoder] | list[Encoder]) -> Encoder:

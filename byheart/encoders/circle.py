@@ -28,7 +28,7 @@ AIM = 1 - 2.0**-10  # of the gap: the rest is for the rounding of the logits
 LIKELY = 0.5  # nats: below log 2 the label has more than half of the probability (G2)
 
 
-def circle(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Encoder:
+def circle_encoder(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Encoder:
     """An encoder of associations within the gap of every target."""
     check("circle", targets, dimension)
     if not certain(targets):

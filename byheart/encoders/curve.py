@@ -1,25 +1,15 @@
 """The least divergence over the dimension: how near to a dataset any model can come."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..data.contexts import contexts
-from ..data.dataset import Dataset
-from ..data.load import dataset_of
 from ..data.targets import Targets
-from ..data.targets import targets as targets_of
-from ..errors import AssumptionError
-from ..gadgets.logits import check_gap
-from ..machine.tables import Content, Tabular
-from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
-from . import candidates, certain, nearest
+from . import candidates, nearest
 from .encoder import Encoder, merged
 from .exact import lossless
-from .polytope import vanishing
 
-GAP = 1e-9
 STEPS, LARGEST = 7, 256  # dimensions that are tried by default, the largest of them
 
 
@@ -45,124 +35,12 @@ class EncoderPoint:
         return {**vars(self), "tried": dict(self.tried)}
 
 
-@dataclass(frozen=True, repr=False)
-class EncoderCurve(Tabular):
-    """The least divergence of encoders of a dataset, one point per dimension.
-
-    distributions  how many different ones the contexts have
-    associations   whether every context has one label
-    entropy        of the data, in nats per prediction
-    vanishing      a dimension from which on the infimum is 0
-    """
-
-    sequences: int
-    contexts: int
-    distributions: int
-    associations: bool
-    vocabulary: int
-    length: int
-    entropy: float
-    vanishing: int
-    gap: float
-    seed: int
-    points: tuple[EncoderPoint, ...]
-
-    def json(self) -> dict:
-        """The same as plain numbers, words, lists and dictionaries."""
-        data = ("sequences", "contexts", "distributions", "associations", "vocabulary", "length")
-        return {
-            "dataset": {name: getattr(self, name) for name in data},
-            "entropy": self.entropy,
-            "vanishing": self.vanishing,
-            "gap": self.gap,
-            "seed": self.seed,
-            "rows": [point.json() for point in self.points],
-        }
-
-    def table(self) -> Content:
-        """Title, names of the columns, and one row per dimension."""
-        title = (
-            f"{self.contexts:,} contexts with {self.distributions:,} distributions over "
-            f"{self.vocabulary:,} tokens. The infimum is 0 from dimension {self.vanishing:,}."
-        )
-        rows: list[tuple[object, ...]] = [
-            (x.dimension, x.divergence, x.largest, "exact" if x.exact else "upper bound", x.encoder)
-            for x in self.points
-        ]
-        return title, ("dimension", "divergence", "largest", "", "encoder"), rows
-
-
-def encoder(
-    data: Dataset,
-    dimensions: Sequence[int] | None = None,
-    gap: float = GAP,
-    seed: int = 0,
-    watch: Watch = SILENT,
-) -> EncoderCurve:
-    """How near to a dataset any model of dimension d can come: d_KL(pi, L(N, S, d)) over d.
-
-    The divergence is that of a matrix times any vector of the context: a closed form where there
-    is one, otherwise the best that is found, which is an upper bound.
-
-    Args:
-        data: One label per sequence; its tokens are words or integers.
-        dimensions: Those to try. Default: about seven, from 2 to where nothing is lost.
-        gap: What counts as 0 where the data has zeros, in nats.
-        seed: Random seed of the unit vectors and of the optimiser.
-        watch: Receives the stages of the search.
-
-    Returns:
-        The points by increasing dimension, with the numbers of the data.
-
-    Raises:
-        ByheartError: If the gap is out of range.
-        AssumptionError: If the data has a label for every token, fewer than two tokens, or tokens
-            that are neither words nor integers.
-
-    Example:
-        >>> import byheart
-        >>> data = byheart.from_rows([(["a"], "x"), (["b"], "y"), (["c"], "z")])
-        >>> [(point.dimension, point.encoder) for point in encoder(data, [2, 3]).points]
-        [(2, 'circle'), (3, 'exact')]
-    """
-    data = dataset_of(data)
-    check_gap(gap)
-    if data.every:
-        raise AssumptionError(
-            "An encoder gives a sequence one distribution, and in this data every token has a "
-            "label; use data with one label per sequence."
-        )
-    if not data.has_vocabulary:
-        raise AssumptionError(
-            "An encoder reads words or integers, and this data has tokens that are neither; "
-            "number them."
-        )
-    targets = targets_of(data, contexts(data, True))
-    watch.stage("searching")
-    with single():
-        points = tuple(sweep(targets, dimensions or steps(targets), gap, seed, watch.note))
-    rows = merged(targets)
-    return EncoderCurve(
-        sequences=int(data.counts.sum()),
-        contexts=len(targets),
-        distributions=len(rows.targets),
-        associations=certain(targets),
-        vocabulary=len(targets.vocabulary),
-        length=targets.length,
-        entropy=targets.entropy / int(targets.counts.sum()),
-        vanishing=vanishing(rows),
-        gap=gap,
-        seed=seed,
-        points=points,
-    )
-
-
 def sweep(
     targets: Targets,
     dimensions: Sequence[int],
     gap: float,
     seed: int = 0,
-    report: Callable[[str], None] = lambda sentence: None,
+    watch: Watch = SILENT,
 ) -> Iterator[EncoderPoint]:
     """A point for each dimension, in increasing order.
 
@@ -172,7 +50,7 @@ def sweep(
     rows = merged(targets).targets
     before: Encoder | None = None
     for dimension in sorted(set(dimensions)):
-        report(f"dimension {dimension:,}")
+        watch.note(f"dimension {dimension:,}")
         started = time.perf_counter()
         tried = list(candidates(rows, dimension, gap, seed))
         if before is not None and not tried[0].exact:

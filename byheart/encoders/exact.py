@@ -6,7 +6,7 @@ Assumptions  A1  d >= N - 1, or d is at least the number of distinct distributio
 Guarantee    G1  Every context's divergence is at most the gap.
              G2  Without zeros among the targets it is 0 up to rounding.
 Departures   D1  Data has zeros and log 0 is not a logit: tokens that never follow get the floor of
-                 gadgets/logits.py. So "d_KL = 0" is an infimum; the gap says how near it is.
+                 gadgets/logits.py. So "d_KL = 0" is an infimum; the gap bounds the distance.
              D2  The proposition is about all distributions. M given ones need only d >= M: W has
                  their logits as columns, and E picks one. The paper says in passing that d
                  distributions are the most that can be had exactly; they can be had.
@@ -23,7 +23,7 @@ from ..machine.memory import require
 from .encoder import Encoder, Merged, check, measured, merged
 
 
-def exact(targets: Targets, dimension: int, gap: float) -> Encoder:
+def exact_encoder(targets: Targets, dimension: int, gap: float) -> Encoder:
     """An encoder within the gap of every target."""
     check("exact", targets, dimension)
     rows = merged(targets)

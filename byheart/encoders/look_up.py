@@ -39,7 +39,7 @@ from .unit_vectors import unit_vectors
 Scales = Callable[[Floats, Ints, Targets], Floats]
 
 
-def look_up(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Encoder:
+def look_up_encoder(targets: Targets, dimension: int, gap: float, seed: int = 0) -> Encoder:
     """The encoder with the best length of every embedding."""
 
     def scales(falls: Floats, own: Ints, part: Targets) -> Floats:

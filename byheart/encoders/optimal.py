@@ -27,7 +27,7 @@ MEMORY = 20  # steps that L-BFGS remembers
 NEAR, FLAT = 1e-12, 1e-10  # relative progress and slope at which it stops
 
 
-def optimal(
+def optimal_encoder(
     targets: Targets,
     dimension: int,
     gap: float,

@@ -12,8 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .network import FeedForward, HardAttention, Layer, Linear, Matrix, Network
-from .reference import (
+from .lanes import (
     Lane,
     Stream,
     apply,
@@ -25,6 +24,7 @@ from .reference import (
     scored,
     take,
 )
+from .network import FeedForward, HardAttention, Layer, Linear, Matrix, Network
 
 Look = Callable[[int, Stream], Stream]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from ..errors import ByheartError
 
 if TYPE_CHECKING:
-    from .stages import Stage
+    pass
 
 Number = int | float | Fraction
 LONGEST_SHOWN = 256  # bits of a number that is spelled out in a message
@@ -369,15 +369,3 @@ class Network:
             "largest": max((v.fixed_bits for v in values), default=0),
         }
         return parameters, bits
-
-    def stages(self) -> "list[Stage]":
-        """Its stages in the order in which they begin, and the cost of each."""
-        from .stages import stages  # it imports this file
-
-        return stages(self)
-
-    def code_bits(self) -> int:
-        """The length of the network's code word, in bits."""
-        from .codeword import encoded_bits  # which imports this file
-
-        return encoded_bits(self)

@@ -8,21 +8,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..claims.kind import Progress, Runtime
+from ..claims.verification import OBSERVED, REFUTED, Verification
 from ..data.dataset import Dataset
 from ..errors import ByheartError
 from ..machine.files import refuse_existing
+from ..machine.swap import sync
 from ..machine.watch import SILENT, Watch
-from ..models.claims import Recites
-from ..models.folder.swap import sync
+from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.source import load_for, settlement
-from ..models.verification import Verification
-from . import gguf_file, huggingface, onnx_graph, pytorch
-from .judging import Runtime, observed
-from .packages import package
-from .readme import card
+from .formats import Format, format_of
+from .packages import installed
 
-TARGETS = ("torch", "onnx", "huggingface", "gguf")
+SHOWN = 10  # failures
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,7 @@ class Export:
     verification  "observed" if all predictions were right, "refuted" if one was not; None if
                   nothing was run
     note          why nothing was run
+    remark        what else there is to say about such an export
     """
 
     to: str
@@ -43,6 +43,7 @@ class Export:
     runtime: dict[str, str] | None
     verification: Verification | None
     note: str | None = None
+    remark: str | None = None
 
     def __bool__(self) -> bool:
         return self.output is not None
@@ -79,72 +80,77 @@ def export(
     """
     if not isinstance(model, Model):
         raise ByheartError("export takes a Model; byheart.open(folder) reads one.")
-    if to not in TARGETS:
-        raise ByheartError(f"to must be one of {', '.join(TARGETS)}, not {to!r}.")
+    form = format_of(model, to)
     place = Path(os.path.abspath(output))
     refuse_existing(place, force=False)
     held = None if data is None else held_by(model, data)
-    stock = isinstance(model.claim, Recites)
     with _appearing(place) as (folder, keep):
         watch.stage("exporting")
-        if to == "onnx":
-            onnx_graph.write(model, folder)
-        elif to == "gguf":
-            gguf_file.write(model, folder)
-        else:
-            made = huggingface.files(model) if to == "huggingface" else pytorch.files(model)
-            for name, pieces in made.items():
-                with open(folder / name, "xb") as file:
-                    file.writelines(pieces)
+        form.write(model, folder)
         found: Verification | None = None
         ran: Runtime | None = None
-        note = "no data was given, so nothing was run"
-        if held is not None and to == "gguf" and not _installed("xllamacpp"):
-            note = "llama.cpp is not installed (the package xllamacpp), so nothing was run"
-        elif held is not None:
-            if to == "torch":
-                ran = pytorch.runtime(folder)
-            elif to == "onnx":
-                ran = onnx_graph.runtime(folder / "model.onnx")
-            elif to == "huggingface":
-                ran = huggingface.runtime(model, folder)
-            else:
-                ran = gguf_file.runtime(folder / "model.gguf", model.network)
+        note = None
+        if held is None:
+            note = "no data was given, so nothing was run"
+        elif form.needs is not None and not installed(form.needs):
+            note = f"llama.cpp is not installed (the package {form.needs}), so nothing was run"
+        else:
+            ran = form.runtime(model, folder)
             watch.stage(f"running in {ran.name}", len(held))
             found = observed(model, held, ran, watch.advance)
-        said = None if found is not None else note
-        if found is None or not found.refuted:
-            (folder / "README.md").write_text(card(model, to, ran, found, stock), encoding="utf-8")
+        whole = found is None or not found.refuted
+        if whole:
+            text = _card(model, to, form, ran, found)
+            (folder / "README.md").write_text(text, encoding="utf-8")
             keep()
         names = tuple(sorted(path.name for path in folder.iterdir()))
-    whole = found is None or not found.refuted
     described = None if ran is None else ran.json()
-    return Export(to, place if whole else None, names if whole else (), described, found, said)
+    path, files = (place, names) if whole else (None, ())
+    return Export(to, path, files, described, found, note, form.note)
+
+
+def observed(
+    model: Model, dataset: Dataset, runtime: Runtime, progress: Progress = None
+) -> Verification:
+    """Run every item of the data and compare; the data is as the claim reads it."""
+    count, failures = kind_of(model).prove.observed(model, dataset, runtime, progress)
+    evidence = REFUTED if failures else OBSERVED
+    shown = tuple(failures[:SHOWN])
+    return Verification(count, count - len(failures), evidence, runtime.sentence, shown)
+
+
+def _card(
+    model: Model, to: str, form: Format, ran: Runtime | None, found: Verification | None
+) -> str:
+    """README.md of an export: what the files are, how to use them, and what was observed."""
+    evidence = "It was not run on its data when it was exported."
+    if found is not None and ran is not None:
+        evidence = (
+            f"Observed when it was exported: {found.correct:,} of {found.checked:,} "
+            f"{model.claim.answered} right in {ran.sentence}. That is a run, not a proof."
+        )
+    return (
+        f"# A model that byheart compiled and exported to {to}\n\n"
+        f"Method {model.record.method}. {evidence}\n\n{form.use}"
+    )
 
 
 def held_by(model: Model, data: Dataset) -> Dataset:
     """The data as the network is asked about it; ByheartError if it is not the model's."""
     if not isinstance(data, Dataset):
         data = load_for(model, data)
-    asked = model.claim.reads(model, data)
-    unfit = model.claim.unfitting(model, asked)
+    prove = kind_of(model).prove
+    asked = prove.reads(model, data)
+    unfit = prove.unfitting(model, asked)
     if unfit:
         raise ByheartError(f"{unfit}.")
     _, held, _ = settlement(model, asked)
-    if held.sha256() != model.about["data"]["sha256"]:
+    if held.sha256() != model.record.data.sha256:
         raise ByheartError(
             "the data is not what the model was made from: its hash differs; give that file, or "
             "export without data."
         )
     return held
-
-
-def _installed(name: str) -> bool:
-    try:
-        package(name, "a run")
-    except ByheartError:
-        return False
-    return True
 
 
 @contextmanager

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..claims.kind import Runtime
 from ..errors import ByheartError
-from ..models.claims import Recites
 from ..models.model import Model
 from ..stock.checkpoint import GPT2, Checkpoint
 from ..stock.forward import activation_of
-from .judging import Runtime
 from .packages import package
 
 GPT2_NAMES = {
@@ -33,11 +32,6 @@ LLAMA_NAMES = {
 
 def write(model: Model, folder: Path) -> None:
     """model.gguf; ByheartError if llama.cpp would compute or split something else."""
-    if not isinstance(model.claim, Recites):
-        raise ByheartError(
-            "llama.cpp runs stock architectures alone; compile the data with method='gpt2' or "
-            "method='llama', or export this model with to='onnx'."
-        )
     network: Checkpoint = model.network
     if activation_of(network) not in ("gelu_new", "silu"):
         raise ByheartError(
@@ -45,7 +39,7 @@ def write(model: Model, folder: Path) -> None:
             f"{activation_of(network)!r}."
         )
     gguf = package("gguf", "an export to GGUF")
-    tokenizer = json.loads(model.about["tokenizer"])
+    tokenizer = json.loads(model.record.tokenizer or "{}")
     _refuse_other_splits(tokenizer)
     writer = gguf.GGUFWriter(str(folder / "model.gguf"), network.family.name)
     try:
@@ -144,7 +138,7 @@ def _refuse_other_splits(tokenizer: dict) -> None:
 def _words(writer: Any, gguf: Any, model: Model, tokenizer: dict) -> None:
     """All tokens with their kinds, and the merges."""
     kinds, claim = gguf.TokenType, model.claim
-    assert isinstance(claim, Recites) and model.tokens is not None
+    assert model.tokens is not None
     added = {x["content"]: bool(x.get("special")) for x in tokenizer.get("added_tokens") or ()}
     real = {*tokenizer["model"]["vocab"], *added}
     names = [str(token) for token in model.tokens]
@@ -183,8 +177,12 @@ def llama_cpp() -> Any:
     return package("xllamacpp", "the runtime llama.cpp")
 
 
-def runtime(file: Path, network: Checkpoint) -> Runtime:
-    """The file in llama.cpp as its users run it: greedy sampling, keys and values in float16."""
+def runtime(model: Model, folder: Path) -> Runtime:
+    return loaded(folder / "model.gguf", model.network)
+
+
+def loaded(file: Path, network: Checkpoint) -> Runtime:
+    """A file in llama.cpp as its users run it: greedy sampling, keys and values in float16."""
     server = llama_server(file, network.length)
 
     def says(tokens: NDArray) -> int:

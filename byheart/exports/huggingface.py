@@ -1,7 +1,7 @@
 """Hugging Face: a stock checkpoint is such a folder already, a decoder needs code of its own."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..claims.kind import Runtime
+from ..claims.notes import described
 from ..errors import ByheartError
-from ..models.claims import Distributions, Recites
-from ..models.folder import config, plain
-from ..models.folder.decoder import describe
-from ..models.folder.names import as_json
+from ..machine import plain
+from ..machine.names import as_json
 from ..models.model import Model
-from .judging import Runtime
+from ..softmax.store import describe
+from ..stock import store
+from ..stock.store import contents
 from .packages import package
-from .pytorch import CODE, Files, code, refuse_other
+from .pytorch import CODE, Files, check_decoder, code, write
 
 CODED = "modeling_byheart"
 OWN = ("byheart.json", "ground_truth.jsonl")  # of a stock folder: not those of Hugging Face
@@ -35,20 +37,20 @@ KEYS = {  # of config.json: what transformers may read there
 
 
 def files(model: Model) -> Files:
-    """What AutoModelForCausalLM.from_pretrained reads."""
-    if isinstance(model.claim, Recites):
-        refuse_strange(model)
-        number, described = model.number, model.claim.config(model)
-        recorded = config.described(number, described, model.about)
-        found = model.claim.contents(model, recorded)
-        return {name: pieces for name, pieces in found.items() if name not in OWN}
-    refuse_other(model, "Hugging Face")
-    if not isinstance(model.claim, Distributions):
-        raise ByheartError(
-            "a network that gives labels is no language model of Hugging Face; use to='torch' or "
-            "to='onnx'."
-        )
-    shape = describe(model.network, model.kind)["decoder"]
+    """Of a checkpoint: what AutoModelForCausalLM.from_pretrained reads."""
+    refuse_strange(model)
+    found = contents(model, described(model.number, store.describe(model), model.record))
+    return {name: pieces for name, pieces in found.items() if name not in OWN}
+
+
+def write_checkpoint(model: Model, folder: Path) -> None:
+    """The folder of a stock checkpoint without byheart's own files."""
+    write(folder, files(model))
+
+
+def write_decoder(model: Model, folder: Path) -> None:
+    """A decoder, and the code that runs it."""
+    check_decoder(model, "Hugging Face")
     settings = {
         "architectures": ["ByheartDecoder"],
         "model_type": "byheart",
@@ -59,15 +61,16 @@ def files(model: Model) -> Files:
         "dtype": "float64",
         "tie_word_embeddings": False,
         "use_cache": False,
-        "sizes": shape,
+        "sizes": describe(model)["decoder"],
     }
     head, *rest = plain.pieces(dict(model.network.tensors))
-    return {
+    found: Files = {
         "config.json": [as_json(settings)],
         "model.safetensors": [_marked(bytes(head)), *rest],
         f"{CODED}.py": [(CODE / f"{CODED}.py").read_bytes()],
         "vocabulary.json": [as_json({"tokens": model.tokens})],
     }
+    write(folder, found)
 
 
 def _marked(head: bytes) -> bytes:
@@ -128,27 +131,30 @@ def loaded(model: Model, folder: Path, dtype: str, **options: Any) -> Any:
             return found.eval()
 
 
-def runtime(model: Model, folder: Path) -> Runtime:
-    """The model in transformers: a checkpoint in its own type, a decoder by its own code.
+def checkpoint_runtime(model: Model, folder: Path) -> Runtime:
+    """A checkpoint in transformers, in its own type."""
+    dtype = model.network.dtype
+    module = loaded(model, folder, dtype)
+    return _runtime(module, dtype, lambda logits: logits.float().numpy())
 
-    folder  that a decoder was exported to; a checkpoint needs a place to write
-    """
+
+def decoder_runtime(model: Model, folder: Path) -> Runtime:
+    """A decoder in transformers, by its own code."""
+    package("transformers", "the runtime transformers")
+    torch = package("torch", "the runtime transformers")
+    with quiet():
+        own = code(folder / f"{CODED}.py").ByheartDecoder
+        module = own.from_pretrained(folder, dtype=torch.float64, local_files_only=True).eval()
+    return _runtime(module, "float64", lambda logits: logits[:, -1].numpy())
+
+
+def _runtime(module: Any, dtype: str, read: Callable[[Any], NDArray]) -> Runtime:
     library = package("transformers", "the runtime transformers")
     torch = package("torch", "the runtime transformers")
-    stock = isinstance(model.claim, Recites)
-    if stock:
-        dtype = model.network.dtype
-        module = loaded(model, folder, dtype)
-    else:
-        dtype = "float64"
-        with quiet():
-            own = code(folder / f"{CODED}.py").ByheartDecoder
-            module = own.from_pretrained(folder, dtype=torch.float64, local_files_only=True).eval()
 
     def run(tokens: NDArray) -> NDArray:
         with torch.no_grad():
-            logits = module(torch.from_numpy(tokens.astype(np.int64))).logits
-        return logits.float().numpy() if stock else logits[:, -1].numpy()
+            return read(module(torch.from_numpy(tokens.astype(np.int64))).logits)
 
     version = f"{library.__version__} with torch {torch.__version__}"
     return Runtime("transformers", version, dtype, run)

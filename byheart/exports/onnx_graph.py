@@ -8,18 +8,18 @@ import contextlib
 import io
 import logging
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..claims.kind import Runtime
 from ..errors import ByheartError
-from ..models.claims import Labels, Recites
-from ..models.folder.names import as_json
+from ..machine.names import as_json
 from ..models.model import Model
 from . import huggingface, pytorch
-from .judging import Runtime
 from .onnx_doubles import of_decoder, of_network
 from .packages import package
 
@@ -27,29 +27,40 @@ OPSET = 18
 LARGEST = (1 << 31) - (1 << 24)  # bytes: a file of protocol buffers holds 2 GiB
 
 
-def write(model: Model, folder: Path) -> None:
-    """model.onnx, and the words of the model beside it.
+def write_network(model: Model, folder: Path) -> None:
+    """A float64 network: columns [batch, columns, coordinates] to label [batch], both float64."""
+    pytorch.check_network(model)
+    _write(of_network, model, folder, pytorch.described_network(model))
 
-    A checkpoint: input_ids [batch, length] to logits [batch, length, vocabulary], float32.
-    A decoder: input_ids to logits [batch, vocabulary], float64. A float64 network: columns
-    [batch, columns, coordinates] to label [batch], both float64.
-    """
-    stock = isinstance(model.claim, Recites)
-    if not stock:
-        pytorch.refuse_other(model, "ONNX")
-    size = model.parameters.dense * (4 if stock else 8)
+
+def write_decoder(model: Model, folder: Path) -> None:
+    """A decoder: input_ids to logits [batch, vocabulary], float64."""
+    pytorch.check_decoder(model, "ONNX")
+    _write(of_decoder, model, folder, pytorch.described_decoder(model))
+
+
+def _write(graph: Callable, model: Model, folder: Path, config: dict[str, Any]) -> None:
+    """model.onnx, and the words of the model beside it."""
+    _check_size(model, 8)
+    library = package("onnx", "an export to ONNX")
+    found = graph(model.network, OPSET)
+    library.checker.check_model(found)
+    (folder / "model.onnx").write_bytes(found.SerializeToString(deterministic=True))
+    (folder / "config.json").write_bytes(as_json(config))
+
+
+def write_checkpoint(model: Model, folder: Path) -> None:
+    """A checkpoint: input_ids [batch, length] to logits [batch, length, vocabulary], float32."""
+    _check_size(model, 4)
+    package("onnx", "an export to ONNX")
+    _trace(model, folder)
+    (folder / "tokenizer.json").write_text(model.record.tokenizer or "", encoding="utf-8")
+
+
+def _check_size(model: Model, width: int) -> None:
+    size = width * model.parameters.dense
     if size > LARGEST:
         raise ByheartError(f"the weights are {size:,} bytes, and an ONNX file holds 2 GiB.")
-    library = package("onnx", "an export to ONNX")
-    if stock:
-        _trace(model, folder)
-        (folder / "tokenizer.json").write_text(model.about["tokenizer"], encoding="utf-8")
-        return
-    labels = isinstance(model.claim, Labels)
-    made = (of_network if labels else of_decoder)(model.network, OPSET)
-    library.checker.check_model(made)
-    (folder / "model.onnx").write_bytes(made.SerializeToString(deterministic=True))
-    (folder / "config.json").write_bytes(as_json(pytorch.described(model)))
 
 
 def _trace(model: Model, folder: Path) -> None:
@@ -91,8 +102,12 @@ def _trace(model: Model, folder: Path) -> None:
         )
 
 
-def runtime(file: Path) -> Runtime:
-    """The file in ONNX Runtime on the processor."""
+def runtime(model: Model, folder: Path) -> Runtime:
+    return loaded(folder / "model.onnx")
+
+
+def loaded(file: Path) -> Runtime:
+    """A file in ONNX Runtime on the processor."""
     library = package("onnxruntime", "ONNX Runtime")
     options = library.SessionOptions()
     options.log_severity_level = 3  # errors alone
@@ -102,7 +117,7 @@ def runtime(file: Path) -> Runtime:
         reason = " ".join(str(error).split())
         raise ByheartError(
             f"ONNX Runtime {library.__version__} does not run this graph ({reason}); use "
-            "to='torch', or compile with activation='tanh' or activation='logistic'."
+            "`to='torch'`, or compile with `activation='tanh'` or `activation='logistic'`."
         ) from None
     (given,), (output,) = session.get_inputs(), session.get_outputs()
 

@@ -30,3 +30,12 @@ def package(name: str, what: str) -> Any:
             f"{what} needs the package {name}, which is not installed; "
             f"run: pip install 'byheart[{EXTRAS[name]}]'."
         ) from None
+
+
+def installed(name: str) -> bool:
+    """Whether the package can be imported."""
+    try:
+        package(name, "a run")
+    except ByheartError:
+        return False
+    return True

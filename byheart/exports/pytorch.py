@@ -7,40 +7,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..claims.kind import Runtime
 from ..errors import ByheartError
 from ..exact.float64.engine import float_tensors
-from ..models.claims import Distributions, Labels
-from ..models.folder import plain
-from ..models.folder.decoder import describe
-from ..models.folder.names import as_json
-from ..models.folder.plain import Piece
+from ..machine import plain
+from ..machine.names import as_json
+from ..machine.plain import Piece
 from ..models.model import Model
+from ..softmax.store import describe
 from . import modules
-from .judging import Runtime
 from .packages import package
 
 CODE = Path(modules.__file__).parent
 Files = dict[str, list[Piece]]
 
 
-def files(model: Model) -> Files:
-    """model.py, config.json and model.safetensors."""
-    refuse_other(model, "torch")
-    labels = isinstance(model.claim, Labels)
-    tensors = float_tensors(model.network) if labels else dict(model.network.tensors)
-    code = "network.py" if labels else "decoder.py"
+def write(folder: Path, files: Files) -> None:
+    """New files in a folder."""
+    for name, pieces in files.items():
+        with open(folder / name, "xb") as file:
+            file.writelines(pieces)
+
+
+def write_network(model: Model, folder: Path) -> None:
+    """model.py, config.json and model.safetensors of a float64 network."""
+    check_network(model)
+    tensors = float_tensors(model.network)
+    write(folder, _files("network.py", described_network(model), tensors))
+
+
+def write_decoder(model: Model, folder: Path) -> None:
+    """model.py, config.json and model.safetensors of a decoder."""
+    check_decoder(model, "torch")
+    tensors = dict(model.network.tensors)
+    write(folder, _files("decoder.py", described_decoder(model), tensors))
+
+
+def _files(code: str, config: dict[str, Any], tensors: dict[str, NDArray[np.float64]]) -> Files:
     return {
         "model.py": [(CODE / code).read_bytes()],
-        "config.json": [as_json(described(model))],
+        "config.json": [as_json(config)],
         "model.safetensors": plain.pieces(tensors),
     }
 
 
-def described(model: Model) -> dict[str, Any]:
-    """The words of a model, and what its tensors do not say."""
-    if not isinstance(model.claim, Labels):
-        sizes = describe(model.network, model.kind)["decoder"]
-        return {"padding": None, **sizes, "tokens": model.tokens}
+def described_decoder(model: Model) -> dict[str, Any]:
+    """The words of a decoder, and what its tensors do not say."""
+    return {"padding": None, **describe(model)["decoder"], "tokens": model.tokens}
+
+
+def described_network(model: Model) -> dict[str, Any]:
+    """The words of a network, and what its tensors do not say."""
     reads = model.network.input
     numbers = {
         name: None if row is None else [float(x.fraction) for x in row]
@@ -53,26 +70,23 @@ def described(model: Model) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def refuse_other(model: Model, target: str) -> None:
-    """ByheartError if these weights are not doubles, or the network is a stock checkpoint."""
-    if not isinstance(model.claim, Labels | Distributions):
+def check_network(model: Model) -> None:
+    """ByheartError if the weights of a network are not doubles."""
+    if model.number != "float64":
         raise ByheartError(
-            f"a stock checkpoint is not exported to {target}: its folder is one of Hugging Face, "
-            "and AutoModelForCausalLM.from_pretrained gives a torch.nn.Module; use to='onnx' or "
-            "to='gguf' for other runtimes."
+            f"the network is exact in integers (weights of up to {model.bits.largest:,} bits), and "
+            "nothing proves that it is in doubles; compile the data with `method='float64'`, "
+            "whose networks are."
         )
-    if model.number == "float64":
-        return
-    digits = model.bits.largest
-    if isinstance(model.claim, Distributions):
+
+
+def check_decoder(model: Model, target: str) -> None:
+    """ByheartError if the weights of a decoder are not doubles."""
+    if model.number != "float64":
         raise ByheartError(
-            f"the decoder has exact weights of up to {digits:,} bits, and {target} computes in "
-            "doubles; compile the data with method='one-layer'."
+            f"the decoder has exact weights of up to {model.bits.largest:,} bits, and {target} "
+            "computes in doubles; compile the data with `method='one-layer'`."
         )
-    raise ByheartError(
-        f"the network is exact in integers (weights of up to {digits:,} bits), and nothing proves "
-        "that it is in doubles; compile the data with method='float64', whose networks are."
-    )
 
 
 def load(folder: Path) -> Any:
@@ -90,7 +104,7 @@ def code(file: Path) -> Any:
     return module
 
 
-def runtime(folder: Path) -> Runtime:
+def runtime(model: Model, folder: Path) -> Runtime:
     torch, module = package("torch", "an export to torch"), load(folder)
 
     def run(inputs: NDArray) -> NDArray[np.float64]:

@@ -4,15 +4,17 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from ..claims.kind import Runtime
+from ..claims.verification import Verification
 from ..data.dataset import Dataset
-from ..errors import ByheartError
-from ..models.claims import Recites
+from ..errors import ByheartError, OptionError
 from ..models.model import Model
-from ..models.verification import Verification
-from . import gguf_file, huggingface, onnx_graph
-from .judging import Runtime, observed
+from .exporting import observed
+from .formats import format_of
+from .packages import package
 
-RUNTIMES = ("transformers", "onnxruntime", "llama.cpp")
+FORMATS = {"transformers": "huggingface", "onnxruntime": "onnx", "llama.cpp": "gguf"}
+RUNTIMES = tuple(FORMATS)
 
 
 def observe(
@@ -25,22 +27,17 @@ def observe(
     dataset  as the claim reads it
     """
     if runtime not in RUNTIMES:
-        raise ByheartError(f"runtime must be one of {', '.join(RUNTIMES)}, not {runtime!r}.")
-    if not isinstance(model.claim, Recites):
+        raise OptionError("runtime", runtime, f"must be one of {', '.join(RUNTIMES)}")
+    if not model.claim.texts:
         raise ByheartError(
-            "runtime=... is for stock checkpoints (methods gpt2 and llama); byheart export writes "
-            "other models for torch, ONNX Runtime and transformers, and runs them there."
+            "`runtime=...` is for stock checkpoints (methods gpt2 and llama); byheart export "
+            "writes other models for torch, ONNX Runtime and transformers, and runs them there."
         )
-    if runtime == "llama.cpp":  # before anything is written
-        gguf_file.llama_cpp()
+    form = format_of(model, FORMATS[runtime])
+    if form.needs is not None:  # before anything is written
+        package(form.needs, f"the runtime {runtime}")
     with tempfile.TemporaryDirectory(prefix="byheart-") as place:
         folder = Path(place)
-        if runtime == "transformers":
-            opened = huggingface.runtime(model, folder)
-        elif runtime == "onnxruntime":
-            onnx_graph.write(model, folder)
-            opened = onnx_graph.runtime(folder / "model.onnx")
-        else:
-            gguf_file.write(model, folder)
-            opened = gguf_file.runtime(folder / "model.gguf", model.network)
+        form.write(model, folder)
+        opened = form.runtime(model, folder)
         return observed(model, dataset, opened, progress), opened

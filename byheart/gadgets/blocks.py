@@ -115,29 +115,27 @@ def read_digits(
     one: Number,
     output: str,
     centred: bool,
-    gap: Number = Fraction(1, 2),
 ) -> Iterator[Block]:
     """output += digit_order(count)[x // one], for a lane that holds x with 0 < x < one * count.
 
-    x is at least `gap` away from multiples of `one`. Of n numbers the upper floor(n / 2) have digit
-    1: the threshold is one * ceil(n / 2). With y = (x - threshold) / gap, relu(y) - relu(y - 1) is
-    0 for y < 0 and 1 for y >= 1. Then the lane is folded at the threshold: the upper numbers come
+    x is at least 1/2 away from multiples of `one`. Of n numbers the upper floor(n / 2) have digit
+    1: the threshold is one * ceil(n / 2). With y = 2 (x - threshold), relu(y) - relu(y - 1) is 0
+    for y < 0 and 1 for y >= 1. Then the lane is folded at the threshold: the upper numbers come
     to lie on the lower ones, in reverse order. Seven parameters per digit, six for the last.
 
     centred   the lane holds x - threshold, and c - |x - threshold| moves the next threshold to 0:
               five for the last
     """
-    slope = 1 / Fraction(gap)
     while count > 1:
         half = (count + 1) // 2
         writes: list[Write] = [(output, 0, count // 2), (output, 1, -(count // 2))]
         threshold = 0 if centred else half * one
         constants = {}
         if half > 1:
-            writes.append((lane, 0, -2 / slope))
+            writes.append((lane, 0, -1))
             if centred:
                 constants[lane] = half // 2 * one
-        units: list[Unit] = [({lane: slope}, -slope * threshold - place) for place in range(2)]
+        units: list[Unit] = [({lane: 2}, -2 * threshold - place) for place in range(2)]
         yield Block(stage, units, writes, constants)
         count = half
 

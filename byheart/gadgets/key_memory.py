@@ -8,9 +8,9 @@ others, whenever 0 < r_i <= (a_ii - m_i) / 2. All that is needed is a_ii > m_i.
 Theorem. If all u lie on one sphere, k_i = u_i will do: <u_i, u_j> < |u_i|^2 for u_j different from
 u_i, by Cauchy and Schwarz. A layer norm puts them there.
 
-`reach` = r_i / (|k_i| |u_i|) is how far a stranger may be and still turn the neuron on (in cosines,
-if the key is u_i). It is also the room for rounding: an error of the score below r_i changes
-nothing. So a small reach rejects more strangers, and a large one bears more rounding.
+`reach` = r_i / (|k_i| |u_i|) is how far a non-member may be and still turn the neuron on (in
+cosines, if the key is u_i). It is also the room for rounding: an error of the score below r_i
+changes nothing. So a small reach rejects more non-members, and a large one bears more rounding.
 """
 
 from typing import NamedTuple
@@ -118,7 +118,7 @@ def _fitted(own: Floats, streams: Floats, worst: np.ndarray, gap: float) -> Floa
 
     For the differences a_j of the own stream u and its competitors, that is u + sum of l_j a_j with
     l_j >= 0 that minimise |sum l_j a_j|^2 / 2 - sum l_j (gap |u|^2 - <u, a_j>). Staying near u
-    keeps strangers out, too, which no competitor stands for.
+    keeps non-members out, too, which no competitor stands for.
     """
     from scipy.optimize import nnls  # slow to import
 

@@ -60,7 +60,7 @@ def draw(shape: Shape, targets: Targets, random: Generator, positions: bool = Tr
         raise AssumptionError(
             f"A2 fails: in the best of {DRAWS} draws two contexts are {best.distance:.1e} apart "
             f"(relative to the largest), and doubles need {least:.1e}. Truncate documents with a "
-            "smaller length=... or window=..., use fewer of them, or try another seed (seed=...)."
+            "smaller `length=...` or `window=...`, use fewer of them, or try another `seed`."
         )
     return best
 

@@ -46,7 +46,7 @@ def check_gap(gap: float) -> None:
     """Refuse a gap that doubles cannot keep, or that means nothing."""
     if not SMALLEST_GAP <= gap <= LARGEST_GAP:
         raise ByheartError(
-            f"gap must be a number of nats from {SMALLEST_GAP:g} (float64 cannot reach less) to "
+            f"`gap` must be a number of nats from {SMALLEST_GAP:g} (float64 cannot reach less) to "
             f"{LARGEST_GAP:g}, not {gap:g}."
         )
 

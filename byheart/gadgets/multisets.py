@@ -100,5 +100,5 @@ def identified(rows: NDArray, largest: int, random: Random) -> tuple[list[int], 
         if result is not None:
             return tokens, result
     raise ByheartError(
-        f"No numbers with different sums were found in {TRIES} tries. Try another seed (seed=...)."
+        f"No numbers with different sums were found in {TRIES} tries. Try another `seed`."
     )

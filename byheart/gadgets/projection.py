@@ -73,7 +73,7 @@ def project(
         if projection:
             return projection
     raise ByheartError(
-        f"No direction that separates was found in {TRIES} tries. Try another seed (seed=...)."
+        f"No direction that separates was found in {TRIES} tries. Try another `seed`."
     )
 
 

@@ -18,7 +18,7 @@ from ..architectures import Architecture
 from ..data.dataset import Dataset
 from ..data.targets import vocabulary_of, words_of
 from ..errors import ByheartError
-from ..models.folder.swap import check_place
+from ..machine.swap import check_place
 
 NAMES = {  # of a layer's tensors in the stock checkpoint, where maps are [inputs, outputs]
     "norm_1": "ln_1",

@@ -3,19 +3,19 @@
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..architectures.trainable import trainable
+from ..architectures.trainable import TrainingBounds, trainable
 from ..data.contexts import RESOLUTIONS, contexts, resolve
 from ..data.dataset import Dataset
-from ..data.load import load
-from ..errors import ByheartError
+from ..data.load import load, name_of
+from ..errors import ByheartError, OptionError
 from ..machine.engines import Workers
+from ..machine.swap import check_place
 from ..machine.tables import Content, Tabular, plural
 from ..machine.watch import SILENT, Watch
-from ..models.folder.swap import check_place
 from .checkpoint import check_ids
 from .checkpoint import save as save_checkpoint
 from .material import Material
@@ -23,7 +23,6 @@ from .protocol import protocol as protocol_of
 from .sweeps.axes import Values, check_complete, fixed
 from .sweeps.axes import axes as axes_of
 from .sweeps.capacity import Capacity, capacity
-from .sweeps.fields import FACTS
 from .sweeps.results import Cell, cells
 from .sweeps.sweep import SEQUENCES, Sweep
 from .train import train
@@ -35,15 +34,60 @@ LOSSES = ("cross-entropy", "squared")
 MOST = 100_000  # trials
 
 
+@dataclass(frozen=True)
+class MeasuredData:
+    """The data: its name, whether it is vectors, whether the loss is squared, and facts."""
+
+    name: str
+    sequences: int
+    contexts: int
+    length: int
+    vectors: bool
+    squared: bool
+    vocabulary: int
+    outputs: int
+    predictions: int
+    entropy: float
+    best_accuracy: float
+
+
+class Trials(NamedTuple):
+    """How many in all, how many ran now, and how many had a row."""
+
+    total: int
+    ran: int
+    kept: int
+
+
+class Seconds(NamedTuple):
+    """Of processors for all trials, and how long this call took."""
+
+    training: float
+    this_run: float
+
+    def json(self) -> dict[str, float]:
+        return {"training": self.training, "this run": self.this_run}
+
+
+class SavedModel(NamedTuple):
+    """What was written: a folder, the sizes of its network, and its data if that is its own."""
+
+    folder: str
+    sizes: Mapping[str, int]
+    sequences: int
+    data: str | None
+    evidence: str | None
+
+    def json(self) -> dict[str, Any]:
+        return {**self._asdict(), "sizes": dict(self.sizes)}
+
+
 @dataclass(frozen=True, repr=False)
 class Measurement(Tabular):
     """The answer of `measure`.
 
     sweep      the question: architecture, sizes, axes, seeds, protocol and criterion
-    dataset    facts of the data, and its name
     cells      one per combination of all axes except the last, which is searched
-    trials     how many in all ("total"), how many ran now ("ran"), how many had a row ("kept")
-    seconds    of processors for all trials ("training"), and how long this call took ("this run")
     folder     of the rows
     save       where the smallest network that memorises was to go
     saved      what was written there; None if nothing was
@@ -51,27 +95,32 @@ class Measurement(Tabular):
     picture    drawn from this
     """
 
-    sweep: Sweep
-    dataset: Mapping[str, Any]
+    sweep: Sweep = field(repr=False)
+    dataset: MeasuredData
     cells: tuple[Cell, ...]
-    trials: Mapping[str, int]
-    seconds: Mapping[str, float]
+    trials: Trials
+    seconds: Seconds
     folder: str
     save: str | None = None
-    saved: Mapping[str, Any] | None = None
+    saved: SavedModel | None = None
     not_saved: str | None = None
     picture: str | None = None
 
-    def theory(self, cell: Cell) -> dict[str, int] | None:
+    @property
+    def measures_capacity(self) -> bool:
+        """Whether memorised bits are measured, instead of the smallest size."""
+        return trainable(self.sweep.architecture).capacity
+
+    def theory(self, cell: Cell) -> TrainingBounds | None:
         """Bounds for any data with as many contexts, if theorems are about this architecture."""
         bounds = trainable(self.sweep.architecture).theory
-        if bounds is None or not cell.points or cell.facts["outputs"] < 2:
+        if bounds is None or cell.facts is None or cell.facts.outputs < 2:
             return None
-        return bounds(int(cell.facts["contexts"]), int(cell.facts["outputs"]))
+        return bounds(cell.facts.contexts, cell.facts.outputs)
 
     def capacity(self, cell: Cell) -> Capacity | None:
         """The bits that a size memorises, if that is what was asked."""
-        return capacity(cell) if trainable(self.sweep.architecture).capacity else None
+        return capacity(cell) if self.measures_capacity else None
 
     def json(self) -> dict[str, Any]:
         """The answer of `byheart measure --json`."""
@@ -80,25 +129,26 @@ class Measurement(Tabular):
         return {
             **{key: question[key] for key in keys},
             "protocol": self.sweep.protocol.name,
-            "trials": dict(self.trials),
+            "trials": self.trials._asdict(),
             "cells": [self._cell(cell) for cell in self.cells],
-            "seconds": dict(self.seconds),
-            "dataset": dict(self.dataset),
+            "seconds": self.seconds.json(),
+            "dataset": asdict(self.dataset),
             "folder": self.folder,
             "save": self.save,
-            "saved": None if self.saved is None else dict(self.saved),
+            "saved": None if self.saved is None else self.saved.json(),
             "not_saved": self.not_saved,
             "picture": self.picture,
         }
 
     def _cell(self, cell: Cell) -> dict[str, Any]:
-        found = {**cell.json(), "theory": self.theory(cell)}
-        if trainable(self.sweep.architecture).capacity:
-            for told, point in zip(found["points"], cell.points, strict=True):
-                told |= {"bits": asdict(point.spread("bits")), "information": point.information}
+        theory = self.theory(cell)
+        answer = {**cell.json(), "theory": None if theory is None else theory._asdict()}
+        if self.measures_capacity:
+            for row, point in zip(answer["points"], cell.points, strict=True):
+                row |= {"bits": asdict(point.spread("bits")), "information": point.information}
             most = self.capacity(cell)
-            found["capacity"] = None if most is None else most.json()
-        return found
+            answer["capacity"] = None if most is None else most.json()
+        return answer
 
     def table(self) -> Content:
         """Title, names of the columns, and of each cell the smallest size that memorises.
@@ -106,7 +156,7 @@ class Measurement(Tabular):
         Where capacity is measured, the most bits that a size memorised.
         """
         name = self.sweep.searched[0].replace("_", " ")
-        title = f"{self.sweep.architecture} on {self.dataset['name']} ({self.sweep.criterion})"
+        title = f"{self.sweep.architecture} on {self.dataset.name} ({self.sweep.criterion})"
         lines: list[tuple[object, ...]] = []
         for cell in self.cells:
             at = ", ".join(f"{name} {value:,}" for name, value in cell.at.items())
@@ -122,8 +172,11 @@ class Measurement(Tabular):
                     f"{name} up to {cell.points[-1].value:,} not reached in {plural(steps, 'step')}"
                 )
             lines.append((at, words))
-        asked = trainable(self.sweep.architecture)
-        return title, ("", "memorised" if asked.capacity else "smallest that memorises"), lines
+        return (
+            title,
+            ("", "memorised" if self.measures_capacity else "smallest that memorises"),
+            lines,
+        )
 
 
 def measure(
@@ -188,7 +241,7 @@ def measure(
         ...     [(["a", "b"], "c"), (["b", "a"], "a"), (["c", "a"], "a")]
         ... )
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     found = byheart.measure(
+        ...     answer = byheart.measure(
         ...         data,
         ...         folder,
         ...         architecture="dana2024",
@@ -197,7 +250,7 @@ def measure(
         ...         steps=200,
         ...         workers=1,
         ...     )
-        >>> found.cells[0].smallest.value
+        >>> answer.cells[0].smallest.value
         1
     """
     started = time.perf_counter()
@@ -205,17 +258,17 @@ def measure(
     where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
     if on_conflict not in RESOLUTIONS:
         names = ", ".join(RESOLUTIONS)
-        raise ByheartError(f"on_conflict must be one of {names}, not {on_conflict!r}.")
+        raise OptionError("on_conflict", on_conflict, f"must be one of {names}")
     target = None if save is None else Path(save)
     if target is not None:
         check_place(target, force)
     # The question, before any data is read.
     record = trainable(architecture)
     if loss not in LOSSES:
-        raise ByheartError(f"loss must be {' or '.join(LOSSES)}, not {loss!r}.")
+        raise OptionError("loss", loss, f"must be {' or '.join(LOSSES)}")
     if loss == "squared" and not record.squared:
         raise ByheartError(
-            f"{architecture} is not trained with the squared loss; use loss='cross-entropy'."
+            f"{architecture} is not trained with the squared loss; use `loss='cross-entropy'`."
         )
     sweep = Sweep(
         architecture,
@@ -253,7 +306,7 @@ def measure(
             if count == len(dataset):
                 raise
             raise ByheartError(
-                f"the first {count:,} sequences cannot be judged: {error}"
+                f"the first {count:,} sequences cannot be judged: {error.message.marked}"
             ) from error
     if target is not None and record.capacity:
         check_ids(material.part(counts[-1]))
@@ -261,32 +314,37 @@ def measure(
         _check_labels(material, counts, on_conflict)
 
     rows, ran = rows_of(sweep, material, folder, where, watch)
-    found = tuple(cells(sweep, rows))
+    measured = tuple(cells(sweep, rows))
     saved, not_saved = None, None
     try:
         if target is not None:
             if record.capacity:
-                saved = _save_fullest(sweep, material, found, target, watch)
+                saved = _save_fullest(sweep, material, measured, target, watch)
             else:
-                saved = _save(sweep, material, found, target, on_conflict, force, watch)
+                saved = _save(sweep, material, measured, target, on_conflict, force, watch)
     except ByheartError as error:  # what was measured counts all the same
         not_saved = str(error)
     problem = material.problem(counts[-1])
-    own = {"sequences": counts[-1], "contexts": len(problem), "length": problem.length}
     keys = {trial.key for trial in sweep.trials()}
     spent = sum(row["seconds"] for key, row in rows.items() if key in keys)
     return Measurement(
         sweep,
-        {
-            "name": Path(data).name if isinstance(data, str | Path) else "data",
-            **own,
-            "vectors": problem.reads_vectors,
-            "squared": problem.squared,
-            **{fact: getattr(problem, fact) for fact in FACTS if fact not in own},
-        },
-        found,
-        {"total": sweep.total(rows), "ran": ran, "kept": sweep.done(rows) - ran},
-        {"training": round(spent, 3), "this run": round(time.perf_counter() - started, 3)},
+        MeasuredData(
+            name=name_of(data),
+            sequences=counts[-1],
+            contexts=len(problem),
+            length=problem.length,
+            vectors=problem.reads_vectors,
+            squared=problem.squared,
+            vocabulary=problem.vocabulary,
+            outputs=problem.outputs,
+            predictions=problem.predictions,
+            entropy=problem.entropy,
+            best_accuracy=problem.best_accuracy,
+        ),
+        measured,
+        Trials(sweep.total(rows), ran, sweep.done(rows) - ran),
+        Seconds(round(spent, 3), round(time.perf_counter() - started, 3)),
         str(folder),
         None if save is None else str(save),
         saved,
@@ -302,24 +360,24 @@ def _check_labels(material: Material, counts: tuple[int, ...], on_conflict: str)
     if on_conflict == "refuse" and any(x.best_accuracy < 1 for x in problems):
         raise ByheartError(
             "some contexts have two labels, and a saved network stores one per context; use "
-            "on_conflict='majority' or on_conflict='drop'."
+            "`on_conflict='majority'` or `on_conflict='drop'`."
         )
     if on_conflict == "majority" and any(map(tied, problems)):
         raise ByheartError(
             "some contexts have two labels equally often, and neither is the one that training "
-            "must make larger; use on_conflict='drop'."
+            "must make larger; use `on_conflict='drop'`."
         )
 
 
 def _save(
     sweep: Sweep,
     material: Material,
-    found: tuple[Cell, ...],
+    cells_: tuple[Cell, ...],
     target: Path,
     on_conflict: str,
     force: bool,
     watch: Watch,
-) -> dict[str, Any] | None:
+) -> SavedModel | None:
     """Train the smallest of the last cell again and write its model; None if nothing memorises.
 
     Of the seeds that memorise, the first that can be certified. On the machine that trained it,
@@ -327,16 +385,14 @@ def _save(
     """
     from .certified import convert
 
-    points = [cell.smallest for cell in found if cell.smallest is not None]
+    points = [cell.smallest for cell in cells_ if cell.smallest is not None]
     if not points:
         return None
     check_packages(sweep.protocol)
     watch.stage("saving")
 
     def certified(trial: Trial) -> tuple[Trial, Any]:
-        model, row = convert.model(
-            trial, material.dataset, on_conflict=on_conflict, report=watch.note
-        )
+        model, row = convert.model(trial, material.dataset, on_conflict=on_conflict, watch=watch)
         if row["reached"]:
             return trial, model
         raise ByheartError(
@@ -357,23 +413,19 @@ def _save(
         held = resolve(held, contexts(held, positions=False), on_conflict)
     part = None if held is material.dataset else held  # data of its own, unlike the file's
     model.save(target, force=force, data=part)
-    return {
-        "folder": str(target),
-        "sizes": dict(trial.sizes),
-        "sequences": count,
-        "data": None if part is None else str(target / "data.jsonl"),
-        "evidence": model.about["verification"].evidence,
-    }
+    own = None if part is None else str(target / "data.jsonl")
+    evidence = model.record.verification.evidence
+    return SavedModel(str(target), trial.sizes, count, own, evidence)
 
 
 def _save_fullest(
-    sweep: Sweep, material: Material, found: tuple[Cell, ...], target: Path, watch: Watch
-) -> dict[str, Any] | None:
+    sweep: Sweep, material: Material, cells_: tuple[Cell, ...], target: Path, watch: Watch
+) -> SavedModel | None:
     """Train again what memorised the most bits, and write it as a Hugging Face folder.
 
     None if every training diverged.
     """
-    results = [x for cell in found for point in cell.points for x in point.results]
+    results = [x for cell in cells_ for point in cell.points for x in point.results]
     known = [(x.bits, x.trial) for x in results if x.bits is not None]
     if not known:
         return None
@@ -384,10 +436,4 @@ def _save_fullest(
     _, learner = train(trial, problem)
     tensors = {name: x.detach().numpy() for name, x in learner.named().items()}
     save_checkpoint(trial.architecture_for(problem), tensors, target)
-    return {
-        "folder": str(target),
-        "sizes": dict(trial.sizes),
-        "sequences": trial.data[SEQUENCES],
-        "data": None,
-        "evidence": "observed",
-    }
+    return SavedModel(str(target), trial.sizes, trial.data[SEQUENCES], None, "observed")

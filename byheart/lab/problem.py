@@ -123,14 +123,20 @@ class Problem:
 def next_token(dataset: Dataset) -> Problem:
     """The tokens that follow each ordered context, over one vocabulary of inputs and outputs."""
     _check_one_label(dataset)
-    found: Targets = targets(dataset, contexts(dataset, positions=True))
-    lengths = np.diff(found.starts)
-    tokens = np.zeros((len(found), found.length), np.int32)
-    tokens[np.arange(found.length) < lengths[:, None]] = found.tokens
-    words = len(found.vocabulary)
-    context = np.repeat(np.arange(len(found)), found.support)
+    distributions: Targets = targets(dataset, contexts(dataset, positions=True))
+    lengths = np.diff(distributions.starts)
+    tokens = np.zeros((len(distributions), distributions.length), np.int32)
+    tokens[np.arange(distributions.length) < lengths[:, None]] = distributions.tokens
+    words = len(distributions.vocabulary)
+    context = np.repeat(np.arange(len(distributions)), distributions.support)
     return Problem(
-        words, words, tokens, lengths, context, found.following.astype(np.int64), found.counts
+        words,
+        words,
+        tokens,
+        lengths,
+        context,
+        distributions.following.astype(np.int64),
+        distributions.counts,
     )
 
 
@@ -143,8 +149,8 @@ def labelled(dataset: Dataset, squared: bool = False) -> Problem:
     _check_one_label(dataset)
     if dataset.kind == "number":
         raise ByheartError("this architecture reads words or vectors, and the data has numbers.")
-    found = contexts(dataset, positions=False)
-    lengths = dataset.lengths[found.first]
+    grouped = contexts(dataset, positions=False)
+    lengths = dataset.lengths[grouped.first]
     table: NDArray = np.arange(len(dataset.tokens), dtype=np.int32)
     if dataset.kind == "vector":
         with np.errstate(over="ignore"):
@@ -152,9 +158,9 @@ def labelled(dataset: Dataset, squared: bool = False) -> Problem:
         if not np.isfinite(table).all():
             raise ByheartError("a coordinate is too large for float32, in which training computes.")
     tokens = np.zeros((len(lengths), int(lengths.max()), *table.shape[1:]), table.dtype)
-    flat = take(dataset.ids, dataset.starts[found.first], lengths)
+    flat = take(dataset.ids, dataset.starts[grouped.first], lengths)
     tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = table[flat]
-    pairs = tally(dataset, found)
+    pairs = tally(dataset, grouped)
     order = np.lexsort((pairs.label, pairs.context))
     return Problem(
         tokens.shape[2] if tokens.ndim == 3 else len(dataset.tokens),

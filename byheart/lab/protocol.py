@@ -143,7 +143,7 @@ def protocol(architecture: str, name: str, steps: int | None = None) -> Protocol
     if steps is None:
         return chosen
     if not 1 <= steps <= MOST_STEPS:
-        raise ByheartError(f"steps must be 1 to {MOST_STEPS:,}, not {steps:,}.")
+        raise ByheartError(f"`steps` must be 1 to {MOST_STEPS:,}, not {steps:,}.")
     first = chosen.attempts[0].steps if trainable(architecture).capacity else None
     return replace(
         chosen,

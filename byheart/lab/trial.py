@@ -15,7 +15,7 @@ from typing import Any
 
 from ..architectures import Architecture, architecture
 from ..architectures.trainable import trainable
-from ..errors import ByheartError
+from ..errors import ByheartError, OptionError
 from .prefixes import EVALUATED
 from .problem import Problem, size_of
 from .protocol import Attempt, Protocol, Search
@@ -47,7 +47,7 @@ class Criterion:
         if self.kind == "gap" and not problem.entropy:
             raise ByheartError(
                 "a gap is relative to the entropy, and the entropy of this data is 0; "
-                "use criterion='accuracy=1' or criterion='loss=0.01'."
+                "use `criterion='accuracy=1'` or `criterion='loss=0.01'`."
             )
 
     def reached(self, problem: Problem, loss: float, accuracy: float) -> bool:
@@ -76,9 +76,11 @@ def criterion(text: str) -> Criterion:
     except ValueError:
         found = Criterion("", 0)
     if found.kind not in CRITERIA or not 0 < found.value < float("inf"):
-        raise ByheartError(
-            "criterion must be 'gap=SHARE', 'loss=NATS', 'accuracy=SHARE' or 'plateau=SHARE', such "
-            f"as 'gap=0.01', not {text!r}."
+        raise OptionError(
+            "criterion",
+            text,
+            "must be 'gap=SHARE', 'loss=NATS', 'accuracy=SHARE' or 'plateau=SHARE', such as "
+            "'gap=0.01'",
         )
     if found.kind == "accuracy" and found.value > 1:
         raise ByheartError(f"an accuracy is at most 1, not {found.value:g}.")

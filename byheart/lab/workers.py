@@ -57,7 +57,7 @@ def check_memory(trials: Sequence[Trial], material: Material, jobs: int) -> None
     sizes = ", ".join(f"{name} {size:,}" for name, size in largest[-1].sizes.items())
     what = f"training {sizes}" + (f" in {len(largest)} processes" if len(largest) > 1 else "")
     needed = sum(bytes_of[trial.key] for trial in largest)
-    advice = "use smaller sizes, less data or a smaller jobs=..."
+    advice = "use smaller sizes, less data or a smaller `jobs=...`"
     require(needed, largest[-1].architecture, what, advice)
 
 

@@ -29,4 +29,4 @@ def refuse_existing(path: Path, force: bool) -> None:
     if not path.parent.is_dir():
         raise ByheartError(f"{path.parent} is not a directory; create it first.")
     if (path.exists() or path.is_symlink()) and not force:
-        raise ByheartError(f"{path} exists; choose another name, or replace it with force=True.")
+        raise ByheartError(f"{path} exists; choose another name, or replace it with `force=True`.")

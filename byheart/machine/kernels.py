@@ -9,7 +9,7 @@ from typing import Any
 import numba
 from numba.core import event
 
-from .watch import WATCHING
+from .watch import current
 
 COMPILING = "compiling kernels, once"
 
@@ -34,12 +34,12 @@ class Compilations(event.Listener):
     def on_start(self, event: object) -> None:
         self.depth += 1
         if self.depth == 1:
-            WATCHING.get().note(COMPILING)
+            current().note(COMPILING)
 
     def on_end(self, event: object) -> None:
         self.depth -= 1
         if self.depth == 0:
-            WATCHING.get().note("")
+            current().note("")
 
 
 event.register("numba:compile", Compilations())

@@ -6,8 +6,8 @@ from pathlib import Path
 from ..errors import ByheartError
 
 MEMINFO = Path("/proc/meminfo")
-ADVICE = "use a smaller length=... or window=..., or a part of the file"
-SMALLER = f"{ADVICE}, or a smaller dimension=..."
+ADVICE = "use a smaller `length=...` or `window=...`, or a part of the file"
+SMALLER = f"{ADVICE}, or a smaller `dimension=...`"
 
 
 def available() -> int:

@@ -1,11 +1,23 @@
 """Watch: the progress of long work. The command line draws it."""
 
-from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
+from typing import Self
 
 
 class Watch:
-    """Progress through the stages of long work; this base class shows nothing."""
+    """Progress through the stages of long work; this base class shows nothing.
+
+    Within `with watch:` it is also noted when kernels are compiled.
+    """
+
+    _before: "Token[Watch]"
+
+    def __enter__(self) -> Self:
+        self._before = _entered.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _entered.reset(self._before)
 
     def stage(self, name: str, total: int | None = None) -> None:
         """A new stage begins; total is the number of its steps, if known."""
@@ -21,18 +33,13 @@ class Watch:
 
     def say(self, sentence: str) -> None:
         """Something that a user should know before the work goes on."""
-
-
-class Noting(Watch):
-    """Hands every note to a function, and shows nothing else."""
-
-    def __init__(self, report: Callable[[str], None]) -> None:
-        self.report = report
-
-    def note(self, sentence: str) -> None:
-        self.report(sentence)
+        self.note(sentence)
 
 
 SILENT = Watch()
-# who is told of what happens far below, where no watch is handed down: compiled kernels
-WATCHING: ContextVar[Watch] = ContextVar("WATCHING", default=SILENT)
+_entered: ContextVar[Watch] = ContextVar("entered", default=SILENT)
+
+
+def current() -> Watch:
+    """The watch of the innermost `with` block: for kernels, which are compiled at any depth."""
+    return _entered.get()

@@ -6,6 +6,7 @@ long that a part of them stands on a line of its own.
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 # what moves a cursor, erases, rings or turns the direction of writing, all but line feed and tab
@@ -23,12 +24,22 @@ def printable(text: str) -> str:
 
 
 def harmless(answer: Any) -> Any:
-    """An answer whose words can be printed: each stays on its line, and steers nothing."""
+    """An answer whose words can be printed: each stays on its line, and steers nothing.
+
+    Of a dataclass all fields but those with `repr=False`, which nobody is shown.
+    """
     if isinstance(answer, str):
         return printable(answer).replace("\n", "\\n").replace("\t", "\\t")
     if isinstance(answer, Mapping):
         return {harmless(key): harmless(value) for key, value in answer.items()}
-    return [harmless(x) for x in answer] if isinstance(answer, list | tuple) else answer
+    if isinstance(answer, tuple) and hasattr(answer, "_fields"):
+        return type(answer)(*map(harmless, answer))
+    if isinstance(answer, list | tuple):
+        return type(answer)(map(harmless, answer))
+    if is_dataclass(answer) and not isinstance(answer, type):
+        shown = [field.name for field in fields(answer) if field.init and field.repr]
+        return replace(answer, **{name: harmless(getattr(answer, name)) for name in shown})
+    return answer
 
 
 def brief(text: object, longest: int = LONGEST) -> str:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..data.dataset import Dataset
@@ -11,6 +12,22 @@ from ..data.load import holds_tokens, write_jsonl
 from ..errors import ByheartError
 
 READS = (".jsonl", ".npz")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the checker answers.
+
+    verdict  in its own word
+    copied   whether it read a copy of the data, as byheart reads it
+    """
+
+    verdict: str
+    checked: int
+    correct: int
+    evidence: str | None
+    failures: tuple[str, ...]
+    copied: bool
 
 
 def script() -> Path:
@@ -24,32 +41,36 @@ def script() -> Path:
 
 def check(
     directory: Path, data: Path | None, dataset: Dataset | None, sample: int | None, seed: int
-) -> dict:
+) -> Outcome:
     """The checker's answer about a file as it is, or about a copy in a format that it reads.
 
-    `copied` says which: a copy holds the dataset as byheart read it.
+    data     the file, if there is one
+    dataset  what byheart reads there
     """
-    if data is None or dataset is None:
-        return {**_run(directory, []), "copied": False}
+    if dataset is None:
+        return _run(directory, [])
     options = [] if sample is None else ["--sample", str(sample), "--seed", str(seed)]
     # whether the checker reads the file itself, and finds in it what byheart does
     if (
-        data.is_file()
+        data is not None
+        and data.is_file()
         and data.suffix.lower() in READS
         and not dataset.loading
         and holds_tokens(data)
     ):
-        return {**_run(directory, [str(data.resolve()), *options]), "copied": False}
+        return _run(directory, [str(data.resolve()), *options])
     with tempfile.TemporaryDirectory(prefix="byheart-") as folder:
         canonical = Path(folder) / "data.jsonl"
         write_jsonl(dataset, canonical)
-        return {**_run(directory, [str(canonical), *options]), "copied": True}
+        return _run(directory, [str(canonical), *options], copied=True)
 
 
-def _run(directory: Path, arguments: list[str]) -> dict:
+def _run(directory: Path, arguments: list[str], copied: bool = False) -> Outcome:
     command = [sys.executable, "-I", str(script()), str(directory.resolve()), *arguments, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     if done.returncode not in (0, 1):
         lines = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"]
         raise ByheartError(f"the checker refuses: {lines[-1].removeprefix('check: ')}")
-    return json.loads(done.stdout)
+    answer = json.loads(done.stdout)
+    counts = {name: answer[name] for name in ("verdict", "checked", "correct", "evidence")}
+    return Outcome(**counts, failures=tuple(answer["failures"]), copied=copied)

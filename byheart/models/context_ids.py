@@ -1,26 +1,23 @@
 """Context ids: one number by which a network distinguishes a token in its sequence from all others.
 
-Paper: kajitsuka2025, Definition 4.1. The id is where the proof of Theorem 4.1 has it: the number in
-the column once columns have met. That is lane 0 after the last layer where they meet or, if the
-next layer makes one scalar of the column (as in bit-extraction, where a column is then a vector,
-eq. (53)), that scalar.
+Paper: kajitsuka2025, Definition 4.1. The network is cut off where the ids are (exact/ids.py).
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..claims.answer import Token
 from ..data.contexts import contexts
 from ..data.dataset import Dataset
 from ..errors import ByheartError, DisagreementError
 from ..exact import reference as exact
-from ..exact.network import Embedding, HardAttention, Linear, Network, Relu, Sum, matrix, vector
-from .claim import Token
-from .claims.labels import Labels, batch_of
+from ..exact.ids import ids_of, up_to_id
+from ..exact.prove import batch_of_data, unfitting
 from .model import Model
 from .source import load_for, unaccepted
 
@@ -60,9 +57,7 @@ def context_ids(
         rows.append(row)
     if not rows:
         return []
-    network = up_to_id(model.network)
-    found = iter(exact.evaluate(network, batch_of(model.network, rows)))
-    return [list(islice(found, len(row) if network.every else 1)) for row in rows]
+    return ids_of(model.network, rows)
 
 
 def contextual_mapping(model: Model, dataset: Any, every: bool | None = None) -> ContextualMapping:
@@ -129,11 +124,10 @@ def extreme_ids(model: Model, dataset: Dataset, every: bool | None = None) -> Ex
     """What decides Definition 4.1, as `contextual_mapping` takes its arguments."""
     network = up_to_id(model.network)
     every = network.every and (model.network.every if every is None else every)
-    assert isinstance(model.claim, Labels)  # up_to_id refuses others
-    unfit = model.claim.unfitting(model, dataset)
+    unfit = unfitting(model, dataset)
     if unfit:
         raise ByheartError(f"{unfit}.")
-    batch, outputs = model.claim.batch(model, dataset)
+    batch, outputs = batch_of_data(model, dataset)
     if (outputs < 0).any():
         raise ByheartError("the data has a token or a label that the model does not know.")
     # the dataset as if every token (or only the last) had a label
@@ -158,33 +152,3 @@ def extreme_ids(model: Model, dataset: Dataset, every: bool | None = None) -> Ex
     largest = max(order, key=lambda i: abs(ids[i]))
     one, other = map(place, sorted(nearest))
     return ExtremeIds(abs(ids[largest]), place(largest), separation, (one, other))
-
-
-def up_to_id(network: Network) -> Network:
-    """The network cut off where the ids are; it returns them, one per token (a deep set: one)."""
-    if not isinstance(network, Network):
-        raise ByheartError("context ids are numbers in networks that store labels, not in others.")
-    if not network.attentions:
-        raise ByheartError("the network has no layer where columns meet, so there are no ids.")
-    if compares(network):
-        raise ByheartError(
-            "the attention of this network compares scores, and no lane is known to hold an id."
-        )
-    layers = network.layers[: id_layer(network) + 1]
-    widths = [x.weight.rows for x in layers if isinstance(x, Linear | Relu | Embedding)]
-    read = Linear(matrix(1, widths[-1], {(0, 0): 1}), vector({}, 1), "id")
-    together = any(isinstance(layer, Sum) for layer in layers)
-    return Network(network.input, (*layers, read), every=not together)
-
-
-def compares(network: Network) -> bool:
-    """Whether hard attention with scores has a part in it, as in kim2023."""
-    return any(isinstance(x, HardAttention) and x.uniform is None for x in network.layers)
-
-
-def id_layer(network: Network) -> int:
-    """The number of the layer after which lane 0 holds the id."""
-    last = network.attentions[-1]
-    following = network.layers[last + 1]
-    scalar = isinstance(following, Relu) and following.weight.rows == 1
-    return last + 1 if scalar else last

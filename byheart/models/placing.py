@@ -10,10 +10,11 @@ not in the network; config.json holds them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..claims.answer import Answer, Question
+from ..claims.model import ModelData
 from ..data.readers.text import SPACED_RULE
 from ..errors import ByheartError
-from .claim import Answer, Question
-from .model import Model
+from .kinds import kind_of
 from .questions import from_line
 from .source import stored
 
@@ -40,7 +41,7 @@ class Placed:
         return Answer(self.tokens, None, False, note=self.note)
 
 
-def asked(model: Model, question: Question) -> Placed:
+def asked(model: ModelData, question: Question) -> Placed:
     """A list of tokens as it is; text as a context, read as `byheart recall` reads a line."""
     if isinstance(question, str):
         return placed(model, from_line(model, question))
@@ -51,13 +52,13 @@ def asked(model: Model, question: Question) -> Placed:
     return Placed(list(question))
 
 
-def fitting(model: Model, tokens: Sequence) -> list:
+def fitting(model: ModelData, tokens: Sequence) -> list:
     """The last tokens for a model compiled with a window; others read all of them or refuse."""
     cut = "window" in stored(model)
     return list(tokens)[-model.length :] if cut else list(tokens)
 
 
-def placed(model: Model, question: Sequence) -> Placed:
+def placed(model: ModelData, question: Sequence) -> Placed:
     """The question as a context of the texts that the model was made from."""
     loading, tokens = stored(model), fitting(model, question)
     texts = {"documents", "dtype"} & loading.keys() and not model.every
@@ -72,35 +73,36 @@ def placed(model: Model, question: Sequence) -> Placed:
     if "tokenizer" in loading and isinstance(first, str):
         readings = [first, *(mark + first for mark in MARKS)]
         readings = [x for x in readings if x in model.places]
-    if not readings or model.numbers([readings[0], *tokens[1:]]) is None:
+    if not readings or kind_of(model).answer.numbers(model, [readings[0], *tokens[1:]]) is None:
         return Placed(tokens)  # a word outside the vocabulary
-    starts = (model.about.get("data") or {}).get("beginnings")
+    starts = model.record.data.beginnings
     needs = "this model knows its texts from their beginning on"
     if window is not None:
         needs = f"this model needs the last {window} tokens unless the text begins here"
         if window == 1:
             needs = "this model needs the last token unless the text begins here"
-    if not isinstance(starts, list):  # a folder of version 0.1, or very many texts
+    if starts is None:  # a folder of version 0.1, or very many texts
         short = window is None or len(tokens) < window
         return Placed([readings[0], *tokens[1:]], needs if short and window else None)
     for beginning in (x for x in readings if x in starts):
         if begins(model, [beginning, *tokens[1:]]):
             return Placed([beginning, *tokens[1:]])
     if window is None or len(tokens) < window:
-        settled = any((model.about.get("conflicts") or {}).values())  # beginnings may be changed
+        settled = any(model.record.conflicts.values())  # beginnings may be changed
         begun = settled and any(x in starts for x in readings)
         return Placed([readings[0], *tokens[1:]], needs, begun)
     asked = [[x, *tokens[1:]] for x in readings]
-    answers = model.answers(asked)
+    answers = kind_of(model).answer.answers(model, asked)
     known = [x for x in answers if x.known is not False] or answers
     alike = all(answer.label == known[0].label for answer in known)
     more = "white space may stand before this question; begin one token earlier to be sure"
     return Placed(list(known[0].input), None if alike else more)
 
 
-def begins(model: Model, tokens: Sequence) -> bool:
+def begins(model: ModelData, tokens: Sequence) -> bool:
     """Whether a text begins with these tokens, given that one begins with the first of them."""
-    answers = model.answers([tokens[:size] for size in range(1, len(tokens))])
+    starts = [tokens[:size] for size in range(1, len(tokens))]
+    answers = kind_of(model).answer.answers(model, starts)
     for answer, token in zip(answers, tokens[1:], strict=True):
         follows = [answer.label] if answer.probabilities is None else dict(answer.probabilities)
         if token not in follows:

@@ -5,20 +5,20 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..claims.model import ModelData
 from ..data.columns import cell_tokens, joined, keeps_numbers
 from ..data.readers import text
 from ..data.readers.jsonl import decoder
 from ..data.readers.tokenizers import Tokenizer, opened
 from ..data.values import Fault
 from ..errors import ByheartError
-from .model import Model
 from .source import stored
 
 EXAMPLE = '{"input": ["a", "b"]}'
 LARGEST = 2**63
 
 
-def from_words(model: Model, words: Sequence[str]) -> list:
+def from_words(model: ModelData, words: Sequence[str]) -> list:
     """The arguments of a command line."""
     if model.kind != "string" or _cut(model) is not None:
         return from_line(model, " ".join(words))
@@ -26,7 +26,7 @@ def from_words(model: Model, words: Sequence[str]) -> list:
     return [token for word in words for token in ([word] if word in known else word.split())]
 
 
-def from_line(model: Model, line: str) -> list:
+def from_line(model: ModelData, line: str) -> list:
     """One line: text as the model's data was cut, or tokens apart, or JSON lists.
 
     Numbers apart are vectors, coordinate by coordinate, where the model reads these.
@@ -44,7 +44,7 @@ def from_line(model: Model, line: str) -> list:
     return checked(model, tokens)
 
 
-def _cut(model: Model) -> text.Tokenize | None:
+def _cut(model: ModelData) -> text.Tokenize | None:
     """How the model's text was cut into tokens; None if it came from a file of tokens."""
     loading = stored(model)
     unit, tokenizer = loading.get("unit", "word"), loading.get("tokenizer")
@@ -64,10 +64,10 @@ def _cut(model: Model) -> text.Tokenize | None:
     return cells
 
 
-def tokenizer_of(model: Model) -> Tokenizer:
+def tokenizer_of(model: ModelData) -> Tokenizer:
     """The tokenizer that split the model's text. Its folder holds it; no other path is opened."""
-    content = model.about.get("tokenizer")
-    if not isinstance(content, str):
+    content = model.record.tokenizer
+    if content is None:
         raise ByheartError(
             "the model's text was split by a tokenizer, which its folder does not hold; "
             "copy that tokenizer.json into the folder."
@@ -75,7 +75,7 @@ def tokenizer_of(model: Model) -> Tokenizer:
     return opened(content, "the model's tokenizer.json")
 
 
-def written(model: Model, tokens: Sequence[str]) -> str | None:
+def written(model: ModelData, tokens: Sequence[str]) -> str | None:
     """The text that these tokens make up; None if they do not say what stands between them."""
     loading = stored(model)
     if "tokenizer" in loading:
@@ -110,7 +110,7 @@ def _number(word: str) -> int | float:
     raise ByheartError(f"this model reads numbers, and {word!r} is not one.")
 
 
-def checked(model: Model, tokens: object) -> list:
+def checked(model: ModelData, tokens: object) -> list:
     """The tokens, if they are of the kind that the model reads."""
     if not isinstance(tokens, list):
         raise ByheartError(f"an input is a list of tokens, not {_short(tokens)}.")
@@ -136,7 +136,7 @@ def _short(value: object) -> str:
     return shown if len(shown) <= 40 else f"{shown[:37]}..."
 
 
-def from_file(model: Model, path: str | Path) -> list[list]:
+def from_file(model: ModelData, path: str | Path) -> list[list]:
     """The inputs of a .jsonl file: objects with the key "input", or bare lists."""
     try:
         with open(path, encoding="utf-8") as file:
@@ -162,5 +162,5 @@ def from_file(model: Model, path: str | Path) -> list[list]:
         try:
             found.append(checked(model, value))
         except ByheartError as error:
-            raise ByheartError(f"{place}: {error}") from None
+            raise ByheartError(f"{place}: {error.message.marked}") from None
     return found

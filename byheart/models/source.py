@@ -9,15 +9,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..claims.model import ModelData
+from ..claims.verification import PROVED
 from ..data.contexts import RESOLUTIONS, resolve, settled
 from ..data.dataset import Dataset
 from ..data.load import LOADING, applicable, is_corpus, load
 from ..data.readers.objects import NAME
 from ..data.readers.tokenizers import is_trained
-from ..errors import AssumptionError, ByheartError
+from ..errors import AssumptionError, ByheartError, Message
 from ..machine.tables import plural
-from .model import Model
-from .verification import PROVED
+from .kinds import kind_of
 
 TYPES = {option.name: option.accepts for option in LOADING}
 SELECTS = tuple(option.name for option in LOADING if option.selects)
@@ -25,12 +26,11 @@ REFUSE = RESOLUTIONS[0]
 KEPT_AS, KEPT = "tokenizer", "tokenizer.json"  # an option whose file a stock folder holds
 
 
-def stored(model: Model) -> dict:
+def stored(model: ModelData) -> dict:
     """How the model's data was loaded, as far as the folder says it in options that there are."""
-    loading = model.about.get("loading")
     found = {
         name: value
-        for name, value in (loading.items() if isinstance(loading, Mapping) else ())
+        for name, value in model.record.loading.items()
         if isinstance(value, TYPES.get(name, ())) and not isinstance(value, bool)
     }
     table = "input" in found and "numeric" not in found  # of version 0.1
@@ -39,7 +39,7 @@ def stored(model: Model) -> dict:
     return found
 
 
-def load_for(model: Model, data: Any, given: Mapping[str, Any] | None = None) -> Dataset:
+def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None) -> Dataset:
     """The data of a file or of objects as it stands there, split into predictions as the model's.
 
     given  the options that the user chose; they count before those of the model
@@ -54,7 +54,7 @@ def load_for(model: Model, data: Any, given: Mapping[str, Any] | None = None) ->
     if path and "tokenizer" not in given:  # a stranger may have named it
         raise ByheartError(
             f"{name}: the model's text was split by a tokenizer of its own; name the file with "
-            "tokenizer=...."
+            "`tokenizer=...`."
         )
     return load(data, **options)  # type: ignore[arg-type]
 
@@ -69,7 +69,7 @@ def covered(dataset: Dataset, corpus: bool) -> dict[str, int]:
     return {"predictions": whole - cut - empty, "of": whole}
 
 
-def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[str]:
+def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[Message]:
     """What of the data the model left out without anybody having asked for it, as sentences."""
     found, left_out, used = [], dataset.left_out, dataset.loading
     corpus = is_corpus(data, used.get("format"))  # type: ignore[arg-type]
@@ -78,30 +78,30 @@ def unaccepted(data: Any, dataset: Dataset, given: Mapping[str, Any]) -> list[st
         what = _some(left_out["length"], whole, "prediction" if corpus else "row", "not read")
         size = plural(used["length"], "token")  # type: ignore[arg-type]
         found.append(
-            f"{what}{'' if corpus else ' in full'}: the model stops at {size} (length=...)"
+            f"{what}{'' if corpus else ' in full'}: the model stops at {size} (`length=...`)"
         )
     if "separator" in left_out and "separator" not in given:
         found.append(
             f"the token {used['separator']} was left out {plural(left_out['separator'], 'time')}: "
-            "the model takes it for the end of a document (separator=...)"
+            "the model takes it for the end of a document (`separator=...`)"
         )
     if "empty" in left_out and "empty" not in given:
         found.append(
             f"{_some(left_out['empty'], whole, 'row', 'not read')}: the model leaves out those "
-            "with an empty cell (empty=...)"
+            "with an empty cell (`empty=...`)"
         )
     if "records" in used and "records" not in given:
-        found.append(f"the model reads only what stands at {used['records']!r} (records=...)")
+        found.append(f"the model reads only what stands at {used['records']!r} (`records=...`)")
     if "count" in used and "count" not in given:
-        found.append(f"the model weighs rows by the column {used['count']!r} (count=...)")
+        found.append(f"the model weighs rows by the column {used['count']!r} (`count=...`)")
     if dataset.unused and not given.keys() >= {"input", "label"}:
         chosen = " and ".join(map(repr, [*used["input"], used["label"]]))  # type: ignore[misc]
         others = ", ".join(map(repr, dataset.unused))
         found.append(
             f"the model has the columns {chosen}, and the data has others: {others} "
-            "(input=..., label=...)"
+            "(`input=...`, `label=...`)"
         )
-    return found
+    return list(map(Message, found))
 
 
 def _some(count: int, whole: int, noun: str, what: str) -> str:
@@ -111,7 +111,7 @@ def _some(count: int, whole: int, noun: str, what: str) -> str:
 
 
 def verify_command(
-    model: Model, directory: str = "DIR", data: str = "DATA", canonical: bool = False
+    model: ModelData, directory: str = "DIR", data: str = "DATA", canonical: bool = False
 ) -> str:
     """What verifies the model, with the options that leave out a part of the file repeated.
 
@@ -120,70 +120,58 @@ def verify_command(
     words = ["byheart", "verify", directory, data]
     for name, value in ({} if canonical else stored(model)).items():
         if name in SELECTS:
-            if name == KEPT_AS and KEPT in model.claim.files and not is_trained(value):
+            if name == KEPT_AS and KEPT in kind_of(model).store.FILES and not is_trained(value):
                 value = directory  # which holds the file, wherever it was then
             for each in value if isinstance(value, list | tuple) else [value]:
                 words += [f"--{name}", str(each)]
-    evidence = getattr(model.verification, "evidence", None)
-    if evidence is not None and evidence != PROVED:
-        words += ["--accept", evidence]
+    verified = model.record.verification
+    if verified is not None and verified.evidence not in (None, PROVED):
+        words += ["--accept", str(verified.evidence)]
     return shlex.join(words)
 
 
-def settlement(model: Model, dataset: Dataset) -> tuple[str, Dataset, dict[str, int]]:
+def settlement(model: ModelData, dataset: Dataset) -> tuple[str, Dataset, dict[str, int]]:
     """How the folder says that it settled conflicts, what that makes of this data, and counts:
 
     labels changed and sequences left out, 0 where nothing was in conflict.
     """
-    options = model.about.get("options")
-    rule = str(options.get("on_conflict", REFUSE)) if isinstance(options, Mapping) else REFUSE
+    rule = str(model.record.options.get("on_conflict", REFUSE))
     left = dataset
     if rule != REFUSE and rule in RESOLUTIONS and model.claim.conflicts:
         try:
-            left = resolve(dataset, model.claim.contexts(model, dataset), rule)
+            left = resolve(dataset, kind_of(model).prove.contexts(model, dataset), rule)
         except AssumptionError:  # nothing would be left
             pass
     return rule, left, settled(dataset, left)
 
 
-def differences(model: Model, dataset: Dataset) -> list[str]:
+def differences(model: ModelData, dataset: Dataset) -> list[str]:
     """Why this is not the data that the folder names."""
-    named, claim = model.about["data"], model.claim
-    if dataset.sha256() != named["sha256"]:
+    named, claim = model.record.data, model.claim
+    if dataset.sha256() != named.sha256:
         rule, left, counts = settlement(model, dataset)
-        if left is not dataset and left.sha256() == named["sha256"]:
+        if left is not dataset and left.sha256() == named.sha256:
             changed = f"changed {plural(counts['relabelled'], 'label')}"
             if counts["dropped"]:
                 changed = f"left out {counts['dropped']:,} of {plural(len(dataset), 'sequence')}"
             return [f"the model was made from this file after --on-conflict {rule} had {changed}"]
-        if len(dataset) != named["sequences"]:
+        if len(dataset) != named.sequences:
             return [
                 f"the data has {plural(len(dataset), 'sequence')}, the model was made from "
-                f"{named['sequences']}"
+                f"{named.sequences}"
             ]
         return ["the data is not what the model was made from: its hash differs"]
-    if len(dataset) != named["sequences"]:
+    if len(dataset) != named.sequences:
         return [
             f"the data has {plural(len(dataset), 'sequence')}, and config.json says "
-            f"{named['sequences']}"
+            f"{named.sequences}"
         ]
-    whole = claim.whole(dataset)
-    if claim.counted == "contexts" and named["contexts"] != whole:
+    whole = kind_of(model).prove.whole(dataset)
+    if claim.counted == "contexts" and named.contexts != whole:
         return [
-            f"the data has {plural(whole, 'context')}, the model was made from {named['contexts']}"
+            f"the data has {plural(whole, 'context')}, the model was made from {named.contexts}"
         ]
-    claimed = model.verification
+    claimed = model.record.verification
     if claimed is not None and claimed.evidence == PROVED and claimed.checked != whole:
         return [f"certificate.json claims {claimed.checked} {claim.noun}, the data has {whole}"]
     return []
-
-
-def load_whole(model: Model, data: str | Path, given: Mapping[str, Any] | None = None) -> Dataset:
-    """The data of a file, all of it; refused if the folder would leave out a part unasked."""
-    dataset = load_for(model, data, given)
-    left_out = unaccepted(Path(data), dataset, given or {})
-    if left_out:
-        raise ByheartError(
-            f"{data}: {left_out[0]}; repeat that option to say that the rest does not count."
-        )
-    return dataset

@@ -1,204 +1,26 @@
-"""Verification: which evidence there is that a model keeps its claim."""
+"""verify: judge every prediction of a dataset by what a model claims."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
 
-import numpy as np
-
+from ..claims.verification import PROVE_LIMIT, Judging, Verification
 from ..data.dataset import Dataset
-from ..errors import ByheartError
-
-if TYPE_CHECKING:
-    from .model import Model
-
-PROVED, SAMPLED, OBSERVED, REFUTED = "proved", "sampled", "observed", "refuted"
-ACCEPTED = (SAMPLED, OBSERVED)  # evidence short of a proof, if the user says so
-PROVE_LIMIT = 60.0  # seconds that proving distributions may take
-ENGINES = ("auto", "exact", "limbs")
-
-
-class Fit(NamedTuple):
-    """How well distributions are stored, in nats; bounds from above where that is proved.
-
-    Only `max` is rounded upwards; mean and loss are sums in doubles of such bounds.
-
-    mean, max    divergence of a context from its target, the mean weighted by count
-    loss         cross-entropy of all predictions, summed (madden2024, Lemma 2)
-    entropy      the least it can be
-    accuracy     share of predictions for which the likeliest token is correct
-    predictions  their number
-    """
-
-    mean: float
-    max: float
-    loss: float
-    entropy: float
-    accuracy: float
-    predictions: int | None = None
-
-    def json(self) -> dict:
-        return {
-            "divergence": {"mean": self.mean, "max": self.max},
-            "loss": {"total": self.loss, "entropy": self.entropy},
-            "accuracy": self.accuracy,
-            "predictions": self.predictions,
-        }
-
-
-FIT = ("divergence", "loss", "accuracy", "predictions")  # the keys of its JSON
-
-
-@dataclass(frozen=True)
-class Verification:
-    """The outcome of evaluating a network on data.
-
-    checked   labels: one per sequence, or one per token; contexts, where distributions are claimed
-    evidence  "proved": exact arithmetic or rigorous bounds, all correct; "sampled": k of N, all
-              correct; "observed": a float run found all correct; "refuted": one is wrong; None:
-              nothing was checked, or a part of the data was left out
-    failures  the first that are wrong, as sentences
-    fit       how well distributions are stored
-    accept    weaker evidence that whoever asked takes for enough: "sampled", "observed"
-    margin    where the likeliest token is claimed: by how much its logit exceeds the others, at
-              least, in nats
-    margins   the same of every sequence that was checked, in their order
-    """
-
-    checked: int
-    correct: int
-    evidence: str | None
-    engine: str
-    failures: tuple[str, ...] = ()
-    fit: Fit | None = None
-    accept: tuple[str, ...] = ()
-    margin: float | None = None
-    margins: np.ndarray | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def holds(self) -> bool:
-        """Whether it is proved, or there is evidence that was accepted beforehand."""
-        return self.evidence == PROVED or self.evidence in self.accept
-
-    def __bool__(self) -> bool:
-        """So that `assert byheart.verify(model, data)` says what it seems to say."""
-        return self.holds
-
-    @property
-    def refuted(self) -> bool:
-        return self.evidence == REFUTED
-
-    def short_of(self, left_out: Sequence[str]) -> "Verification":
-        """The same, if these parts of the data were left out: it is about the rest alone."""
-        if not left_out:
-            return self
-        evidence = REFUTED if self.refuted else None
-        return replace(self, evidence=evidence, failures=(*left_out, *self.failures))
-
-    def json(self) -> dict:
-        return {"checked": self.checked, "correct": self.correct, "evidence": self.evidence}
-
-
-@dataclass(frozen=True)
-class Judging:
-    """How a model is verified.
-
-    engine       for exact networks: "auto", "exact" or "limbs"
-    sample       verify only this many items, chosen by the seed
-    prove_limit  seconds; where rigorous bounds take longer, a float run observes
-    progress     called with the number of items done
-    """
-
-    engine: str = "auto"
-    sample: int | None = None
-    seed: int = 0
-    prove_limit: float = PROVE_LIMIT
-    progress: Callable[[int], None] | None = None
-
-    def chosen(self, count: int) -> np.ndarray | None:
-        """The numbers of the items of the sample, in order; None if all are verified."""
-        if self.sample is None or self.sample >= count:
-            return None
-        return np.sort(np.random.default_rng(self.seed).choice(count, self.sample, replace=False))
+from .kinds import kind_of
+from .model import Model
 
 
 def verify(
-    model: "Model",
-    dataset: Any,
+    model: Model,
+    dataset: Dataset,
     engine: str = "auto",
     progress: Callable[[int], None] | None = None,
     sample: int | None = None,
     seed: int = 0,
     prove_limit: float = PROVE_LIMIT,
-    accept: Sequence[str] = (),
-    **loading: Any,
 ) -> Verification:
-    """Judge every prediction of a dataset, as it stands there, by what the model claims.
+    """The evidence that the model keeps its claim about a dataset, whichever it was made from.
 
-    Labels are evaluated in exact arithmetic, distributions are enclosed by rigorous bounds.
-
-    Args:
-        model: What `compile` returned or `open` read.
-        dataset: The data to judge it on: a Dataset, or whatever `load` reads (a path, a data frame,
-            records, pairs), which is then read as the data of the model was.
-        engine: For labels: "auto", "exact" (Python integers) or "limbs" (compiled).
-        progress: Called with the number of items done.
-        sample: Judge only this many items; the evidence is then "sampled".
-        seed: Random seed of the sample.
-        prove_limit: Seconds; where proving distributions takes longer, they are observed.
-        accept: Weaker evidence that is enough: "sampled", "observed". By default only what is
-            proved holds.
-        **loading: How to read the data: keyword arguments of `load`. Those that leave out a part
-            of it (`length`, columns, `empty`, ...) count only if they are given here, whatever
-            the model says; where they are not, nothing is proved, and `failures` says why.
-
-    Returns:
-        The verification: `holds`, `evidence`, `checked`, `correct`, `failures`, and `fit` of
-        distributions.
-
-    Example:
-        >>> import byheart
-        >>> data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
-        >>> byheart.verify(byheart.compile(data), data).evidence
-        'proved'
-        >>> pairs = [("The capital of France is", "Paris"), ("The capital of Peru is", "Lima")]
-        >>> byheart.verify(byheart.compile(pairs), pairs).evidence
-        'proved'
+    `byheart.verify` also reads files, and asks whether this is the model's own data.
     """
-    from .model import Model
-    from .source import TYPES, load_for, unaccepted
-
-    if not isinstance(model, Model):
-        raise ByheartError("verify takes a Model; byheart.open(folder) reads one.")
-    for name in loading:
-        if name not in TYPES:
-            raise TypeError(f"verify() got an unexpected keyword argument {name!r}")
-        if isinstance(dataset, Dataset):
-            raise ByheartError(f"the dataset is loaded already, so {name}=... does not apply.")
-    if engine not in ENGINES:
-        raise ByheartError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}.")
-    if sample is not None and (not isinstance(sample, int) or sample < 1):
-        raise ByheartError(f"sample must be an integer of at least 1, not {sample!r}.")
-    if not isinstance(prove_limit, int | float) or not prove_limit >= 0:  # nan is not a limit
-        raise ByheartError(
-            f"prove_limit must be a number of seconds of at least 0, not {prove_limit!r}."
-        )
-    accepted, left_out = checked_accept(accept), []
-    if not isinstance(dataset, Dataset):
-        given, dataset = dataset, load_for(model, dataset, loading)
-        left_out = unaccepted(given, dataset, loading)
-    if not len(dataset):
-        raise ByheartError("the data has no sequences.")
+    prove = kind_of(model).prove
     how = Judging(engine, sample, seed, prove_limit, progress)
-    asked = model.claim.reads(model, dataset)
-    found = replace(model.claim.verify(model, asked, how), accept=accepted)
-    return found.short_of(left_out)
-
-
-def checked_accept(accept: Sequence[str]) -> tuple[str, ...]:
-    """The evidence that is accepted beside a proof; ByheartError if a word is not evidence."""
-    accept = (accept,) if isinstance(accept, str) else tuple(accept)
-    for word in accept:
-        if word not in ACCEPTED:
-            raise ByheartError(f"accept must be one of {', '.join(ACCEPTED)}, not {word!r}.")
-    return accept
+    return prove.verify(model, prove.reads(model, dataset), how)

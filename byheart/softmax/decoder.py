@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..exact.network import Dyadic
 
 if TYPE_CHECKING:
-    from ..exact.stages import Stage
+    pass
 
 Tensor = NDArray  # float64, or objects: Dyadic numbers
 ATTENTION, TOKEN_SUM = "attention", "token_sum"
@@ -148,18 +148,6 @@ class Decoder:
     def counts(self) -> tuple[dict[str, int], dict[str, int]]:
         """The `parameters` and `bits` of checker/FORMAT.md, section 9, except those of the data."""
         return self._counts
-
-    def stages(self) -> "list[Stage]":
-        """Its stages in the order of the data flow, and the cost of each."""
-        from .stages import stages  # it imports this file
-
-        return stages(self)
-
-    def code_bits(self) -> int:
-        """The length of its code word."""
-        from .codeword import encoded_bits  # it imports this file
-
-        return encoded_bits(self)
 
     @cached_property
     def _counts(self) -> tuple[dict[str, int], dict[str, int]]:

@@ -19,6 +19,17 @@ BLOCK = 1 << 24  # activations computed at once
 SIZES = 1.0, 0.37  # of the two batches that are compared, in blocks
 
 
+def tensors_before_output(decoder: Decoder) -> dict[str, NDArray[np.float64]]:
+    """All tensors but the output matrix, which may hold numbers that are too long for doubles."""
+    tensors = {name: x for name, x in decoder.tensors.items() if name != "output.weight"}
+    if decoder.number == "float64":
+        return tensors
+    return {
+        name: np.array([float(x.fraction) for x in tensor.ravel()]).reshape(tensor.shape)
+        for name, tensor in tensors.items()
+    }
+
+
 def activation(name: str) -> Activation:
     """The function of that name, on arrays."""
     from scipy import special  # slow to import

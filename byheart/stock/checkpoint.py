@@ -175,15 +175,6 @@ class Checkpoint:
         parameters = {"nonzero": nonzero, "dense": dense, "counted": dense, "outside": 0}
         return parameters, {"total": width * dense, "fixed": width * dense, "largest": width}
 
-    def stages(self) -> list[Any]:
-        from .stages import stages  # it imports this file
-
-        return stages(self)
-
-    def code_bits(self) -> int | None:
-        """A checkpoint is stored as it is: no shorter code word is written."""
-        return self.counts()[1]["total"]
-
 
 def shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """The name and the shape of every tensor that a checkpoint with this configuration has."""

@@ -3,32 +3,8 @@
 import json
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Neuron = tuple[int, int]  # layer, neuron
-
-
-class Holder(NamedTuple):
-    """A context and the neurons that are on at its last token.
-
-    tokens   their numbers
-    answer   the number of the token that follows
-    neurons  None where the answer is spread over all of them
-    reach    how far a stranger may be and still turn them on
-    decoys   those of the neurons that do not write the answer
-    margin   nats by which the answer's logit exceeds all others in every execution, at least; None
-             if that is not proved
-    """
-
-    tokens: NDArray[np.int64]
-    answer: int
-    neurons: tuple[Neuron, ...] | None
-    reach: float | None = None
-    decoys: tuple[Neuron, ...] = ()
-    margin: float | None = None
+from ..claims.claim import Holder
 
 
 def lines(holders: Iterable[Holder], tokens: Sequence[str]) -> Iterable[bytes]:

@@ -1,6 +1,7 @@
 """The texts behind a dataset: the file that it would have been read from."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from ..errors import ByheartError
 from .texts import is_corpus
 from .tokens import Vocabulary
 
+JOINED = (text.SPACED_RULE, "char")  # units whose tokens are the text when they are joined
 BETWEEN = {"line": "\n", "blank": "\n\n", "separator": f"\n{text.SEPARATOR}\n"}
 AGAIN = "change the file itself and compile it again"
 
@@ -22,23 +24,27 @@ def ending(dataset: Dataset) -> str:
     return ".txt" if is_corpus(dataset) else ".jsonl"
 
 
-def source(dataset: Dataset, vocabulary: Vocabulary) -> str:
-    """A file whose texts the tokenizer splits into the tokens of the dataset.
+def source(
+    dataset: Dataset, spell: Callable[[list[str]], str], split: Callable[[str], list[str]]
+) -> str:
+    """A file whose texts are split into the tokens of the dataset.
 
     It is read with the options that the dataset was read with. ByheartError if there is none: the
     dataset is only a part of its file, or its tokens do not say what stood between them.
+
+    spell  tokens to the text that they make up
+    split  a text to its tokens
     """
     if dataset.left_out or len(dataset.loading.get("input") or ("",)) > 1:  # type: ignore[arg-type]
         raise ByheartError(f"the data is a part of its file, or has several columns; {AGAIN}.")
-    vocabulary.refuse_unknown(dataset.tokens, "the data")
     corpus = is_corpus(dataset)
     if corpus:
         sequences = Items(dataset, positions=True, last=True).documents()
     else:
         sequences = [dataset.sequence(i) for i in range(len(dataset))]
-    spelled = [vocabulary.text(tokens) for tokens in sequences]
+    spelled = [spell(tokens) for tokens in sequences]
     for tokens, written in zip(sequences, spelled, strict=True):
-        if vocabulary.split(written) != tokens:
+        if split(written) != tokens:
             raise ByheartError(f"the tokens of the data do not spell its text; {AGAIN}.")
     if corpus:
         rule = str(dataset.loading["documents"])
@@ -55,6 +61,12 @@ def source(dataset: Dataset, vocabulary: Vocabulary) -> str:
     return "".join(lines)
 
 
+def spelled_by(dataset: Dataset, vocabulary: Vocabulary) -> str:
+    """The file of a dataset that this tokenizer split."""
+    vocabulary.refuse_unknown(dataset.tokens, "the data")
+    return source(dataset, vocabulary.text, vocabulary.split)
+
+
 def _columns(dataset: Dataset) -> list[str]:
     """The names of the prompt, of the answer and, if rows are counted, of the count."""
     loading = dataset.loading
@@ -66,14 +78,48 @@ def _columns(dataset: Dataset) -> list[str]:
 
 def trained_again(dataset: Dataset, vocabulary: Vocabulary, tokenizer: str) -> Dataset:
     """The dataset split by a tokenizer that is trained on it alone ("bpe:8000")."""
+    found = _loaded(dataset, spelled_by(dataset, vocabulary), tokenizer)
+    return replace(found, loading={**dataset.loading, "tokenizer": tokenizer})
+
+
+def holds_text(dataset: Dataset) -> bool:
+    """Whether joining the tokens of every sequence gives its text, as it was read."""
+    whole = not dataset.left_out and "length" not in dataset.loading
+    return (
+        dataset.loading.get("unit") in JOINED
+        and whole
+        and not (is_corpus(dataset) and dataset.skipped)
+    )
+
+
+def split_by(dataset: Dataset, tokenizer: str, content: str | None = None) -> Dataset:
+    """A dataset of words as a tokenizer splits its text.
+
+    tokenizer  as `load` takes it
+    content    of the tokenizer.json, if it is not to be trained or read
+    """
+    unit = str(dataset.loading["unit"])
+    found = _loaded(dataset, source(dataset, "".join, text.tokenize(unit)), tokenizer, content)
+    loading = {
+        "tokenizer" if name == "unit" else name: tokenizer if name == "unit" else value
+        for name, value in dataset.loading.items()
+    }
+    return replace(found, loading=loading)
+
+
+def _loaded(
+    dataset: Dataset, content: str, tokenizer: str, tokenizer_json: str | None = None
+) -> Dataset:
+    """What `load` makes of the dataset's file with this tokenizer."""
     with TemporaryDirectory() as place:
         path = Path(place) / f"data{ending(dataset)}"
-        path.write_text(source(dataset, vocabulary), encoding="utf-8", newline="")
+        path.write_text(content, encoding="utf-8", newline="")
+        if tokenizer_json is not None:
+            tokenizer = str(Path(place) / "tokenizer.json")
+            Path(tokenizer).write_text(tokenizer_json, encoding="utf-8", newline="")
         if is_corpus(dataset):
-            found = load(path, tokenizer=tokenizer, documents=str(dataset.loading["documents"]))
-        else:
-            prompt, answer, *count = _columns(dataset)
-            found = load(
-                path, input=prompt, label=answer, count=next(iter(count), None), tokenizer=tokenizer
-            )
-    return replace(found, loading={**dataset.loading, "tokenizer": tokenizer})
+            return load(path, tokenizer=tokenizer, documents=str(dataset.loading["documents"]))
+        prompt, answer, *count = _columns(dataset)
+        return load(
+            path, input=prompt, label=answer, count=next(iter(count), None), tokenizer=tokenizer
+        )

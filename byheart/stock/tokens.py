@@ -45,8 +45,8 @@ class Vocabulary:
         if self.unknown is not None and self.unknown != self.end and self.unknown in tokens:
             raise ByheartError(
                 f"{where} has a word that the tokenizer does not have and reads as "
-                f"{self.unknown!r}; train one on the data (tokenizer='word'), or use a byte-level "
-                "BPE, such as tokenizer='bpe:8000', which spells every text."
+                f"{self.unknown!r}; train one on the data (`tokenizer='word'`), or use a "
+                "byte-level BPE, such as `tokenizer='bpe:8000'`, which spells every text."
             )
 
     @cached_property
@@ -73,14 +73,14 @@ def vocabulary_of(content: str, name: object, begins: bool) -> Vocabulary:
     if not isinstance(values.get("model", {}).get("vocab"), dict):
         raise ByheartError(
             "the tokenizer has no list of tokens by name (it may be a Unigram model); use a "
-            "byte-level BPE, such as tokenizer='bpe:8000'."
+            "byte-level BPE, such as `tokenizer='bpe:8000'`."
         )
     known = {token["content"] for token in values.get("added_tokens") or ()}
     end = next((name for name in ENDS if name in known), None)
     if end is None and not is_trained(name):
         raise ByheartError(
             f"the tokenizer has no token that ends a text; add one of {', '.join(ENDS[:3])} to "
-            "its added_tokens, or train one with tokenizer='bpe:8000'."
+            "its added_tokens, or train one with `tokenizer='bpe:8000'`."
         )
     if end is None:
         end = END

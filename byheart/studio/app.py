@@ -4,10 +4,9 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -23,141 +22,164 @@ from .guard import Guard
 
 STATIC = Path(__file__).parent / "static"
 BOOK = Path(__file__).parents[1] / "data" / "book.txt"
-LARGEST = 1 << 30  # bytes of an upload
-LONGEST = 1 << 20  # bytes of a request
+MAX_UPLOAD = 1 << 30  # bytes
+MAX_REQUEST = 1 << 20  # bytes
 TYPES = {
     ".html": "text/html",
     ".css": "text/css",
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
 }
-Handler = Callable[[Request], Awaitable[Response]]
 
 
-def made(desk: Desk, token: str, port: int, source: Source | None = None) -> Starlette:
-    """The application over a desk."""
+def create_app(desk: Desk, token: str, port: int, source: Source | None = None) -> Starlette:
+    """The application over a desk; the source is read at once."""
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> Any:
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await desk.start(source)
         try:
             yield
         finally:
             await desk.close()
 
-    async def page(request: Request) -> Response:
-        return static("index.html")
-
-    async def asset(request: Request) -> Response:
-        return static(request.path_params["name"])
-
-    async def events(request: Request) -> Response:
-        return StreamingResponse(desk.follow(), media_type="text/event-stream")
-
-    async def state(request: Request) -> Response:
-        return JSONResponse(desk.snapshot())
-
-    async def upload(request: Request) -> Response:
-        """Take a file: the data, or with ?role=strangers a second file for the audit."""
-        name = request.query_params.get("name", "")[:200] or "data"
-        place = desk.home / desk.number("f")
-        place.mkdir()
-        path = place / stored_name(name)
-        try:
-            size = await receive(request, path)
-        except (ByheartError, ClientDisconnect, OSError) as error:
-            shutil.rmtree(place, ignore_errors=True)
-            if isinstance(error, OSError):
-                return refused(f"the file cannot be kept: {error.strerror or error}.", 507)
-            return refused(str(error) or "the upload was interrupted.", 413)
-        source = Source(place.name, name, path, size)
-        if request.query_params.get("role") == "strangers":
-            desk.files[source.id] = source
-            desk.touch()
-            return JSONResponse({"file": source.id})
-        return JSONResponse({"job": (await desk.take(source)).id})
-
-    async def example(request: Request) -> Response:
-        """The built-in book, read as `byheart demo` reads it."""
-        how = {"documents": "whole", "window": "auto"}
-        source = Source("book", BOOK.name, BOOK, BOOK.stat().st_size, how)
-        return JSONResponse({"job": (await desk.take(source)).id})
-
-    async def jobs(request: Request) -> Response:
-        """Begin a job, or find the one that is the same."""
-        body = await small_body(request)
-        task, asked = body.get("task"), body.get("arguments", {})
-        if not isinstance(task, str) or not isinstance(asked, dict):
-            raise ByheartError("a request is a task with its arguments.")
-        return JSONResponse({"job": (await desk.ask(task, asked)).id})
-
-    async def stop(request: Request) -> Response:
-        await desk.stop(request.path_params["job"])
-        return JSONResponse({})
-
-    async def answer(request: Request) -> Response:
-        return sent(found(request).place / "answer.json", "application/json")
-
-    async def picture(request: Request) -> Response:
-        name = request.path_params["name"]
-        return sent(found(request).place / f"{plain(name)}.svg", TYPES[".svg"])
-
-    async def table(request: Request) -> Response:
-        place, name = found(request).place, plain(request.path_params["name"])
-        first, count = (whole(request.query_params.get(x, "0")) for x in ("first", "count"))
-        try:
-            window = await run_in_threadpool(read_window, place, name, first, count)
-        except OSError:
-            return refused("there is no such table.", 404)
-        return Response(window, media_type="application/json")
-
-    async def folder(request: Request) -> Response:
-        """A model folder as a .zip file, to be kept."""
-        model = desk.models.get(request.path_params["model"])
-        if model is None or model.given:
-            return refused("there is no such model.", 404)
-        archive = desk.home / f"{model.id}.zip"
-        if not archive.exists():
-            await run_in_threadpool(zipped, model.folder, archive)
-        name = f"{stored_name(model.name)}.model.zip"
-        return FileResponse(archive, media_type="application/zip", filename=name)
-
-    async def data(request: Request) -> Response:
-        """The changed data of a model that was edited, as .jsonl."""
-        job = found(request)
-        return sent(job.place / "data.jsonl", "application/x-ndjson", f"{job.task}-data.jsonl")
-
-    def found(request: Request) -> Job:
-        job = desk.jobs.get(request.path_params["job"])
-        if job is None:
-            raise ByheartError("there is no such job.")
-        return job
-
-    async def failed(request: Request, error: Exception) -> Response:
-        return refused(str(error), 422)
-
-    routes = [
-        Route("/", page),
-        Route("/static/{name}", asset),
-        Route("/events", events),
-        Route("/state", state),
-        Route("/data", upload, methods=["POST"]),
-        Route("/example", example, methods=["POST"]),
-        Route("/jobs", jobs, methods=["POST"]),
-        Route("/jobs/{job}/stop", stop, methods=["POST"]),
-        Route("/jobs/{job}/answer", answer),
-        Route("/jobs/{job}/data", data),
-        Route("/jobs/{job}/pictures/{name}", picture),
-        Route("/jobs/{job}/tables/{name}", table),
-        Route("/models/{model}", folder),
-    ]
-    guard = Middleware(Guard, token=token, port=port)
-    return Starlette(
-        routes=routes,
-        middleware=[guard],
+    app = Starlette(
+        routes=ROUTES,
+        middleware=[Middleware(Guard, token=token, port=port)],
         lifespan=lifespan,
-        exception_handlers={ByheartError: failed},
+        exception_handlers={ByheartError: refuse},
     )
+    app.state.desk = desk
+    return app
+
+
+async def page(request: Request) -> Response:
+    return static("index.html")
+
+
+async def asset(request: Request) -> Response:
+    return static(request.path_params["name"])
+
+
+async def events(request: Request) -> Response:
+    return StreamingResponse(desk_of(request).follow(), media_type="text/event-stream")
+
+
+async def state(request: Request) -> Response:
+    return JSONResponse(desk_of(request).snapshot())
+
+
+async def answer(request: Request) -> Response:
+    return sent(job_of(request).place / "answer.json", "application/json")
+
+
+async def picture(request: Request) -> Response:
+    name = plain(request.path_params["name"])
+    return sent(job_of(request).place / f"{name}.svg", TYPES[".svg"])
+
+
+async def table(request: Request) -> Response:
+    place, name = job_of(request).place, plain(request.path_params["name"])
+    first, count = (whole(request.query_params.get(x, "0")) for x in ("first", "count"))
+    try:
+        window = await run_in_threadpool(read_window, place, name, first, count)
+    except OSError:
+        return refused("there is no such table.", 404)
+    return Response(window, media_type="application/json")
+
+
+async def folder(request: Request) -> Response:
+    """A model folder as a .zip file, to be kept."""
+    desk = desk_of(request)
+    model = desk.models.get(request.path_params["model"])
+    if model is None or model.given:
+        return refused("there is no such model.", 404)
+    archive = desk.home / f"{model.id}.zip"
+    if not archive.exists():
+        await run_in_threadpool(zipped, model.folder, archive)
+    name = f"{stored_name(model.name)}.model.zip"
+    return FileResponse(archive, media_type="application/zip", filename=name)
+
+
+async def data(request: Request) -> Response:
+    """The changed data of a model that was edited, as .jsonl."""
+    job = job_of(request)
+    return sent(job.place / "data.jsonl", "application/x-ndjson", f"{job.task}-data.jsonl")
+
+
+async def upload(request: Request) -> Response:
+    """Take a file: the data, or with ?role=strangers one of non-members for the audit."""
+    desk = desk_of(request)
+    name = request.query_params.get("name", "")[:200] or "data"
+    place = desk.home / desk.number("f")
+    place.mkdir()
+    path = place / stored_name(name)
+    try:
+        size = await receive(request, path)
+    except (ByheartError, ClientDisconnect, OSError) as error:
+        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, OSError):
+            return refused(f"the file cannot be kept: {error.strerror or error}.", 507)
+        return refused(str(error) or "the upload was interrupted.", 413)
+    source = Source(place.name, name, path, size)
+    if request.query_params.get("role") == "strangers":
+        desk.files[source.id] = source
+        desk.touch()
+        return JSONResponse({"file": source.id})
+    return JSONResponse({"job": (await desk.take(source)).id})
+
+
+async def example(request: Request) -> Response:
+    """The built-in book, read as `byheart demo` reads it."""
+    how = {"documents": "whole", "window": "auto"}
+    source = Source("book", BOOK.name, BOOK, BOOK.stat().st_size, how)
+    return JSONResponse({"job": (await desk_of(request).take(source)).id})
+
+
+async def begin(request: Request) -> Response:
+    """Begin a job, or find the one that is the same."""
+    body = await small_body(request)
+    task, asked = body.get("task"), body.get("arguments", {})
+    if not isinstance(task, str) or not isinstance(asked, dict):
+        raise ByheartError("a request is a task with its arguments.")
+    return JSONResponse({"job": (await desk_of(request).ask(task, asked)).id})
+
+
+async def stop(request: Request) -> Response:
+    await desk_of(request).stop(request.path_params["job"])
+    return JSONResponse({})
+
+
+async def refuse(request: Request, error: Exception) -> Response:
+    return refused(str(error), 422)
+
+
+ROUTES = [
+    Route("/", page),
+    Route("/static/{name}", asset),
+    Route("/events", events),
+    Route("/state", state),
+    Route("/data", upload, methods=["POST"]),
+    Route("/example", example, methods=["POST"]),
+    Route("/jobs", begin, methods=["POST"]),
+    Route("/jobs/{job}/stop", stop, methods=["POST"]),
+    Route("/jobs/{job}/answer", answer),
+    Route("/jobs/{job}/data", data),
+    Route("/jobs/{job}/pictures/{name}", picture),
+    Route("/jobs/{job}/tables/{name}", table),
+    Route("/models/{model}", folder),
+]
+
+
+def desk_of(request: Request) -> Desk:
+    return request.app.state.desk
+
+
+def job_of(request: Request) -> Job:
+    job = desk_of(request).jobs.get(request.path_params["job"])
+    if job is None:
+        raise ByheartError("there is no such job.")
+    return job
 
 
 def static(name: str) -> Response:
@@ -206,13 +228,13 @@ def stored_name(name: str) -> str:
 async def receive(request: Request, path: Path) -> int:
     """Stream the body of a request to a file; returns its size."""
     size = 0
-    limit = f"the file is larger than {LARGEST >> 20:,} MB; use the command line."
-    if int(request.headers.get("content-length") or 0) > LARGEST:
+    limit = f"the file is larger than {MAX_UPLOAD >> 20:,} MB; use the command line."
+    if int(request.headers.get("content-length") or 0) > MAX_UPLOAD:
         raise ByheartError(limit)
     with open(path, "wb") as file:
         async for chunk in request.stream():
             size += len(chunk)
-            if size > LARGEST:
+            if size > MAX_UPLOAD:
                 raise ByheartError(limit)
             await run_in_threadpool(file.write, chunk)
     return size
@@ -223,7 +245,7 @@ async def small_body(request: Request) -> dict:
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > LONGEST:
+        if len(body) > MAX_REQUEST:
             raise ByheartError("the request is too long.")
     try:
         value = json.loads(body)

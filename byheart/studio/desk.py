@@ -27,9 +27,9 @@ WORKERS = {
     "asking": ("open", "ask", "items"),
 }
 BESIDE = {"read": "building", "compile": "asking"}  # which worker is started beside a task
-JOBS = 200  # that are remembered
-TOGETHER = 0.05  # seconds: what changes within them is told at once
-QUIET = 15.0  # seconds after which a page hears that the server is there
+MAX_JOBS = 200  # that are remembered
+BATCH = 0.05  # seconds; updates within this window are batched
+KEEP_ALIVE = 15.0  # seconds
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Source:
 
 
 @dataclass
-class Made:
+class ModelFolder:
     """A model folder: written here, or named on the command line.
 
     data  what it was made from, and how that is read; None if it is not known here
@@ -61,13 +61,18 @@ class Made:
     data: Path | None
     loading: dict[str, Any]
     job: str | None
-    about: dict[str, Any] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
     data_name: str = ""
     given: bool = False
 
     def json(self) -> dict:
         known = {"id": self.id, "name": self.name, "job": self.job, "given": self.given}
-        return {**known, "data": self.data_name, "known_data": self.data is not None, **self.about}
+        return {
+            **known,
+            "data": self.data_name,
+            "known_data": self.data is not None,
+            **self.summary,
+        }
 
 
 @dataclass
@@ -80,7 +85,7 @@ class Job:
     arguments: dict[str, Any]  # as the worker gets it
     worker: str
     place: Path
-    stamp: int | None = None  # when its data was written: a file that changed is another one
+    stamp: int | None = None  # when its data was written: a modified file counts as a new file
     status: str = WAITING
     stage: str = ""
     done: int = 0
@@ -105,25 +110,25 @@ class Desk:
     def __init__(self, folders: tuple[Path, ...] = ()) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="byheart-studio-"))
         self.data: Source | None = None
-        self.files: dict[str, Source] = {}  # further ones: strangers
-        self.models: dict[str, Made] = {}
+        self.files: dict[str, Source] = {}  # additional files (non-member data for the audit)
+        self.models: dict[str, ModelFolder] = {}
         self.jobs: dict[str, Job] = {}
         self.folders = folders
         self.version = self.count = 0
         self.closing = False
         self.changed = asyncio.Condition()
-        self.workers = {name: Worker(self.heard) for name in WORKERS}
+        self.workers = {name: Worker(self.receive) for name in WORKERS}
         self.pending: set[asyncio.Task[None]] = set()
 
     # --- who follows
 
     def snapshot(self) -> dict:
-        """All that a page needs to show where things stand; answers are fetched apart."""
+        """Full state for a page, without the answers."""
         return {
             "version": self.version,
             "data": self.data and self.data.json(),
             "files": [source.json() for source in self.files.values()],
-            "models": [made.json() for made in self.models.values()],
+            "models": [model.json() for model in self.models.values()],
             "jobs": [job.json() for job in self.jobs.values()],
         }
 
@@ -139,13 +144,13 @@ class Desk:
             async with self.changed:
                 if seen == self.version and not self.closing:
                     try:
-                        await asyncio.wait_for(self.changed.wait(), QUIET)
+                        await asyncio.wait_for(self.changed.wait(), KEEP_ALIVE)
                     except TimeoutError:
                         continue
-            await asyncio.sleep(TOGETHER)
+            await asyncio.sleep(BATCH)
 
     def touch(self) -> None:
-        """Tell everybody that something has changed."""
+        """Let every page know that something has changed."""
         self.version += 1
         self._later(self.notify())
 
@@ -177,7 +182,7 @@ class Desk:
             await self.take(source)
         for folder in self.folders:
             name = self.number("m")
-            self.models[name] = Made(name, folder.name, folder, None, {}, None, given=True)
+            self.models[name] = ModelFolder(name, folder.name, folder, None, {}, None, given=True)
             await self.ask("open", {"model": name})
 
     # --- jobs
@@ -196,7 +201,7 @@ class Desk:
             if same and job.status in AGAIN:
                 self._point(job)
                 return job
-        if task == "read":  # what was found out about other data, or read in another way
+        if task == "read":  # answers about other data, or about the same data read in another way
             for job in list(self.jobs.values()):
                 if job.worker == worker and job.status in (WAITING, RUNNING):
                     await self.stop(job.id)
@@ -221,7 +226,7 @@ class Desk:
             self.touch()
 
     def resolved(self, task: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What the worker gets: ids become paths, which no page ever names."""
+        """Arguments for the worker: ids become paths, which no page ever names."""
         given = dict(asked)
         if {"data", "folder", "output", "name"} & given.keys():
             raise ByheartError("a page names no files.")
@@ -233,24 +238,24 @@ class Desk:
             if task != "compile":
                 given["name"] = self.data.name
         if task in ("open", "ask", "edit", "forget", "audit", "items"):
-            made = self.models.get(str(given.pop("model", "")))
-            if made is None:
+            model = self.models.get(str(given.pop("model", "")))
+            if model is None:
                 raise ByheartError("there is no such model.")
-            given["folder"] = str(made.folder)
+            given["folder"] = str(model.folder)
             if task == "ask":
-                given["name"] = made.name
-                if made.data is not None:
-                    given |= {"data": str(made.data), "loading": made.loading}
+                given["name"] = model.name
+                if model.data is not None:
+                    given |= {"data": str(model.data), "loading": model.loading}
             if task in ("edit", "forget", "items"):
-                if made.data is None:
+                if model.data is None:
                     raise ByheartError("the data of this model is not known here.")
-                given |= {"data": str(made.data), "loading": made.loading}
+                given |= {"data": str(model.data), "loading": model.loading}
         if task == "audit":
             strangers, reference = given.get("strangers"), given.get("reference")
             if isinstance(strangers, str) and strangers in self.files:
                 given["strangers"] = str(self.files[strangers].path)
             elif strangers not in (None, "random"):
-                raise ByheartError("there is no such file of strangers.")
+                raise ByheartError("there is no such file of non-members.")
             if isinstance(reference, str) and reference in self.models:
                 given["reference"] = str(self.models[reference].folder)
             elif reference not in (None, "uniform", "unigram"):
@@ -268,8 +273,8 @@ class Desk:
                 await self.workers[worker].begin(job.id, job.task, str(job.place), job.arguments)
                 return
 
-    def heard(self, event: Event) -> None:
-        """What a worker says about its job."""
+    def receive(self, event: Event) -> None:
+        """Take an event of a worker about its job."""
         job = self.jobs.get(event["job"])
         if job is None or job.status != RUNNING:
             return
@@ -283,7 +288,7 @@ class Desk:
             job.status = FAILED if job.error else DONE
             job.summary = event.get("finished") or {}
             if job.status == DONE:
-                self.kept(job)
+                self.register(job)
             self._later(self.next(job.worker))
         self.touch()
 
@@ -294,14 +299,14 @@ class Desk:
                 sentence = sentence.replace(str(source.path), source.name)
         return sentence
 
-    def kept(self, job: Job) -> None:
-        """A job that wrote a model has made one more; one that opened it knows more of it."""
+    def register(self, job: Job) -> None:
+        """List the model that a job wrote, or what it found out about one."""
         if job.task == "open":
-            self.models[job.asked["model"]].about = job.summary
+            self.models[job.asked["model"]].summary = job.summary
         if job.task not in ("compile", "edit", "forget"):
             return
-        name, about = self.number("m"), job.summary
-        title = str(about["method"]) + (f" ({about['form']})" if about["form"] else "")
+        name, summary = self.number("m"), job.summary
+        title = str(summary["method"]) + (f" ({summary['form']})" if summary["form"] else "")
         if job.task == "compile":
             data, loading = Path(job.arguments["data"]), job.arguments["loading"]
             data_name = data.name if self.data is None else self.data.name
@@ -310,8 +315,8 @@ class Desk:
             data, loading = job.place / "data.jsonl", {}
             data_name = f"{before.data_name}, changed"
             title = f"{title}, {'edited' if job.task == 'edit' else 'after forgetting'}"
-        self.models[name] = Made(
-            name, title, job.place / MODEL, data, loading, job.id, about, data_name
+        self.models[name] = ModelFolder(
+            name, title, job.place / MODEL, data, loading, job.id, summary, data_name
         )
 
     async def stop(self, job_id: str) -> None:
@@ -329,9 +334,9 @@ class Desk:
 
     def _trim(self) -> None:
         """Forget the oldest jobs that are over and made no model."""
-        holding = {made.job for made in self.models.values()}
+        holding = {model.job for model in self.models.values()}
         over = [x for x in self.jobs.values() if x.status not in (WAITING, RUNNING)]
-        for job in over[: max(0, len(self.jobs) - JOBS)]:
+        for job in over[: max(0, len(self.jobs) - MAX_JOBS)]:
             if job.id not in holding:
                 del self.jobs[job.id]
                 shutil.rmtree(job.place, ignore_errors=True)

@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 
 from ..errors import ByheartError
-from .app import made
+from .app import create_app
 from .desk import Desk, Source
 
 HOST, USUAL = "127.0.0.1", 8642
@@ -82,7 +82,7 @@ def serve(
     async def main() -> None:
         desk = Desk(tuple(folder.resolve() for folder in folders))
         config = uvicorn.Config(
-            made(desk, token, number, source),
+            create_app(desk, token, number, source),
             log_level="error",
             access_log=False,
             lifespan="on",

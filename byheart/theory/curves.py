@@ -1,12 +1,13 @@
 """How sizes grow with the number of contexts, all else as in the data."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from . import rules_of_thumb
 from .dana2024 import items as dana2024
 from .item import Item
 from .kajitsuka2025 import items as kajitsuka2025
 from .madden2024 import items as madden2024
+from .papers import cited
 from .question import DataFacts, Question
 
 PLOTTED: tuple[Item, ...] = (
@@ -21,19 +22,36 @@ PLOTTED: tuple[Item, ...] = (
 STEPS = 4  # points per power of ten
 
 
-def curves(data: DataFacts) -> list[dict]:
+@dataclass(frozen=True)
+class Curve:
+    """A statement over the number of contexts: (contexts, parameters) of any model."""
+
+    item: Item
+    points: tuple[tuple[int, float], ...]
+
+    @property
+    def source(self) -> str:
+        """Where it is from, as a paper would cite it."""
+        return cited(f"{self.item.paper}, {self.item.item}")
+
+    def json(self) -> dict:
+        names = ("paper", "item", "kind", "direction", "quantity")
+        own = {name: getattr(self.item, name) for name in names}
+        return {**own, "points": list(map(list, self.points)), "source": self.source}
+
+
+def curves(data: DataFacts) -> list[Curve]:
     """One curve per item that applies: parameters of any model at each number of contexts."""
-    found = []
+    drawn = []
     for item in PLOTTED:
-        points = []
+        points: list[tuple[int, float]] = []
         for N in numbers(data.contexts or 1000):
             sized = replace(data, sequences=N, contexts=N, multisets=N)
             value = item.answer(Question(sized)).value
             points += [] if value is None else [(N, value)]
-        names = ("paper", "item", "kind", "direction", "quantity")
         if points:
-            found.append({**{name: getattr(item, name) for name in names}, "points": points})
-    return found
+            drawn.append(Curve(item, tuple(points)))
+    return drawn
 
 
 def numbers(own: int) -> list[int]:

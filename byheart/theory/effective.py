@@ -89,14 +89,15 @@ def decoder_shape(model: ArchitectureFacts) -> Shape:
     """The sizes of a decoder of one layer; AssumptionError if the architecture is another one."""
     if model.family not in MODELS:
         raise AssumptionError(
-            "A1 fails: effective=True is for decoders of one layer: architecture='madden2024' or "
-            "architecture='dana2024', or sizes with layers=1 and width=0."
+            "A1 fails: `effective=True` is for decoders of one layer: "
+            "`architecture='madden2024'` or `architecture='dana2024'`, or sizes with `layers=1` "
+            "and `width=0`."
         )
     fixed = (model.vocabulary, model.length, model.dimension)
     heads = (model.heads, model.head_dimension, model.head_dimension)
     if None in (*fixed, *heads):
         raise ByheartError(
-            "effective=True needs the sizes of the architecture, not only a number of parameters."
+            "`effective=True` needs the sizes of the architecture, not only a number of parameters."
         )
     alone = model.family == "dana2024"
     activation = "none" if alone else str(model.activation)

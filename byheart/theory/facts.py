@@ -4,7 +4,7 @@ import numpy as np
 
 from ..data.dataset import Dataset
 from ..data.documents import Documents, distinct_tokens
-from ..data.statistics import stats
+from ..data.statistics import count
 from .information import code_length
 from .question import DataFacts
 
@@ -15,7 +15,7 @@ def data_facts(data: Dataset | Documents, name: str | None = None) -> DataFacts:
     A label that is also a token counts once in `union`; a vector is not a label. In documents any
     token may be the next one.
     """
-    counted = stats(data)
+    counted = count(data)
     if isinstance(data, Documents):
         longest = longest_context(data)
         union, dimension, every, padded = distinct_tokens(data), 1, False, longest > 1

@@ -43,8 +43,8 @@ def code_length(known: float, unknown: float, contexts: int, labels: int, confli
     >>> round(code_length(0, 3 * math.log(3) + 3 * math.log(1.5), 4, 2, conflicts=0), 3)
     4.0
     """
-    told = (unknown - known) / math.log(2)
-    return told if conflicts else min(told, bits_needed(contexts, labels))
+    bits = (unknown - known) / math.log(2)
+    return bits if conflicts else min(bits, bits_needed(contexts, labels))
 
 
 def label_entropy(counts: Iterable[int]) -> float:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..errors import AssumptionError
 from .assumptions import check
+from .papers import cited
 from .question import Facts, Question
 
 KINDS = ("theorem", "rate", "rule_of_thumb", "open")
@@ -35,6 +36,11 @@ class Bound:
     value: Value  # None where only a rate is known, or no number at all
     applies: bool  # whether the assumptions hold, as far as the facts show
     reason: str  # which assumption fails or which fact is missing; else what the value is about
+
+    @property
+    def source(self) -> str:
+        """Where it is from, as a paper would cite it."""
+        return cited(f"{self.paper}, {self.item}")
 
     def json(self) -> dict:
         return asdict(self)

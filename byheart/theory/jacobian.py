@@ -37,7 +37,7 @@ def _gradients(shape: Shape, tensors: Tensors, context: list[int]) -> dict[str, 
     score s, m has the derivative p_s (x_s - m).
     """
     free, t = shape.vocabulary - 1, len(context)
-    found = {name: np.zeros((free, *sizes)) for name, sizes in shape.tensors.items()}
+    gradients = {name: np.zeros((free, *sizes)) for name, sizes in shape.tensors.items()}
     x, attends = tensors["embedding.weight"][context], shape.mixing == ATTENTION
     heads = []
     if attends:
@@ -59,10 +59,10 @@ def _gradients(shape: Shape, tensors: Tensors, context: list[int]) -> dict[str, 
         hidden = tensors["hidden.weight"]
         read, slope = FUNCTIONS[shape.activation](hidden @ h + tensors["hidden.bias"])
         inner = towards * slope  # by the arguments of the neurons
-        found |= {"hidden.bias": inner, "hidden.weight": inner[:, :, None] * h}
+        gradients |= {"hidden.bias": inner, "hidden.weight": inner[:, :, None] * h}
         towards = inner @ hidden
-    found["output.weight"][np.arange(free), np.arange(free)] = read
-    found["output.weight"][:, -1] = -read
+    gradients["output.weight"][np.arange(free), np.arange(free)] = read
+    gradients["output.weight"][:, -1] = -read
 
     if attends:
         by_tokens = np.zeros((free, *x.shape))
@@ -72,16 +72,16 @@ def _gradients(shape: Shape, tensors: Tensors, context: list[int]) -> dict[str, 
             *maps, by_out = head.by_maps(towards)
             for name, by_map in zip(("query", "key", "value"), maps, strict=True):
                 size = by_map.shape[1]
-                found[f"attention.{name}.weight"][:, r * size : (r + 1) * size] += by_map
-            found["attention.out.weight"][:, :, r * size : (r + 1) * size] += by_out
+                gradients[f"attention.{name}.weight"][:, r * size : (r + 1) * size] += by_map
+            gradients["attention.out.weight"][:, :, r * size : (r + 1) * size] += by_out
         for s, token in enumerate(context):
-            found["positions.weight"][:, s] += by_tokens[:, s]
-            found["embedding.weight"][:, token] += by_tokens[:, s]
+            gradients["positions.weight"][:, s] += by_tokens[:, s]
+            gradients["embedding.weight"][:, token] += by_tokens[:, s]
     else:
         for s, token in enumerate(context):
-            found["token_sum.weight"][:, s] += towards @ x[s]
-            found["embedding.weight"][:, token] += tensors["token_sum.weight"][s] * towards
-    return found
+            gradients["token_sum.weight"][:, s] += towards @ x[s]
+            gradients["embedding.weight"][:, token] += tensors["token_sum.weight"][s] * towards
+    return gradients
 
 
 class _Head:

@@ -32,7 +32,8 @@ class DataFacts:
     mixed: int | None = None  # multisets with two labels
     every: bool | None = None  # whether every token has a label
     padded: bool | None = None  # whether lengths differ: a reserved token fills contexts up
-    near: tuple[NearLookUp, ...] | None = None  # facts of each context for Theorem 2 of dana2024
+    # facts of each context for Theorem 2 of dana2024
+    near: tuple[NearLookUp, ...] | None = field(default=None, repr=False)
 
     @property
     def facts(self) -> Facts:

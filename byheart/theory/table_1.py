@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from . import related
-from .item import Item
+from .item import Item, Value
 from .kajitsuka2025 import items as kajitsuka2025
 from .madden2024 import items as madden2024
 from .question import Question
@@ -49,14 +49,34 @@ MADDEN_2024 = Table(
 TABLES = (KAJITSUKA_2025, MADDEN_2024)
 
 
-def filled(table: Table, question: Question) -> dict:
+class Cell(NamedTuple):
+    """A formula of a table, and its value for a question if it has one."""
+
+    item: str
+    formula: str
+    value: Value
+
+
+class FilledTable(NamedTuple):
+    """A table for a question: cells are words or values."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | Cell | None, ...], ...]
+
+    def json(self) -> dict:
+        rows = [[x._asdict() if isinstance(x, Cell) else x for x in row] for row in self.rows]
+        return {"title": self.title, "columns": list(self.columns), "rows": rows}
+
+
+def fill(table: Table, question: Question) -> FilledTable:
     """The table with a value beside every formula that has one for this question."""
 
-    def cell(content: str | Item | None) -> str | dict | None:
+    def cell(content: str | Item | None) -> str | Cell | None:
         if not isinstance(content, Item):
             return content
         value = content.answer(question).value if question.asks(content.about) else None
-        return {"item": content.item, "formula": content.formula, "value": value}
+        return Cell(content.item, content.formula, value)
 
-    rows = [[cell(content) for content in row] for row in table.rows]
-    return {"title": table.title, "columns": list(table.columns), "rows": rows}
+    rows = tuple(tuple(map(cell, row)) for row in table.rows)
+    return FilledTable(table.title, table.columns, rows)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-CHECKER = Path(__file__).resolve().parent.parent
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
 @pytest.fixture
@@ -13,6 +13,6 @@ def copy(tmp_path: Path):
     """A function that gives a fresh copy of a good folder."""
 
     def make(name: str) -> Path:
-        return Path(shutil.copytree(CHECKER / "good" / name, tmp_path / name))
+        return Path(shutil.copytree(EXAMPLES / "good" / name, tmp_path / name))
 
     return make

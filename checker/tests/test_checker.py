@@ -1,20 +1,24 @@
-"""The checker accepts `good/`, refuses each folder of `bad/`, and never accepts a false claim."""
+"""The checker accepts `good/`, refuses each bad example, and never accepts a false claim."""
 
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import bad_examples
 import check
-import make_examples
+import good_examples
 
 CHECKER = Path(__file__).resolve().parent.parent
-GOOD = sorted((CHECKER / "good").iterdir())
-BAD = sorted((CHECKER / "bad").iterdir())
+EXAMPLES = CHECKER / "examples"
+GOOD = sorted((EXAMPLES / "good").iterdir())
+ALL_GOOD = [*bad_examples.folders("good"), *bad_examples.folders("stock/good")]
+ALL_BAD = [*bad_examples.folders("bad"), *bad_examples.folders("stock/bad")]
 FILES = ("config.json", "weights.safetensors", "vocabulary.json", "certificate.json")
 
 
@@ -25,24 +29,26 @@ def run(*arguments: object) -> int:
 # ---------------------------------------------------------------- the two folders
 
 
-@pytest.mark.parametrize("folder", GOOD, ids=lambda folder: folder.name)
-def test_good_folders_are_verified(folder, capsys):
+@pytest.mark.parametrize("name", ALL_GOOD)
+def test_good_folders_are_verified(name, capsys):
+    folder = EXAMPLES / name
     assert run(folder, folder / "data.jsonl") == 0
     assert capsys.readouterr().out.startswith("VERIFIED")
     assert check.failures(folder, folder / "data.jsonl") == []
+    assert run(folder) == 0
+    assert capsys.readouterr().out == "STRUCTURE OK, no data checked\n"
 
 
-@pytest.mark.parametrize("folder", BAD, ids=lambda folder: folder.name)
-def test_bad_folders_fail_with_their_own_sentence(folder, capsys):
-    expected = json.loads((folder / "EXPECT.json").read_text())
-    assert run(folder, folder / "data.jsonl") == expected["exit"]
+@pytest.mark.parametrize("example", ALL_BAD, indirect=True)
+def test_bad_folders_fail_with_their_own_sentence(example, capsys):
+    expected = json.loads((example / "EXPECT.json").read_text())
+    assert run(example, example / "data.jsonl") == expected["exit"]
     out, err = capsys.readouterr()
-    told = out if expected["exit"] == 1 else err
-    assert expected["message"] in told
+    assert expected["message"] in (out if expected["exit"] == 1 else err)
     assert (out == "") == (expected["exit"] == 2) and "Traceback" not in err
     assert len(err.splitlines()) == (expected["exit"] == 2)
     if expected["exit"] == 2:
-        assert run(folder) == (0 if expected["data"] else 2)
+        assert run(example) == (0 if expected["data"] else 2)
 
 
 ALL_UNDER_O = """
@@ -60,9 +66,10 @@ for folder in map(pathlib.Path, sys.argv[1:]):
 """
 
 
-def test_the_verdicts_do_not_rest_on_assertions():
+def test_the_verdicts_do_not_rest_on_assertions(examples):
     """python -O leaves out every assert."""
-    command = [sys.executable, "-O", "-c", ALL_UNDER_O, *map(str, [*GOOD, *BAD])]
+    folders = [examples / name for name in (*ALL_GOOD, *ALL_BAD)]
+    command = [sys.executable, "-O", "-c", ALL_UNDER_O, *map(str, folders)]
     environment = {**os.environ, "PYTHONPATH": str(CHECKER)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -90,21 +97,54 @@ def test_sizes_are_refused_before_anything_is_read(copy, capsys):
         folder.rename(folder.with_name(f"after {len(header)}"))
 
 
-def test_the_examples_are_what_their_script_writes(tmp_path, monkeypatch):
-    monkeypatch.setattr(make_examples, "HERE", tmp_path)
-    make_examples.main()
-    for kind in ("good", "bad"):
-        written = {
-            p.relative_to(tmp_path): p.read_bytes()
-            for p in (tmp_path / kind).rglob("*.*")
-            if p.is_file()
-        }
-        kept = {
-            p.relative_to(CHECKER): p.read_bytes()
-            for p in (CHECKER / kind).rglob("*.*")
-            if p.is_file()
-        }
-        assert written == kept and written
+def content(root: Path) -> dict:
+    return {p.relative_to(root): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def test_the_good_examples_are_what_their_script_writes(tmp_path, monkeypatch):
+    monkeypatch.setattr(good_examples, "HERE", tmp_path)
+    good_examples.main()
+    assert content(tmp_path / "good") == content(EXAMPLES / "good") != {}
+
+
+def test_the_bad_examples_differ_from_good_ones_as_their_edits_say(examples):
+    table = bad_examples.read_table()
+    assert len({example.folder for example in table}) == len(table) > 200
+    for example in table:
+        base = content(EXAMPLES / bad_examples.place("good", example.base))
+        bad = content(examples / example.folder)
+        changed = {str(name) for name in base | bad if base.get(name) != bad.get(name)}
+        edited = {re.split("[/@ ]", edit)[0] for edit in example.edits} - {"claim"}
+        assert edited and edited | {"EXPECT.json"} <= changed
+        assert changed <= edited | {"EXPECT.json", "config.json", "certificate.json"}
+
+
+def test_the_command_writes_all_examples(tmp_path, examples):
+    command = [sys.executable, "-S", EXAMPLES / "bad_examples.py", tmp_path / "all"]
+    subprocess.run(command, check=True)
+    assert content(tmp_path / "all") == content(examples)
+
+
+@pytest.mark.parametrize(
+    "edit, text",
+    [
+        ("d.json/a/1 = null", b'{"a": [1, null], "b": 3}'),
+        ("d.json/c = [1e-3]", b'{"a": [1, 2], "b": 3, "c": [0.001]}'),
+        ("d.json/a/1 + 7", b'{"a": [1, 7, 2], "b": 3}'),
+        ("d.json/a/end + 7", b'{"a": [1, 2, 7], "b": 3}'),
+        ("d.json/a/0 -", b'{"a": [2], "b": 3}'),
+        ("d.json/b -", b'{"a": [1, 2]}'),
+        ('d.json@-1: = "\\u00ff "', b'{"a": [1, 2], "b": 3\xff '),
+        ('d.json@1:9 = ""', b'{ 2], "b": 3}'),
+    ],
+)
+def test_edits(edit, text):
+    files = {"d.json": b'{"a": [1, 2], "b": 3}', "certificate.json": b'{"files": {}}'}
+    if "@" in edit:
+        assert bad_examples.edit(files, edit)["d.json"] == text
+    else:
+        assert bad_examples.edit(files, edit)["d.json"] == bad_examples.encode(json.loads(text))
+    assert bad_examples.edit(files, "d.json -") == {"certificate.json": b'{"files": {}}'}
 
 
 # ---------------------------------------------------------------- independence
@@ -123,7 +163,7 @@ def test_the_checker_imports_only_the_standard_library():
 
 
 def test_the_checker_runs_without_site_packages():
-    folder = CHECKER / "good" / "words"
+    folder = EXAMPLES / "good" / "words"
     done = subprocess.run(
         [sys.executable, "-I", "-S", CHECKER / "check.py", folder, folder / "data.jsonl", "--json"],
         capture_output=True,
@@ -142,10 +182,10 @@ def test_the_checker_runs_without_site_packages():
 # ---------------------------------------------------------------- the command
 
 
-def test_without_data_only_the_structure_is_checked(capsys):
-    assert run(CHECKER / "good" / "words") == 0
+def test_without_data_only_the_structure_is_checked(examples, capsys):
+    assert run(EXAMPLES / "good" / "words") == 0
     assert capsys.readouterr().out == "STRUCTURE OK, no data checked\n"
-    assert run(CHECKER / "good" / "words", "--json") == 0
+    assert run(EXAMPLES / "good" / "words", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {
         "verdict": "STRUCTURE OK",
         "checked": 0,
@@ -153,12 +193,12 @@ def test_without_data_only_the_structure_is_checked(capsys):
         "evidence": None,
         "failures": [],
     }
-    assert run(CHECKER / "bad" / "wrong-hash") == 1
+    assert run(examples / "bad" / "wrong-hash") == 1
 
 
 @pytest.mark.parametrize("size, checked", [(2, 2), (5, 5), (99, 5)])
 def test_a_sample_is_never_called_verified(size, checked, capsys):
-    folder = CHECKER / "good" / "words"
+    folder = EXAMPLES / "good" / "words"
     assert run(folder, folder / "data.jsonl", "--sample", size, "--seed", 3, "--json") == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["verdict"] == "SAMPLED" and answer["evidence"] == "sampled"
@@ -167,23 +207,23 @@ def test_a_sample_is_never_called_verified(size, checked, capsys):
 
 @pytest.mark.parametrize("name", ["words", "tags", "sampled"])
 def test_the_word_verified_does_not_stand_over_a_sample(name, capsys):
-    folder = CHECKER / "good" / name
+    folder = EXAMPLES / "good" / name
     assert run(folder, folder / "data.jsonl", "--sample", 2) == 0
     out = capsys.readouterr().out
     assert out.startswith("SAMPLED: ") and "VERIFIED" not in out and "no proof" in out
 
 
-def test_a_sampled_certificate_is_decided_by_all_the_data(capsys):
-    folder = CHECKER / "good" / "sampled"
+def test_a_sampled_certificate_is_decided_by_all_the_data(examples, capsys):
+    folder = EXAMPLES / "good" / "sampled"
     assert run(folder, folder / "data.jsonl") == 0
     assert capsys.readouterr().out.startswith("VERIFIED: 5 of 5 labels")
-    wrong = CHECKER / "bad" / "sampled-and-wrong"
+    wrong = examples / "bad" / "sampled-and-wrong"
     assert run(wrong) == 0
     assert run(wrong, wrong / "data.jsonl") == 1
 
 
-def test_a_refutation_says_so_in_json(capsys):
-    folder = CHECKER / "bad" / "hashes-agree-labels-wrong"
+def test_a_refutation_says_so_in_json(examples, capsys):
+    folder = examples / "bad" / "hashes-agree-labels-wrong"
     assert run(folder, folder / "data.jsonl", "--json") == 1
     answer = json.loads(capsys.readouterr().out)
     assert answer["verdict"] == "NOT VERIFIED" and answer["evidence"] == "refuted"
@@ -251,15 +291,15 @@ def test_any_content_is_refused_in_one_sentence(copy, name, content, capsys):
 
 def test_a_value_beyond_the_limit_is_refused(tmp_path, capsys):
     """Repeated squaring by layers is impossible, repeated scaling is not: 2^(4 * 2^22)."""
-    example = make_examples.words()
+    example = good_examples.words()
     example["tensors"][0] = [[2**100], [2], [0]]
-    parameters = make_examples.entries(example["tensors"])
+    parameters = good_examples.entries(example["tensors"])
     parameters[0][4] = parameters[2][4] = 2**22
     parameters[3][4] = 2**22
-    files = make_examples.seal(
-        {**make_examples.build(example), "weights.safetensors": make_examples.weights(parameters)}
+    files = good_examples.seal(
+        {**good_examples.build(example), "weights.safetensors": good_examples.weights(parameters)}
     )
-    make_examples.write(tmp_path / "m", files)
+    good_examples.write(tmp_path / "m", files)
     assert run(tmp_path / "m", tmp_path / "m" / "data.jsonl") == 2
     assert "more than 2^23 bits" in capsys.readouterr().err
 
@@ -287,9 +327,9 @@ def test_padding_may_be_strings_and_need_not_be_canonical():
 
 def test_unknown_is_no_label(tmp_path, capsys):
     """`vectors` has unknown = 3: an output of 3 says so instead of naming a label."""
-    example = make_examples.vectors()
+    example = good_examples.vectors()
     example["tensors"][-1] = [[1]]
-    make_examples.write(tmp_path / "m", make_examples.build(example))
+    good_examples.write(tmp_path / "m", good_examples.build(example))
     assert run(tmp_path / "m", tmp_path / "m" / "data.jsonl") == 1
     assert "the network answers that it is unknown" in capsys.readouterr().out
 

@@ -11,8 +11,8 @@ import pytest
 
 import check
 
-CHECKER = Path(__file__).resolve().parent.parent
-GOOD = sorted((CHECKER / "good").iterdir())
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+GOOD = sorted((EXAMPLES / "good").iterdir())
 
 
 def run(*arguments: object) -> int:
@@ -189,7 +189,7 @@ def test_npz_written_by_numpy(tmp_path):
 
 def test_the_weights_are_what_the_safetensors_library_reads():
     numpy = pytest.importorskip("safetensors.numpy")
-    found = numpy.load((CHECKER / "good" / "words" / "weights.safetensors").read_bytes())
+    found = numpy.load((EXAMPLES / "good" / "words" / "weights.safetensors").read_bytes())
     assert found["limbs"].tolist() == [1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 7, 1, 1, 1, 1, 1, 1]
 
 
@@ -212,7 +212,7 @@ def test_the_weights_are_what_the_safetensors_library_reads():
 )
 def test_bad_arrays_are_refused(inputs, labels, tmp_path, capsys):
     write_npz(tmp_path / "d.npz", inputs, labels)
-    assert run(CHECKER / "good" / "spread", tmp_path / "d.npz") == 2
+    assert run(EXAMPLES / "good" / "spread", tmp_path / "d.npz") == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
@@ -260,13 +260,13 @@ BAD_LINES += [
 @pytest.mark.parametrize("line", BAD_LINES)
 def test_bad_lines_are_refused(line, tmp_path, capsys):
     (tmp_path / "d.jsonl").write_text(line)
-    assert run(CHECKER / "good" / "words", tmp_path / "d.jsonl") == 2
+    assert run(EXAMPLES / "good" / "words", tmp_path / "d.jsonl") == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_data_of_another_kind_does_not_hold(tmp_path, capsys):
     (tmp_path / "d.jsonl").write_text('{"input": [1.0], "label": "same"}')
-    assert run(CHECKER / "good" / "words", tmp_path / "d.jsonl") == 1
+    assert run(EXAMPLES / "good" / "words", tmp_path / "d.jsonl") == 1
     assert "the data holds numbers" in capsys.readouterr().out
 
 

@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import check
-import make_examples
+import good_examples
 
 CHECKER = Path(__file__).resolve().parent.parent
+EXAMPLES = CHECKER / "examples"
 BITS = 700  # of the oracle
 
 
@@ -28,7 +29,7 @@ def run(*arguments: object) -> int:
 
 
 def saved(folder: Path, example: dict) -> Path:
-    make_examples.write(folder, make_examples.build_decoder(example))
+    good_examples.write(folder, good_examples.build_decoder(example))
     return folder
 
 
@@ -52,7 +53,7 @@ def documents(seed: int, words: list, number: int, length: int) -> list[dict]:
 
 
 ATTENTION = {"dimension": 3, "heads": 2, "key_dimension": 2, "value_dimension": 3, "skip": True}
-MIXINGS = [{}, ATTENTION, make_examples.TOKEN_SUM]
+MIXINGS = [{}, ATTENTION, good_examples.TOKEN_SUM]
 WORDS = ["a", "b", "c", "d", "e", "f", "g"]
 
 
@@ -208,8 +209,8 @@ def some_decoder(pick: random.Random) -> dict:
     words, length, d = WORDS[: pick.randrange(2, 6)], pick.randrange(1, 4), pick.randrange(1, 4)
     neurons, scale = pick.randrange(1, 5), pick.choice([0.3, 2, 30])
     sizes = {"neurons": neurons, "activation": pick.choice(check.ACTIVATIONS)}
-    mixing = make_examples.TOKEN_SUM if pick.random() < 0.3 else some_heads(pick)
-    shape = make_examples.decoder_shape("string", words, length, d, **mixing, **sizes)
+    mixing = good_examples.TOKEN_SUM if pick.random() < 0.3 else some_heads(pick)
+    shape = good_examples.decoder_shape("string", words, length, d, **mixing, **sizes)
     return filled(pick, shape, words, scale)
 
 
@@ -222,7 +223,7 @@ def without_neurons(pick: random.Random) -> dict:
     """A small decoder without neurons, perhaps with padding, and in doubles or dyadic numbers."""
     words, length, d = WORDS[: pick.randrange(3, 6)], pick.randrange(1, 4), pick.randrange(1, 5)
     sizes = {"neurons": 0, "activation": "none", "padding": pick.choice([None, 0, len(words) - 1])}
-    shape = make_examples.decoder_shape("string", words, length, d, **some_heads(pick), **sizes)
+    shape = good_examples.decoder_shape("string", words, length, d, **some_heads(pick), **sizes)
     example = filled(pick, shape, words, pick.choice([0.1, 1, 10]))
     if pick.random() < 0.5:
         example["number"] = "dyadic"
@@ -307,7 +308,7 @@ def test_the_short_proof_is_sound(seed, gamma, activation, mixing, noise, tmp_pa
 def steep_example(seed: int, gamma: float, activation: str, mixing: dict, noise: float) -> dict:
     pick = random.Random(seed)
     rows = documents(seed, WORDS[:4], 3, 3)
-    example = make_examples.steep(rows, WORDS[:5], activation, gamma, **mixing)
+    example = good_examples.steep(rows, WORDS[:5], activation, gamma, **mixing)
     tensors = example["tensors"]
     if noise:
         tensors["hidden.bias"] = [b * (1 + pick.gauss(0, noise)) for b in tensors["hidden.bias"]]
@@ -320,7 +321,7 @@ def steep_example(seed: int, gamma: float, activation: str, mixing: dict, noise:
 @pytest.mark.parametrize("mixing", MIXINGS, ids=["one", "heads", "sum"])
 def test_the_short_proof_is_tight(activation, mixing, tmp_path):
     arb = balls()
-    example = make_examples.steep(documents(1, WORDS, 6, 4), WORDS, activation, 40, **mixing)
+    example = good_examples.steep(documents(1, WORDS, 6, 4), WORDS, activation, 40, **mixing)
     model, contexts = loaded(example, tmp_path / "d")
     bounds = check.Steep(model.decoder, contexts, model.gap).bounds()
     assert len(bounds) > 15
@@ -332,7 +333,7 @@ def test_the_short_proof_is_tight(activation, mixing, tmp_path):
 @pytest.mark.parametrize("mixing", MIXINGS, ids=["one", "heads", "sum"])
 def test_the_line_encloses_the_sums_of_coordinates(mixing, tmp_path):
     """With few bits the radius is large, and still no larger than it must be by much."""
-    example = make_examples.steep(documents(8, WORDS, 5, 4), WORDS, "logistic", 40, **mixing)
+    example = good_examples.steep(documents(8, WORDS, 5, 4), WORDS, "logistic", 40, **mixing)
     model, contexts = loaded(example, tmp_path / "d")
     line = check.line(check.scalars(model.decoder), model.decoder, contexts, 70)
     unit, arb = Fraction(2) ** line.exponent, balls()
@@ -344,7 +345,7 @@ def test_the_line_encloses_the_sums_of_coordinates(mixing, tmp_path):
 
 @pytest.mark.parametrize("activation", check.STEEP)
 def test_what_is_not_known_of_the_line_is_allowed_for(activation, tmp_path, monkeypatch):
-    example = make_examples.steep(documents(9, WORDS, 3, 3), WORDS, activation)
+    example = good_examples.steep(documents(9, WORDS, 3, 3), WORDS, activation)
     model, contexts = loaded(example, tmp_path / "d")
     enclose, arb = check.line, balls()
 
@@ -362,7 +363,7 @@ def test_what_is_not_known_of_the_line_is_allowed_for(activation, tmp_path, monk
 
 
 def test_contexts_that_cannot_be_told_apart_are_not_saturated(tmp_path, monkeypatch):
-    example = make_examples.steep(documents(9, WORDS, 3, 3), WORDS, "logistic")
+    example = good_examples.steep(documents(9, WORDS, 3, 3), WORDS, "logistic")
     model, contexts = loaded(example, tmp_path / "d")
     found = check.line(check.scalars(model.decoder), model.decoder, contexts, 300)
     for part, fits in ((3, True), (1, False)):  # thirds and more of the least distance
@@ -379,7 +380,7 @@ def test_contexts_that_cannot_be_told_apart_are_not_saturated(tmp_path, monkeypa
 @pytest.mark.parametrize("height", [12.0, -12.0])
 def test_ramps_may_rise_and_fall_off_the_support(height, tmp_path):
     """One more neuron, always on, moves the logit of a word that never follows."""
-    example = make_examples.steep(documents(10, WORDS[:5], 4, 3), WORDS, "gelu")
+    example = good_examples.steep(documents(10, WORDS[:5], 4, 3), WORDS, "gelu")
     tensors = example["tensors"]
     tensors["hidden.weight"].append([10.0])
     tensors["hidden.bias"].append(10.0)
@@ -394,7 +395,7 @@ def test_ramps_may_rise_and_fall_off_the_support(height, tmp_path):
 
 @pytest.mark.parametrize("slope, bias", [(0.0, 1.0), (-2.0, 100.0)])
 def test_the_short_proof_needs_positive_slopes(slope, bias, tmp_path):
-    example = make_examples.steep(documents(11, WORDS, 3, 2), WORDS, "logistic")
+    example = good_examples.steep(documents(11, WORDS, 3, 2), WORDS, "logistic")
     example["tensors"]["hidden.weight"][2], example["tensors"]["hidden.bias"][2] = [slope], bias
     model, contexts = loaded(example, tmp_path / "d")
     with pytest.raises(check.NotSteep, match="not positive"):
@@ -404,7 +405,7 @@ def test_the_short_proof_needs_positive_slopes(slope, bias, tmp_path):
 @pytest.mark.parametrize("activation", check.STEEP)
 def test_the_short_proof_needs_saturated_neurons(activation, tmp_path):
     """The argument of one neuron is 0, up to rounding, at a context."""
-    example = make_examples.steep(documents(12, WORDS, 3, 2), WORDS, activation)
+    example = good_examples.steep(documents(12, WORDS, 3, 2), WORDS, activation)
     model, contexts = loaded(example, tmp_path / "d")
     line = check.Steep(model.decoder, contexts, model.gap).line
     weight = example["tensors"]["hidden.weight"][3][0]
@@ -421,7 +422,7 @@ def test_the_short_proof_needs_saturated_neurons(activation, tmp_path):
 @pytest.mark.parametrize("activation", check.STEEP)
 @pytest.mark.parametrize("mixing", MIXINGS, ids=["one", "heads", "sum"])
 def test_both_proofs_agree(activation, mixing, tmp_path):
-    example = make_examples.steep(documents(2, WORDS, 12, 5), WORDS, activation, 40, **mixing)
+    example = good_examples.steep(documents(2, WORDS, 12, 5), WORDS, activation, 40, **mixing)
     model, contexts = loaded(example, tmp_path / "d")
     short = check.Steep(model.decoder, contexts, model.gap).bounds()
     for one, other in zip(
@@ -433,7 +434,7 @@ def test_both_proofs_agree(activation, mixing, tmp_path):
 
 @pytest.mark.parametrize("activation", check.STEEP)
 def test_neurons_may_stand_in_any_order_and_some_may_be_idle(activation, tmp_path):
-    example = make_examples.steep(documents(3, WORDS, 8, 4), WORDS, activation)
+    example = good_examples.steep(documents(3, WORDS, 8, 4), WORDS, activation)
     model, contexts = loaded(example, tmp_path / "sorted")
     wanted = check.Steep(model.decoder, contexts, model.gap).bounds()
     tensors, order = example["tensors"], list(range(len(contexts)))
@@ -449,7 +450,7 @@ def test_neurons_may_stand_in_any_order_and_some_may_be_idle(activation, tmp_pat
 def test_contexts_with_one_target_may_share_their_neurons(tmp_path):
     """Fewer neurons than contexts: neighbours in s with equal targets are on one step."""
     rows = [{"input": [a, b], "label": a} for a in WORDS for b in WORDS]
-    full = make_examples.steep(rows, WORDS, "logistic")
+    full = good_examples.steep(rows, WORDS, "logistic")
     output = full["tensors"]["output.weight"]
     kept = [k for k in range(len(rows)) if any(row[k] for row in output)]
     assert len(kept) < len(rows)
@@ -469,7 +470,7 @@ def shown_shortly(folder: Path) -> bool:
 
 
 def test_logits_that_are_all_far_below_zero_are_no_obstacle(tmp_path):
-    example = make_examples.steep(documents(4, WORDS, 5, 3), WORDS, "logistic")
+    example = good_examples.steep(documents(4, WORDS, 5, 3), WORDS, "logistic")
     tensors = example["tensors"]
     tensors["hidden.weight"].append([1.0])
     tensors["hidden.bias"].append(1000.0)
@@ -482,7 +483,7 @@ def test_logits_that_are_all_far_below_zero_are_no_obstacle(tmp_path):
 
 
 def test_the_gap_decides(tmp_path, capsys):
-    example = make_examples.steep(documents(5, WORDS, 5, 3), WORDS, "tanh")
+    example = good_examples.steep(documents(5, WORDS, 5, 3), WORDS, "tanh")
     folder = saved(tmp_path / "d", example)
     assert run(folder, folder / "data.jsonl", "--json") == 0
     answer = json.loads(capsys.readouterr().out)
@@ -496,7 +497,7 @@ def test_the_gap_decides(tmp_path, capsys):
 
 
 def test_a_sample_is_an_audit(capsys):
-    folder = CHECKER / "good" / "next-word"
+    folder = EXAMPLES / "good" / "next-word"
     assert run(folder, folder / "data.jsonl", "--sample", 4, "--json") == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["verdict"], answer["checked"], answer["correct"]) == ("SAMPLED", 4, 4)
@@ -505,13 +506,13 @@ def test_a_sample_is_an_audit(capsys):
 
 
 def test_without_data_only_the_structure_is_checked(capsys):
-    assert run(CHECKER / "good" / "next-word") == 0
+    assert run(EXAMPLES / "good" / "next-word") == 0
     assert capsys.readouterr().out == "STRUCTURE OK, no data checked\n"
 
 
 @pytest.mark.parametrize("name", ["next-word", "ramp", "heads", "digits", "attend"])
 def test_decoders_are_checked_without_site_packages(name):
-    folder = CHECKER / "good" / name
+    folder = EXAMPLES / "good" / name
     done = subprocess.run(
         [sys.executable, "-I", "-S", CHECKER / "check.py", folder, folder / "data.jsonl", "--json"],
         capture_output=True,
@@ -523,7 +524,7 @@ def test_decoders_are_checked_without_site_packages(name):
 
 
 def test_what_takes_too_long_is_refused_with_advice(monkeypatch, capsys):
-    folder = CHECKER / "good" / "heads"
+    folder = EXAMPLES / "good" / "heads"
     monkeypatch.setattr(check, "SECONDS", 1e-4)
     assert run(folder, folder / "data.jsonl") == 2
     said = capsys.readouterr().err
@@ -531,7 +532,7 @@ def test_what_takes_too_long_is_refused_with_advice(monkeypatch, capsys):
 
 
 def test_heads_without_neurons_are_refused_or_sampled_if_there_are_many(monkeypatch, capsys):
-    folder = CHECKER / "good" / "attend"
+    folder = EXAMPLES / "good" / "attend"
     model, contexts = opened(folder)
     seconds = check.Heads(model.decoder, model.gap).seconds(contexts)
     monkeypatch.setattr(check, "SECONDS", seconds / 2)
@@ -577,7 +578,7 @@ def test_a_thousand_associations_are_within_the_time_and_ten_thousand_are_not():
 
 def test_what_cannot_be_shown_is_a_failure_and_no_refutation(monkeypatch, tmp_path, capsys):
     """Neurons that are hardly saturated: the short proof does not reach the gap."""
-    example = make_examples.steep(documents(6, WORDS, 4, 3), WORDS, "logistic", gamma=7)
+    example = good_examples.steep(documents(6, WORDS, 4, 3), WORDS, "logistic", gamma=7)
     folder = saved(tmp_path / "d", {**example, "gap": "1e-4"})
     monkeypatch.setattr(check.Dense, "seconds", lambda self, contexts: 1e9)
     assert run(folder, folder / "data.jsonl", "--json") == 1
@@ -590,7 +591,7 @@ def test_what_cannot_be_shown_is_a_failure_and_no_refutation(monkeypatch, tmp_pa
 
 def test_npz_and_floats_are_tokens_of_kind_number(tmp_path):
     rows = [{"input": [a, b], "label": b} for a in (1, 2, 3) for b in (3, 1)]
-    example = make_examples.steep(rows, [3, 2, 1], "erf")
+    example = good_examples.steep(rows, [3, 2, 1], "erf")
     folder = saved(tmp_path / "d", example)
     numpy = pytest.importorskip("numpy", reason="numpy writes the .npz file")
     inputs = numpy.array([row["input"] for row in rows], dtype=float)
@@ -603,7 +604,7 @@ def test_npz_and_floats_are_tokens_of_kind_number(tmp_path):
 
 def test_a_string_is_no_integer(tmp_path, capsys):
     rows = [{"input": ["1"], "label": 1}, {"input": ["2"], "label": 2}]
-    example = make_examples.steep(rows, ["1", "2", 1, 2], "logistic")
+    example = good_examples.steep(rows, ["1", "2", 1, 2], "logistic")
     folder = saved(tmp_path / "d", example)
     assert run(folder, folder / "data.jsonl") == 0
     example["words"] = [1, 2, "1", "2"]
@@ -615,7 +616,7 @@ def test_a_string_is_no_integer(tmp_path, capsys):
 def test_equal_sequences_are_one_context_and_counts_weigh(tmp_path):
     rows = [{"input": ["a"], "label": "a", "count": 2}, {"input": ["b"], "label": "b"}]
     rows += [{"input": ["a"], "label": "b"}, {"input": ["a"], "label": "a"}]
-    model, contexts = loaded(make_examples.steep(rows, ["a", "b"], "tanh"), tmp_path / "d")
+    model, contexts = loaded(good_examples.steep(rows, ["a", "b"], "tanh"), tmp_path / "d")
     assert [context.counts for context in contexts] == [{0: 3, 1: 1}, {1: 1}]
     assert model.contexts == 2 and shown_shortly(tmp_path / "d")
 
@@ -623,8 +624,8 @@ def test_equal_sequences_are_one_context_and_counts_weigh(tmp_path):
 @pytest.mark.parametrize("activation", check.STEEP)
 def test_every_changed_count_is_noticed(activation, tmp_path):
     rows = documents(7, WORDS, 4, 2)
-    example = make_examples.steep(rows, WORDS, activation)
-    following = make_examples.targets(rows)
+    example = good_examples.steep(rows, WORDS, activation)
+    following = good_examples.targets(rows)
     for index, row in enumerate(rows):
         if len(following[tuple(row["input"])]) == 1:
             continue
@@ -638,7 +639,7 @@ def test_every_changed_count_is_noticed(activation, tmp_path):
 # ---------------------------------------------------------------- mutations
 
 
-DECODERS = sorted(make_examples.GOOD_DECODERS)
+DECODERS = sorted(good_examples.GOOD_DECODERS)
 
 
 def holds(example: dict, contexts: list[check.Context]) -> bool:
@@ -650,8 +651,8 @@ def holds(example: dict, contexts: list[check.Context]) -> bool:
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_the_good_decoders_hold_for_the_oracle(name):
-    example = make_examples.GOOD_DECODERS[name]()
-    assert holds(example, opened(CHECKER / "good" / name)[1])
+    example = good_examples.GOOD_DECODERS[name]()
+    assert holds(example, opened(EXAMPLES / "good" / name)[1])
 
 
 @pytest.mark.parametrize("name", DECODERS)
@@ -659,7 +660,7 @@ def test_a_changed_number_is_accepted_exactly_if_the_claim_is_true(name, tmp_pat
     """Small and large changes of any one weight; hashes and counts agree with it."""
     pick, codes = random.Random(name), []
     for case in range(24):
-        example = make_examples.GOOD_DECODERS[name]()
+        example = good_examples.GOOD_DECODERS[name]()
         tensor = example["tensors"][pick.choice(list(example["tensors"]))]
         row = pick.randrange(len(tensor))
         line, place = (tensor[row], -1) if isinstance(tensor[row], list) else (tensor, row)
@@ -672,7 +673,7 @@ def test_a_changed_number_is_accepted_exactly_if_the_claim_is_true(name, tmp_pat
 
 @pytest.mark.parametrize("name", ["next-word", "ramp", "attend"])
 def test_a_changed_label_is_noticed(name, tmp_path):
-    example = make_examples.GOOD_DECODERS[name]()
+    example = good_examples.GOOD_DECODERS[name]()
     for place, row in enumerate(example["rows"]):
         same = isinstance(row["label"], str)
         words = [word for word in example["words"] if isinstance(word, str) == same]
@@ -685,9 +686,9 @@ def test_a_changed_label_is_noticed(name, tmp_path):
 def test_swapped_contexts_are_noticed(tmp_path):
     """What follows one context is said to follow another: as many contexts, as many labels."""
     rows = documents(13, WORDS, 3, 2)
-    example = make_examples.steep(rows, WORDS, "logistic")
+    example = good_examples.steep(rows, WORDS, "logistic")
     one, other = rows[0]["input"], rows[3]["input"]
-    assert make_examples.targets(rows)[tuple(one)] != make_examples.targets(rows)[tuple(other)]
+    assert good_examples.targets(rows)[tuple(one)] != good_examples.targets(rows)[tuple(other)]
     swap = {tuple(one): other, tuple(other): one}
     changed = [{**row, "input": swap.get(tuple(row["input"]), row["input"])} for row in rows]
     folder = saved(tmp_path / "d", {**example, "rows": changed})
@@ -696,7 +697,7 @@ def test_swapped_contexts_are_noticed(tmp_path):
 
 def test_padding_is_part_of_what_is_read(tmp_path, capsys):
     """Its embedding counts where a context is short, and only there."""
-    example = make_examples.attend()
+    example = good_examples.attend()
     example["tensors"]["embedding.weight"][3] = [0.0, 1.0, 0.0, 0.0]  # as "y"
     folder = saved(tmp_path / "d", example)
     assert run(folder, folder / "data.jsonl", "--json") == 1
@@ -713,12 +714,12 @@ def test_padding_is_part_of_what_is_read(tmp_path, capsys):
 @pytest.mark.parametrize("number", ["float64", "dyadic"])
 def test_many_heads_without_weights_are_refused(number, tmp_path, capsys):
     """Sizes that fit the format and no memory; the tensors are not in the file or all 0."""
-    folder = saved(tmp_path / "d", {**make_examples.attend(), "number": number})
+    folder = saved(tmp_path / "d", {**good_examples.attend(), "number": number})
     config = json.loads((folder / "config.json").read_text())
     config["decoder"] |= {"dimension": 2**20, "heads": 2**18, "value_dimension": 3}
     files = {p.name: p.read_bytes() for p in folder.iterdir()}
     files["config.json"] = json.dumps(config).encode()
-    for name, content in make_examples.seal(files).items():
+    for name, content in good_examples.seal(files).items():
         (folder / name).write_bytes(content)
     assert run(folder, folder / "data.jsonl") == 2
     assert (
@@ -729,7 +730,7 @@ def test_many_heads_without_weights_are_refused(number, tmp_path, capsys):
 @pytest.mark.parametrize("size, code", [(2**20, 2), (2**11, 1)])
 def test_sizes_without_weights_cost_nothing(size, code, tmp_path, capsys):
     """A dyadic decoder may have tensors of which nothing is stored; 2^24 entries are the limit."""
-    folder = saved(tmp_path / "d", make_examples.digits())
+    folder = saved(tmp_path / "d", good_examples.digits())
     config = json.loads((folder / "config.json").read_text())
     config["decoder"] |= dict.fromkeys(["dimension", "neurons", "vocabulary"], size)
     words = {"tokens": ["x", "y", "z", *range(size - 3)], "labels": None}
@@ -738,7 +739,7 @@ def test_sizes_without_weights_cost_nothing(size, code, tmp_path, capsys):
         "config.json": json.dumps(config).encode(),
         "vocabulary.json": json.dumps(words).encode(),
     }
-    for name, content in make_examples.seal(files).items():
+    for name, content in good_examples.seal(files).items():
         (folder / name).write_bytes(content)
     assert run(folder, folder / "data.jsonl") == code
     out, err = capsys.readouterr()
@@ -749,12 +750,12 @@ def test_sizes_without_weights_cost_nothing(size, code, tmp_path, capsys):
 @pytest.mark.parametrize("limit, said", [(None, "would take about"), (1000, "binary digits each")])
 def test_numbers_of_millions_of_digits_are_refused(limit, said, tmp_path, monkeypatch, capsys):
     """Both within the limits of the format: 2^-(2^22) and 2^(2^22), in a row that was 0."""
-    example = make_examples.digits()
-    entries = make_examples.entries(make_examples.decoder_tensors(example))
+    example = good_examples.digits()
+    entries = good_examples.entries(good_examples.decoder_tensors(example))
     far = [[4, 1, 0, 1, -(2**22)], [4, 1, 1, 1, 2**22]]
-    packed = make_examples.weights(sorted([*entries, *far]))
-    files = {**make_examples.build_decoder(example), "weights.safetensors": packed}
-    make_examples.write(tmp_path / "d", make_examples.seal(files))
+    packed = good_examples.weights(sorted([*entries, *far]))
+    files = {**good_examples.build_decoder(example), "weights.safetensors": packed}
+    good_examples.write(tmp_path / "d", good_examples.seal(files))
     if limit:
         monkeypatch.setattr(check, "DIGITS_LIMIT", limit)
     assert run(tmp_path / "d", tmp_path / "d" / "data.jsonl") == 2
@@ -774,7 +775,7 @@ def test_no_damaged_byte_makes_a_traceback(position, copy, capsys):
 
 def test_doubles_at_the_ends_of_their_range(tmp_path):
     """Subnormal and huge weights are numbers like any others."""
-    example = make_examples.heads()
+    example = good_examples.heads()
     example["tensors"]["hidden.weight"][0] = [5e-324, 1e308]
     example["tensors"]["attention.query.weight"][0] = [1e300, -1e-300]
     folder = saved(tmp_path / "d", {**example, "gap": "50"})

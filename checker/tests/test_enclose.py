@@ -579,7 +579,7 @@ def test_common_beginnings_do_not_change_answers():
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_no_changed_example_is_accepted_that_a_run_refutes(name):
     """Weights of the examples are changed at random: what is shown of them, every run does."""
-    folder = Path(__file__).resolve().parent.parent / "stock" / "good" / name
+    folder = Path(__file__).resolve().parent.parent / "examples/stock/good" / name
     stock, data = check_stock.read_stock(str(folder)), check.read_data(str(folder / "data.jsonl"))
     shape, random = stock.shape, np.random.default_rng(7)
     shapes, sure = shape.tensors(), {True: 0, False: 0}

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import check
-import make_examples
+import good_examples
 
-CHECKER = Path(__file__).resolve().parent.parent
-GOOD = [CHECKER / "good" / name for name in sorted(make_examples.GOOD)]
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+GOOD = [EXAMPLES / "good" / name for name in sorted(good_examples.GOOD)]
 FILES = ("config.json", "weights.safetensors", "vocabulary.json", "certificate.json")
 
 
@@ -193,7 +193,7 @@ def naive_holds(folder: Path) -> bool:
     config = json.loads((folder / "config.json").read_bytes())
     vocabulary = json.loads((folder / "vocabulary.json").read_bytes())
     tensors, connections = naive_tensors(folder), naive_connections(folder)
-    counts = make_examples.counts(make_examples.entries(tensors), tensors)
+    counts = good_examples.counts(good_examples.entries(tensors), tensors)
     for group, key in [("parameters", k) for k in ("nonzero", "dense", "counted", "outside")] + [
         ("bits", k) for k in ("total", "fixed", "largest")
     ]:
@@ -244,10 +244,10 @@ def random_layer(rng: random.Random, kind: str, width: int, columns: int) -> tup
     size, exact = rng.randint(1, 3), math.lcm(*range(1, columns + 1))
     if kind == "relu":
         tensors = [random_tensor(rng, size, width), random_tensor(rng, size)]
-        return make_examples.relu(size, width, ""), tensors
+        return good_examples.relu(size, width, ""), tensors
     if kind == "feed_forward":
         shapes = [(size, width), (size, 1), (width, size), (width, 1)]
-        return make_examples.feed_forward(size, ""), [random_tensor(rng, *s) for s in shapes]
+        return good_examples.feed_forward(size, ""), [random_tensor(rng, *s) for s in shapes]
     if kind == "sum":
         return {"kind": "sum", "stage": ""}, []
     layer = {"kind": kind, "head_dimension": size, "stage": ""}
@@ -278,12 +278,12 @@ def random_input(rng: random.Random, embedding: bool, deep_set: bool) -> tuple[d
     def vector() -> list:
         return [rng.randint(0, 3) if embedding else random_number(rng) for _ in range(dimension)]
 
-    given = make_examples.reads(kind, rng.randint(1, 6), None if deep_set else vector())
+    given = good_examples.reads(kind, rng.randint(1, 6), None if deep_set else vector())
     given["dimension"] = dimension
     if not deep_set:
         given["positions"] = rng.random() < 0.5
         if rng.random() < 0.4:
-            given["extra"] = [make_examples.dyadic(x) for x in vector()]
+            given["extra"] = [good_examples.dyadic(x) for x in vector()]
     return given, tokens
 
 
@@ -293,7 +293,7 @@ def random_example(rng: random.Random) -> dict:
     given, tokens = random_input(rng, embedding, deep_set)
     columns, width = given["length"] + (given.get("extra") is not None), rng.randint(1, 5)
     sides = 4 if embedding else given["dimension"] + given["positions"]
-    layers = [make_examples.linear(width, sides, "embed")]
+    layers = [good_examples.linear(width, sides, "embed")]
     layers[0]["kind"] = "embedding" if embedding else "linear"
     tensors = [random_tensor(rng, width, sides), random_tensor(rng, width)]
     kinds = ["relu", "feed_forward"]
@@ -309,7 +309,7 @@ def random_example(rng: random.Random) -> dict:
         width = layer.get("rows", width)
         layers.append(layer)
         tensors += own
-    layers.append(make_examples.linear(1, width, "output"))
+    layers.append(good_examples.linear(1, width, "output"))
     tensors += [random_tensor(rng, 1, width), [[Fraction(1)]]]
     every, shortest = not deep_set and rng.random() < 0.4, 0 if deep_set else 1
     rows = [
@@ -333,7 +333,7 @@ def random_example(rng: random.Random) -> dict:
 
 def compare(example: dict, folder: Path) -> None:
     """Every output of the checker's network is the naive one."""
-    make_examples.write(folder, make_examples.build(example))
+    good_examples.write(folder, good_examples.build(example))
     model, data = check.read_model(str(folder)), check.read_data(str(folder / "data.jsonl"))
     assert check.structure_failures(model) == [] and check.data_failures(model, data) == []
     vectors = check.token_vectors(model, data)
@@ -373,20 +373,20 @@ def random_floats(rng: random.Random) -> dict:
             for _ in range(rows)
         ]
 
-    layers, tensors = [make_examples.linear(width, 1, "")], [tensor(width), tensor(width)]
+    layers, tensors = [good_examples.linear(width, 1, "")], [tensor(width), tensor(width)]
     for kind in rng.choices(["relu", "feed_forward", "uniform_attention"], k=rng.randint(0, 3)):
         size = rng.randint(1, 3)
         if kind == "relu":
-            layers.append(make_examples.relu(size, width, ""))
+            layers.append(good_examples.relu(size, width, ""))
             tensors += [tensor(size, width), tensor(size)]
             width = size
         elif kind == "feed_forward":
-            layers.append(make_examples.feed_forward(size, ""))
+            layers.append(good_examples.feed_forward(size, ""))
             tensors += [tensor(size, width), tensor(size), tensor(width, size), tensor(width)]
         else:
-            layers.append(make_examples.attention(size))
+            layers.append(good_examples.attention(size))
             tensors += [tensor(size, width), tensor(width, size)]
-    layers.append(make_examples.linear(1, width, ""))
+    layers.append(good_examples.linear(1, width, ""))
     tensors += [tensor(1, width), [[Fraction(1)]]]
     rows = [
         {"input": [rng.randint(-9, 9) / 4 for _ in range(rng.randint(1, length))], "label": i % 2}
@@ -394,7 +394,7 @@ def random_floats(rng: random.Random) -> dict:
     ]
     return {
         "number": "float64",
-        "input": make_examples.reads("number", length, [rng.randint(-3, 3)]),
+        "input": good_examples.reads("number", length, [rng.randint(-3, 3)]),
         "labels": [0, 1],
         "tokens": None,
         "rows": rows,
@@ -448,7 +448,7 @@ def test_doubles_are_exact_in_any_order_where_the_checker_says_so(tmp_path):
     for seed in range(200):
         rng = random.Random(seed)
         example, folder = random_floats(rng), tmp_path / str(seed)
-        make_examples.write(folder, make_examples.build(example))
+        good_examples.write(folder, good_examples.build(example))
         config, tensors = json.loads((folder / "config.json").read_bytes()), naive_tensors(folder)
         model = check.read_model(str(folder))
         for row in example["rows"]:
@@ -481,7 +481,7 @@ def test_doubles_are_exact_in_any_order_where_the_checker_says_so(tmp_path):
     ],
 )
 def test_the_span_condition_at_its_edges(terms, holds):
-    entries = [(i, *make_examples.dyadic(x)) for i, x in enumerate(terms)]
+    entries = [(i, *good_examples.dyadic(x)) for i, x in enumerate(terms)]
     column = dict.fromkeys(range(len(terms)), (1, 0))
     if holds:
         m, e = check.float64_affine(entries, (0, 0), column)
@@ -493,9 +493,9 @@ def test_the_span_condition_at_its_edges(terms, holds):
 
 def test_which_coordinates_are_doubles_in_the_range():
     for value in (0, 1, -(2**53), Fraction(2) ** 1000, -(Fraction(2) ** -1000), 2**53 - 1):
-        assert check.is_normal(make_examples.dyadic(value)), value
+        assert check.is_normal(good_examples.dyadic(value)), value
     for value in (2**53 + 1, Fraction(2) ** 1000 + 2**990, Fraction(2) ** -1001, 3 * 2**1000):
-        assert not check.is_normal(make_examples.dyadic(value)), value
+        assert not check.is_normal(good_examples.dyadic(value)), value
 
 
 # ---------------------------------------------------------------- large networks
@@ -510,14 +510,14 @@ def test_a_long_sequence_of_sparse_attention(tmp_path, capsys):
     tokens = [rng.randint(0, 3) for _ in range(size)]
     total = sum(tokens)
     example = {
-        "input": make_examples.reads("number", size, [0], extra=[0], positions=True),
+        "input": good_examples.reads("number", size, [0], extra=[0], positions=True),
         "every": True,
         "labels": [0, 1, 2, 3],
         "tokens": None,
         "rows": [{"input": tokens, "label": tokens}],
         "tensors": [
             [[1, 0], [0, 1], [0, 0]],
-            make_examples.zeros(3),
+            good_examples.zeros(3),
             [[1, 0, 0]],
             [[0], [0], [16 * odd]],
             [[0, 0, 1]],
@@ -527,13 +527,13 @@ def test_a_long_sequence_of_sparse_attention(tmp_path, capsys):
         ],
         "connections": one + two,
         "layers": [
-            make_examples.linear(3, 2, ""),
-            make_examples.sparse(1, one),
-            make_examples.sparse(1, two),
-            make_examples.linear(1, 3, ""),
+            good_examples.linear(3, 2, ""),
+            good_examples.sparse(1, one),
+            good_examples.sparse(1, two),
+            good_examples.linear(1, 3, ""),
         ],
     }
-    make_examples.write(tmp_path / "m", make_examples.build(example))
+    good_examples.write(tmp_path / "m", good_examples.build(example))
     started = time.monotonic()
     assert run(tmp_path / "m", tmp_path / "m" / "data.jsonl") == 0
     assert time.monotonic() - started < 20
@@ -543,33 +543,33 @@ def test_a_long_sequence_of_sparse_attention(tmp_path, capsys):
 def test_thousands_of_relu_layers_and_bits(tmp_path, capsys):
     """Each layer adds a number of 3,000 bits in one lane and takes it away in the next."""
     depth, big = 3000, 3**1900
-    tensors, layers = [[[1], [0]], make_examples.zeros(2)], [make_examples.linear(2, 1, "")]
+    tensors, layers = [[[1], [0]], good_examples.zeros(2)], [good_examples.linear(2, 1, "")]
     for number in range(depth):
         bias = [[0], [big]] if number % 2 == 0 else [[0], [-big]]
         tensors += [[[1, 0], [0, 1]], bias]
-        layers.append(make_examples.relu(2, 2, ""))
+        layers.append(good_examples.relu(2, 2, ""))
     example = {
-        "input": make_examples.reads("number", 1, [0]),
+        "input": good_examples.reads("number", 1, [0]),
         "labels": [0, 1, 2],
         "tokens": None,
         "rows": [{"input": [x], "label": x} for x in (0, 1, 2)],
         "tensors": [*tensors, [[1, 1]], [[0]]],
-        "layers": [*layers, make_examples.linear(1, 2, "")],
+        "layers": [*layers, good_examples.linear(1, 2, "")],
     }
-    make_examples.write(tmp_path / "m", make_examples.build(example))
+    good_examples.write(tmp_path / "m", good_examples.build(example))
     assert run(tmp_path / "m", tmp_path / "m" / "data.jsonl") == 0
     assert capsys.readouterr().out.startswith("VERIFIED: 3 of 3 labels")
 
 
 def test_equal_columns_are_evaluated_once(tmp_path):
     """A sequence of a thousand equal tokens with a label each runs its columns once."""
-    example = make_examples.tags()
+    example = good_examples.tags()
     example["input"]["length"] = 1000
     example["connections"] = []
     for layer in example["layers"][1:3]:
         layer["connections"] = 0
     example["rows"] = [{"input": [1] * 1000, "label": ["fall"] * 1000}]
-    make_examples.write(tmp_path / "m", make_examples.build(example))
+    good_examples.write(tmp_path / "m", good_examples.build(example))
     network, calls = check.read_model(str(tmp_path / "m")).network, []
     original = network.run
     network.run = lambda block, column: calls.append(block) or original(block, column)
@@ -697,16 +697,17 @@ def test_random_bytes_in_config_with_repaired_hashes(copy, example):
 @pytest.mark.parametrize("name", ["larger", "phrases", "tags", "sets", "extremes", "floats"])
 def test_a_changed_parameter_is_noticed_or_harmless(name, tmp_path):
     """Every parameter in turn tripled, negated or moved by one; counts and hashes repaired."""
-    make, noticed, total = make_examples.GOOD[name], 0, 0
+    make, noticed, total = good_examples.GOOD[name], 0, 0
     rng, changes = random.Random(name), (lambda x: 3 * x, lambda x: -x, lambda x: x + 1)
     for tensor, matrix in enumerate(make()["tensors"]):
         for row, numbers in enumerate(matrix):
             for column in range(len(numbers)):
                 new = rng.choice(changes)(numbers[column])
                 folder = tmp_path / str(total)
-                make_examples.write(
-                    folder, make_examples.with_number(make, tensor, row, column, new)
-                )
+                example = make()
+                example["tensors"][tensor][row] = list(numbers)
+                example["tensors"][tensor][row][column] = new
+                good_examples.write(folder, good_examples.build(example))
                 total += 1
                 code = run(folder, folder / "data.jsonl")
                 noticed += code != 0
@@ -715,15 +716,17 @@ def test_a_changed_parameter_is_noticed_or_harmless(name, tmp_path):
 
 
 def test_a_changed_connection_is_noticed_or_harmless(tmp_path):
-    example, noticed = make_examples.tags(), 0
+    example, noticed = good_examples.tags(), 0
+    files, entries = good_examples.build(example), good_examples.entries(example["tensors"])
     pairs = [(k, j) for k in range(4) for j in range(4)]
     for place in range(len(example["connections"])):
         for number, pair in enumerate(pairs):
-            files = make_examples.with_connections(
-                make_examples.tags, lambda c, i=place, new=pair: [*c[:i], new, *c[i + 1 :]]
-            )
+            connections = [*example["connections"]]
+            connections[place] = pair
+            packed = good_examples.weights(entries, connections)
             folder = tmp_path / f"{place}-{number}"
-            make_examples.write(folder, files)
+            changed = good_examples.seal({**files, "weights.safetensors": packed})
+            good_examples.write(folder, changed)
             if run(folder, folder / "data.jsonl") == 0:
                 assert naive_holds(folder)
             else:
@@ -747,12 +750,12 @@ def test_a_changed_label_is_noticed(folder, copy):
                 new[place]["label"][token] = other
             else:
                 new[place]["label"] = other
-            (changed / "data.jsonl").write_bytes(make_examples.lines(new))
+            (changed / "data.jsonl").write_bytes(good_examples.lines(new))
             assert run(changed, changed / "data.jsonl") == 1
             for name in ("config.json", "certificate.json"):
                 value = json.loads((folder / name).read_bytes())
-                value["data"]["sha256"] = make_examples.data_hash(kind, new)
-                (changed / name).write_bytes(make_examples.encode(value))
+                value["data"]["sha256"] = good_examples.data_hash(kind, new)
+                (changed / name).write_bytes(good_examples.encode(value))
             reseal(changed)
             assert run(changed, changed / "data.jsonl") == 1
             for name in ("config.json", "certificate.json"):

@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
+import bad_examples
 import small_check
 
 CHECKER = Path(__file__).resolve().parent.parent
+EXAMPLES = CHECKER / "examples"
 SOURCE = CHECKER / "small_check.py"
-GOOD = sorted((CHECKER / "good").iterdir())
-BAD = sorted((CHECKER / "bad").iterdir())
-QUICK_GOOD = [CHECKER / "good" / name for name in ("words", "floats", "tags", "sets", "vectors")]
+GOOD = sorted((EXAMPLES / "good").iterdir())
+BAD = bad_examples.folders("bad")
+QUICK_GOOD = [EXAMPLES / "good" / name for name in ("words", "floats", "tags", "sets", "vectors")]
 QUICK_BAD = [
-    CHECKER / "bad" / name
+    f"bad/{name}"
     for name in ("changed-weight", "hashes-agree-labels-wrong", "float64-span", "hole", "not-utf8")
 ]
 
@@ -50,9 +52,9 @@ def test_some_good_folders_are_verified(folder, capsys):
     agrees(folder, 0, capsys)
 
 
-@pytest.mark.parametrize("folder", QUICK_BAD, ids=lambda folder: folder.name)
-def test_some_bad_folders_are_not(folder, capsys):
-    agrees(folder, json.loads((folder / "EXPECT.json").read_text())["exit"], capsys)
+@pytest.mark.parametrize("example", QUICK_BAD, indirect=True)
+def test_some_bad_folders_are_not(example, capsys):
+    agrees(example, json.loads((example / "EXPECT.json").read_text())["exit"], capsys)
 
 
 @pytest.mark.slow
@@ -62,9 +64,9 @@ def test_good_folders_are_verified(folder, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", BAD, ids=lambda folder: folder.name)
-def test_bad_folders_have_the_exit_code_of_the_first_checker(folder, capsys):
-    agrees(folder, json.loads((folder / "EXPECT.json").read_text())["exit"], capsys)
+@pytest.mark.parametrize("example", BAD, indirect=True)
+def test_bad_folders_have_the_exit_code_of_the_first_checker(example, capsys):
+    agrees(example, json.loads((example / "EXPECT.json").read_text())["exit"], capsys)
 
 
 def test_it_is_small_and_shares_no_code():
@@ -86,7 +88,7 @@ def test_no_assertion_bears_load():
 
 
 def test_decoders_are_left_to_the_other_checker(capsys):
-    assert run(CHECKER / "good" / "next-word", CHECKER / "good" / "next-word" / "data.jsonl") == 2
+    assert run(EXAMPLES / "good" / "next-word", EXAMPLES / "good" / "next-word" / "data.jsonl") == 2
     assert "not decoders" in json.loads(capsys.readouterr().out)["reason"]
 
 
@@ -173,7 +175,7 @@ def test_bad_usage_is_two(arguments, capsys):
 
 def test_the_limit_of_digits_is_left_as_it_was(capsys):
     before = sys.get_int_max_str_digits()
-    run(CHECKER / "good" / "words", CHECKER / "good" / "words" / "data.jsonl")
+    run(EXAMPLES / "good" / "words", EXAMPLES / "good" / "words" / "data.jsonl")
     assert sys.get_int_max_str_digits() == before
 
 

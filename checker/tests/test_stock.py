@@ -13,11 +13,10 @@ import pytest
 
 import check
 import check_stock
-import make_stock_examples
+import stock_examples
 
 CHECKER = Path(__file__).resolve().parent.parent
-GOOD = sorted((CHECKER / "stock" / "good").iterdir())
-BAD = sorted((CHECKER / "stock" / "bad").iterdir())
+EXAMPLES = CHECKER / "examples"
 
 
 def run(*arguments: object) -> int:
@@ -27,7 +26,7 @@ def run(*arguments: object) -> int:
 @pytest.fixture
 def copied(tmp_path):
     def make(name: str) -> Path:
-        return Path(shutil.copytree(CHECKER / "stock" / "good" / name, tmp_path / name))
+        return Path(shutil.copytree(EXAMPLES / "stock" / "good" / name, tmp_path / name))
 
     return make
 
@@ -35,39 +34,18 @@ def copied(tmp_path):
 # ---------------------------------------------------------------- the examples
 
 
-@pytest.mark.parametrize("folder", GOOD, ids=lambda folder: folder.name)
-def test_good_folders_are_verified(folder, capsys):
-    assert run(folder, folder / "data.jsonl") == 0
-    assert capsys.readouterr().out.startswith("VERIFIED")
-    assert check.failures(folder, folder / "data.jsonl") == []
-    assert run(folder) == 0
-    assert capsys.readouterr().out == "STRUCTURE OK, no data checked\n"
-
-
-@pytest.mark.parametrize("folder", BAD, ids=lambda folder: folder.name)
-def test_bad_folders_fail_with_their_own_sentence(folder, capsys):
-    expected = json.loads((folder / "EXPECT.json").read_text())
-    assert run(folder, folder / "data.jsonl") == expected["exit"]
-    out, err = capsys.readouterr()
-    assert expected["message"] in (out if expected["exit"] == 1 else err)
-    assert (out == "") == (expected["exit"] == 2) and "Traceback" not in err
-    assert len(err.splitlines()) == (expected["exit"] == 2)
-    if expected["exit"] == 2:
-        assert run(folder) == (0 if expected["data"] else 2)
-
-
 def test_the_examples_are_what_their_script_writes(tmp_path, monkeypatch):
-    monkeypatch.setattr(make_stock_examples, "HERE", tmp_path)
-    make_stock_examples.main()
+    monkeypatch.setattr(stock_examples, "HERE", tmp_path)
+    stock_examples.main()
 
     def content(root: Path) -> dict:
         return {p.relative_to(root): p.read_bytes() for p in root.rglob("*.*") if p.is_file()}
 
-    assert content(tmp_path) == content(CHECKER / "stock") != {}
+    assert content(tmp_path) == content(EXAMPLES / "stock") != {}
 
 
 def test_a_sample_is_no_proof(capsys):
-    folder = CHECKER / "stock" / "good" / "llama"
+    folder = EXAMPLES / "stock" / "good" / "llama"
     assert run(folder, folder / "data.jsonl", "--sample", 2, "--json") == 0
     assert json.loads(capsys.readouterr().out) == {
         "verdict": "SAMPLED",
@@ -78,16 +56,16 @@ def test_a_sample_is_no_proof(capsys):
     }
 
 
-def test_what_cannot_be_shown_is_not_refuted(capsys):
+def test_what_cannot_be_shown_is_not_refuted(examples, capsys):
     for name, evidence in (("tie", None), ("neuron-unsure", None), ("answer", "refuted")):
-        folder = CHECKER / "stock" / "bad" / name
+        folder = examples / "stock" / "bad" / name
         assert run(folder, folder / "data.jsonl", "--json") == 1
         assert json.loads(capsys.readouterr().out)["evidence"] == evidence
 
 
-def test_only_float32_can_be_proved(copied, capsys):
+def test_only_float32_can_be_proved(copied, examples, capsys):
     folder = copied("gpt2")
-    half = CHECKER / "stock" / "bad" / "half-precision"
+    half = examples / "stock" / "bad" / "half-precision"
     for name in os.listdir(half):
         shutil.copy(half / name, folder / name)
     claim = json.loads((folder / "certificate.json").read_text())
@@ -140,7 +118,7 @@ def test_a_tensor_in_bfloat16_is_read(copied, capsys):
     claim["verified"]["evidence"] = "observed"
     (folder / "certificate.json").write_text(json.dumps(claim))
     found = check_stock.read_stock(str(folder))
-    before = check_stock.read_stock(str(CHECKER / "stock" / "good" / "gpt2"))
+    before = check_stock.read_stock(str(EXAMPLES / "stock" / "good" / "gpt2"))
     assert found.tensors == before.tensors
 
 
@@ -160,11 +138,10 @@ def test_only_the_standard_library_and_the_checker_are_imported():
         assert names <= sys.stdlib_module_names | {"check", "enclose", "enclose_blocks"}
 
 
-@pytest.mark.parametrize("name", ["gpt2", "tie"])
-def test_it_runs_as_a_script_and_as_a_package(name, tmp_path):
-    folder = next(f for f in [*GOOD, *BAD] if f.name == name)
+@pytest.mark.parametrize("example", ["stock/good/gpt2", "stock/bad/tie"], indirect=True)
+def test_it_runs_as_a_script_and_as_a_package(example, tmp_path):
     (tmp_path / "byheart_checker").symlink_to(CHECKER)
-    asked = [str(folder), str(folder / "data.jsonl"), "--json"]
+    asked = [str(example), str(example / "data.jsonl"), "--json"]
     program = "import sys, byheart_checker.check as c; sys.exit(c.main(sys.argv[1:]))"
     answers = []
     for command, home in (
@@ -175,4 +152,4 @@ def test_it_runs_as_a_script_and_as_a_package(name, tmp_path):
         done = subprocess.run([*command, *asked], capture_output=True, env=environment)
         assert done.stderr == b""
         answers.append((done.returncode, json.loads(done.stdout)))
-    assert answers[0] == answers[1] and answers[0][0] == (name == "tie")
+    assert answers[0] == answers[1] and answers[0][0] == (example.name == "tie")

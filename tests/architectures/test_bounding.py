@@ -41,6 +41,7 @@ def test_the_result(data):
     answer = json.loads(json.dumps(found.json(), allow_nan=False))
     assert set(answer) == {
         *("dataset", "architecture", "rows", "effective", "verdict", "definitions", "tables"),
+        *("network", "models", "picture"),
     }
     assert answer["rows"][0] == found.rows[0].json()
     with pytest.raises(AttributeError):

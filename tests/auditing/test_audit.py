@@ -15,6 +15,7 @@ from byheart.auditing.audit import audit, drawn
 from byheart.auditing.checkpoint import judged_here, judged_there, opened
 from byheart.auditing.items import items_of
 from byheart.errors import ByheartError
+from byheart.machine.watch import Watch
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -39,12 +40,12 @@ def test_code_lengths_are_those_of_a_plain_loop(family, checkpoint, ids, random_
     found = audit(folder, ids(rows), prefix=2, suffix=3, loading=BIN)
     for row, item in zip(rows, found.items, strict=True):
         bits, model = plain(folder, row)
-        assert item["bits"] == pytest.approx(bits, abs=1e-5)
-        assert item["reference_bits"] == pytest.approx(5 * (len(row) - 1))
-    assert found.code_length == pytest.approx(sum(x["bits"] for x in found.items))
-    assert found.model["parameters"] == sum(x.numel() for x in model.parameters())
-    assert found.model["stored_bits"] == 32 * found.model["parameters"]
-    assert found.model["kind"] == family
+        assert item.bits == pytest.approx(bits, abs=1e-5)
+        assert item.reference_bits == pytest.approx(5 * (len(row) - 1))
+    assert found.code_length == pytest.approx(sum(x.bits for x in found.items))
+    assert found.model.parameters == sum(x.numel() for x in model.parameters())
+    assert found.model.stored_bits == 32 * found.model.parameters
+    assert found.model.kind == family
 
 
 LOGIT = st.sampled_from([-math.inf, -90.0, -2.0, 0.0, 1.0, 1.0 + 2**-20, 60.0])
@@ -96,9 +97,9 @@ def test_recitation_is_that_of_greedy_generation(family, checkpoint, ids, random
     found = audit(folder, ids(recited), prefix=3, suffix=20, loading=BIN)
     for row, told, item in zip(recited, start.tolist(), found.items, strict=True):
         same = [a == b for a, b in zip(row[3:], told[3:], strict=True)]
-        assert item["common"] == ([*same, False]).index(False)
-        assert item["asked"] == 9 and item["verbatim"] == all(same)
-    assert found.items[0]["verbatim"] and found.extraction["verbatim"] >= 1
+        assert item.common == ([*same, False]).index(False)
+        assert item.asked == 9 and item.verbatim == all(same)
+    assert found.items[0].verbatim and found.extraction.verbatim >= 1
 
 
 def test_shards_and_short_number_types(checkpoint, ids, random_rows):
@@ -109,7 +110,7 @@ def test_shards_and_short_number_types(checkpoint, ids, random_rows):
     parts = audit(sharded, ids(rows), loading=BIN)
     assert parts.code_length == whole.code_length
     half = audit(checkpoint("llama", scale=2.0, dtype="bfloat16"), ids(rows), loading=BIN)
-    assert half.model["stored_bits"] == 16 * half.model["parameters"]
+    assert half.model.stored_bits == 16 * half.model.parameters
     assert half.code_length == pytest.approx(whole.code_length, rel=0.05)
 
 
@@ -122,16 +123,16 @@ def test_a_model_that_has_not_seen_the_data_memorises_nothing(family, checkpoint
     folder, near, covered = checkpoint(family, scale=0.25), 0, 0
     for seed in range(10):
         rows, others = random_rows(100, seed=2 * seed), random_rows(100, seed=2 * seed + 1)
-        strangers = ids(others, "others.bin")
-        found = audit(folder, ids(rows), strangers=strangers, prefix=4, loading=BIN)
+        non_members = ids(others, "others.bin")
+        found = audit(folder, ids(rows), non_members=non_members, prefix=4, loading=BIN)
         memorised, told = found.memorised, found.membership
-        none = abs(memorised["bits"]) <= 2 * memorised["standard_error"]
-        inside = told["low"] <= 0.5 <= told["high"]
+        none = abs(memorised.bits) <= 2 * memorised.standard_error
+        inside = told.low <= 0.5 <= told.high
         near, covered = near + none, covered + inside
-        assert memorised["clamped"] > 0 >= memorised["bits"] - memorised["clamped"]
-        assert found.extraction["verbatim"] == 0
+        assert memorised.clamped > 0 >= memorised.bits - memorised.clamped
+        assert found.extraction.verbatim == 0
         assert ("No memorisation is measured" in found.verdict) == none
-        assert ("cannot be told" in found.verdict) == (told["low"] <= 0.5)
+        assert ("cannot be told" in found.verdict) == (told.low <= 0.5)
     assert near >= 8 and covered >= 8
 
 
@@ -149,24 +150,24 @@ def test_canaries_rank_first(checkpoint, ids, random_rows, tmp_path):
         optimiser.step()
     model.save_pretrained(tmp_path / "trained")
     mixed = [*others[:20], *rows]
-    strangers = ids(others[20:], "others.bin")
-    found = audit(tmp_path / "trained", ids(mixed), prefix=3, strangers=strangers, loading=BIN)
-    ranked = sorted(found.items, key=lambda item: -item["memorised"])
-    assert {item["item"] for item in ranked[:8]} == set(range(20, 28))
-    assert all(item["exposure"] == math.log2(45) for item in ranked[:8])
-    assert all(item["verbatim"] for item in ranked[:8])
-    alone = audit(tmp_path / "trained", ids(rows), prefix=3, strangers=strangers, loading=BIN)
-    assert alone.membership["auc"] == 1 and 0.8 < alone.membership["low"] < 1
-    assert alone.memorised["bits"] > 0.9 * 8 * 11 * 5
-    saved = alone.membership["saved"]
-    assert saved["items"] == pytest.approx(alone.memorised["bits"] / 88)
-    assert saved["strangers"] < 0 < 0.9 * 5 < saved["items"]
+    non_members = ids(others[20:], "others.bin")
+    found = audit(tmp_path / "trained", ids(mixed), prefix=3, non_members=non_members, loading=BIN)
+    ranked = sorted(found.items, key=lambda item: -item.memorised)
+    assert {item.item for item in ranked[:8]} == set(range(20, 28))
+    assert all(item.exposure == math.log2(45) for item in ranked[:8])
+    assert all(item.verbatim for item in ranked[:8])
+    alone = audit(tmp_path / "trained", ids(rows), prefix=3, non_members=non_members, loading=BIN)
+    assert alone.membership.auc == 1 and 0.8 < alone.membership.low < 1
+    assert alone.memorised.bits > 0.9 * 8 * 11 * 5
+    saved = alone.membership.saved
+    assert saved.items == pytest.approx(alone.memorised.bits / 88)
+    assert saved.non_members < 0 < 0.9 * 5 < saved.items
     assert "recites 8 of 8 items verbatim after 3 tokens" in alone.verdict
     # what a copy of the model knows already is not memorised by it
     copy = audit(tmp_path / "trained", ids(rows), reference=tmp_path / "trained", loading=BIN)
-    assert copy.memorised["bits"] == 0
+    assert copy.memorised.bits == 0
     fresh = audit(tmp_path / "trained", ids(rows), reference=checkpoint("gpt2"), loading=BIN)
-    assert fresh.memorised["bits"] == pytest.approx(alone.memorised["bits"], rel=0.05)
+    assert fresh.memorised.bits == pytest.approx(alone.memorised.bits, rel=0.05)
 
 
 def test_the_unigram_reference_knows_frequencies(checkpoint, ids):
@@ -174,14 +175,14 @@ def test_the_unigram_reference_knows_frequencies(checkpoint, ids):
     rows = [[1, 5, 5, 5, 5, 6]] * 2
     found = audit(checkpoint("gpt2"), ids(rows), reference="unigram", loading=BIN)
     wanted = 8 * math.log2(26 / 8.5) + 2 * math.log2(26 / 2.5)
-    assert found.reference["bits"] == pytest.approx(wanted)
+    assert found.reference.bits == pytest.approx(wanted)
 
 
 def test_text_goes_through_the_model_s_tokenizer(tokenized, tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("w1 w2 w3 w4\nw5 w6\nw7\n")
     found = audit(tokenized, path, prefix=1)
-    assert (found.data["items"], found.data["tokens"], found.data["skipped"]) == (2, 6, 1)
+    assert (found.data.items, found.data.tokens, found.data.skipped) == (2, 6, 1)
     same = audit(tokenized, ["w1 w2 w3 w4", "w5 w6"], prefix=1)
     assert same.code_length == found.code_length
     assert "knows no language" in found.notes[0]  # uniform does not separate them
@@ -190,9 +191,9 @@ def test_text_goes_through_the_model_s_tokenizer(tokenized, tmp_path):
     table = tmp_path / "rows.jsonl"
     table.write_text('{"input": ["w1", "w2"], "label": "w3"}\n{"input": ["w4"], "label": "w5"}\n')
     rows = audit(tokenized, table)
-    assert rows.data["predicted"] == 2 and rows.extraction["asked"] == 2
+    assert rows.data.predicted == 2 and rows.extraction.asked == 2
     label = plain(tokenized, [1, 2, 3])[0] - plain(tokenized, [1, 2])[0]
-    assert rows.items[0]["bits"] == pytest.approx(label, abs=1e-5)
+    assert rows.items[0].bits == pytest.approx(label, abs=1e-5)
 
 
 def test_a_token_that_the_tokenizer_puts_first_is_read_and_not_counted(tokenized, tmp_path):
@@ -206,16 +207,16 @@ def test_a_token_that_the_tokenizer_puts_first_is_read_and_not_counted(tokenized
     )
     made.save(str(folder / "tokenizer.json"))
     texts = ["w1 w2 w3 w4", "w5 w6"]
-    found = audit(folder, texts, prefix=2, strangers="random")
-    assert (found.data["tokens"], found.data["predicted"]) == (6, 4)
-    assert [x["tokens"] for x in found.items] == [4, 2]
-    assert [x["asked"] for x in found.items] == [2, 0]
+    found = audit(folder, texts, prefix=2, non_members="random")
+    assert (found.data.tokens, found.data.predicted) == (6, 4)
+    assert [x.tokens for x in found.items] == [4, 2]
+    assert [x.asked for x in found.items] == [2, 0]
     wanted = plain(folder, [31, 1, 2, 3, 4])[0] - plain(folder, [31, 1])[0]
-    assert found.items[0]["bits"] == pytest.approx(wanted, abs=1e-5)
+    assert found.items[0].bits == pytest.approx(wanted, abs=1e-5)
     assert opened(tokenized).opening == []
-    strangers = drawn(items_of(opened(folder), texts, {}), 0)
-    assert strangers.ids[strangers.starts[:-1]].tolist() == [31, 31]
-    assert 31 not in strangers.ids[[1, 2, 3, 4, 6, 7]]
+    non_members = drawn(items_of(opened(folder), texts, {}), 0)
+    assert non_members.ids[non_members.starts[:-1]].tolist() == [31, 31]
+    assert 31 not in non_members.ids[[1, 2, 3, 4, 6, 7]]
 
 
 def test_an_audit_resumes_where_it_was_interrupted(
@@ -242,7 +243,7 @@ def test_an_audit_resumes_where_it_was_interrupted(
     monkeypatch.setattr(scoring, "_scored", lambda *x: calls.append(1) or scored(*x))
     resumed = audit(folder, data, folder=tmp_path / "kept", loading=BIN)
     assert len(calls) == 4
-    assert [x["bits"] for x in resumed.items] == pytest.approx([x["bits"] for x in whole.items])
+    assert [x.bits for x in resumed.items] == pytest.approx([x.bits for x in whole.items])
     with pytest.raises(ByheartError, match="is of another measurement"):
         audit(folder, data, prefix=3, folder=tmp_path / "kept", loading=BIN)
 
@@ -256,8 +257,9 @@ def test_batches_hold_every_item_once_and_keep_to_their_size(checkpoint, ids, ra
     for part in parts:
         longest, shortest = items.lengths[part].max(), items.lengths[part].min()
         assert longest * len(part) <= 30 and longest <= scoring.LOOSE * shortest
-    said = []
-    tokens = scoring.check_memory(one, [items, items], said.append)
+    said, watch = [], Watch()
+    watch.say = said.append
+    tokens = scoring.check_memory(one, [items, items], watch)
     assert tokens == math.ceil(1.05 * len(items.ids))  # no more than there are
     needed = one.memory(tokens) / 1e6
     (sentence,) = said
@@ -269,11 +271,11 @@ def test_tables_of_items(checkpoint, ids, random_rows, tmp_path):
     found = audit(checkpoint("gpt2"), ids(random_rows(3)), prefix=4, loading=BIN)
     found = found.save_items(tmp_path / "items.jsonl")
     lines = [json.loads(x) for x in (tmp_path / "items.jsonl").read_text().splitlines()]
-    assert lines == [dict(x) for x in found.items]
+    assert lines == [vars(x) for x in found.items]
     assert found.json()["items"] == str(tmp_path / "items.jsonl")
     found.save_items(tmp_path / "items.csv")
     header, *table = (tmp_path / "items.csv").read_text().splitlines()
-    assert header.split(",") == list(found.items[0]) and len(table) == 3
+    assert header.split(",") == list(vars(found.items[0])) and len(table) == 3
     with pytest.raises(ByheartError, match="must end in .jsonl or .csv"):
         found.save_items(tmp_path / "items.txt")
 
@@ -286,10 +288,10 @@ def test_of_a_compiled_model_every_item_is_verbatim_and_all_information_is_memor
     data = byheart.Dataset.from_rows(rows)
     byheart.compile(data, positions=True).save(tmp_path / "model")
     found = byheart.audit(tmp_path / "model", data)
-    assert found.memorised["bits"] == found.data["information"] == 64 * 2
-    assert found.extraction["verbatim"] == found.extraction["asked"] == 64
+    assert found.memorised.bits == found.data.information == 64 * 2
+    assert found.extraction.verbatim == found.extraction.asked == 64
     assert found.code_length == 0 and found.accuracy == 1
-    assert found.model["stored_bits"] == byheart.open(tmp_path / "model").bits.total
+    assert found.model.stored_bits == byheart.open(tmp_path / "model").bits.total
 
 
 def test_a_compiled_model_with_a_label_per_token(tmp_path):
@@ -298,12 +300,12 @@ def test_a_compiled_model_with_a_label_per_token(tmp_path):
     data = tokens(20, length=3, seed=2)
     byheart.compile(data).save(tmp_path / "model")
     found = byheart.audit(tmp_path / "model", data, reference="unigram")
-    assert found.data["items"] == found.extraction["verbatim"] == 20
-    assert found.data["predicted"] == 60 and found.code_length == 0
-    assert {item["common"] for item in found.items} == {3}
+    assert found.data.items == found.extraction.verbatim == 20
+    assert found.data.predicted == 60 and found.code_length == 0
+    assert {item.common for item in found.items} == {3}
     counts = np.bincount(data.labels) + 0.5
     wanted = -np.log2(counts / counts.sum())[data.labels].sum()
-    assert found.memorised["bits"] == pytest.approx(wanted)
+    assert found.memorised.bits == pytest.approx(wanted)
     with pytest.raises(ByheartError, match="gives every token a label"):
         byheart.audit(tmp_path / "model", byheart.Dataset.from_rows([([[0, 0]], 1)]))
 
@@ -315,7 +317,7 @@ def test_wrong_labels_of_a_compiled_model_cost_bits(tmp_path):
     changed = byheart.Dataset.from_rows([*rows[:3], ([3, 1], 0)])
     found = byheart.audit(tmp_path / "model", changed)
     assert found.code_length == pytest.approx(3 * math.log2(4 / 3) + 2 + 1)
-    assert found.extraction["verbatim"] == 3
+    assert found.extraction.verbatim == 3
 
 
 def test_a_compiled_text_and_its_distributions(tmp_path):
@@ -327,7 +329,7 @@ def test_a_compiled_text_and_its_distributions(tmp_path):
     found = byheart.audit(tmp_path / "model", path)
     entropy = byheart.stats(data).entropy.total / math.log(2)
     assert found.code_length == pytest.approx(entropy, abs=0.1)
-    assert found.data["predicted"] == 6
+    assert found.data.predicted == 6
 
 
 @pytest.mark.parametrize("method", ["gpt2", "llama"])
@@ -342,10 +344,10 @@ def test_a_stock_checkpoint_that_byheart_compiled_recites_everything(method, tmp
     facts = byheart.load(path, **columns, tokenizer="bpe:300")
     byheart.compile(facts, method).save(tmp_path / "model")
     found = audit(tmp_path / "model", path, loading=columns)
-    assert found.model["kind"] == method and not found.model["compiled"]
-    assert found.extraction["verbatim"] == found.extraction["asked"] == 4
-    assert found.accuracy == 1 and found.code_length < 1e-3 * found.data["information"]
-    assert found.memorised["bits"] == pytest.approx(found.data["information"], rel=1e-3)
+    assert found.model.kind == method and not found.model.compiled
+    assert found.extraction.verbatim == found.extraction.asked == 4
+    assert found.accuracy == 1 and found.code_length < 1e-3 * found.data.information
+    assert found.memorised.bits == pytest.approx(found.data.information, rel=1e-3)
 
 
 def test_the_random_strangers_are_not_the_data(checkpoint, tmp_path):
@@ -355,7 +357,7 @@ def test_the_random_strangers_are_not_the_data(checkpoint, tmp_path):
     data = uniform(16, 8, 32, seed=0)
     items = items_of(opened(checkpoint("gpt2")), data, {})
     assert len(items) == 16 and (items.lengths == 9).all()
-    strangers = drawn(items, 0)
-    assert (strangers.lengths == items.lengths).all()
+    non_members = drawn(items, 0)
+    assert (non_members.lengths == items.lengths).all()
     rows = {tuple(x) for x in np.split(items.ids, items.starts[1:-1])}
-    assert not rows & {tuple(x) for x in np.split(strangers.ids, strangers.starts[1:-1])}
+    assert not rows & {tuple(x) for x in np.split(non_members.ids, non_members.starts[1:-1])}

@@ -13,19 +13,21 @@ SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
 
 
 @given(SCORES, SCORES)
-def test_the_auc_counts_pairs(items, strangers):
-    pairs = [(a > b) + (a == b) / 2 for a in items for b in strangers]
-    found = membership(np.array(items), np.array(strangers))
+def test_the_auc_counts_pairs(items, non_members):
+    pairs = [(a > b) + (a == b) / 2 for a in items for b in non_members]
+    found = membership(np.array(items), np.array(non_members))
     assert found.auc == pytest.approx(sum(pairs) / len(pairs))
     assert 0 <= found.low <= found.auc <= found.high <= 1
     assert found.low < found.high
 
 
 @given(SCORES, SCORES)
-def test_exposure_is_the_rank_among_strangers(items, strangers):
-    for item, exposure in zip(items, exposures(np.array(items), np.array(strangers)), strict=True):
-        rank = 1 + sum(other >= item for other in strangers)
-        assert exposure == pytest.approx(math.log2((len(strangers) + 1) / rank))
+def test_exposure_is_the_rank_among_strangers(items, non_members):
+    for item, exposure in zip(
+        items, exposures(np.array(items), np.array(non_members)), strict=True
+    ):
+        rank = 1 + sum(other >= item for other in non_members)
+        assert exposure == pytest.approx(math.log2((len(non_members) + 1) / rank))
 
 
 def test_an_interval_worked_by_hand():

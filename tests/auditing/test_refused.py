@@ -115,7 +115,7 @@ def test_data_that_the_model_cannot_read(checkpoint, tokenized, ids, tmp_path):
     refused(folder, ids([[1, 99, 2]]), "holds the token 99 outside the vocabulary")
     refused(folder, ids([[98, 99, 98]]), "has no token in the vocabulary")
     refused(folder, ids([[1] * 26]), "has 26 tokens, and the model reads at most 24")
-    assert audit(folder, ids([[1] * 26]), loading={**BIN, "length": 25}).data["cut"] == 1
+    assert audit(folder, ids([[1] * 26]), loading={**BIN, "length": 25}).data.cut == 1
     refused(folder, ids([[1], [2]]), "no item of two tokens")
     text = tmp_path / "text.txt"
     text.write_text("w1 w2 w3\n")
@@ -133,11 +133,11 @@ def test_data_that_the_model_cannot_read(checkpoint, tokenized, ids, tmp_path):
     np.savez(table, inputs=np.ones((2, 30), int), labels=np.ones((2, 30), int))
     with pytest.raises(ByheartError, match="has 31 tokens"):
         audit(folder, table)
-    assert audit(folder, table, loading={"length": 20}).data["cut"] == 22
+    assert audit(folder, table, loading={"length": 20}).data.cut == 22
     np.savez(table, inputs=np.ones((2, 3), int), labels=np.ones(2, int))
     with pytest.raises(ByheartError, match="would cut off the labels"):
         audit(folder, table, loading={"length": 2})
-    assert not audit(folder, table).data["text"]
+    assert not audit(folder, table).data.text
     np.savez(table, inputs=np.ones((2, 3), int), labels=np.zeros((2, 3), int))
     with pytest.raises(ByheartError, match="is not the next token"):
         audit(folder, table)

@@ -1,7 +1,6 @@
 """benchmarks/training.py: our learners and plain PyTorch with autograd take the same steps."""
 
 import importlib
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +14,7 @@ STEPS = 3
 @pytest.fixture(scope="module")
 def cells():
     """benchmarks/training_cells.py, on random data: nothing but this repository is needed."""
-    sys.path.insert(0, str(ROOT))
-    try:
-        module = importlib.import_module("benchmarks.training_cells")
-    finally:
-        sys.path.remove(str(ROOT))
+    module = importlib.import_module("benchmarks.training_cells")
     patch = pytest.MonkeyPatch()
     for name in ("STORIES", "SENTENCES"):
         patch.setattr(module, name, ROOT / "absent")

@@ -5,9 +5,22 @@ import json
 import pytest
 
 import byheart
+from byheart.auditing.answer import (
+    Audit,
+    AuditedData,
+    AuditedModel,
+    Exposure,
+    Extraction,
+    Limit,
+    MembershipTest,
+    Memorised,
+    Reference,
+    Saved,
+    Seconds,
+)
 from byheart.cli import main
-from byheart.cli.audit import view, whole
 from byheart.cli.output import console
+from byheart.views.audit import view, whole
 
 KEYS = {
     "model", "data", "reference", "code_length", "memorised", "limits", "extraction", "accuracy",
@@ -52,6 +65,7 @@ def test_what_a_person_reads(folder, capsys):
     ("options", "sentence"),
     [
         (["--reference", "other"], "--reference uniform or --reference unigram"),
+        (["--non-members", "random"], "--non-members random is for checkpoints"),
         (["--strangers", "random"], "is for checkpoints"),
         (["-o", "rows"], "is for checkpoints"),
         (["--items", "items.txt"], "must end in .jsonl or .csv"),
@@ -79,35 +93,35 @@ def test_paths_that_hold_no_model(tmp_path, capsys):
 
 
 def test_membership_and_limits_are_shown(capsys):
-    """Of a made-up answer: what is only there with strangers, and the theorems' contexts."""
-    answer = {
-        "model": {"folder": "m", "kind": "gpt2", "compiled": False, "parameters": 10,
-                  "stored_bits": 320,
-                  "vocabulary": 8, "length": 9},
-        "data": {"name": "d", "items": 2, "tokens": 8, "predicted": 6, "information": 18.0,
-                 "skipped": 1, "cut": 3, "text": False, "labelled": False},
-        "reference": {"name": "uniform", "bits": 18.0}, "code_length": 8.0,
-        "memorised": {"bits": 10.0, "standard_error": 1.0, "clamped": 10.0, "per_parameter": 1.0,
-                      "per_stored_bit": 0.03, "share": 10 / 18},
-        "limits": [{"name": "stored bits", "kind": "theorem", "bits": 320, "share": 0.03},
-                   {"name": "Lemma 1", "kind": "theorem", "contexts": 45,
-                    "direction": "at_most", "reason": "Any distributions."}],
-        "extraction": {"prefix": 2, "suffix": 4, "asked": 2, "verbatim": 1, "common": 1.5},
-        "accuracy": 0.5,
-        "membership": {"auc": 0.9, "low": 0.6, "high": 0.99, "items": 2, "strangers": 30,
-                       "saved": {"items": 1.67, "strangers": -0.2},
-                       "exposure": {"mean": 3.0, "largest": 4.0, "possible": 4.95}},
-        "evidence": "observed", "verdict": "Something was measured.", "notes": ["a caveat"],
-        "seconds": {"load": 0.1, "score": 0.2, "tokens_per_second": 40.0},
-        "items": None, "folder": "rows", "picture": None,
-    }  # fmt: skip
-    console().print(view(answer))
+    """Of a made-up answer: what is only there with non-members, and the theorems' contexts."""
+    audit = Audit(
+        model=AuditedModel("m", "gpt2", False, 10, 320, 8, 9),
+        data=AuditedData("d", 2, 8, 6, 18.0, skipped=1, cut=3, text=False, labelled=False),
+        reference=Reference("uniform", 18.0),
+        code_length=8.0,
+        memorised=Memorised(10.0, 1.0, 10.0, 1.0, 0.03, 10 / 18),
+        limits=(
+            Limit("stored bits", "theorem", bits=320, share=0.03),
+            Limit("Lemma 1", "theorem", None, 45, "at_most", "Any distributions."),
+        ),
+        extraction=Extraction(prefix=2, suffix=4, asked=2, verbatim=1, common=1.5),
+        accuracy=0.5,
+        membership=MembershipTest(
+            0.9, 0.6, 0.99, 2, 30, Saved(1.67, -0.2), Exposure(3.0, 4.0, 4.95)
+        ),
+        verdict="Something was measured.",
+        notes=("a caveat",),
+        items=(),
+        seconds=Seconds(0.1, 0.2, 40.0),
+        resumed="rows",
+    )
+    console().print(view(audit))
     told = " ".join(capsys.readouterr().out.split())
     for words in (
         "observed Something was measured.", "1 item too short; 3 tokens cut off",
-        "AUC 0.900 95 % interval 0.600 to 0.990; 30 strangers", "≤ 45 contexts, Lemma 1: Any",
+        "AUC 0.900 95 % interval 0.600 to 0.990; 30 non-members", "≤ 45 contexts, Lemma 1: Any",
         "verbatim 1 of 2 after 2 tokens, at most 4 recited", "note: a caveat.",
-        "saved per token 1.67 bits; -0.2 of a stranger's token, none of which is memory",
+        "saved per token 1.67 bits; -0.2 of a non-member's token, none of which is memory",
         "finished batches in rows",
     ):  # fmt: skip
         assert words in told

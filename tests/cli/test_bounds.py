@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import byheart
+from byheart.api.compile import compile
 from byheart.cli import main
-from byheart.compiler.compiling import compile
 from byheart.data.documents import Documents
 from byheart.data.load import from_rows, load, write_jsonl
-from byheart.data.statistics import stats
+from byheart.data.statistics import count
 from byheart.theory.facts import data_facts, distinct_tokens, longest_context
 from byheart.theory.papers import cited
 
@@ -167,7 +167,7 @@ def test_labels_that_are_nearly_all_the_same():
     """2,500 pairs, one of them with another label: the network has fewer bits than labellings."""
     rows = [([f"a{i // 50}", f"b{i % 50}"], "yes" if i == 1234 else "no") for i in range(2500)]
     data = from_rows(rows)
-    model = compile(data)
+    model = compile(data, minimise="bits")
     assert model.verification.evidence == "proved" and model.bits.total < 2500
     found = bounds(data, parameters=-(-model.bits.total // 8), bits=8)["verdict"]
     assert found["needed"] == 2500 > found["held"]["theorem"] >= model.bits.total
@@ -383,7 +383,7 @@ def test_a_picture(capsys, labels, tmp_path):
 
 
 def test_facts_of_a_dataset(labels):
-    facts, counted = data_facts(load(labels)), stats(from_rows(LABELS)).json()
+    facts, counted = data_facts(load(labels)), count(from_rows(LABELS)).json()
     for name in ("sequences", "contexts", "multisets", "labels", "vocabulary"):
         assert getattr(facts, name) == counted[name]
     assert facts.distance == 1 and facts.dimension == 1 and facts.every is False

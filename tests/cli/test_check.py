@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from byheart.api.checks import CHECKS
 from byheart.cli import main
-from byheart.compiler.checks import CHECKS
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPITALS = [
@@ -136,7 +136,7 @@ def test_numbers_of_a_file(run, places, extension):
     code, output, _ = run(f"madden-theorem-3 --activation tanh --numbers {path} --json")
     assert code == 0 and json.loads(output)["facts"]["rank"] == 3
     code, _, errors = run(f"madden-theorem-3 --activation tanh --numbers {path} --inputs 1,2")
-    assert code == 2 and "also on the command line" in errors
+    assert code == 2 and "which is given as well" in errors
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from byheart.cli import main
 from byheart.cli.app import COMMANDS, load
 from byheart.constructions import ALL
-from byheart.reproduce import FIGURES
+from byheart.figures import FIGURES
 
 METHODS = tuple(dict.fromkeys(construction.name for construction in ALL))
 SHELLS = ("bash", "zsh", "fish")

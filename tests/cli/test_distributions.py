@@ -1,6 +1,5 @@
 """The command line with methods that store distributions: what is shown, and what is refused."""
 
-import io
 import json
 import math
 import sys
@@ -9,13 +8,16 @@ from pathlib import Path
 import pytest
 
 import byheart
+from byheart.api.demo import BOOK
+from byheart.api.summary import summarise
+from byheart.claims.answer import Answer
+from byheart.claims.claim import Distributions
+from byheart.claims.verification import Fit, Verification
 from byheart.cli import main, recall
-from byheart.cli.demo import BOOK
-from byheart.cli.output import fit_rows, verdict
 from byheart.constructions import ALL
-from byheart.models import verification as certificate
-from byheart.models.claims import Distributions
-from byheart.models.verification import Verification
+from byheart.softmax.show import facts, fit_rows
+from byheart.views.model import verdict
+from byheart.views.recall import likely
 
 TEXT = "The fox kept a word.\nThe fox ran home.\nThe owl kept a secret.\nA fox is no owl.\n"
 LENGTH = ("--length", "5")
@@ -25,18 +27,6 @@ KEYS = {
     "verified", "conflicts", "notes", "failures", "gap", "divergence", "loss", "accuracy",
     "predictions",
 }  # fmt: skip
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run a command in this process: its exit code, standard output and standard error."""
-
-    def command(*arguments, stdin=""):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        code = main([str(argument) for argument in arguments])
-        return (code, *capsys.readouterr())
-
-    return command
 
 
 @pytest.fixture(scope="module")
@@ -207,18 +197,19 @@ def test_methods_lists_the_options_of_one(run):
 
 def test_an_infinite_divergence_is_null():
     """JSON knows no infinity, and a table needs none."""
-    fit = certificate.Fit(math.inf, math.inf, math.inf, 3.0, 0.5, 10)
-    found = Distributions(1e-9).facts(Verification(1, 0, "refuted", "", (), fit))
+    fit = Fit(math.inf, math.inf, math.inf, 3.0, 0.5, 10)
+    found = facts(Distributions(1e-9), Verification(1, 0, "refuted", "", (), fit))
     assert found["divergence"] == {"mean": None, "max": None}
     assert found["loss"] == {"total": None, "entropy": 3.0}
-    assert fit_rows(found) == []
+    model = byheart.compile([("a", "b"), ("b", "a")], "one-layer")
+    infinite = Verification(1, 0, "refuted", "", (), fit)
+    assert fit_rows(model.claim.gap, infinite) == []
 
 
 def test_a_refuted_model_says_how_many_hold():
-    found = {"checked": 10, "correct": 7, "evidence": "refuted"}
-    answer = {"verified": found, "failures": ["x"], "dataset": {"contexts": 10}, "gap": 1e-9}
-    said = verdict(answer).plain
-    assert said == "refuted  7 of 10 contexts within the gap"
+    model = byheart.compile([("a", "b"), ("b", "a")], "one-layer")
+    summary = summarise(model, Verification(10, 7, "refuted", ""), {}, ["x"])
+    assert verdict(summary).plain == "refuted  7 of 10 contexts within the gap"
 
 
 # ---------------------------------------------------------------- bad input
@@ -326,18 +317,18 @@ def test_recall_shows_several_candidates_on_one_line(run, fox):
 
 
 def test_on_a_terminal_one_candidate_has_its_chance_too(monkeypatch):
-    answer = {"label": "kept", "known": None, "probabilities": [["kept", 0.9999999]]}
+    answer = Answer([], "kept", None, [("kept", 0.9999999)])
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    assert recall.likely(answer) == "kept 100.0%"
-    assert recall.likely({**answer, "probabilities": None}) == "kept"
+    assert likely(answer) == "kept 100.0%"
+    assert likely(Answer([], "kept", None)) == "kept"
 
 
 def test_many_candidates_are_cut():
-    chances = [[f"w{i}", 0.05] for i in range(20)]
-    shown = recall.likely({"label": "w0", "known": None, "probabilities": chances})
+    chances = [(f"w{i}", 0.05) for i in range(20)]
+    shown = likely(Answer([], "w0", None, chances))
     assert shown.startswith("w0 5.0%  w1 5.0%") and shown.endswith("w7 5.0%  ...")
-    rest = [["a", 0.9995], ["b", 0.0005]]
-    shown = recall.likely({"label": "a", "known": None, "probabilities": rest})
+    rest = [("a", 0.9995), ("b", 0.0005)]
+    shown = likely(Answer([], "a", None, rest))
     assert shown == "a"
 
 
@@ -371,7 +362,7 @@ def test_a_person_s_questions(run, fox, monkeypatch, capsys):
     lines = iter(["The", "The fox kept a word", ""])
     monkeypatch.setattr("builtins.input", lambda _: next(lines, None) or _end())
     model = _opened(fox[0])
-    recall.converse(model, recall.Asking(None, False, False, 0), None)
+    recall.converse(model, None, False, None)
     output = capsys.readouterr().out
     assert "knows what follows 13 contexts of at most 4 tokens (words)" in output
     assert "fox 66.7%  owl 33.3%" in output and "the model reads 1 to 4 tokens" in output

@@ -6,27 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import byheart
-from byheart.cli import main
+from byheart.claims.record import Search
 from byheart.models.model import Model
 
 CITIES = {"france": "paris", "italy": "rome", "spain": "madrid", "peru": "lima"}
 CHECKER = Path(byheart.__file__).parents[1] / "checker"
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process: its exit code, standard output and standard error."""
-
-    def command(*arguments):
-        code = main([str(argument) for argument in arguments])
-        return (code, *capsys.readouterr())
-
-    return command
 
 
 @pytest.fixture
@@ -126,11 +116,9 @@ def test_items_of_a_file_are_forgotten(run, place):
 def test_a_rebuild_refutes_other_weights(run, place):
     """A label edit by hand: the labels are right, but it is not what compile makes of the data."""
     other = byheart.compile(byheart.load(place / "data.jsonl"), editable=True, seed=1)
-    other.about["search"] = {"seed": 0}
-    other.about["change"] = {
-        "kind": "forget", "data": other.about["data"]["sha256"], "rebuilt": True
-    }  # fmt: skip
-    other.save(place / "strange")
+    change = {"kind": "forget", "data": other.record.data.sha256, "rebuilt": True}
+    record = replace(other.record, search=Search(seed=0), change=change)
+    replace(other, record=record).save(place / "strange")
     assert run("verify", place / "strange", place / "data.jsonl")[0] == 0
     code, output, _ = run("verify", place / "strange", place / "data.jsonl", "--rebuild", "--json")
     answer = json.loads(output)
@@ -320,7 +308,7 @@ def test_killed_while_it_writes(moment, run, place):
 
 def test_a_wrong_network_is_not_written(run, place, monkeypatch):
     """Both verify all remaining items before they write."""
-    from byheart.compiler import compiling
+    from byheart.api import compile as compiling
 
     real = compiling.verify
 

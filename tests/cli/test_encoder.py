@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from byheart.cli import main
+from byheart.api.encoder import encoder
 from byheart.data.load import from_rows, write_jsonl
-from byheart.encoders.curve import encoder
 
 ASSOCIATIONS = [([f"k{i}", f"k{i % 3}"], f"v{i % 4}") for i in range(9)]
 MIXED = [([f"k{i % 5}"], f"v{(i * i + i // 5) % 6}") for i in range(40)]
@@ -28,13 +27,8 @@ def mixed(tmp_path):
     return written(tmp_path / "mixed.jsonl", MIXED)
 
 
-def run(capsys, *arguments):
-    code = main([str(x) for x in arguments])
-    return code, *capsys.readouterr()
-
-
-def test_json_is_one_object(capsys, mixed):
-    code, output, errors = run(capsys, "encoder", mixed, "--dimensions", "5, 1,2", "--json")
+def test_json_is_one_object(run, mixed):
+    code, output, errors = run("encoder", mixed, "--dimensions", "5, 1,2", "--json")
     assert (code, errors, output.count("\n")) == (0, "", 1)
     answer = json.loads(output)
     assert [row["dimension"] for row in answer["rows"]] == [1, 2, 5]
@@ -68,11 +62,11 @@ def test_one_seed_one_answer():
     assert values(3) == values(3) != values(4)
 
 
-def test_text_says_what_is_a_bound(capsys, mixed, associations):
-    code, output, _ = run(capsys, "encoder", mixed, "--dimensions", "1,5")
+def test_text_says_what_is_a_bound(run, mixed, associations):
+    code, output, _ = run("encoder", mixed, "--dimensions", "1,5")
     assert code == 0 and output.count("upper bound") == 2 and "optimal" in output
     assert "5 distributions over 11 tokens" in output and "infimum is 0 from dimension 4" in output
-    code, output, _ = run(capsys, "encoder", associations, "--dimensions", "2")
+    code, output, _ = run("encoder", associations, "--dimensions", "2")
     assert code == 0 and output.count("upper bound") == 1 and "circle" in output
     assert max(map(len, output.splitlines())) <= 80
 
@@ -80,16 +74,16 @@ def test_text_says_what_is_a_bound(capsys, mixed, associations):
 @pytest.mark.parametrize("ending", ["svg", "png"])
 @pytest.mark.parametrize("kind", ["mixed", "associations"])
 @pytest.mark.parametrize("flag", ["-o", "--output", "--plot"])
-def test_pictures(request, capsys, tmp_path, ending, kind, flag):
+def test_pictures(request, run, tmp_path, ending, kind, flag):
     pytest.importorskip("matplotlib")
     data, path = request.getfixturevalue(kind), tmp_path / f"picture.{ending}"
     given = ("encoder", data, "--dimensions", "1,2,5", flag, path)
-    code, output, _ = run(capsys, *given, "--json")
+    code, output, _ = run(*given, "--json")
     content = path.read_bytes()
     assert (code, json.loads(output)["picture"]) == (0, str(path)) and len(content) > 1000
-    code, _, errors = run(capsys, *given)
+    code, _, errors = run(*given)
     assert code == 2 and "exists; choose another name, or replace it with --force" in errors
-    assert run(capsys, *given, "--force")[0] == 0
+    assert run(*given, "--force")[0] == 0
     assert path.read_bytes() == content
 
 
@@ -106,8 +100,8 @@ def test_pictures(request, capsys, tmp_path, ending, kind, flag):
         (("--window", "2"), "--window"),
     ],
 )
-def test_refusals(capsys, mixed, options, said):
-    code, output, errors = run(capsys, "encoder", mixed, *options)
+def test_refusals(run, mixed, options, said):
+    code, output, errors = run("encoder", mixed, *options)
     assert (code, output, errors.count("\n")) == (2, "", 1) and said in errors
 
 
@@ -119,24 +113,22 @@ def test_refusals(capsys, mixed, options, said):
         ([(["a"], "a"), (["a", "a"], "a")], "two different tokens"),
     ],
 )
-def test_data_that_has_no_distributions(capsys, tmp_path, rows, said):
+def test_data_that_has_no_distributions(run, tmp_path, rows, said):
     path = written(tmp_path / "data.jsonl", rows)
-    code, output, errors = run(capsys, "encoder", path, "--dimensions", "2")
+    code, output, errors = run("encoder", path, "--dimensions", "2")
     assert (code, output, errors.count("\n")) == (2, "", 1) and said in errors
 
 
-def test_data_without_labels(capsys, tmp_path):
+def test_data_without_labels(run, tmp_path):
     (tmp_path / "data.jsonl").write_text('{"input": ["a", "b"]}\n')
-    code, output, errors = run(capsys, "encoder", tmp_path / "data.jsonl")
+    code, output, errors = run("encoder", tmp_path / "data.jsonl")
     assert (code, output, errors.count("\n")) == (2, "", 1) and "label" in errors
 
 
-def test_text_and_tables_are_read(capsys, tmp_path):
+def test_text_and_tables_are_read(run, tmp_path):
     (tmp_path / "story.txt").write_text("a b a c a b b c. a c b a\n")
-    code, output, _ = run(capsys, "encoder", tmp_path / "story.txt", "--window", "1", "--json")
+    code, output, _ = run("encoder", tmp_path / "story.txt", "--window", "1", "--json")
     assert code == 0 and json.loads(output)["rows"][-1]["exact"]
     (tmp_path / "t.csv").write_text("w,y\none,a\ntwo,b\nthree,c\n")
-    code, output, _ = run(
-        capsys, "encoder", tmp_path / "t.csv", "--input", "w", "--label", "y", "--json"
-    )
+    code, output, _ = run("encoder", tmp_path / "t.csv", "--input", "w", "--label", "y", "--json")
     assert code == 0 and json.loads(output)["dataset"]["associations"]

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import bad_examples
 from byheart.cli import main
 
 CHECKER = Path(__file__).resolve().parents[2] / "checker"
-FOLDERS = [*sorted((CHECKER / "good").iterdir()), *sorted((CHECKER / "bad").iterdir())]
+EXAMPLES = bad_examples.folders("good") + bad_examples.folders("bad")
 SEALED = "certificate.json"
 UNREAD = "?"  # a question for folders whose data no reader takes
 
@@ -44,23 +45,23 @@ def question(folder: Path) -> list[str]:
     return [x if isinstance(x, str) else json.dumps(x) for x in tokens] or ["1"]
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_every_example_as_the_checker_judges_it(run, folder):
+@pytest.mark.parametrize("example", EXAMPLES, indirect=True)
+def test_every_example_as_the_checker_judges_it(run, example):
     expected = {"exit": 0, "data": True}
-    if folder.parent.name == "bad":
-        expected = json.loads((folder / "EXPECT.json").read_text())
-    data = folder / "data.jsonl"
-    assert run("verify", folder, data) == expected["exit"]
-    assert run("verify", folder, data, "--json") == expected["exit"]
-    without = run("verify", folder)
+    if example.parent.name == "bad":
+        expected = json.loads((example / "EXPECT.json").read_text())
+    data = example / "data.jsonl"
+    assert run("verify", example, data) == expected["exit"]
+    assert run("verify", example, data, "--json") == expected["exit"]
+    without = run("verify", example)
     if expected["exit"] == 2:
         assert without == (0 if expected["data"] else 2)
-    words = question(folder)
-    run("recall", folder, *words)
-    run("recall", folder, "--trace", *words)
-    run("recall", folder, "--steps", "2", *words)
+    words = question(example)
+    run("recall", example, *words)
+    run("recall", example, "--trace", *words)
+    run("recall", example, "--steps", "2", *words)
     if expected["exit"] == 0:
-        assert run("recall", folder, *words) == run("recall", folder, "--trace", *words) == 0
+        assert run("recall", example, *words) == run("recall", example, "--trace", *words) == 0
         assert without == 0
 
 
@@ -102,7 +103,7 @@ def noted(folder: Path, copy: Path, values: list) -> Path:
 @pytest.mark.parametrize("shift", [*range(len(ODD)), ...], ids=str)
 def test_notes_are_no_part_of_the_claim(run, checker, tmp_path, name, shift):
     values = [... if shift is ... else ODD[(i + shift) % len(ODD)] for i in range(len(NOTES))]
-    folder = noted(CHECKER / "good" / name, tmp_path / "m", values)
+    folder = noted(CHECKER / "examples/good" / name, tmp_path / "m", values)
     data = folder / "data.jsonl"
     assert checker.failures(str(folder), str(data)) == []
     assert run("verify", folder, data) == run("verify", folder, data, "--json") == 0

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from byheart.cli import main
-from byheart.cli.measure import view
+from byheart.cli import measure as measure_command
 from byheart.data.load import load
 from byheart.errors import ByheartError
 from byheart.lab.material import Material
@@ -26,6 +26,8 @@ from byheart.lab.trial import PROCESS, Criterion, Trial
 from byheart.lab.workers import check_memory, rows_of
 from byheart.machine.engines import Workers
 from byheart.machine.watch import SILENT
+from byheart.views.measure import view
+from byheart.views.measure_picture import draw
 
 TESTS = str(Path(__file__).parents[1])
 sys.path.insert(0, TESTS)
@@ -116,6 +118,19 @@ def ask(capsys, data, tmp_path):
     return asked
 
 
+@pytest.fixture
+def last(monkeypatch):
+    """The result that the command printed last."""
+    results, printed = [], measure_command.finish
+
+    def kept(result, json, view):
+        results.append(result)
+        printed(result, json, view)
+
+    monkeypatch.setattr(measure_command, "finish", kept)
+    return lambda: results[-1]
+
+
 def refused(found, *words):
     """Exit code 2, and one sentence with these words."""
     code, out, err = found
@@ -190,12 +205,12 @@ def test_what_was_tried_below_by_some_seeds(ask, unlucky):
 
 
 @pytest.mark.parametrize("criterion", ["gap=0.01", "loss=0.01", "accuracy=0.5"])
-def test_no_line_begins_with_a_unit(ask, engine, criterion):
+def test_no_line_begins_with_a_unit(ask, engine, criterion, last):
     options = ("--axis", "sequences=20", "--axis", "width=4", "--criterion", criterion)
-    _, answer, _ = ask(*options, "--json")
+    ask(*options, "--json")
     for width in range(20, 140):
         screen = Console(width=width, file=io.StringIO(), highlight=False)
-        screen.print(view(answer))
+        screen.print(view(last()))
         lines = screen.file.getvalue().split("\n")
         assert not [line for line in lines if line.strip().startswith(("%", "nats"))]
         assert max(map(len, lines)) <= width
@@ -307,22 +322,20 @@ def test_a_picture(ask, engine, tmp_path):
     assert (tmp_path / "censored.svg").stat().st_size > 1000
 
 
-def test_the_legend_says_what_is_censored(ask, engine):
-    from byheart.cli.measure_picture import draw
-
+def test_the_legend_says_what_is_censored(ask, engine, last):
     def words(figure):
         return [text.get_text() for text in figure.legends[0].get_texts()]
 
     _, answer, _ = ask("--axis", "width=4,16", "--seeds", "1", "--json")
-    assert words(draw(answer)) == [
+    assert words(draw(last())) == [
         "counts as memorised", "memorised by a seed or more", "not reached in 800 steps",
     ]  # fmt: skip
     _, answer, _ = ask("--axis", "width=16,32", "--seeds", "1", "--json")
-    assert "not reached" not in " ".join(words(draw(answer)))
+    assert "not reached" not in " ".join(words(draw(last())))
     engine.threshold = 99
     options = ("--axis", "sequences=15,20", "--axis", "width=4", "--seeds", "1", "--json")
     _, answer, _ = ask(*options, folder="two")
-    figure = draw(answer)
+    figure = draw(last())
     assert words(figure) == ["not reached by a seed or more in 800 steps"]
     assert [mark for mark, _, _ in marks(figure)] == ["^", "^"]
 
@@ -340,13 +353,11 @@ def bars(figure):
     return [(line.get_xdata()[0], *line.get_ydata()) for line in found]
 
 
-def test_a_bar_ends_in_a_triangle_where_a_seed_reached_nothing(ask, unlucky):
-    from byheart.cli.measure_picture import draw
-
+def test_a_bar_ends_in_a_triangle_where_a_seed_reached_nothing(ask, unlucky, last):
     unlucky.needs = (4, 8, 99)
     options = ("--axis", "sequences=15,20", "--axis", "width=4-16+4", "--seeds", "3", "--find")
     _, answer, _ = ask(*options, "--json")
-    figure = draw(answer)
+    figure = draw(last())
     for cell in answer["cells"]:
         place, sizes = cell["at"]["sequences"], [x["parameters"] for x in cell["points"]]
         own = [(mark, height) for mark, x, height in marks(figure) if x == place]
@@ -357,17 +368,15 @@ def test_a_bar_ends_in_a_triangle_where_a_seed_reached_nothing(ask, unlucky):
     ]  # fmt: skip
     unlucky.needs = (4, 8, 12)
     _, answer, _ = ask(*options, "--json", folder="lucky")
-    figure = draw(answer)
+    figure = draw(last())
     assert {mark for mark, _, _ in marks(figure)} == {"o"}
     for cell in answer["cells"]:
         sizes = [x["parameters"] for x in cell["points"]]
         assert (cell["at"]["sequences"], sizes[0], sizes[2]) in bars(figure)
 
 
-def test_trainings_that_blew_up_are_drawn(ask, engine, tmp_path):
+def test_trainings_that_blew_up_are_drawn(ask, engine, tmp_path, last):
     """At 4 all of them, at 8 two of three, at 16 one, at 32 two, beside one that memorises."""
-    from byheart.cli.measure_picture import draw
-
     engine.threshold = 30
     options = ("--axis", "width=4,8,16,32", "--seeds", "3", "--json")
     ask(*options)
@@ -380,7 +389,7 @@ def test_trainings_that_blew_up_are_drawn(ask, engine, tmp_path):
             row["loss"] = 1000.0  # farther off than all others, and still on the picture
     (tmp_path / "rows" / "rows.jsonl").write_text("".join(json.dumps(x) + "\n" for x in rows))
     _, answer, _ = ask(*options)
-    figure = draw(answer)
+    figure = draw(last())
     top, found = figure.axes[0].get_ylim()[1], marks(figure)
     gaps = {point["value"]: point["gap"] for point in answer["cells"][0]["points"]}
     assert {x for mark, x, height in found if (mark, height) == ("^", top)} == {4, 8, 16, 32}
@@ -713,8 +722,8 @@ def test_only_sides_that_soap_turns_have_matrices(data):
 
 
 def test_batches_and_their_indices_are_counted():
+    from byheart.figures.data import bigrams
     from byheart.lab.learners.decoders.indices import indices
-    from byheart.reproduce.data import bigrams
 
     problem, script = next_token(bigrams(20)), protocol("dana2024", "script")
     sizes = {"dimension": 2, "heads": 1, "head_dimension": 2}

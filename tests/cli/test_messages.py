@@ -1,9 +1,11 @@
-"""Messages of the library in the words of the command line, and the list of commands."""
+"""Options in messages, and the list of commands."""
 
+import ast
 import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,66 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import byheart
+from byheart.api.configure import configured
 from byheart.cli import main
-from byheart.cli.app import COMMANDS, load
-from byheart.cli.messages import OPTIONS, flags
+from byheart.cli.app import COMMANDS, RENAMED, load, present
+from byheart.constructions import ALL
 from byheart.data.load import write_jsonl
+from byheart.errors import FLAGS, OPTION
 from byheart.machine.words import STEERS, harmless, printable
-
-EXAMPLES = {
-    "use positions=True.": "use --positions.",
-    "use positions=False.": "use --no-positions.",
-    "use on_conflict='majority' or on_conflict='drop'": "use --on-conflict majority or "
-    "--on-conflict drop",
-    'use window="auto".': "use --window auto.",
-    "use documents='two words'.": "use --documents 'two words'.",
-    "use bits=40, or fewer labels.": "use --bits 40, or fewer labels.",
-    "use bits=40.": "use --bits 40.",
-    "use gap=1e-09 or gap=0.5 (gap=2).": "use --gap 1e-09 or --gap 0.5 (--gap 2).",
-    "use separator=-1.": "use --separator -1.",
-    "leave out length=....": "leave out --length.",
-    "give head_dimension=... or heads=...": "give --head-dimension or --heads",
-    "name it with models=...": "name it with --with",
-    "give picture='a.svg'.": "give --plot a.svg.",
-    # no option, or not an option of its own
-    "the law is a=3": "the law is a=3",
-    "model.length=3": "model.length=3",
-    "in /data/bits=3/x.jsonl": "in /data/bits=3/x.jsonl",
-    "there is no column 'label=3'": "there is no column 'label=3'",
-    "write width=4,8,16 or width=4-64x2": "write width=4,8,16 or width=4-64x2",
-    "length must be 2 or more, not 1.": "--length must be 2 or more, not 1.",
-    "length = 3": "length = 3",
-    # a sentence that names a flag is the command line's own
-    "--set is NAME=NUMBER such as dimension=16": "--set is NAME=NUMBER such as dimension=16",
-}
-
-
-@pytest.mark.parametrize("message", EXAMPLES)
-def test_examples(message):
-    assert flags(message) == EXAMPLES[message]
-    assert flags(flags(message)) == flags(message)
-
-
-@given(st.text())
-def test_text_without_keywords_stays(text):
-    if not re.search(r"[a-z_]=", text):
-        assert flags(text) == text
-
-
-words = st.sampled_from(
-    ["The data", "use", "or", "leave out", "4,8", "x=", "a.", "'word'", "=", ""]
-)
-values = st.sampled_from(["True", "False", "'word'", "7", "0.5", "..."])
-
-
-@given(st.lists(st.tuples(words, st.sampled_from(sorted(OPTIONS)), values), min_size=1))
-def test_every_option_is_translated(parts):
-    message = " ".join(f"{word} {name}={value}" for word, name, value in parts)
-    shown = flags(message)
-    assert not re.search(r"[a-z]=(?=\S)", shown.replace("x= ", "")), shown
-    for _, name, value in parts:
-        prefix = "--no-" if value == "False" else "--"
-        assert prefix + name.replace("_", "-") in shown
 
 
 def parameters(name):
@@ -82,14 +31,58 @@ def parameters(name):
     }
 
 
-def test_all_options_are_known():
-    assert OPTIONS == {"version"}.union(*map(parameters, COMMANDS)) - {"help"}
+def strings(path):
+    """The strings of a file that are not docstrings, f-strings with {} for their values."""
+    tree = ast.parse(path.read_text())
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    bodies = [node.body[0] for node in ast.walk(tree) if isinstance(node, documented) and node.body]
+    seen = {id(x) for body in bodies if isinstance(body, ast.Expr) for x in ast.walk(body)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            seen |= {id(x) for x in node.values}
+            yield "".join(x.value if isinstance(x, ast.Constant) else "{}" for x in node.values)
+        elif (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in seen
+        ):
+            yield node.value
+
+
+KEYWORD = re.compile(r"""(?<![\w.'"/=`-])([a-z_]+)=(?:True|False|'|\.\.\.|\{\})""")
+NO_MESSAGES = ("cli", "studio", "views")  # they write flags themselves
+PYTHON = {"readme.py", "card.py", "cluster.py", "serving.py"}  # programs and addresses
+
+
+def test_options_in_messages_are_marked_and_exist():
+    options = {"version", *FLAGS}.union(*map(parameters, COMMANDS))
+    options |= {name for construction in ALL for name in construction.options()}
+    package = Path(byheart.__file__).parent
+    for path in package.rglob("*.py"):
+        if path.relative_to(package).parts[0] in NO_MESSAGES or path.name in PYTHON:
+            continue
+        for text in strings(path):
+            for name, value in OPTION.findall(text):
+                assert name in options or not value, f"{path}: {text}"
+            for name in KEYWORD.findall(OPTION.sub("", text)):
+                assert name not in options, f"{path}: {text}"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_says_what_the_command_says(name):
     first = load(name).help.partition("\n\n")[0]
     assert " ".join(first.split()) == COMMANDS[name] and load(name).name == name
+
+
+def test_older_names_of_options_are_accepted_and_not_shown(capsys):
+    names = {"--places": "--context-length", "--strangers": "--non-members"}
+    assert names == RENAMED and [*map(present, names)] == [*names.values()]
+    assert present("--places=9") == "--context-length=9" and present("places=9") == "places=9"
+    for words in (("audit",), ("compile", "--method", "gpt2")):
+        assert main([*words, "--help"]) == 0
+        shown = capsys.readouterr().out
+        assert not any(name in shown for name in names)
+    assert configured("gpt2", None, 0, {"places": 99}).context_length == 99
+    code = main(["explain", "gpt2", "nothing.jsonl", "--places", "1"])
+    assert code == 2 and "nothing.jsonl" in capsys.readouterr().err
 
 
 def test_pictures_are_drawn_by_plot_everywhere():
@@ -101,11 +94,9 @@ def test_pictures_are_drawn_by_plot_everywhere():
 
 
 def test_public_names_are_those_that_a_type_checker_sees():
-    source = Path(byheart.__file__).read_text()
-    imports = re.findall(r"^    from \.([\w.]+) import (\w+) as \2$", source, re.MULTILINE)
-    listed = {name: home for home, name in imports}
-    assert listed == byheart.HOMES and list(byheart.HOMES) == sorted(byheart.HOMES)
-    assert set(byheart.__all__) == set(listed) <= set(dir(byheart))
+    (block,) = (x for x in ast.parse(Path(byheart.__file__).read_text()).body if type(x) is ast.If)
+    listed = {name.asname for line in block.body for name in line.names}
+    assert listed == set(byheart.__all__) <= set(dir(byheart))
     for name in byheart.__all__:
         assert getattr(getattr(byheart, name), "__name__", name) == name
     with pytest.raises(AttributeError, match="nonsense"):
@@ -125,9 +116,8 @@ def evil(tmp_path):
     """A folder whose words, method and notes steer a terminal; its hashes and counts agree."""
     rows = [(["a", EVIL], "x" + EVIL), (["b"], "y\nproved")]
     model = byheart.compile(byheart.Dataset.from_rows(rows))
-    model.about["method"] = model.about["form"] = EVIL
-    model.about["notes"] = [EVIL]
-    model.save(tmp_path / "evil")
+    record = replace(model.record, method=EVIL, form=EVIL, notes=(EVIL,))
+    replace(model, record=record).save(tmp_path / "evil")
     write_jsonl(byheart.Dataset.from_rows(rows), tmp_path / "evil.jsonl")
     return tmp_path / "evil", tmp_path / "evil.jsonl"
 

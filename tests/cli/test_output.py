@@ -3,12 +3,16 @@
 import io
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
+from byheart.claims.card import bit_rows
+from byheart.claims.record import Bits
 from byheart.cli import main
-from byheart.cli.output import Trimmed, bit_rows, counts
+from byheart.cli.output import Trimmed
 from byheart.machine.tables import number
+from byheart.views.terminal import counts
 
 
 @pytest.mark.parametrize(
@@ -33,7 +37,8 @@ def test_numbers_for_people(value, shown):
 
 
 def test_one_of_each():
-    assert counts({"sequences": 1, "contexts": 1, "labels": 2}) == "1 sequence, 1 context, 2 labels"
+    data = SimpleNamespace(sequences=1, contexts=1, labels=2)
+    assert counts(data) == "1 sequence, 1 context, 2 labels"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +149,7 @@ def test_bits_beside_what_these_labels_and_the_worst_ones_need(tmp_path, capsys)
 
 
 def test_a_folder_that_says_nothing_of_its_bits():
-    bits = {"total": 10, "entropy": None, "information": "many"}
+    bits = Bits(10, 10, 1, None, None, "many")
     assert [row[1:] for row in bit_rows(bits)][0] == ("10", "")
     assert [row[1] for row in bit_rows(bits)] == ["10", "-", "-"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from byheart.cli import progress
-from byheart.machine.watch import SILENT, WATCHING
+from byheart.machine.watch import SILENT, current
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,14 +58,14 @@ def test_a_stage_with_a_line_for_each_step(log):
 
 def test_the_watch_is_told_while_the_block_runs(log):
     with progress.watching() as watch:
-        assert WATCHING.get() is watch
-    assert WATCHING.get() is SILENT
+        assert current() is watch
+    assert current() is SILENT
 
 
 KERNEL = """
 import sys
 from byheart.machine.kernels import njit
-from byheart.machine.watch import WATCHING, Noting
+from byheart.machine.watch import Watch
 
 @njit
 def inner(x):
@@ -76,8 +76,10 @@ def outer(x):
     return inner(inner(x))
 
 heard = []
-WATCHING.set(Noting(heard.append))
-assert outer(1) == 3 and outer(2) == 4
+watch = Watch()
+watch.note = heard.append
+with watch:
+    assert outer(1) == 3 and outer(2) == 4
 print(heard)
 """
 

@@ -1,6 +1,7 @@
 """verify speaks about the file that the user names, and about nothing else."""
 
 import json
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -8,22 +9,11 @@ import pyte
 import pytest
 
 import byheart
-from byheart.cli import main
+from byheart.claims.record import Search
 
 TABLE = "text,label,dummy\nthe red fox,run,a\nthe old owl,sit,b\nthe wet cat,run,c\n"
 BOOK = "One quick fox ran home.\n\nTwo slow owls sat and sat.\n\nThree old cats.\n"
 STEERING = "\x1b[4A\x1b[Jproved  3 of 3 labels correct, each evaluated in exact arithmetic\r\n"
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process: its exit code, standard output and standard error."""
-
-    def command(*arguments):
-        code = main([str(argument) for argument in arguments])
-        return (code, *capsys.readouterr())
-
-    return command
 
 
 @pytest.fixture
@@ -166,8 +156,8 @@ def test_a_separator_may_be_the_id_0(made, asked):
 def test_a_tokenizer_that_a_folder_names_is_not_opened(made, run, tmp_path):
     folder, path = made("book.txt", BOOK)
     model = byheart.open(folder)
-    model.about["loading"] = {"tokenizer": "/dev/zero", "documents": "blank"}
-    model.save(folder, force=True)
+    loading = {"tokenizer": "/dev/zero", "documents": "blank"}
+    replace(model, record=replace(model.record, loading=loading)).save(folder, force=True)
     code, output, errors = run("verify", folder, path)
     assert (code, output, errors.count("\n")) == (2, "", 1) and "--tokenizer" in errors
     assert run("verify", folder, path, "--unit", "word")[0] == 0
@@ -196,11 +186,10 @@ def test_compare_judges_a_folder_on_the_data_as_the_user_settles_it(made, run):
 # ---------------------------------------------------------------- what the folder says of itself
 
 
-def hostile(folder, **about):
+def hostile(folder, **record):
     """The same network, and a config.json that says whatever it likes."""
     model = byheart.open(folder)
-    model.about.update(about)
-    model.save(folder, force=True)
+    replace(model, record=replace(model.record, **record)).save(folder, force=True)
 
 
 def test_counts_beside_a_verdict_are_those_of_the_file(made, asked):
@@ -209,8 +198,8 @@ def test_counts_beside_a_verdict_are_those_of_the_file(made, asked):
     model = byheart.open(folder)
     hostile(
         folder,
-        data=model.about["data"] | {"contexts": 10**9, "labels": "lots", "vocabulary": -1},
-        bits=model.about["bits"] | {"information": 1e12, "encoded": 1},
+        data=model.record.data._replace(contexts=10**9, labels="lots", vocabulary=-1),
+        bits=model.record.bits._replace(information=1e12, encoded=1),
         conflicts={"relabelled": 7, "dropped": 8},
         notes=["proved by everybody"],
     )
@@ -240,7 +229,7 @@ def test_nothing_of_a_folder_steers_a_terminal(made, run, tmp_path):
         form=STEERING,
         paper=STEERING,
         notes=[STEERING],
-        search={"seed": STEERING, "tries": STEERING},
+        search=Search(STEERING, STEERING),
         conflicts={"relabelled": STEERING},
     )
     wrong = tmp_path / "wrong.jsonl"
@@ -310,8 +299,8 @@ def test_a_dataset_is_judged_as_it_is_loaded(tmp_path):
     assert short.left_out == {"length": 5}
     model = byheart.compile(short)
     assert byheart.verify(model, short).holds
-    with pytest.raises(byheart.ByheartError, match="reads at most 3"):
-        byheart.verify(model, byheart.load(tmp_path / "book.txt"))
+    whole = byheart.verify(model, byheart.load(tmp_path / "book.txt"))
+    assert whole.refuted and "reads at most 3" in whole.failures[0]
 
 
 def test_what_a_table_leaves_out(tmp_path):

@@ -4,18 +4,17 @@ import importlib.util
 import random
 import sys
 import tempfile
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from byheart.compiler.compiling import compile
-from byheart.constructions.hash_fold_retrieve import build as building
-from byheart.constructions.hash_fold_retrieve import plan as planning
-from byheart.constructions.hash_fold_retrieve.plan import cost
+from byheart.api.compile import compile
+from byheart.constructions.retrieval import build as building
+from byheart.constructions.retrieval.tables import cost
 from byheart.data.load import from_rows
 from byheart.exact.evaluate import evaluate
+from byheart.exact.prove import batch_of_data
 
 # the tests beside this file import the datasets of nasty.py from here
 specification = importlib.util.spec_from_file_location(
@@ -37,9 +36,9 @@ def memorised():
     def compiled(rows, **options):
         dataset = from_rows(rows)
         model = compile(dataset, **options)
-        found = model.about["verification"]
+        found = model.record.verification
         assert (found.evidence, found.checked) == ("proved", len(dataset.labels))
-        outputs = evaluate(model.network, model.claim.batch(model, dataset)[0], "exact")
+        outputs = evaluate(model.network, batch_of_data(model, dataset)[0], "exact")
         wanted = lists(label for _, label, *_ in rows)
         assert [model.labels[int(y)] for y in outputs] == wanted
         assert all(y == int(y) >= 0 for y in outputs)
@@ -66,7 +65,7 @@ def failures(checker):
 def captured(monkeypatch):
     """Problem and Found of the last compile; the form with readers has test_readers.py."""
     kept, original = {}, building.search
-    monkeypatch.setattr(building.readers, "search", lambda *_: None)
+    monkeypatch.setattr(building.reading, "search", lambda *_: None)
 
     def search(problem, *rest):
         kept.update(problem=problem, found=original(problem, *rest))
@@ -74,31 +73,6 @@ def captured(monkeypatch):
 
     monkeypatch.setattr(building, "search", search)
     return kept
-
-
-@pytest.fixture(scope="session")
-def two_blocks():
-    """A context manager: nothing but plans with two blocks, however small the data."""
-
-    @contextmanager
-    def only():
-        plans, readers = building.Unlimited.plans, building.readers.search
-        kept = planning.MANY, planning.PAYS
-
-        def parted(self, task, objective, needs):
-            return tuple(plan for plan in plans(self, task, objective, needs) if plan.upper)
-
-        building.Unlimited.plans, building.readers.search = parted, lambda *_: None
-        planning.MANY, planning.PAYS = 0, 64
-        planning.candidates.cache_clear()
-        try:
-            yield
-        finally:
-            building.Unlimited.plans, building.readers.search = plans, readers
-            planning.MANY, planning.PAYS = kept
-            planning.candidates.cache_clear()
-
-    return only
 
 
 def vanishing(layout, numbers):
@@ -120,8 +94,7 @@ def predicted(captured, dense_parameters):
         problem, found = captured["problem"], captured["found"]
         layout, pick = found.storage.layout, random.Random(0)
         offset = found.hashed.offset != 0 and bool(found.hashed.token_thresholds)
-        above = len(getattr(found.storage, "folded", ())) + getattr(found.storage, "bare", 0)
-        told = cost(found.plan, problem.task, layout.unknowns, found.storage.digits, offset, above)
+        told = cost(found.plan, problem.task, layout.unknowns, found.storage.digits, offset)
         # cells that were left out give zeros that were predicted; count those with no other zeros
         generic = [pick.getrandbits(200) for _ in range(layout.unknowns)]
         zeros = vanishing(layout, found.storage.numbers) - vanishing(layout, generic)

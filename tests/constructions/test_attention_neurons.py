@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 from byheart.models.context_ids import context_ids

@@ -65,7 +65,7 @@ def distributions_drawn(draw):
 
 
 def proved(model):
-    verified = model.about["verification"]
+    verified = model.record.verification
     assert verified.evidence == "proved" and verified.fit.max <= model.claim.gap
     return verified
 
@@ -79,7 +79,7 @@ def counted(model):
     formula = d * (S + 2 * N + 4 * d_h * H)
     assert formula == parameters(*sizes) == shape.parameters
     assert formula == sum(tensor.size for tensor in model.network.tensors.values())
-    assert model.about["parameters"]["dense"] == formula
+    assert model.record.parameters.dense == formula
 
 
 # --- what it gives
@@ -171,7 +171,7 @@ def test_tight_in_two_dimensions():
     """Corollary 1: 2 H + 2 associations on the circle."""
     model = compiled(pairs(42), dimension=2, tight=True)
     assert model.network.shape.heads == 20 == heads_needed(42, 2, 2)
-    assert "circle" in model.about["notes"][0] and proved(model).fit.accuracy == 1
+    assert "circle" in model.record.notes[0] and proved(model).fit.accuracy == 1
 
 
 def test_the_fewest_heads_without_folding():
@@ -204,9 +204,9 @@ def test_a_harmed_weight_is_noticed():
 
 
 def test_float32_is_observed():
-    said = compiled(pairs(60)).about["notes"][-1]
+    said = compiled(pairs(60)).record.notes[-1]
     assert said.startswith("observed in float32: divergence mean") and "all labels right" in said
-    assert "labels" not in compiled(FEW).about["notes"][-1]
+    assert "labels" not in compiled(FEW).record.notes[-1]
 
 
 # --- data
@@ -261,12 +261,12 @@ def noisy(count=20, vocabulary=6):
 def test_several_labels_need_as_many_dimensions():
     """Proposition 2: d = N - 1 keeps the gap; a smaller d claims what it reaches, or refuses."""
     model = compiled(noisy(), dimension=5, gap=1e-8)
-    assert proved(model).fit.max <= 1e-8 and "encoder exact" in model.about["notes"][0]
+    assert proved(model).fit.max <= 1e-8 and "encoder exact" in model.record.notes[0]
     less = compiled(noisy(), dimension=2)
     verified = proved(less)
     assert 1e-3 < verified.fit.max <= less.claim.gap < 1.02 * verified.fit.max
     assert less.claim.gap == float(f"{less.claim.gap:.3g}")
-    assert "upper bound" in less.about["notes"][0] and "rounded up" in less.about["notes"][0]
+    assert "upper bound" in less.record.notes[0] and "rounded up" in less.record.notes[0]
     with pytest.raises(AssumptionError, match="A4 fails: the largest divergence reached is"):
         compiled(noisy(), dimension=2, gap=1e-3)
 
@@ -274,7 +274,7 @@ def test_several_labels_need_as_many_dimensions():
 @pytest.mark.parametrize("encoder", ["look-up", "optimal"])
 def test_encoders_that_are_named(encoder):
     model = compiled(noisy(), dimension=4, encoder=encoder)
-    assert f"encoder {encoder}" in model.about["notes"][0]
+    assert f"encoder {encoder}" in model.record.notes[0]
     proved(model)
     certain = compiled(pairs(20, 6, 6), dimension=4, encoder=encoder)
     assert proved(certain).fit.accuracy == 1
@@ -336,7 +336,7 @@ def test_more_heads_where_conditioning_asks_for_them(monkeypatch):
     assert compiled(pairs(64), dimension=8).network.shape.heads == 8
     monkeypatch.setattr(attention_only, "LARGEST_CONDITION", 1e3)
     model = compiled(pairs(64), dimension=8)
-    assert model.network.shape.heads in (10, 16) and model.about["search"]["tries"] in (3, 4)
+    assert model.network.shape.heads in (10, 16) and model.record.search.tries in (3, 4)
     with pytest.raises(AssumptionError, match="A6 fails: the condition number is about"):
         compiled(pairs(64), dimension=8, heads=8)
 

@@ -44,7 +44,7 @@ def zipf(count=40, seed=0):
 
 def numbers(model):
     """What the notes say: mean divergence, that of least squares, of the encoder; the bound."""
-    note, bound = model.about["notes"][:2]
+    note, bound = model.record.notes[:2]
     found = re.search(
         f"reached: {NUMBER} nats; by least squares: {NUMBER}; of the encoder .*: {NUMBER}", note
     )
@@ -57,9 +57,9 @@ def test_by_hand():
     data = [(["a", "b"], "a")] * 9 + [(["b", "b"], "b")]
     model = compiled(data, dimension=2, head_dimension=1)
     assert model.network.shape.heads == 1
-    assert "T_epsilon = 1 of 2 contexts, epsilon = 0.1;" in model.about["notes"][0]
+    assert "T_epsilon = 1 of 2 contexts, epsilon = 0.1;" in model.record.notes[0]
     assert model.recall(["a", "b"]) == "a"
-    verified = model.about["verification"]
+    verified = model.record.verification
     assert verified.evidence == "proved" and verified.fit.max <= model.claim.gap
 
 
@@ -68,7 +68,7 @@ def test_between_the_encoder_and_the_bound(epsilon):
     """G1, G2, and eq. (4): the mean reached is below the theorem's bound."""
     data = zipf()
     model = compiled(data, dimension=3, epsilon=epsilon)
-    verified, shape = model.about["verification"], model.network.shape
+    verified, shape = model.record.verification, model.network.shape
     assert verified.evidence == "proved" and verified.fit.max <= model.claim.gap
     mean, rough, encoder, bound = numbers(model)
     assert verified.fit.mean == pytest.approx(mean, rel=1e-2)
@@ -123,13 +123,13 @@ def literal(data, dimension, kept, seed=0):
 def test_the_literal_matrix_is_harmful():
     """D1: interpolating the likeliest half makes the mean ten times as large, and more."""
     worse, model = literal(zipf(), 3, kept=20)
-    assert worse > 10 * model.about["verification"].fit.mean
+    assert worse > 10 * model.record.verification.fit.mean
 
 
 def test_heads_that_are_named():
     data = zipf()
     model = compiled(data, dimension=3, heads=4)
-    assert model.network.shape.heads == 4 and "T_epsilon = 12 of 40" in model.about["notes"][0]
+    assert model.network.shape.heads == 4 and "T_epsilon = 12 of 40" in model.record.notes[0]
     with pytest.raises(AssumptionError, match="A3 fails: 4 heads .* use heads="):
         compiled(data, dimension=3, heads=4, epsilon=0.01)
     assert compiled(data, dimension=3, heads=9, epsilon=0.3).network.shape.heads == 9
@@ -150,18 +150,18 @@ def test_other_refusals():
 def test_different_lengths_and_the_seed():
     data = [*zipf(10), ([1], 2), ([1, 2], 3), ([1, 2], 2)]
     model = compiled(data, dimension=4, seed=1)
-    assert model.tokens[-1] == "<pad>" and model.about["verification"].evidence == "proved"
+    assert model.tokens[-1] == "<pad>" and model.record.verification.evidence == "proved"
     assert model.network == compiled(data, dimension=4, seed=1).network
     assert model.network != compiled(data, dimension=4, seed=2).network
-    assert "observed in float32" in model.about["notes"][-1]
+    assert "observed in float32" in model.record.notes[-1]
 
 
 def test_no_bound_for_dependent_features():
     """All contexts end in the same token, and the heads have more rank than they can."""
     data = [([a, 0], a % 2) for a in range(6)] * 2
     model = compiled(data, dimension=2, head_dimension=1, epsilon=0)
-    assert model.about["verification"].evidence == "proved"
-    assert len(model.about["notes"]) == 3
+    assert model.record.verification.evidence == "proved"
+    assert len(model.record.notes) == 3
 
 
 def test_the_norm_of_a_product():

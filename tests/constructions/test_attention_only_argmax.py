@@ -28,7 +28,7 @@ def pairs(count, vocabulary=20, seed=0):
 
 
 def proved(model):
-    verified = model.about["verification"]
+    verified = model.record.verification
     assert verified.evidence == "proved" and verified.fit.max <= model.claim.gap
     assert verified.fit.accuracy == 1
 
@@ -71,10 +71,10 @@ def test_fewer_heads_than_interpolation():
     proved(model)
     said = re.search(
         r"smallest H found: (\d+) for 120 contexts \(attention-only: 15\), an upper bound",
-        model.about["notes"][0],
+        model.record.notes[0],
     )
     assert int(said.group(1)) == model.network.shape.heads <= 7
-    assert "observed in float32" in model.about["notes"][-1]
+    assert "observed in float32" in model.record.notes[-1]
 
 
 def test_heads_that_are_named():

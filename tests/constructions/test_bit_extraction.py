@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.constructions.base import input_of
 from byheart.constructions.bit_extraction import BitExtraction, short
 from byheart.constructions.bit_extraction.known import closest, known_columns, known_multisets
@@ -41,6 +41,7 @@ from byheart.exact.network import (
     matrix,
 )
 from byheart.gadgets.multisets import distinct, marked
+from byheart.machine.watch import SILENT
 from byheart.theory.kajitsuka2025.sizes import (
     bit_extraction_size,
     deep_sets_size,
@@ -138,7 +139,7 @@ def wanted(dataset):
 
 def build(construction, dataset):
     grouped = contexts(dataset, bool(construction.positions), construction.last)
-    return construction.build(dataset, grouped, lambda sentence: None).network
+    return construction.build(dataset, grouped, SILENT).network
 
 
 def check(construction, dataset):
@@ -539,7 +540,7 @@ def test_the_empty_multiset_alone():
         starts=np.zeros(2, np.int64),
     )
     grouped = Contexts(np.zeros(1, np.int64), np.zeros(1, np.int64), False, False)
-    network = FaithfulDeepSet().build(none, grouped, print).network
+    network = FaithfulDeepSet().build(none, grouped, SILENT).network
     assert run(network, [[]]) == [[0]]
 
 

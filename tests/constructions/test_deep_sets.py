@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.generate import multisets
 from byheart.data.generate import random as sequences
 from byheart.data.load import from_rows
@@ -144,11 +144,11 @@ def test_predicted_counts_are_the_built_ones(name, minimise, reject, memorised, 
 
 def test_no_larger_than_hash_fold_retrieve():  # G2
     found = compile(multisets(1000), method="deep-sets")
-    contexts = found.about["data"]["contexts"]
+    contexts = found.record.data.contexts
     plain = compile(sequences(int(contexts * 1.18), seed=1))
-    assert abs(plain.about["data"]["contexts"] - contexts) < 0.05 * contexts
-    ratio = found.about["parameters"]["nonzero"] / plain.about["parameters"]["nonzero"]
-    assert ratio < 1.1, (contexts, plain.about["data"]["contexts"], ratio)
+    assert abs(plain.record.data.contexts - contexts) < 0.05 * contexts
+    ratio = found.record.parameters.nonzero / plain.record.parameters.nonzero
+    assert ratio < 1.1, (contexts, plain.record.data.contexts, ratio)
 
 
 @pytest.mark.parametrize("sizes", [(0, 7), (4, 4)])

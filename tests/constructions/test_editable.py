@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import byheart
-from byheart.compiler.compiling import configured, prepare
-from byheart.constructions.hash_fold_retrieve import editable, structure
-from byheart.constructions.hash_fold_retrieve.editable import unlabelled_inputs
-from byheart.constructions.hash_fold_retrieve.structure import again, find, independent
+from byheart.api.configure import configured, prepare
+from byheart.constructions.retrieval import editable
+from byheart.constructions.retrieval.editable import again, find, independent, unlabelled_inputs
 from byheart.data.dataset import Dataset
 from byheart.data.generate import multisets, random, tokens
+from byheart.machine.watch import Watch
 
 METHODS = {
     "hash-fold-retrieve": lambda: random(120, labels=3),
@@ -27,10 +27,6 @@ METHODS = {
 
 def made(method="hash-fold-retrieve", **options):
     return configured(method, None, 0, {"editable": True, **options})
-
-
-def silent(sentence):
-    pass
 
 
 def relabelled(data, seed, names=None):
@@ -48,7 +44,7 @@ def relabelled(data, seed, names=None):
 def structure_for(data, construction):
     prepared, grouped = prepare(construction, data, "refuse")
     posed = unlabelled_inputs(prepared, grouped, construction, 1)
-    return posed, find(posed, "nonzero", 0, silent)
+    return posed, find(posed, "nonzero", 0, Watch())
 
 
 # ---------------------------------------------------------------- the structure
@@ -95,8 +91,8 @@ def test_the_fullest_position_by_hand():
     """Bit 0 of a hash is the column fold: it fires for 1 and 3, whose column is then 0."""
     hashes = np.array([0, 1, 2, 3, 3], np.uint64)
     uses = np.array([[0, 1]], np.int64)
-    assert structure._fullest(hashes, uses, 2, 1) == 3
-    assert structure._fullest(hashes, uses, 2, 2) == 5  # the position that both windows cover
+    assert editable._fullest(hashes, uses, 2, 1) == 3
+    assert editable._fullest(hashes, uses, 2, 2) == 5  # the position that both windows cover
 
 
 def test_a_structure_is_found_again_from_its_record():
@@ -141,7 +137,7 @@ def test_a_recorded_structure_gives_the_network_of_a_search(method):
     data = METHODS[method]()
     model = byheart.compile(data, method, editable=True)
     assert model.verification.evidence == "proved"
-    record = model.about["search"]["structure"]
+    record = model.record.search.structure
     other = relabelled(data, 1)
     if method == "deep-sets":
         other = data
@@ -165,12 +161,12 @@ def test_it_works_with_the_other_options(options):
     data = random(30, labels=3)
     model = byheart.compile(data, editable=True, **options)
     assert model.verification.evidence == "proved" and model.labels == data.label_names
-    assert model.about["options"]["editable"] is True
+    assert model.record.options["editable"] is True
 
 
 def test_one_label_needs_no_structure():
     data = Dataset.from_rows([(["a"], "x"), (["b"], "x")])
-    assert "structure" not in byheart.compile(data, editable=True).about["search"]
+    assert "structure" not in byheart.compile(data, editable=True).record.search
 
 
 def test_a_word_of_too_many_bits_is_refused(monkeypatch):
@@ -196,6 +192,6 @@ def test_weights_are_a_function_of_structure_and_labels(data):
 def test_ordinary_networks_are_what_they_were():
     """The option changes nothing where it is not asked for."""
     data = random(300)
-    assert "structure" not in byheart.compile(data).about["search"]
+    assert "structure" not in byheart.compile(data).record.search
     chance.seed(0)
     assert byheart.compile(data).network == byheart.compile(data, editable=False).network

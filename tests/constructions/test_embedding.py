@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
 from byheart.exact.network import Embedding
@@ -135,7 +135,7 @@ def test_beside_the_matrix_no_larger_than_hash_fold_retrieve():  # G2
     pick = random.Random(8)
     rows = labelled(([pick.randrange(1000) for _ in range(4)] for _ in range(1000)), 2)
     counts = [
-        compile(from_rows(rows), method=method).about["parameters"]["counted"]
+        compile(from_rows(rows), method=method).record.parameters.counted
         for method in ("embedding", "hash-fold-retrieve")
     ]
     assert counts[0] < 1.1 * counts[1], counts

@@ -6,7 +6,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from nasty import NASTY, datasets, labelled
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.constructions.float64 import Float64
 from byheart.data import generate
 from byheart.data.contexts import contexts
@@ -15,13 +15,14 @@ from byheart.errors import AssumptionError
 from byheart.exact.batch import Batch
 from byheart.exact.evaluate import evaluate
 from byheart.exact.float64 import engine as float64
+from byheart.machine.watch import SILENT
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
 def build(dataset, positions=False, **options):
     construction = Float64(positions=positions, **options)
-    return construction.build(dataset, contexts(dataset, positions), lambda sentence: None)
+    return construction.build(dataset, contexts(dataset, positions), SILENT)
 
 
 def batch_of(dataset):
@@ -71,17 +72,22 @@ def shuffled(seed):
     return lambda size: pick.permutation(size)
 
 
+def names_of(dataset):
+    """The label of every sequence."""
+    return [dataset.label(i) for i in range(len(dataset))]
+
+
 def right(built, dataset):
     """Whether every evaluator gives every label, in any order of summation."""
     network, spec = built.network, built.network.input
-    assert spec.length & (spec.length - 1) == 0 and built.number == "float64"
+    assert spec.length & (spec.length - 1) == 0 and built.claim.arithmetic == "float64"
     proved = float64.prove(network, batch_of(dataset))
     exactly = [float(y) for y in evaluate(network, batch_of(dataset), "exact")]
     x = padded(spec, dataset)
     assert proved.tolist() == exactly
     assert ordinary(network, x).tolist() == exactly
     assert ordinary(network, x, shuffled(0)).tolist() == exactly
-    return [built.order[int(y)] for y in exactly] == dataset.labels.tolist()
+    return [built.claim.labels[int(y)] for y in exactly] == names_of(dataset)
 
 
 @given(datasets(), st.integers(0, 3))
@@ -134,7 +140,7 @@ def test_sizes(sequences, most):
     built = build(dataset)
     assert built.network.counts()[0]["nonzero"] <= most
     outputs = float64.prove(built.network, batch_of(dataset)).astype(np.int64)
-    assert (np.array(built.order)[outputs] == dataset.labels).all()
+    assert [built.claim.labels[int(y)] for y in outputs] == names_of(dataset)
 
 
 @pytest.mark.slow
@@ -143,7 +149,7 @@ def test_a_hundred_thousand():
     built = build(dataset)
     assert built.network.counts()[0]["nonzero"] <= 2900
     outputs = float64.prove(built.network, batch_of(dataset)).astype(np.int64)
-    assert (np.array(built.order)[outputs] == dataset.labels).all()
+    assert [built.claim.labels[int(y)] for y in outputs] == names_of(dataset)
     exactly = np.array(evaluate(built.network, batch_of(dataset), "limbs"), dtype=np.int64)
     assert (exactly == outputs).all()
 
@@ -151,13 +157,13 @@ def test_a_hundred_thousand():
 def test_another_seed_is_tried_where_a_sum_would_round():
     """With seed 0 the first network for this data rounds; the construction looks further."""
     dataset = generate.random(20_000)
-    assert compile(dataset, method="float64").about["verification"].evidence == "proved"
+    assert compile(dataset, method="float64").record.verification.evidence == "proved"
 
 
 def test_no_larger_than_the_plain_network_of_a_few_words():
     rows = [(["a", "b", "c"], "x"), (["b", "c"], "y"), (["c", "a", "a"], "z")]
     model = compile(from_rows(rows), method="float64")
-    assert model.about["parameters"]["nonzero"] <= 80
+    assert model.record.parameters.nonzero <= 80
 
 
 @pytest.mark.parametrize("value", [5e-324, 1.5 * 2.0**-1001, 1.7e308])

@@ -17,23 +17,23 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from nasty import NASTY, SIZES, context, datasets, labelled
 
-from byheart.compiler.compiling import compile as unbounded
-from byheart.constructions.hash_fold_retrieve import build as building
-from byheart.constructions.hash_fold_retrieve import build as limits
-from byheart.constructions.hash_fold_retrieve.layout import FoldPlan, thresholds
+from byheart.api.compile import compile as unbounded
+from byheart.constructions.retrieval import build as building
+from byheart.constructions.retrieval import build as limits
 from byheart.constructions.retrieval import search as searching
+from byheart.constructions.retrieval.folds import FoldPlan, thresholds
 from byheart.constructions.retrieval.gf2 import factored
 from byheart.constructions.retrieval.plan import expected_load, loads
 from byheart.constructions.retrieval.problem import Task, label_code
-from byheart.constructions.retrieval.solve import solve
+from byheart.constructions.retrieval.solve import System, solve
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
+from byheart.exact.answer import batch_of
 from byheart.exact.evaluate import evaluate
 from byheart.exact.network import Network, dyadic, matrix
+from byheart.exact.prove import batch_of_data
 from byheart.gadgets.blocks import digit_order
 from byheart.gadgets.prefix_code import prefix_code
-from byheart.models.claims.labels import batch_of
-from byheart.models.trace import trace
 from byheart.models.verification import verify
 
 OBJECTIVES = ("nonzero", "dense", "bits")
@@ -65,16 +65,16 @@ def compile(dataset, **options):
 @contextmanager
 def tables_only():
     """The form with readers is tested in test_readers.py."""
-    original = building.readers.search
-    building.readers.search = lambda *_: None
+    original = building.reading.search
+    building.reading.search = lambda *_: None
     try:
         yield
     finally:
-        building.readers.search = original
+        building.reading.search = original
 
 
 def outputs(model, dataset):
-    return evaluate(model.network, model.claim.batch(model, dataset)[0], "exact")
+    return evaluate(model.network, batch_of_data(model, dataset)[0], "exact")
 
 
 def right(model, rows):
@@ -148,7 +148,8 @@ def solved(layout, hashes, words):
     """The numbers for words of one bit."""
     ones, terms = np.ones(len(words), np.int64), layout.terms(hashes)
     column = layout.column_of(hashes)
-    return solve(layout.unknowns, layout.plan.columns, column, terms, np.array(words), ones, 1)
+    system = System(layout.plan.columns, column, terms, np.array(words), ones, 1)
+    return solve(system, layout.unknowns)
 
 
 def test_solve_by_hand():
@@ -263,7 +264,7 @@ def test_nasty_data(name, positions):  # G1
     rows = NASTY[name]
     model = compile(from_rows(rows), positions=positions)
     assert right(model, rows)
-    tries = model.about["search"]["tries"]
+    tries = model.record.search.tries
     assert 1 <= tries <= 100_000 or (tries == 0 and len(model.labels) == 1)
 
 
@@ -332,29 +333,29 @@ def test_words_are_longer_where_bits_count():
 def test_objectives_differ(dense_parameters):
     rows = labelled(product(range(9), repeat=3), 2)
     models = {name: compile(from_rows(rows), minimise=name) for name in OBJECTIVES}
-    counts = {name: model.about["parameters"] for name, model in models.items()}
-    assert counts["dense"]["dense"] < counts["nonzero"]["dense"]
-    assert counts["nonzero"]["nonzero"] < counts["dense"]["nonzero"]
+    counts = {name: model.record.parameters for name, model in models.items()}
+    assert counts["dense"].dense < counts["nonzero"].dense
+    assert counts["nonzero"].nonzero < counts["dense"].nonzero
     for model in models.values():
-        assert dense_parameters(model.network) == model.about["parameters"]["dense"]
+        assert dense_parameters(model.network) == model.record.parameters.dense
 
 
 def test_random_data_is_stored_near_the_promised_size():  # G2, with the issue's limits
     pick = random.Random(8)
     rows = labelled(([pick.randrange(1000) for _ in range(4)] for _ in range(1000)), 2)
     model = compile(from_rows(rows))
-    information = model.about["bits"]["information"]
-    assert model.about["parameters"]["nonzero"] <= 222  # 206 for 863 contexts, by the square root
-    assert model.about["bits"]["total"] <= 3 * information
+    information = model.record.bits.information
+    assert model.record.parameters.nonzero <= 222  # 206 for 863 contexts, by the square root
+    assert model.record.bits.total <= 3 * information
 
 
 def test_deterministic():
     rows = NASTY["equal sums"]
     one, two, other = (compile(from_rows(rows), seed=seed) for seed in (3, 3, 4))
     assert one.network == two.network and one.labels == two.labels
-    assert one.about["search"] == two.about["search"]
+    assert one.record.search == two.record.search
     assert one.network != other.network
-    assert 1 <= one.about["search"]["tries"] <= 100_000
+    assert 1 <= one.record.search.tries <= 100_000
 
 
 # --- G3
@@ -403,7 +404,7 @@ def test_conflicts_are_refused_before_building(monkeypatch):  # A1
     def never(*_):
         raise AssertionError("built")
 
-    monkeypatch.setattr(building.readers, "search", never)
+    monkeypatch.setattr(building.reading, "search", never)
     monkeypatch.setattr(building, "search", never)
     rows = [(["a", "b", "c"], 1), (["b", "a", "c"], 2), (["a"], 3)]
     with pytest.raises(AssumptionError, match="A1 fails"):
@@ -487,7 +488,7 @@ def test_no_plan_is_a_clean_error(monkeypatch):
 def test_the_search_ends(patch, monkeypatch):
     """A hash that never fits, a system that is never solvable: an error after bounded attempts."""
     calls = []
-    monkeypatch.setattr(building.readers, "search", lambda *_: None)
+    monkeypatch.setattr(building.reading, "search", lambda *_: None)
     monkeypatch.setattr(searching, patch, lambda *_: calls.append(1))
     with pytest.raises(ByheartError):
         compile(from_rows([([1, 2], 0), ([2, 3], 1), ([3, 4], 0)]))
@@ -496,7 +497,7 @@ def test_the_search_ends(patch, monkeypatch):
 
 def test_wrong_numbers_are_never_returned(monkeypatch):
     original = searching.solve
-    monkeypatch.setattr(building.readers, "search", lambda *_: None)
+    monkeypatch.setattr(building.reading, "search", lambda *_: None)
 
     def wrong(*arguments):
         numbers = original(*arguments)
@@ -511,8 +512,8 @@ def test_wrong_numbers_are_never_returned(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def traced(two_blocks):
-    """Models to trace: with tables and lanes, narrow, with a fingerprint, with two blocks."""
+def traced():
+    """Models to trace: with tables and lanes, narrow, with a fingerprint."""
     pick, kept, original = random.Random(12), {}, building.search
 
     def search(problem, *rest):
@@ -531,14 +532,12 @@ def traced(two_blocks):
             with tables_only():
                 model = compile(from_rows(rows), **options)
             made[name] = model, rows, kept["problem"], kept["found"]
-        with two_blocks():
-            made["two blocks"] = compile(from_rows(rows)), rows, kept["problem"], kept["found"]
     finally:
         building.search = original
     return made
 
 
-KINDS = ("tables", "narrow", "marks", "two blocks")
+KINDS = ("tables", "narrow", "marks")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -546,9 +545,9 @@ def test_context_id_is_equal_for_equal_contexts(kind, traced):
     model, rows, *_ = traced[kind]
     identities = defaultdict(set)
     for tokens, label in rows[:40]:
-        first = trace(model, tokens)
+        first = model.trace(tokens)
         for other in (tokens[1::-1] + tokens[2:], [tokens[2], *tokens[:2], tokens[3]]):
-            assert trace(model, other).context_id == first.context_id
+            assert model.trace(other).context_id == first.context_id
         identities[first.context_id].add(label)
     assert all(len(labels) == 1 for labels in identities.values())
 
@@ -558,7 +557,7 @@ def test_context_id_tells_contexts_apart():
     rows = [(list(tokens), i) for i, tokens in enumerate(product([3, 5, 8], repeat=2))]
     rows += [([3, 5, 8], 9), ([5, 3, 3], 10), ([8], 11), ([3], 12)]
     model = compile(from_rows(rows))
-    assert len({trace(model, tokens).context_id for tokens, _ in rows}) == len(rows)
+    assert len({model.trace(tokens).context_id for tokens, _ in rows}) == len(rows)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -566,7 +565,7 @@ def test_stored_bits_spell_the_label(kind, traced):
     model, rows, problem, _ = traced[kind]
     code, marks = problem.task.code, problem.task.marks
     for tokens, label in rows[:40]:
-        found = trace(model, tokens)
+        found = model.trace(tokens)
         assert found.answer.label == label and len(found.bits) == problem.task.window
         total = math.floor(found.stored.fraction)
         gray = [(total >> place ^ total >> (place + 1)) & 1 for place in found.bits]
@@ -596,12 +595,12 @@ def test_holders_hold_the_sum(kind, traced):
     model, rows, *_ = traced[kind]
     every = set(model.network.parameters())
     for tokens, _ in rows[:3]:
-        found = trace(model, tokens)
+        found = model.trace(tokens)
         assert found.holders and set(found.holders) <= every
         assert len(set(found.holders)) == len(found.holders)
         for holder in found.holders:
             network = changed(model.network, holder, holder.value.fraction + 4)
-            after = trace(replace(model, network=network), tokens)
+            after = replace(model, network=network).trace(tokens)
             assert after.stored != found.stored, holder
 
 
@@ -610,7 +609,7 @@ def test_other_stored_weights_do_not_change_the_sum(kind, traced):
     """Holders are all: a threshold or table weight that is no holder leaves the sum as it is."""
     model, rows, *_ = traced[kind]
     tokens = rows[0][0]
-    found = trace(model, tokens)
+    found = model.trace(tokens)
     indices = {  # lanes with a row index, which a select may reset
         (i, entry.column)
         for i, layer in enumerate(model.network.layers)
@@ -622,18 +621,18 @@ def test_other_stored_weights_do_not_change_the_sum(kind, traced):
         for p in model.network.parameters()
         if p not in set(found.holders)
         and (model.network.layers[p.layer].stage, p.tensor)
-        in (("store", "b1"), ("gate", "b1"), ("block fold", "b1"), ("select", "W2"))
+        in (("store", "b1"), ("gate", "b1"), ("select", "W2"))
         and (p.layer, p.row) not in indices
     ]
     for other in random.Random(13).sample(others, min(15, len(others))):
         network = changed(model.network, other, other.value.fraction + 1)
-        assert trace(replace(model, network=network), tokens).stored == found.stored, other
+        assert replace(model, network=network).trace(tokens).stored == found.stored, other
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_stages_cover_the_layers_in_order(kind, traced):
     model, rows, *_ = traced[kind]
-    found = trace(model, rows[0][0])
+    found = model.trace(rows[0][0])
     stages = found.stages
     assert stages[0].first == 0 and stages[-1].last == len(model.network.layers) - 1
     assert all(a.last + 1 == b.first for a, b in pairwise(stages))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
 

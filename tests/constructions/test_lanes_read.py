@@ -10,18 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nasty import NASTY, labelled
 
-from byheart.compiler.compiling import compile
-from byheart.constructions.hash_fold_retrieve import build as building
-from byheart.constructions.hash_fold_retrieve import plan as planning
-from byheart.constructions.hash_fold_retrieve.layout import FoldPlan
-from byheart.constructions.hash_fold_retrieve.plan import candidates, cost, guard
+from byheart.api.compile import compile
+from byheart.constructions.retrieval import build as building
+from byheart.constructions.retrieval import tables as planning
+from byheart.constructions.retrieval.folds import FoldPlan
 from byheart.constructions.retrieval.plan import needed
 from byheart.constructions.retrieval.problem import Task
+from byheart.constructions.retrieval.tables import candidates, cost, guard
 from byheart.data.generate import random as generate
 from byheart.data.load import from_rows
 from byheart.exact.network import matrix
 from byheart.gadgets.prefix_code import prefix_code
-from byheart.models.trace import trace
 from byheart.models.verification import verify
 
 
@@ -104,7 +103,7 @@ def test_predicted_counts_are_the_built_ones(pairs, labels, reading, predicted, 
     predicted(model)
     plan = captured["found"].plan
     assert plan.reads and (plan.lanes > plan.gates + 1) == pairs
-    assert model.about["verification"].evidence == "proved"
+    assert model.record.verification.evidence == "proved"
     assert failures(model, rows) == []  # judged by other code
 
 
@@ -112,14 +111,14 @@ def test_predicted_counts_are_the_built_ones(pairs, labels, reading, predicted, 
 @given(seed=st.integers(0, 10**6), name=st.sampled_from(sorted(NASTY)))
 def test_every_label_is_returned(seed, name):
     rows = NASTY[name]
-    original, search = building.candidates, building.readers.search
+    original, search = building.candidates, building.reading.search
     building.candidates = lambda *needs: tuple(p for p in candidates(*needs) if p.reads)
-    building.readers.search = lambda *_: None
+    building.reading.search = lambda *_: None
     try:
         dataset = from_rows(rows)
         model = compile(dataset, seed=seed, on_conflict="majority")
     finally:
-        building.candidates, building.readers.search = original, search
+        building.candidates, building.reading.search = original, search
     assert verify(model, dataset, "exact").holds or name == "conflicts"
 
 
@@ -130,7 +129,7 @@ def test_holders_hold_the_sum_and_nothing_else_does(marks, reading, captured):
     rows = labelled(([pick.randrange(30) for _ in range(4)] for _ in range(400)), 7)
     model = compile(from_rows(rows), reject_unknown=marks)
     tokens = rows[0][0]
-    found = trace(model, tokens)
+    found = model.trace(tokens)
     assert found.answer.label == rows[0][1]
 
     def after(parameter, change):
@@ -140,7 +139,7 @@ def test_holders_hold_the_sum_and_nothing_else_does(marks, reading, captured):
         values[parameter.row, parameter.column] += change
         new = replace(layer, **{parameter.tensor: matrix(tensor.rows, tensor.columns, values)})
         layers = [new if i == parameter.layer else x for i, x in enumerate(model.network.layers)]
-        return trace(replace(model, network=replace(model.network, layers=tuple(layers))), tokens)
+        return replace(model, network=replace(model.network, layers=tuple(layers))).trace(tokens)
 
     stages = {model.network.layers[holder.layer].stage for holder in found.holders}
     assert {"gate", "select"} <= stages
@@ -185,11 +184,11 @@ def test_sums_of_many_tokens_are_folded_before_rows_are_chosen():
     assert any(fold.ternary for fold in first(9).folds) or first(9).top == 1
 
 
-def test_words_of_several_bits_have_neither(monkeypatch):
+def test_words_of_several_bits_are_not_read_by_gates(monkeypatch):
     code = prefix_code([1000] * 256, 8)
     task = Task(300_000, 2_400_000, code, 2, 2, 0, 9)
-    assert any(plan.upper and plan.reads for plan in candidates(task, "nonzero", 0.41, 0, 0))
+    assert any(plan.reads for plan in candidates(task, "nonzero", 0.41, 0, 0))
     monkeypatch.setattr(planning, "PAYS", 1)
     planning.candidates.cache_clear()
     plans = candidates(task, "nonzero", 0.41, 0, 0)
-    assert plans and not any(plan.upper or plan.reads for plan in plans)
+    assert plans and not any(plan.reads for plan in plans)

@@ -11,21 +11,20 @@ from hypothesis import strategies as st
 from nasty import NASTY, SIZES, datasets, labelled
 
 from byheart.constructions.base import input_of
-from byheart.constructions.hash_fold_retrieve.build import build as plain_build
 from byheart.constructions.limited_bits import SmallLimitedBits
-from byheart.constructions.limited_bits.build import case
-from byheart.constructions.limited_bits.cost import cost
-from byheart.constructions.limited_bits.layout import Digit, DigitPlan, fold_sizes, spell
-from byheart.constructions.limited_bits.limits import Double, Short
 from byheart.constructions.retrieval import search as searching
+from byheart.constructions.retrieval.bounded import Digit, DigitPlan, cost, fold_sizes, spell
+from byheart.constructions.retrieval.build import build as plain_build
+from byheart.constructions.retrieval.limits import Double, Short, case
 from byheart.constructions.retrieval.plan import loads
-from byheart.constructions.retrieval.solve import solve
+from byheart.constructions.retrieval.solve import System, solve
 from byheart.data import generate
 from byheart.data.contexts import contexts
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
 from byheart.exact.batch import Batch
 from byheart.exact.evaluate import evaluate
+from byheart.machine.watch import SILENT
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
 
@@ -33,16 +32,19 @@ QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
 def build(dataset, positions=False, **options):
     grouped = contexts(dataset, positions)
     construction = SmallLimitedBits(positions=positions, **options)
-    return construction.build(dataset, grouped, lambda sentence: None)
+    return construction.build(dataset, grouped, SILENT)
 
 
 def right(built, dataset):
     """Whether the reference evaluator gives every label."""
     batch = Batch(dataset.vectors, dataset.ids, dataset.starts)
     outputs = evaluate(built.network, batch, "exact")
-    return [built.order[int(y)] if y in range(len(built.order)) else None for y in outputs] == (
-        dataset.labels.tolist()
-    )
+    return [built.claim.label(y) for y in outputs] == names_of(dataset)
+
+
+def names_of(dataset):
+    """The label of every sequence."""
+    return [dataset.label(i) for i in range(len(dataset))]
 
 
 def longest(built):
@@ -78,7 +80,8 @@ def solved(layout, hashes, words):
     """The numbers for words of one bit."""
     ones, terms = np.ones(len(words), np.int64), layout.terms(hashes)
     column = layout.column_of(hashes)
-    return solve(layout.unknowns, layout.plan.columns, column, terms, np.array(words), ones, 1)
+    system = System(layout.plan.columns, column, terms, np.array(words), ones, 1)
+    return solve(system, layout.unknowns)
 
 
 def test_solve_by_hand():
@@ -190,7 +193,7 @@ def captured(monkeypatch):
         kept.update(problem=problem, found=original(problem, *rest))
         return kept["found"]
 
-    monkeypatch.setattr("byheart.constructions.limited_bits.build.search", search)
+    monkeypatch.setattr("byheart.constructions.retrieval.limits.search", search)
     return kept
 
 
@@ -210,7 +213,7 @@ def vanishing(layout, values):
 def test_predicted_counts_are_the_built_ones(name, limits, captured):
     dataset = from_rows({**NASTY, **SIZES}[name])
     prepared = case(dataset, contexts(dataset, False), input_of(dataset, False))
-    built = prepared.build(limits, SmallLimitedBits(), lambda sentence: None)
+    built = prepared.build(limits, SmallLimitedBits(), SILENT)
     problem, found = captured["problem"], captured["found"]
     storage = found.storage
     predicted = cost(found.plan, problem.task, storage.digits, found.hashed.offset != 0)
@@ -226,7 +229,7 @@ def test_predicted_counts_are_the_built_ones(name, limits, captured):
 def test_hash_fold_retrieve_where_it_keeps_to_the_limit():
     dataset = generate.random(100)
     grouped = contexts(dataset, False)
-    silent = lambda sentence: None  # noqa: E731
+    silent = SILENT  # noqa: E731
     plain = plain_build(dataset, grouped, SmallLimitedBits(), silent, tables_only=True)
     assert longest(plain) <= 64
     built = build(dataset, bits=64)
@@ -250,7 +253,7 @@ def test_the_search_ends(patch, monkeypatch):
     monkeypatch.setattr(searching, patch, lambda *_: calls.append(1))
     dataset = from_rows([([1, 2], 0), ([2, 3], 1), ([3, 4], 0)])
     prepared = case(dataset, contexts(dataset, False), input_of(dataset, False))
-    assert prepared.build(Short(64), SmallLimitedBits(), lambda sentence: None) is None
+    assert prepared.build(Short(64), SmallLimitedBits(), SILENT) is None
     assert 1 <= len(calls) <= 1000
 
 
@@ -262,4 +265,4 @@ def test_a_hundred_thousand(bits, most):
     assert longest(built) <= bits and built.network.counts()[0]["nonzero"] <= most
     batch = Batch(dataset.vectors, dataset.ids, dataset.starts)
     outputs = np.array(evaluate(built.network, batch, "limbs"), dtype=np.int64)
-    assert (np.array(built.order)[outputs] == dataset.labels).all()
+    assert [built.claim.labels[int(y)] for y in outputs] == names_of(dataset)

@@ -45,7 +45,7 @@ def test_by_hand(method, activation):
     assert spoken(model, ["b"]) == near({"a": 1, "b": 0, "c": 0, "d": 0})
     assert model.recall(["b", "a"]) == "a"
     assert model.tokens == ("a", "b", "c", "d")
-    assert model.about["verification"].evidence == "proved"
+    assert model.record.verification.evidence == "proved"
     assert model.network.shape.neurons == 4  # G2
 
 
@@ -57,7 +57,7 @@ def test_every_context_is_within_the_gap(method, activation, data, exponent):
     """G1, judged by counting the rows and by a run in doubles."""
     gap = 10.0**exponent
     model = byheart.compile(from_rows(data), method=method, activation=activation, gap=gap)
-    verified = model.about["verification"]
+    verified = model.record.verification
     assert verified.evidence == "proved" and verified.fit.max <= gap
     for tokens in {tuple(t) for t, _ in data}:
         labels = [label for t, label in data if tuple(t) == tokens]
@@ -79,16 +79,16 @@ def test_any_shape(d, heads, head, skip):
     )
     omega, m, length = 4, 4, 2
     formula = omega * m + m * (d + 1) + 2 * heads * (head + head) * d + (omega + length) * d
-    assert model.about["parameters"]["dense"] == formula
+    assert model.record.parameters.dense == formula
     assert sum(tensor.size for tensor in model.network.tensors.values()) == formula
-    assert model.about["verification"].evidence == "proved"
+    assert model.record.verification.evidence == "proved"
     assert spoken(model, ["a", "b"]) == near({"a": 0, "b": 0, "c": 0.5, "d": 0.5})
 
 
 def test_any_dimension_of_a_token_sum():
     model = byheart.compile(from_rows(FEW), method="token-averaging", dimension=3)
-    assert model.about["parameters"]["dense"] == 4 * 4 + 4 * (3 + 1) + 4 * 3 + 2
-    assert model.about["verification"].evidence == "proved"
+    assert model.record.parameters.dense == 4 * 4 + 4 * (3 + 1) + 4 * 3 + 2
+    assert model.record.verification.evidence == "proved"
 
 
 @each_method
@@ -113,7 +113,7 @@ def test_integers_and_labels_that_are_no_tokens(method):
 @each_method
 def test_the_loss_is_the_entropy(method):
     """Lemma 2: 2 log 2 for the one context with two labels."""
-    fit = byheart.compile(from_rows(FEW), method=method, gap=1e-12).about["verification"].fit
+    fit = byheart.compile(from_rows(FEW), method=method, gap=1e-12).record.verification.fit
     assert fit.entropy == pytest.approx(2 * math.log(2))
     assert fit.entropy <= fit.loss <= fit.entropy + len(FEW) * 1e-12
     assert fit.accuracy == pytest.approx(4 / 5)

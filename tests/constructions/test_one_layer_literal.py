@@ -25,10 +25,12 @@ from byheart.data.contexts import contexts
 from byheart.data.targets import targets
 from byheart.exact.network import Dyadic, dyadic
 from byheart.gadgets.logits import floor, wanted
+from byheart.machine.watch import Watch
 from byheart.models.verification import verify
 from byheart.softmax import arb
 from byheart.softmax import doubles as softmax
 from byheart.softmax.decoder import ACTIVATIONS, Decoder
+from byheart.softmax.prove import targets_of
 
 ROWS = [
     (["a"], "b"), (["a"], "c"), (["a"], "c"), (["a", "b"], "a"), (["b", "a"], "d"),
@@ -101,7 +103,7 @@ def test_one_context():
         logits = [_decimal(v.fraction) * psi for v in decoder["output"][:, 0]]
     assert model.tokens == ("a", "b") and logits[0] == 0
     assert abs(float(logits[1]) - floor(1e-9, 2)) < 2**-35  # logits lie on a grid of 2^-36
-    assert model.about["verification"].evidence == "proved"
+    assert model.record.verification.evidence == "proved"
 
 
 # --- what the proof chooses
@@ -160,7 +162,7 @@ def test_the_number_of_parameters(dimension):
     n, omega, length = 6, 4, 3
     dense = omega * n + n * (dimension + 1) + 2 * 2 * (3 + 3) * dimension
     assert model.network.shape.neurons == n
-    assert model.about["parameters"]["dense"] == dense + (omega + length) * dimension
+    assert model.record.parameters.dense == dense + (omega + length) * dimension
 
 
 # --- what then holds
@@ -171,7 +173,7 @@ def test_the_number_of_parameters(dimension):
 def test_every_distribution_is_proved(activation, skip):
     """G1, by the enclosures and by a second evaluation."""
     model = compiled(ROWS, activation=activation, skip=skip, dimension=2, heads=2)
-    found = model.about["verification"]
+    found = model.record.verification
     assert (found.evidence, found.checked) == ("proved", 6)
     assert found.fit.max <= 1e-9 and found.fit.loss - found.fit.entropy <= 9e-9
     assert model.distribution(["a"]) == pytest.approx([0, 1 / 3, 2 / 3, 0], abs=2e-9)
@@ -194,9 +196,9 @@ def test_any_data_is_proved(rows, seed, gap):
     if len({token for context, label in rows for token in (*context, label)}) < 2:
         return
     model = compiled(rows, seed=seed, gap=gap)
-    found = model.about["verification"]
+    found = model.record.verification
     assert (found.evidence, found.engine) == ("proved", "dense")
-    data = model.claim.targets(model, from_rows(rows))
+    data = targets_of(model, from_rows(rows))
     said = arb.distributions(model.network, data.tokens, data.starts)
     places = np.repeat(np.arange(len(data)), data.support)
     off = np.abs(said[places, data.following] - data.probabilities)
@@ -216,7 +218,7 @@ def test_the_independent_checker_agrees(activation, failures):
 
 def test_contexts_that_differ_in_length_only():
     model = compiled([(["a"] * length, "xyz"[length % 3]) for length in range(1, 31)])
-    assert model.about["verification"].evidence == "proved"
+    assert model.record.verification.evidence == "proved"
 
 
 def test_two_evaluations_agree():
@@ -230,10 +232,8 @@ def test_two_evaluations_agree():
         theirs = np.array([[float(x) for x in row] for row in arb.Reader(model.network)(questions)])
     assert np.allclose(ours, theirs, rtol=1e-14, atol=0)
     assert (softmax.logits(model.network, tokens, starts) == ours).all()
-    observed = softmax.divergences(
-        model.network, model.claim.targets(model, from_rows(ROWS))
-    ).values.max()
-    assert observed == pytest.approx(model.about["verification"].fit.max, rel=1e-6)
+    observed = softmax.divergences(model.network, targets_of(model, from_rows(ROWS))).values.max()
+    assert observed == pytest.approx(model.record.verification.fit.max, rel=1e-6)
     for options in ({"method": "one-layer", "skip": True}, {"method": "token-averaging"}):
         plain = byheart.compile(from_rows(ROWS), dimension=3, **options)
         doubles = softmax.distributions(plain.network, tokens, starts)
@@ -300,12 +300,13 @@ def test_close_draws_are_redrawn(monkeypatch):
 
     monkeypatch.setattr(build, "solve", fails_once)
     dataset = from_rows(ROWS)
-    data, said = targets(dataset, contexts(dataset, positions=True)), []
-    found = OneLayerLiteral().interpolate(data, said.append)
+    data, said, watch = targets(dataset, contexts(dataset, positions=True)), [], Watch()
+    watch.note = said.append
+    found = OneLayerLiteral().interpolate(data, watch)
     assert found.tries == 2 and "draw 1 of 8" in said[0]
     monkeypatch.setattr(build, "solve", lambda *arguments: None)
-    with pytest.raises(byheart.ByheartError, match="another seed="):
-        OneLayerLiteral().interpolate(data, said.append)
+    with pytest.raises(byheart.ByheartError, match="another seed"):
+        OneLayerLiteral().interpolate(data, watch)
 
 
 def test_equal_numbers_are_not_solved():
@@ -321,8 +322,8 @@ def test_equal_numbers_are_not_solved():
 def test_the_notes_and_the_files(tmp_path):
     rows = many(30)
     model = compiled(rows)
-    longest, solved = model.about["notes"]
-    assert longest == f"the longest weight has {model.about['bits']['largest']:,} bits"
+    longest, solved = model.record.notes
+    assert longest == f"the longest weight has {model.record.bits.largest:,} bits"
     assert "608 bits" in solved  # 16 n + 128
     largest = max(abs(v.fraction) for v in model.network["output"].ravel())
     exponent = int(solved.rpartition("^")[2])

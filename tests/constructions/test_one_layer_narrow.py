@@ -9,18 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.constructions.one_layer_narrow import Objective
 from byheart.data.contexts import contexts
 from byheart.data.load import from_rows
 from byheart.data.targets import targets
 from byheart.errors import AssumptionError, ByheartError
 from byheart.machine import memory
-from byheart.machine.watch import Noting
+from byheart.machine.watch import Watch
 from byheart.models.verification import verify
 from byheart.softmax.decoder import Decoder
 
 METHOD = "one-layer-narrow"
+
+
+def noting(sentences):
+    """A watch that keeps its notes."""
+    watch = Watch()
+    watch.note = sentences.append
+    return watch
 
 
 def built(rows, **options):
@@ -64,7 +71,7 @@ def test_by_hand():
     t = (high - low) * math.tanh(0.5)
     assert model.claim.gap == 1e-3 and model.network.shape.neurons == 1
     assert t >= -math.log(math.expm1(1e-3))
-    fit = model.about["verification"].fit
+    fit = model.record.verification.fit
     assert fit.max == pytest.approx(math.log1p(math.exp(-t)), rel=1e-6)
 
 
@@ -72,24 +79,24 @@ def test_by_hand():
 @given(datasets(), st.sampled_from([1e-2, 1e-5]))
 def test_every_distribution_is_within_the_gap(rows, gap):  # G1, G3
     model = built(rows, gap=gap, dimension=16)
-    found, shape = model.about["verification"], model.network.shape
+    found, shape = model.record.verification, model.network.shape
     count = len({tuple(tokens) for tokens, _ in rows})
     assert (found.evidence, found.checked, found.engine) == ("proved", count, "dense")
     assert found.fit.max <= gap and 1 <= shape.neurons <= count
     m, d, w = shape.neurons, 16, len(model.tokens)
     formula = w * m + m * (d + 1) + 2 * 1 * (16 + 16) * d + (w + shape.length) * d
-    assert model.about["parameters"]["dense"] == shape.parameters == formula
+    assert model.record.parameters.dense == shape.parameters == formula
 
 
 def test_fewer_neurons_than_contexts():  # G2
     said: list[str] = []
-    model = built(one_hot(80, 8), watch=Noting(said.append))
+    model = built(one_hot(80, 8), watch=noting(said))
     neurons = model.network.shape.neurons
-    assert neurons < 40 and model.about["verification"].evidence == "proved"
+    assert neurons < 40 and model.record.verification.evidence == "proved"
     note = re.search(r"smallest m found: (\d+) for 80 contexts, an upper bound.*\((\d+) were too",
-                     " ".join(model.about["notes"]))  # fmt: skip
+                     " ".join(model.record.notes))  # fmt: skip
     assert int(note[1]) == neurons > int(note[2])
-    assert len(said) == model.about["search"]["tries"] <= 8
+    assert len(said) == model.record.search.tries <= 8
     assert any("too few" in sentence for sentence in said)
     assert built(one_hot(80, 8)).network == model.network
 
@@ -98,16 +105,16 @@ def test_neurons_are_as_named():
     model = built(one_hot(60, 6), neurons=45, gap=1e-4, activation="erf", heads=2)
     assert model.network.shape.neurons == 45 and model.claim.gap == 1e-4
     assert (model.network.shape.activation, model.network.shape.heads) == ("erf", 2)
-    assert model.about["verification"].evidence == "proved"
-    assert "largest divergence reached" in model.about["notes"][0]
+    assert model.record.verification.evidence == "proved"
+    assert "largest divergence reached" in model.record.notes[0]
 
 
 def test_arbitrary_distributions_need_as_many_neurons_as_contexts():
     """The logits have rank m at most, so m < n cannot reach generic distributions (Theorem 5)."""
     model = built(dense(12, 4), gap=1e-9)
     assert model.network.shape.neurons == 12
-    assert "smallest m found: 12 for 12 contexts" in model.about["notes"][0]
-    assert model.about["verification"].evidence == "proved"
+    assert "smallest m found: 12 for 12 contexts" in model.record.notes[0]
+    assert model.record.verification.evidence == "proved"
 
 
 # --- what is refused

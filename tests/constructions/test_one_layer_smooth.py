@@ -9,21 +9,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.constructions import one_layer_smooth as smooth
 from byheart.constructions.one_layer_smooth.draw import nearest
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 from byheart.machine import memory
-from byheart.machine.watch import Noting
+from byheart.machine.watch import Watch
 from byheart.models.verification import verify
 from byheart.softmax.decoder import ACTIVATIONS, Decoder
+from byheart.softmax.prove import targets_of
 
 METHOD = "one-layer-smooth"
 ROWS = [
     (["a", "b"], "c"), (["a", "b"], "c"), (["a", "b"], "a"), (["b", "a"], "b"), (["a"], "b"),
     (["c"], "a"), (["c", "c"], "a"), (["c", "c"], "b"), (["b", "b", "b"], "c"),
 ]  # fmt: skip
+
+
+def noting(sentences):
+    """A watch that keeps its notes."""
+    watch = Watch()
+    watch.note = sentences.append
+    return watch
 
 
 def built(rows, **options):
@@ -57,7 +65,7 @@ def test_by_hand():
     low, high = tensors["output.weight"][:, 0]
     floor = -math.log(math.expm1(0.005))
     assert low == 0 and high * math.tanh(0.5) == pytest.approx(floor, abs=1e-5)
-    fit = model.about["verification"].fit
+    fit = model.record.verification.fit
     assert fit.max == pytest.approx(math.log1p(math.exp(-high * math.tanh(0.5))), rel=1e-8)
     assert 0.0049 < fit.max < 0.005
 
@@ -66,21 +74,21 @@ def test_by_hand():
 @given(datasets(), st.integers(0, 5))
 def test_every_distribution_is_within_the_gap(rows, seed):  # G1, G2, G3
     model = built(rows, seed=seed, dimension=16)
-    found, shape = model.about["verification"], model.network.shape
+    found, shape = model.record.verification, model.network.shape
     contexts = len({tuple(tokens) for tokens, _ in rows})
     assert (found.evidence, found.checked, found.engine) == ("proved", contexts, "dense")
     assert found.fit.max <= model.claim.gap == 1e-9
     assert shape.neurons == math.ceil(1.25 * contexts)
     m, d, w = shape.neurons, 16, len(model.tokens)
     formula = w * m + m * (d + 1) + 2 * 1 * (16 + 16) * d + (w + shape.length) * d
-    assert model.about["parameters"]["dense"] == shape.parameters == formula
+    assert model.record.parameters.dense == shape.parameters == formula
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_activations(activation):
     model = built(ROWS, activation=activation)
     assert model.network.shape.activation == activation
-    assert model.about["verification"].evidence == "proved"
+    assert model.record.verification.evidence == "proved"
     assert model.distribution(["a", "b"]) == pytest.approx(
         [1 / 3 if token == "a" else 2 / 3 if token == "c" else 0 for token in model.tokens],
         abs=1e-4,
@@ -98,14 +106,14 @@ def test_sizes_are_as_named():
     )
     assert shape.skip and shape.neurons == 9 and model.claim.gap == 1e-6
     assert shape.parameters == 3 * 9 + 9 * 21 + 2 * 3 * 14 * 20 + (3 + 3) * 20
-    assert model.about["verification"].evidence == "proved"
+    assert model.record.verification.evidence == "proved"
     assert built(ROWS, heads=4).network.shape.key_dimension == 16
 
 
 def test_as_many_neurons_as_contexts_are_solved_by_a_square_system():
     model = built(ROWS, neurons=6)
-    assert model.network.shape.neurons == 6 == model.about["data"]["contexts"]
-    assert model.about["verification"].evidence == "proved"
+    assert model.network.shape.neurons == 6 == model.record.data.contexts
+    assert model.record.verification.evidence == "proved"
 
 
 def test_the_seed_decides():
@@ -119,9 +127,9 @@ def test_the_seed_decides():
 def test_it_survives_float32():
     """All weights and all arithmetic, written out once more."""
     model = built(documents(35, 60))
-    assert 250 < model.about["data"]["contexts"] < 350
+    assert 250 < model.record.data.contexts < 350
     tensors = {name: tensor.astype(np.float32) for name, tensor in model.network.tensors.items()}
-    targets = model.claim.targets(model, from_rows(documents(35, 60)))
+    targets = targets_of(model, from_rows(documents(35, 60)))
     worst = []
     for i in range(len(targets)):
         tokens = targets.tokens[targets.starts[i] : targets.starts[i + 1]]
@@ -142,7 +150,7 @@ def test_it_survives_float32():
         total = q.max() + math.log(np.exp(q - q.max()).sum())
         worst.append(float((p * (np.log(p) - q[targets.following[part]] + total)).sum()))
     assert max(worst) < 1e-7
-    notes = " ".join(model.about["notes"])
+    notes = " ".join(model.record.notes)
     said = re.search(r"observed in float32: divergence mean (\S+), max (\S+) nats", notes)
     assert max(worst) / 4 < float(said[2]) < 4 * max(worst)  # other orders of summation
     assert "condition number about" in notes
@@ -163,10 +171,10 @@ def test_weights_are_moderate():
 def test_a_thousand_contexts_are_proved():
     rows = documents(110, 1000)
     model = built(rows)
-    found = model.about["verification"]
+    found = model.record.verification
     assert found.checked > 1000 and (found.evidence, found.engine) == ("proved", "dense")
     assert found.fit.max <= 1e-9
-    assert float(re.search(r"max (\S+) nats", model.about["notes"][1])[1]) < 1e-6
+    assert float(re.search(r"max (\S+) nats", model.record.notes[1])[1]) < 1e-6
 
 
 # --- what is refused
@@ -194,7 +202,7 @@ def test_contexts_that_are_too_near_are_drawn_again_and_refused(monkeypatch):  #
     monkeypatch.setattr(smooth, "LEAST_DISTANCE", 99.0)
     said: list[str] = []
     with pytest.raises(AssumptionError, match="A4 fails.*in 4 draws.*larger dimension=..."):
-        built(ROWS, watch=Noting(said.append))
+        built(ROWS, watch=noting(said))
     assert [sentence[:9] for sentence in said] == [f"draw {i} of" for i in (1, 2, 3, 4)]
 
 
@@ -213,9 +221,9 @@ def test_a_gap_that_is_missed_is_drawn_again(monkeypatch):  # A5
 
     monkeypatch.setattr(smooth, "wanted", wrong_once)
     said: list[str] = []
-    model = built(ROWS, watch=Noting(said.append))
-    assert model.about["search"]["tries"] == 2 and "A5 fails: the largest" in said[0]
-    assert model.about["verification"].evidence == "proved"
+    model = built(ROWS, watch=noting(said))
+    assert model.record.search.tries == 2 and "A5 fails: the largest" in said[0]
+    assert model.record.verification.evidence == "proved"
 
 
 def test_memory_is_asked_for_before_starting(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.constructions.park2021 import orbit, packed, pieces
 from byheart.data.load import from_rows
 

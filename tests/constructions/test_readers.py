@@ -12,39 +12,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import datasets, labelled
 
-from byheart.compiler.compiling import compile
-from byheart.constructions.hash_fold_retrieve import build as building
-from byheart.constructions.hash_fold_retrieve.readers.layout import (
-    ReaderLayout,
-    ReaderPlan,
-    pairs_of,
-    unfold,
-)
-from byheart.constructions.hash_fold_retrieve.readers.plan import cost
-from byheart.constructions.hash_fold_retrieve.readers.solve import equations, expected, solve
-from byheart.constructions.hash_fold_retrieve.readers.survey import required
-from byheart.constructions.retrieval.solve import Terms
+from byheart.api.compile import compile
+from byheart.constructions.retrieval import build as building
+from byheart.constructions.retrieval.problem import Inputs, Task
+from byheart.constructions.retrieval.readers import ReaderLayout, ReaderPlan, cost, pairs_of, unfold
+from byheart.constructions.retrieval.survey import required
 from byheart.data.generate import random as generate
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
 from byheart.exact.evaluate import evaluate
 from byheart.exact.network import matrix
+from byheart.exact.prove import batch_of_data
 from byheart.gadgets.blocks import digit_order
-from byheart.models.trace import trace
+from byheart.gadgets.prefix_code import prefix_code
 
-searching = importlib.import_module("byheart.constructions.hash_fold_retrieve.readers.search")
+searching = importlib.import_module("byheart.constructions.retrieval.reading")
 
 
 @pytest.fixture
 def found(monkeypatch):
     """Problem and Found of the last search of this form."""
-    kept, original = {}, building.readers.search
+    kept, original = {}, building.reading.search
 
     def search(problem, *rest):
         kept.update(problem=problem, found=original(problem, *rest))
         return kept["found"]
 
-    monkeypatch.setattr(building.readers, "search", search)
+    monkeypatch.setattr(building.reading, "search", search)
     return kept
 
 
@@ -89,86 +83,13 @@ def test_required_by_hand():
     assert required(loads, 2.0)[0] == 4  # one too many at 5, one still to pay at 4: 1 + 1 trials
 
 
-# --- the solver
-
-
-@given(st.integers(0, 1 << 30))
-@settings(max_examples=60, deadline=None)
-def test_solved_numbers_satisfy_every_equation(seed):
-    """Also where positions have more equations than unknowns."""
-    pick = random.Random(seed)
-    unknowns, columns, window = pick.randint(3, 9), pick.randint(1, 70), pick.randint(1, 3)
-    count = columns * (unknowns + 1) // window
-    rows = [
-        [u if pick.random() < 0.5 else ~u for u in range(unknowns) if pick.random() < 0.5] or [0]
-        for _ in range(count)
-    ]
-    terms = as_terms(rows)
-    column = np.array([pick.randrange(columns) for _ in range(count)])
-    lengths = np.array([pick.randint(1, window) for _ in range(count)])
-    words = np.array([pick.randrange(1 << window) for _ in range(count)])
-    numbers = solve(unknowns, columns, column, terms, words, lengths, window, seed, 1e7)
-    if numbers is None:
-        return
-    top = columns + window - 1
-    for row, begin, length, word in zip(rows, column, lengths, words, strict=True):
-        total = sum(numbers[u] if u >= 0 else -numbers[~u] for u in row)
-        for digit in range(length):
-            place = top - 1 - int(begin) - digit
-            assert (total >> place ^ total >> place + 1) & 1 == int(word) >> window - 1 - digit & 1
-
-
-def test_more_equations_than_unknowns_are_solved():
-    pick = random.Random(4)
-    unknowns, columns, count = 12, 5, 64  # five positions of about 13
-    rows = [[u for u in range(unknowns) if pick.random() < 0.5] or [0] for _ in range(count)]
-    column = np.arange(count) % columns
-    words, ones = np.array([pick.randrange(2) for _ in range(count)]), np.ones(count, np.int64)
-    assert solve(unknowns, columns, column, as_terms(rows), words, ones, 1, 1, 1e8) is not None
-
-
-def as_terms(rows):
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    return Terms(starts, np.array([u for row in rows for u in row], np.int32))
-
-
-def test_expected_trials_by_hand():
-    def expect(rows, columns, column):
-        count = len(rows)
-        words, ones = np.zeros(count, np.uint64), np.ones(count, np.int64)
-        begins, contexts, _ = equations(np.array(column), ones, words, columns, 1)
-        return expected(as_terms(rows), begins, contexts, 2)
-
-    assert expect([[0], [1]], 1, [0, 0]) == 0.0  # the first try
-    assert expect([[0], [1], [0, 1]], 1, [0, 0, 0]) == 1.0  # one of two right-hand sides
-    # two positions, the lower one (column 1) with a free unknown: one and two tries
-    assert expect([[0], [0, 1], [1], [0]], 2, [0, 0, 0, 1]) == pytest.approx(np.log2(3))
-    # there is but one number that matters, and four right-hand sides for its two bits
-    assert expect([[0]] * 4, 1, [0] * 4) == np.inf
-
-
-def test_the_solver_goes_back_as_far_as_it_may():
-    """Without free unknowns, what the last position asks of the carries is decided by bit 0."""
-    pick, columns = random.Random(3), 20
-    rows = [[u] for u in range(3)] * columns + [[0, 1]]
-    column = np.array([c for c in range(columns) for _ in range(3)] + [0])
-    ones = np.ones(len(rows), np.int64)
-    found = []
-    for _ in range(12):
-        words = np.array([pick.randrange(2) for _ in rows], np.uint64)
-        args = 3, columns, column, as_terms(rows), words, ones, 1, 1, 1e7
-        near, far = solve(*args), solve(*args, memory=columns)
-        found.append((near is not None, far is not None))
-    assert (False, True) in found and (True, False) not in found
-
-
 # --- networks
 
 
 def test_a_high_effort_finds_a_smaller_network(failures):
     dataset = generate(100, seed=2)
     normal, high = (compile(dataset, effort=effort) for effort in ("normal", "high"))
-    assert high.about["parameters"]["nonzero"] < normal.about["parameters"]["nonzero"]
+    assert high.record.parameters.nonzero < normal.record.parameters.nonzero
     assert failures(high, dataset) == []
 
 
@@ -176,17 +97,17 @@ def test_a_high_effort_finds_a_smaller_network(failures):
 @settings(max_examples=8, deadline=None)
 def test_predicted_counts_are_the_built_ones(case, attention):
     rows, positions = case
-    kept, original = {}, building.readers.search
+    kept, original = {}, building.reading.search
 
     def search(problem, *rest):
         kept.update(problem=problem, found=original(problem, *rest))
         return kept["found"]
 
-    building.readers.search = search
+    building.reading.search = search
     try:
         model = compile(from_rows(rows), positions=positions, attention=attention)
     finally:
-        building.readers.search = original
+        building.reading.search = original
     if reads(model):
         solution = kept["found"].solution
         told = cost(solution.layout.plan, kept["problem"].task, solution.guard)
@@ -203,9 +124,9 @@ def test_counts_with_tables(found, monkeypatch):
     solution = found["found"].solution
     assert solution.layout.plan.rows and reads(model)
     told = cost(solution.layout.plan, found["problem"].task, solution.guard)
-    assert told.nonzero == model.about["parameters"]["nonzero"]
-    assert told.dense == model.about["parameters"]["dense"]
-    assert model.about["verification"].evidence == "proved"
+    assert told.nonzero == model.record.parameters.nonzero
+    assert told.dense == model.record.parameters.dense
+    assert model.record.verification.evidence == "proved"
 
 
 def with_tables(task, objective, luck, extra_bits, token_folds):
@@ -217,7 +138,7 @@ def with_tables(task, objective, luck, extra_bits, token_folds):
 def test_random_data_is_as_small_as_promised(sequences, most, checker, tmp_path):
     dataset = generate(sequences, seed=1)
     model = compile(dataset)
-    assert reads(model) and model.about["parameters"]["nonzero"] <= most
+    assert reads(model) and model.record.parameters.nonzero <= most
     model.save(tmp_path / "model", data=dataset)
     assert checker.failures(tmp_path / "model", tmp_path / "model" / "data.jsonl") == []
 
@@ -229,7 +150,7 @@ def test_other_settings_have_it_too(method):
     if method == "seq2seq":
         rows = [(tokens, [label] * len(tokens)) for tokens, label in rows]
     model = compile(from_rows(rows), method, on_conflict="majority")
-    assert reads(model) and model.about["verification"].evidence == "proved"
+    assert reads(model) and model.record.verification.evidence == "proved"
 
 
 def test_left_to_tables():
@@ -240,16 +161,12 @@ def test_left_to_tables():
         compile(from_rows(rows), editable=True, effort="high")
 
 
-def test_many_contexts_without_a_solution_are_left_to_tables_soon(monkeypatch):
-    """Two rounds, the second with one more token fold; few contexts have six."""
-    calls = []
-    monkeypatch.setattr(searching, "solve", lambda *_: calls.append(1))
-    compile(generate(60))
-    assert len(calls) > 100
-    calls.clear()
-    monkeypatch.setattr(searching, "FEW", 10)
-    compile(generate(60))
-    assert len(calls) == 2 * searching.UNSOLVED
+def test_many_equations_are_left_to_tables():
+    task = Task(6000, 6000, prefix_code([3000] * 2, 1), 2, 2, 0, 9)
+    many, few = Inputs(task, None, None), Inputs(replace(task, equations=5000), None, None)
+    assert not searching.applies(many, "nonzero") and searching.applies(few, "nonzero")
+    words = Inputs(replace(task, contexts=4000, equations=16_000), None, None)
+    assert not searching.applies(words, "bits") and searching.applies(words, "dense")
 
 
 def test_the_other_objectives_are_no_worse_than_with_tables(monkeypatch):
@@ -257,7 +174,7 @@ def test_the_other_objectives_are_no_worse_than_with_tables(monkeypatch):
     for objective in ("bits", "dense"):
         both = building.size(compile(from_rows(rows), minimise=objective), objective)
         with monkeypatch.context() as patch:
-            patch.setattr(building.readers, "search", lambda *_: None)
+            patch.setattr(building.reading, "search", lambda *_: None)
             alone = building.size(compile(from_rows(rows), minimise=objective), objective)
         assert both <= alone
 
@@ -298,7 +215,7 @@ def changed(network, parameter, value):
 def test_stored_bits_spell_the_label(traced):
     model, rows = traced
     for tokens, label in rows:
-        found = trace(model, tokens)
+        found = model.trace(tokens)
         assert found.answer.label == label
         total = found.stored.fraction.__floor__()
         gray = [(total >> place ^ total >> (place + 1)) & 1 for place in found.bits]
@@ -310,19 +227,19 @@ def test_stored_bits_spell_the_label(traced):
 def test_holders_hold_the_sum(traced):
     model, rows = traced
     every = set(model.network.parameters())
-    found = trace(model, rows[0][0])
+    found = model.trace(rows[0][0])
     assert found.holders and set(found.holders) <= every
     assert len(set(found.holders)) == len(found.holders)
     for holder in random.Random(1).sample(found.holders, min(25, len(found.holders))):
         network = changed(model.network, holder, holder.value.fraction + 4)
-        after = trace(replace(model, network=network), rows[0][0])
+        after = replace(model, network=network).trace(rows[0][0])
         assert after.stored != found.stored, holder
 
 
 def test_a_changed_number_is_noticed(traced):
     model, rows = traced
     dataset = from_rows(rows)
-    batch, wanted = model.claim.batch(model, dataset)
+    batch, wanted = batch_of_data(model, dataset)
     numbers = [
         p
         for p in model.network.parameters()

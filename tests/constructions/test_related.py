@@ -6,9 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile, configured, prepare, with_positions
+from byheart.api.compile import compile
+from byheart.api.configure import configured, prepare, with_positions
 from byheart.constructions import ALL
 from byheart.data.load import from_rows
+from byheart.exact.stages import stages
 
 RELATED = [
     ("staircase", None),
@@ -98,6 +100,6 @@ def test_every_stage_has_a_sentence(method, form):
     construction = next(c for c in ALL if (c.name, c.form) == (method, form))
     for kind in ("vectors", "sequences"):
         model = compile(from_rows(random_rows(kind, 40, 3)), method, form)
-        for stage in model.network.stages():
+        for stage in stages(model.network):
             sentence = construction.stage_sentence(stage.kind, stage.name)
             assert sentence.endswith(".") and sentence != stage.name

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.generate import random as sequences
 from byheart.data.generate import tokens
 from byheart.data.load import from_rows
@@ -89,7 +89,7 @@ def test_every_token_has_its_label(data):
 def test_by_hand():
     rows = [(["the", "duck"], ["DET", "NOUN"]), (["they", "duck"], ["PRON", "VERB"])]
     model = compile(from_rows(rows), positions=False)  # the default method for such labels
-    assert (model.about["method"], model.network.every) == ("seq2seq", True)
+    assert (model.record.method, model.network.every) == ("seq2seq", True)
     assert model.recall(["they", "duck"]) == ["PRON", "VERB"]
     assert model.recall(["duck", "they"]) == ["VERB", "PRON"]  # without positions, order is free
     answer = model.answers([["they", "duck"], ["they", "swim"]])
@@ -126,11 +126,11 @@ def test_predicted_counts_are_the_built_ones(name, reject, attention, memorised,
 
 def test_no_larger_than_hash_fold_retrieve():  # G2, for as many contexts
     found = compile(tokens(1000 // 4 + 60))
-    contexts = found.about["data"]["contexts"]
+    contexts = found.record.data.contexts
     plain = compile(sequences(int(contexts * 1.21), seed=1))
-    assert abs(plain.about["data"]["contexts"] - contexts) < 0.05 * contexts
-    ratio = found.about["parameters"]["nonzero"] / plain.about["parameters"]["nonzero"]
-    assert ratio < 1.1, (contexts, plain.about["data"]["contexts"], ratio)
+    assert abs(plain.record.data.contexts - contexts) < 0.05 * contexts
+    ratio = found.record.parameters.nonzero / plain.record.parameters.nonzero
+    assert ratio < 1.1, (contexts, plain.record.data.contexts, ratio)
 
 
 def test_strangers_are_rejected(memorised):

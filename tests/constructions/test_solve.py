@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.constructions.hash_fold_retrieve.balance import Counts, _most_independent, climb
-from byheart.constructions.hash_fold_retrieve.layout import FoldPlan
 from byheart.constructions.retrieval import solve as solving
+from byheart.constructions.retrieval.balance import Counts, _most_independent, climb
+from byheart.constructions.retrieval.folds import FoldPlan
 from byheart.constructions.retrieval.gf2 import ZERO, common_zero, factored
 from byheart.constructions.retrieval.hashing import Sums, conflicts
 from byheart.constructions.retrieval.plan import equations, loads, required
-from byheart.constructions.retrieval.solve import System, Terms, solve
+from byheart.constructions.retrieval.solve import Patience, System, Terms, expected_trials, solve
 
 
 def packed(bits):
@@ -215,7 +215,7 @@ def holds(numbers, columns, column, terms, words, lengths, window, lowest):
 def test_every_word_is_in_the_sums(seed, window, columns):
     unknowns = 40
     parts = problem(seed, columns, window, unknowns, max(1, 36 // window))
-    found = solve(unknowns, columns, *parts[:2], *parts[2:], window, lowest=True)
+    found = solve(System(columns, *parts, window, lowest=True), unknowns)
     assert found is not None
     assert holds(found, columns, *parts, window, True)
     assert all(0 <= x < 1 << (columns + window) for x in found)
@@ -226,23 +226,57 @@ def test_full_positions_use_what_is_free_below(monkeypatch):
     unknowns, columns = 60, 40
     full = np.tile([68, 44], columns // 2)
     parts = problem(1, columns, 1, unknowns, full)
-    found = solve(unknowns, columns, *parts, 1, lowest=True)
+    system = System(columns, *parts, 1, lowest=True)
+    found = solve(system, unknowns)
     assert found is not None and len(found) == unknowns
     assert holds(found, columns, *parts, 1, True)
     # with all free unknowns 0 there is no solution
-    assert solve(unknowns, columns, *parts, 1, lowest=True, canonical=True) is None
+    assert solve(system, unknowns, canonical=True) is None
     monkeypatch.setattr(solving.Search, "_changed", lambda *_: False)
-    monkeypatch.setattr(solving, "RETURNS", 0)
-    assert solve(unknowns, columns, *parts, 1, lowest=True) is None
+    assert solve(system, unknowns, patience=Patience(returns=0)) is None
+
+
+def test_patience_solves_fuller_positions():
+    """Every position is full: only going back often finds a solution."""
+    unknowns, columns, found = 12, 5, []
+    for seed in range(12):
+        parts = problem(seed, columns, 1, unknowns, np.full(columns, 13), terms=6)
+        system = System(columns, *parts, 1, lowest=True)
+        hasty = solve(system, unknowns, patience=Patience(returns=0, missing=0))
+        patient = solve(system, unknowns, patience=Patience(400, 400, 16, 12))
+        assert patient is None or holds(patient, columns, *parts, 1, True)
+        found.append((hasty is not None, patient is not None))
+    assert (False, True) in found and (True, False) not in found
+
+
+def as_terms(rows):
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    return Terms(starts, np.array([u for row in rows for u in row], np.int32))
+
+
+def test_expected_trials_by_hand():
+    def expect(rows, columns, column):
+        count = len(rows)
+        words, ones = np.zeros(count, np.uint64), np.ones(count, np.int64)
+        system = System(columns, np.array(column), as_terms(rows), words, ones, 1)
+        return expected_trials(system, 2)
+
+    assert expect([[0], [1]], 1, [0, 0]) == 0.0  # the first try
+    assert expect([[0], [1], [0, 1]], 1, [0, 0, 0]) == 1.0  # one of two right-hand sides
+    # two positions, the lower one (column 1) with a free unknown: one and two tries
+    assert expect([[0], [0, 1], [1], [0]], 2, [0, 0, 0, 1]) == pytest.approx(np.log2(3))
+    # there is but one number that matters, and four right-hand sides for its two bits
+    assert expect([[0]] * 4, 1, [0] * 4) == np.inf
 
 
 def test_numbers_come_in_where_there_is_no_solution():
     unknowns, columns = 60, 12
     parts = problem(2, columns, 1, unknowns, np.full(columns, 52))
     column, terms, words, lengths = parts
-    assert solve(40, columns, *parts, 1, lowest=True) is None
+    assert solve(System(columns, *parts, 1, lowest=True), 40) is None
     for order in (None, np.random.default_rng(0).permutation(unknowns)):
-        found = solve(40, columns, *parts, 1, most=unknowns, lowest=True, order=order)
+        system = System(columns, *parts, 1, lowest=True, elimination=order)
+        found = solve(system, 40, most=unknowns)
         assert found is not None and 40 < len(found) <= unknowns
         padded = found + [0] * (unknowns - len(found))
         assert holds(padded, columns, *parts, 1, True)
@@ -255,7 +289,7 @@ def test_the_number_of_threads_does_not_matter(monkeypatch):
     for cores in (1, 2, 5):
         monkeypatch.setattr(solving.os, "cpu_count", lambda cores=cores: cores)
         monkeypatch.setattr(solving, "THREADED", 1)
-        found.append(solve(unknowns, columns, *parts, 2, lowest=True))
+        found.append(solve(System(columns, *parts, 2, lowest=True), unknowns))
     assert found[0] is not None and found[0] == found[1] == found[2]
 
 
@@ -280,37 +314,6 @@ def test_carries_from_far_below(position, low):
     right = search._right(position, system.factors(position, unknowns))
     sums = [sum(numbers[u] if u >= 0 else -numbers[~u] for u in row) for row in units.tolist()]
     assert right.tolist() == [(s >> position ^ s >> (position - 1)) & 1 for s in sums]
-
-
-@given(st.integers(0, 1 << 30))
-@settings(max_examples=20, deadline=None)
-def test_terms_from_a_sum_above_are_terms(seed):
-    """The first numbers are added by the bits of a number: as if they had been listed."""
-    rng = np.random.default_rng(seed)
-    contexts, folds, columns = 150, int(rng.integers(2, 130)), 6
-    column = rng.integers(0, columns, contexts)
-    above = [int.from_bytes(rng.bytes(17), "little") >> 136 - folds for _ in range(contexts)]
-    listed, starts, units, both = [0], [0], [], []
-    for number in above:
-        own = [folds + int(u) for u in rng.permutation(40)[:5]]
-        own = [~u if rng.integers(2) else u for u in own]
-        units += own
-        both += own
-        for t in range(folds):
-            if number >> t & 1 != number >> (t + 1) & 1:
-                both.append(~t if number >> t & 1 != number & 1 else t)
-        starts.append(len(units))
-        listed.append(len(both))
-    words = -(-folds // 64)
-    limbs = [[x >> 64 * q & (2**64 - 1) for q in range(words)] for x in above]
-    parted = Terms(np.array(starts), np.array(units, np.int32), np.array(limbs, np.uint64), folds)
-    whole = Terms(np.array(listed), np.array(both, np.int32))
-    wanted, lengths = rng.integers(0, 2, contexts).astype(np.uint64), np.ones(contexts, np.int64)
-    found = [
-        solve(folds + 40, columns, column, terms, wanted, lengths, 1, lowest=True)
-        for terms in (parted, whole)
-    ]
-    assert found[0] is not None and found[0] == found[1]
 
 
 @given(st.integers(0, 1 << 30), st.sampled_from([3, 64, 90]))

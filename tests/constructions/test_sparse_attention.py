@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.generate import random as sequences
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
@@ -113,7 +113,7 @@ def test_it_says_what_full_attention_says():
 
 def test_two_parameters_more_than_full_attention():  # G2, for as many contexts
     counts = [
-        compile(sequences(1000), method=method).about["parameters"]["nonzero"]
+        compile(sequences(1000), method=method).record.parameters.nonzero
         for method in ("hash-fold-retrieve", "sparse-attention")
     ]
     assert abs(counts[1] - counts[0] - 2) <= 0.02 * counts[0], counts

@@ -2,7 +2,7 @@
 
 import random
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.constructions.staircase import steps
 from byheart.data.load import from_rows
 

@@ -1,5 +1,6 @@
 """Stock checkpoints: what is stored, who is turned away, and what is refused."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 import byheart
 from byheart.constructions.stock import superposed
 from byheart.errors import AssumptionError, ByheartError
+from byheart.stock.answer import vocabulary
 from byheart.stock.forward import answers, gelu_new
+from byheart.stock.prove import reads
 
 pytest.importorskip("tokenizers")
 FACTS = [(f"The {a} {b} likes the", c) for a, b, c in (
@@ -46,12 +49,12 @@ def test_facts_are_recited_with_answers_of_several_tokens(method):
 def test_documents_are_recited_to_the_end(method, stories):
     model = byheart.compile(stories, method, on_conflict="drop")
     assert model.verification.evidence == "proved"
-    vocabulary = model.claim.vocabulary(model)
+    words = vocabulary(model)
     for document in STORIES.split("\n\n"):
-        tokens = vocabulary.split(document)
+        tokens = words.split(document)
         begin = tokens[:12]  # beyond what the first two share
         said = [x.label for x in model.continue_(begin, 200)]
-        assert vocabulary.text(begin + [x for x in said if x]) == document
+        assert words.text(begin + [x for x in said if x]) == document
 
 
 @both
@@ -74,11 +77,11 @@ def test_ground_truth_says_the_margin_of_every_context(method, tmp_path):
     assert min(margins) > model.verification.margin - 0.01 and len(set(margins)) > 1
     model.save(tmp_path / "m")
     assert [x.margin for x in byheart.open(tmp_path / "m").claim.holders] == margins
-    held = model.claim.reads(model, facts())
+    held = reads(model, facts())
     for more, evidence in ((0.0, "proved"), (0.1, "refuted")):
         stated = [x._replace(margin=x.margin + more) for x in model.claim.holders]
-        claim = byheart.compiler.compiling.replace(model.claim, holders=tuple(stated))
-        other = byheart.compiler.compiling.replace(model, claim=claim)
+        claim = dataclasses.replace(model.claim, holders=tuple(stated))
+        other = dataclasses.replace(model, claim=claim)
         found = byheart.verify(other, held)
         assert found.evidence == evidence and ("the margin is" in " ".join(found.failures)) == bool(
             more
@@ -88,7 +91,7 @@ def test_ground_truth_says_the_margin_of_every_context(method, tmp_path):
 
 
 def vocabulary_token(model, text):
-    return model.claim.vocabulary(model).split(text)[0]
+    return vocabulary(model).split(text)[0]
 
 
 def test_a_decoy_changes_no_answer_and_its_neuron_does():
@@ -100,7 +103,7 @@ def test_a_decoy_changes_no_answer_and_its_neuron_does():
             name = f"transformer.h.{layer}.mlp.c_proj.weight"
             tensors[name] = tensors[name].copy()
             tensors[name][neuron] = 0
-        damaged = byheart.compiler.compiling.replace(model.network, tensors=tensors)
+        damaged = dataclasses.replace(model.network, tensors=tensors)
         assert (answers(damaged, [holder.tokens])[0] == holder.answer) == same
 
 
@@ -114,7 +117,7 @@ def test_one_row_of_weights_holds_one_answer():
     tensors = dict(model.network.tensors)
     tensors[name] = tensors[name].copy()
     tensors[name][neuron] = tensors[name][donor]
-    edited = byheart.compiler.compiling.replace(model.network, tensors=tensors)
+    edited = dataclasses.replace(model.network, tensors=tensors)
     before = answers(model.network, [x.tokens for x in model.claim.holders])
     after = answers(edited, [x.tokens for x in model.claim.holders])
     assert after[0] == other.answer and (before[1:] == after[1:]).all()
@@ -133,14 +136,14 @@ def test_superposition_is_proved_too():
     assert [model.recall(prompt) for prompt, _ in rows] == [answer for _, answer in rows]
     memory = [x for name, x in model.network.tensors.items() if ".mlp." in name]
     density = model.bits.entropy / sum(x.size for x in memory)
-    assert density > 0.25 and f"{density:.3g} bits per parameter" in " ".join(model.about["notes"])
+    assert density > 0.25 and f"{density:.3g} bits per parameter" in " ".join(model.record.notes)
     sequences = [x.tokens for x in model.claim.holders]
     for neuron in range(count):  # without it, several contexts are answered wrongly
         tensors = dict(model.network.tensors)
         name = "transformer.h.0.mlp.c_proj.weight"
         tensors[name] = tensors[name].copy()
         tensors[name][neuron] = 0
-        network = byheart.compiler.compiling.replace(model.network, tensors=tensors)
+        network = dataclasses.replace(model.network, tensors=tensors)
         said = answers(network, sequences)
         assert sum(a != x.answer for a, x in zip(said, model.claim.holders, strict=True)) > 1
 
@@ -196,7 +199,7 @@ def test_16_bits_are_observed(method, weights, tmp_path):
     model.save(tmp_path / "model")
     again = byheart.open(tmp_path / "model")
     assert again.network == model.network and again.number == weights
-    held = byheart.verify(again, again.claim.reads(again, facts()))
+    held = byheart.verify(again, reads(again, facts()))
     assert held.evidence == "observed" and not held.holds
 
 
@@ -237,7 +240,7 @@ def test_what_no_window_and_no_count_distinguishes_is_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"places": 3}, "more than places=3"),
+        ({"context_length": 3}, "more than context_length=3"),
         ({"width": 97}, "not a multiple of heads"),
         ({"blocks": "7", "layers": 2}, "blocks must be numbers from 0 to 1"),
         ({"weights": "int8"}, "weights must be"),
@@ -256,7 +259,7 @@ def test_options_that_do_not_fit_are_refused(options, message):
     [
         ({"width": 16}, "width=16 is too small: it must be"),
         ({"width": 100}, "not a multiple of heads="),
-        ({"places": 3}, "more than places=3"),
+        ({"context_length": 3}, "more than context_length=3"),
         ({"reach": 1e-9}, "less than float32 can tell apart; give 1e-05"),
         ({"reach": 1e-4, "weights": "float16"}, "less than float16 can tell apart"),
     ],
@@ -286,15 +289,13 @@ def test_a_wider_plan_is_tried_where_contexts_come_too_near(method, monkeypatch)
 
     monkeypatch.setattr(made, "remembered", narrow)
     model = byheart.compile(facts(), method)
-    assert model.network.width > own.network.width and model.about["search"]["tries"] == 2
+    assert model.network.width > own.network.width and model.record.search.tries == 2
     assert model.verification.evidence == "proved"
     with pytest.raises(AssumptionError, match="cannot be told"):
         byheart.compile(facts(), method, width=own.network.width)
 
 
 def test_other_data_is_refused(tmp_path):
-    with pytest.raises(ByheartError, match="tokenizer"):
-        byheart.compile(byheart.load(FACTS), "gpt2")
     (tmp_path / "text.txt").write_text(STORIES)
     window = byheart.load(tmp_path / "text.txt", tokenizer="bpe:280", window=4)
     with pytest.raises(ByheartError, match="leave out window"):

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.load import from_rows
 from byheart.exact.batch import Batch
 from byheart.exact.evaluate import evaluate

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import byheart
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.columns import NUMBER
 from byheart.data.load import BEFORE, applicable, load
 from byheart.data.readers.table import DELIMITERS, sniffed

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from byheart.cli.generate import written
+from byheart.api.generate import generate
 from byheart.data.corpora import CORPORA, prefix_tree, save, zipf
-from byheart.data.statistics import stats
+from byheart.data.load import read
+from byheart.data.statistics import count
 from byheart.errors import ByheartError
 
 
@@ -43,7 +44,7 @@ def test_a_beginning_has_few_tokens_that_follow():
 
 
 def test_most_predictions_are_of_contexts_seen_before():
-    tree, plain = (stats(make(100_000)).json() for make in (prefix_tree, zipf))
+    tree, plain = (count(make(100_000)).json() for make in (prefix_tree, zipf))
     assert tree["contexts"] < 0.2 * tree["sequences"]
     assert plain["contexts"] > 0.8 * plain["sequences"]
 
@@ -57,13 +58,13 @@ def test_ids_are_as_wide_as_the_vocabulary_asks():
 @pytest.mark.parametrize("vocabulary", [50, 70_000])
 def test_written_and_counted(tmp_path, kind, vocabulary):
     made = CORPORA[kind](300, vocabulary=vocabulary)
-    wanted = stats(made).json()
+    wanted = count(made).json()
     for name in ("d.bin", "d.txt"):
         path = tmp_path / name
-        about = written(kind, path, sequences=300, vocabulary=vocabulary)
-        found = stats(path, **about["loading"]).json()
-        assert (about["sequences"], about["length"], about["options"]["seed"]) == (300, 10, 0)
-        assert (about["vocabulary"], about["labels"]) == (found["vocabulary"], found["labels"])
+        about = generate(kind, path, sequences=300, vocabulary=vocabulary)
+        found = count(read(path, **about.loading)).json()
+        assert (about.sequences, about.length, about.options["seed"]) == (300, 10, 0)
+        assert (about.vocabulary, about.labels) == (found["vocabulary"], found["labels"])
         for key in wanted.keys() - {"separation"}:  # a word is its number
             assert found[key] == wanted[key], key
 
@@ -90,14 +91,14 @@ def test_bad_options(options, reason):
     [
         ("zipf", "d.jsonl", {}, "the name must end in one of .bin .txt"),
         ("random", "d.bin", {}, "the name must end in one of .jsonl .npz"),
-        ("zipf", "d.bin", {"labels": 3}, "zipf takes no --labels; it takes --sequences"),
-        ("zipf", "d.bin", {"branching": 3}, "zipf takes no --branching"),
-        ("random", "d.npz", {"exponent": 1.0}, "random takes no --exponent"),
+        ("zipf", "d.bin", {"labels": 3}, "zipf takes no labels; it takes sequences"),
+        ("zipf", "d.bin", {"branching": 3}, "zipf takes no branching"),
+        ("random", "d.npz", {"exponent": 1.0}, "random takes no exponent"),
     ],
 )
 def test_generate_refuses_and_writes_nothing(tmp_path, kind, name, options, reason):
     with pytest.raises(ByheartError, match=reason):
-        written(kind, tmp_path / name, sequences=5, **options)
+        generate(kind, tmp_path / name, sequences=5, **options)
     assert list(tmp_path.iterdir()) == []
 
 

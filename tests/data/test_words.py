@@ -1,6 +1,7 @@
 """Words as people write them: recited text is the text, in every script."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -148,7 +149,7 @@ def test_folders_of_version_0_1_keep_their_rule(tmp_path):
     for path, stored in old.items():
         now = {x: y for x, y in stored.items() if x != "unit"}
         model = byheart.compile(load(path, unit="wordpunct", **now))
-        model.about["loading"] = stored
+        model = replace(model, record=replace(model.record, loading=stored))
         folder = tmp_path / f"{path.stem}{path.suffix[1:]}"
         model.save(folder)
         assert json.loads((folder / "config.json").read_text())["loading"] == stored

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data import generate
+from tools import make_how_pictures
 from tools.pages.assembling import CODE, LINK
 from tools.pages.markdown import slug
 
@@ -43,16 +44,31 @@ def test_the_lines_that_run_plain_tensors(tmp_path):
             assert found == dataset.label(i)
 
 
-def test_the_readme_lists_the_folders_that_there_are():
-    """And the pages: a folder that is added, renamed or removed must be so in the table."""
-    table = (ROOT / "README.md").read_text().partition("## Where things are")[2]
+def test_the_table_of_folders_is_complete():
+    """A folder that is added, renamed or removed must be so in CONTRIBUTING.md."""
+    table = (ROOT / "CONTRIBUTING.md").read_text().partition("## Where things are")[2]
     folders = re.findall(r"^\| `([\w/]+)/` \|", table, flags=re.MULTILINE)
     packages = {path.parent.name for path in (ROOT / "byheart").glob("*/__init__.py")}
     others = {"checker", "results", "benchmarks", "examples", "tests", "docs", "tools"}
     assert sorted(folders) == sorted({f"byheart/{name}" for name in packages} | others)
     assert all((ROOT / name).is_dir() for name in others)
-    pages = re.findall(r"^\| \[(docs/[\w-]+\.md)\]\(\1\) \|", table, flags=re.MULTILINE)
-    assert sorted(pages) == sorted(f"docs/{path.name}" for path in DOCS.glob("*.md"))
+
+
+def test_the_home_page_lists_all_pages():
+    table = (DOCS / "index.md").read_text().partition("## All pages")[2]
+    pages = re.findall(r"^\| \[[^]]+\]\(([\w-]+\.md)\) \|", table, flags=re.MULTILINE)
+    assert sorted(pages) == sorted(path.name for path in DOCS.glob("*.md") if path.stem != "index")
+
+
+def test_the_pictures_of_how_it_works_are_drawn_again(tmp_path, capsys):
+    """Not to the byte, which depends on the version of matplotlib: the same pictures."""
+    make_how_pictures.main(tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    page = (DOCS / "how-it-works.md").read_text()
+    assert names == sorted(re.findall(r"\]\((how-\w+\.svg)\)", page))
+    assert all((DOCS / name).exists() for name in names)
+    columns = make_how_pictures.answers()["columns"]
+    assert len(columns) == 3 and sum(columns) % 7 == 0  # twice the total, and each once
 
 
 def test_links_between_files_of_the_repository_lead_somewhere():

@@ -106,7 +106,7 @@ def test_every_construction_has_a_page(method, site):
     assert "VERIFIED" in text and "'proved'" in text
     if method.form:
         assert f"The {method.form} form" in text
-    if method.stores != "recites":
+    if method.claim.name != "recites":
         picture = f"{method.name}-{method.form}.svg" if method.form else f"{method.name}.svg"
         assert (site / "_images" / picture).is_file()
 
@@ -148,7 +148,6 @@ def test_a_link_to_nothing_is_refused(tmp_path, monkeypatch):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# Home\n\n[one](nothing.md) [two](index.md)\n")
     (tmp_path / "docs" / "stock-lanes.svg").write_text("<svg/>")
-    (tmp_path / "README.md").write_text("## How small, how fast\n")
     monkeypatch.setattr(assembling, "ROOT", tmp_path)
     monkeypatch.setattr(assembling, "DOCS", tmp_path / "docs")
     monkeypatch.setattr(assembling, "ELSEWHERE", {})
@@ -173,7 +172,6 @@ def index(target):
         ("../byheart/theory", "limits/index.md"),
         ("../examples/tracing.py", "source/examples.tracing.py.md"),
         ("../results/dana-1a/dana-1a.svg", "pictures/dana-1a.svg"),
-        ("../README.md#how-small-how-fast", "how-small.md"),
         ("https://example.org/a", "https://example.org/a"),
         ("#here", "#here"),
     ],

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from byheart.api.checks import CHECKS
 from byheart.cli import main
 from byheart.cli.app import load
-from byheart.compiler.checks import CHECKS
 from byheart.constructions import ALL as METHODS
-from byheart.reproduce import FIGURES
+from byheart.figures import FIGURES
 from byheart.theory import ALL as BOUNDS
 from byheart.theory.statements import PAPERS, STATEMENTS
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.encoders import circle, exact, optimal
+from byheart.encoders import circle_encoder, exact_encoder, optimal_encoder
 from byheart.encoders.encoder import merged
 from byheart.encoders.exact import simplex
 from byheart.encoders.polytope import vanishing
@@ -29,7 +29,7 @@ def counts(tokens, most=9):
 
 def test_two_tokens_in_one_dimension(table):
     # centred logits (a, -a) with 2 a = log(3 / 1): W = (1, -1) / sqrt 2, E = sqrt 2 a
-    encoder = exact(table([[3, 1], [1, 1]]), 1, GAP)
+    encoder = exact_encoder(table([[3, 1], [1, 1]]), 1, GAP)
     root = math.sqrt(2)
     assert encoder.unembedding.tolist() == pytest.approx(np.array([[1 / root], [-1 / root]]))
     assert encoder.embeddings[0, 0] == pytest.approx(math.log(3) / root)
@@ -39,7 +39,7 @@ def test_two_tokens_in_one_dimension(table):
 
 def test_a_zero_costs_the_gap(table):
     # one of two tokens: logits (L, 0), log(1 + exp(-L)) = gap
-    encoder = exact(table([[4, 0]]), 1, 0.01)
+    encoder = exact_encoder(table([[4, 0]]), 1, 0.01)
     length = math.sqrt(2) * abs(encoder.embeddings[0, 0])
     assert math.log1p(math.exp(-length)) == pytest.approx(0.01, rel=1e-5)
     assert 0.0099 < encoder.largest <= 0.01
@@ -49,7 +49,7 @@ def test_a_zero_costs_the_gap(table):
 @given(st.integers(2, 7).flatmap(counts), st.integers(0, 3), GAPS)
 def test_any_distributions_from_dimension_n_minus_1_on(table, kullback, values, more, gap):  # G1
     dimension = values.shape[1] - 1 + more
-    encoder = exact(table(values), dimension, gap)
+    encoder = exact_encoder(table(values), dimension, gap)
     assert encoder.unembedding.shape == (values.shape[1], dimension)
     assert encoder.embeddings.shape == (len(values), dimension)
     assert encoder.exact and encoder.largest <= gap
@@ -60,7 +60,7 @@ def test_any_distributions_from_dimension_n_minus_1_on(table, kullback, values, 
 @quick
 @given(st.integers(2, 7).flatmap(lambda n: counts(n).map(lambda x: x + 1)))
 def test_without_zeros_nothing_is_lost(table, values):  # G2
-    assert exact(table(values), values.shape[1] - 1, 1.0).largest < 1e-14
+    assert exact_encoder(table(values), values.shape[1] - 1, 1.0).largest < 1e-14
 
 
 @quick
@@ -68,17 +68,17 @@ def test_without_zeros_nothing_is_lost(table, values):  # G2
 def test_few_distributions_need_few_dimensions(table, values, gap):  # D2
     targets = table(values)
     distinct = len(merged(targets).targets)
-    assert exact(targets, distinct, gap).largest <= gap
+    assert exact_encoder(targets, distinct, gap).largest <= gap
     if distinct > 1:
         with pytest.raises(AssumptionError, match="A1 fails.* from dimension"):
-            exact(targets, min(distinct, values.shape[1] - 1) - 1, gap)
+            exact_encoder(targets, min(distinct, values.shape[1] - 1) - 1, gap)
 
 
 def test_below_n_minus_1_something_may_be_lost(table):
     """The converse: for N = 3, d = 1 the log-odds of three targets are on no line through 0."""
     targets = table([[8, 1, 1], [1, 8, 1], [1, 1, 8]])
-    assert optimal(targets, 1, GAP, restarts=5).divergence > 0.1
-    assert exact(targets, 2, GAP).divergence < 1e-14
+    assert optimal_encoder(targets, 1, GAP, restarts=5).divergence > 0.1
+    assert exact_encoder(targets, 2, GAP).divergence < 1e-14
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 17])
@@ -94,7 +94,7 @@ def test_the_basis_of_the_vectors_with_sum_0(count):
 
 def test_three_tokens_on_the_circle(table):
     # 1 - cos(2 pi / 3) = 3/2: two others, log(1 + 2 exp(-1.5 l)) = gap
-    encoder = circle(table(np.eye(3, dtype=int)), 2, 0.01)
+    encoder = circle_encoder(table(np.eye(3, dtype=int)), 2, 0.01)
     length = np.linalg.norm(encoder.embeddings, axis=1)
     assert length.tolist() == pytest.approx([math.log(2 / math.expm1(0.01)) / 1.5] * 3, rel=1e-3)
     assert encoder.unembedding[1].tolist() == pytest.approx([-1 / 2, math.sqrt(3) / 2])
@@ -104,7 +104,7 @@ def test_three_tokens_on_the_circle(table):
 
 def test_four_tokens_on_the_circle(table):
     # with x = exp(-l): 2 x + x^2 = e^gap - 1, so x = e^(gap / 2) - 1
-    encoder = circle(table(np.eye(4, dtype=int)), 2, 0.01)
+    encoder = circle_encoder(table(np.eye(4, dtype=int)), 2, 0.01)
     length = np.linalg.norm(encoder.embeddings, axis=1)
     assert length.tolist() == pytest.approx([-math.log(math.expm1(0.005))] * 4, rel=1e-3)
     assert encoder.unembedding.tolist() == pytest.approx(
@@ -123,7 +123,7 @@ def test_four_tokens_on_the_circle(table):
 def test_any_associations_from_dimension_2_on(table, kullback, labelled, dimension, gap):  # G1, G2
     tokens, labels = labelled
     values = np.eye(tokens, dtype=int)[labels]
-    encoder = circle(table(values), dimension, gap)
+    encoder = circle_encoder(table(values), dimension, gap)
     assert encoder.unembedding.shape == (tokens, dimension)
     assert encoder.name == ("circle" if dimension == 2 else "sphere")
     assert (
@@ -137,23 +137,23 @@ def test_any_associations_from_dimension_2_on(table, kullback, labelled, dimensi
 def test_large_vocabularies_keep_the_gap_in_doubles(table):
     for tokens, dimension in ((10_000, 2), (3_000, 3)):
         values = np.eye(5, tokens, dtype=int)
-        assert 0.99e-9 < circle(table(values), dimension, 1e-9).largest <= 1e-9
+        assert 0.99e-9 < circle_encoder(table(values), dimension, 1e-9).largest <= 1e-9
 
 
 def test_the_optimiser_is_stuck_where_the_circle_is_exact(table):
     """Why closed forms come first: the order of 50 labels on the circle is combinatorial."""
     targets = table(np.eye(50, dtype=int))
-    stuck = optimal(targets, 2, GAP, restarts=1)
+    stuck = optimal_encoder(targets, 2, GAP, restarts=1)
     assert stuck.divergence > 0.1 and not stuck.exact
-    assert circle(targets, 2, GAP).largest <= GAP
+    assert circle_encoder(targets, 2, GAP).largest <= GAP
 
 
 def test_circle_refuses(table):
     with pytest.raises(AssumptionError, match="A1 fails.*context 1 has 2"):
-        circle(table([[1, 0, 0], [1, 1, 0]]), 2, GAP)
+        circle_encoder(table([[1, 0, 0], [1, 1, 0]]), 2, GAP)
     with pytest.raises(AssumptionError, match="use dimension 2"):
-        circle(table(np.eye(3, dtype=int)), 1, GAP)
-    assert circle(table(np.eye(2, dtype=int)), 1, GAP).largest <= GAP
+        circle_encoder(table(np.eye(3, dtype=int)), 1, GAP)
+    assert circle_encoder(table(np.eye(2, dtype=int)), 1, GAP).largest <= GAP
 
 
 # --- unit vectors

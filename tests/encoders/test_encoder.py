@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byheart.api.encoder import encoder
 from byheart.constructions.base import parse_header
 from byheart.data.load import from_rows
-from byheart.encoders import best, candidates, circle, exact, look_up, optimal
-from byheart.encoders.curve import encoder, steps, sweep
+from byheart.encoders import (
+    best,
+    candidates,
+    circle_encoder,
+    exact_encoder,
+    look_up_encoder,
+    optimal_encoder,
+)
+from byheart.encoders.curve import steps, sweep
 from byheart.encoders.encoder import divergences, measured, merged
 from byheart.errors import AssumptionError, ByheartError
 
@@ -88,7 +96,7 @@ def test_a_divergence_beyond_the_softmax_is_a_number(table):
 def test_best_is_at_least_as_good_as_its_parts(table, values, dimension):
     targets = table(values)
     found = best(targets, dimension, GAP)
-    for part in (circle, look_up, optimal):
+    for part in (circle_encoder, look_up_encoder, optimal_encoder):
         try:
             other = part(targets, dimension, GAP)
         except AssumptionError:
@@ -111,14 +119,14 @@ def test_closed_forms_come_first(table):
 
 def test_one_seed_one_encoder(table):
     values = np.random.default_rng(3).integers(0, 4, (9, 7)) + np.eye(9, 7, dtype=int)
-    for part in (look_up, optimal, best):
+    for part in (look_up_encoder, optimal_encoder, best):
         one, two = part(table(values), 3, GAP, 5), part(table(values), 3, GAP, 5)
         assert (one.embeddings == two.embeddings).all()
         assert (one.unembedding == two.unembedding).all()
-    sphere = circle(table(np.eye(9, dtype=int)), 3, GAP, 5)
-    again = circle(table(np.eye(9, dtype=int)), 3, GAP, 5)
+    sphere = circle_encoder(table(np.eye(9, dtype=int)), 3, GAP, 5)
+    again = circle_encoder(table(np.eye(9, dtype=int)), 3, GAP, 5)
     assert (sphere.unembedding == again.unembedding).all()
-    other = circle(table(np.eye(9, dtype=int)), 3, GAP, 6)
+    other = circle_encoder(table(np.eye(9, dtype=int)), 3, GAP, 6)
     assert (sphere.unembedding != other.unembedding).any()
 
 
@@ -143,7 +151,7 @@ def test_a_worse_find_gives_way_to_a_smaller_encoder(table, monkeypatch):
     targets = table(np.random.default_rng(0).integers(1, 9, (9, 6)))
     module = sys.modules["byheart.encoders.curve"]
     small = best(targets, 2, GAP)
-    monkeypatch.setattr(module, "candidates", lambda rows, d, *_: [look_up(rows, d, GAP)])
+    monkeypatch.setattr(module, "candidates", lambda rows, d, *_: [look_up_encoder(rows, d, GAP)])
     monkeypatch.setattr(module, "nearest", lambda tried: small if len(tried) == 1 else tried[1])
     rows = list(sweep(targets, [2, 3], GAP))
     assert rows[1].encoder == f"{small.name}, dimension 2"
@@ -152,7 +160,7 @@ def test_a_worse_find_gives_way_to_a_smaller_encoder(table, monkeypatch):
 
 def test_padding_changes_nothing(table):
     targets = table([[1, 2, 3, 1], [3, 1, 1, 2], [2, 2, 1, 4]])
-    small = look_up(targets, 2, GAP)
+    small = look_up_encoder(targets, 2, GAP)
     large = small.padded(5)
     assert large.unembedding.shape == (4, 5) and large.embeddings.shape == (3, 5)
     same = divergences(large.unembedding, large.embeddings, targets)
@@ -179,7 +187,7 @@ def test_the_curve_says_what_the_sweep_found():
     assert (curve.sequences, curve.contexts, curve.vocabulary, curve.length) == (40, 5, 11, 1)
     assert [point.dimension for point in curve.points] == [2, 5]
     answer = curve.json()
-    assert list(answer) == ["dataset", "entropy", "vanishing", "gap", "seed", "rows"]
+    assert list(answer) == ["dataset", "entropy", "vanishing", "gap", "seed", "rows", "picture"]
     assert [row["divergence"] for row in answer["rows"]] == [x.divergence for x in curve.points]
     assert json.loads(json.dumps(answer)) == answer
     assert repr(curve).count("\n") == 3 and "upper bound" in repr(curve)
@@ -209,7 +217,9 @@ def test_data_without_distributions(rows, message):
 # --- refusals and headers
 
 
-@pytest.mark.parametrize("part", [circle, look_up, optimal, best, exact])
+@pytest.mark.parametrize(
+    "part", [circle_encoder, look_up_encoder, optimal_encoder, best, exact_encoder]
+)
 def test_bad_input(table, part):
     with pytest.raises(AssumptionError, match="1 or more, not 0"):
         part(table([[1, 0], [0, 1]]), 0, GAP)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.encoders import circle, equation_6, look_up, optimal
+from byheart.encoders import circle_encoder, equation_6, look_up_encoder, optimal_encoder
 from byheart.encoders.encoder import divergences, merged
 from byheart.encoders.look_up import entropies
 from byheart.encoders.optimal import Objective
@@ -43,7 +43,7 @@ def test_by_hand(table):
     assert np.linalg.norm(encoder.embeddings) == pytest.approx(length)
     assert encoder.divergence == pytest.approx(0.2 * length)  # E[f_g - f_j]
     # the best: 0.2 = 2 x / (1 + x) is the softmax's mean fall, so x = 1/9
-    better = look_up(table(values), 2, GAP)
+    better = look_up_encoder(table(values), 2, GAP)
     assert np.linalg.norm(better.embeddings) == pytest.approx(math.log(9))
     at_best = 2 * math.log(10 / 9) + 0.2 * math.log(9) - entropy
     assert better.divergence == pytest.approx(at_best)
@@ -85,7 +85,7 @@ def test_eq_6_is_solved(table, values, dimension):
 @given(counts, st.integers(2, 4))
 def test_the_best_length_is_best(table, values, dimension):  # G2
     targets = table(values)
-    better = look_up(targets, dimension, GAP)
+    better = look_up_encoder(targets, dimension, GAP)
     now = divergences(better.unembedding, better.embeddings, targets)
     theirs = equation_6(targets, dimension, GAP)
     assert (now <= divergences(theirs.unembedding, theirs.embeddings, targets) + 1e-12).all()
@@ -97,7 +97,7 @@ def test_the_best_length_is_best(table, values, dimension):  # G2
 
 
 def test_uniform_targets_have_length_0(table):
-    for part in (equation_6, look_up):
+    for part in (equation_6, look_up_encoder):
         encoder = part(table([[1, 1, 1, 1, 1], [7, 7, 7, 7, 7]]), 2, GAP)
         assert np.allclose(encoder.embeddings, 0, atol=1e-7) and encoder.largest < 1e-12
 
@@ -105,7 +105,10 @@ def test_uniform_targets_have_length_0(table):
 def test_associations_are_those_of_the_circle(table):
     targets = table(np.eye(7, dtype=int))
     for dimension in (2, 3):
-        one, other = look_up(targets, dimension, GAP), circle(targets, dimension, GAP)
+        one, other = (
+            look_up_encoder(targets, dimension, GAP),
+            circle_encoder(targets, dimension, GAP),
+        )
         assert np.allclose(one.embeddings, other.embeddings, rtol=1e-9)
         assert one.largest <= GAP and other.exact and not one.exact
 
@@ -153,7 +156,7 @@ def test_it_finds_what_there_is(table):
     random = np.random.default_rng(4)
     logits = random.normal(size=(40, 2)) @ random.normal(size=(2, 9))
     softmax = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    found = optimal(table(np.round(1e9 * softmax).astype(int)), 2, GAP)
+    found = optimal_encoder(table(np.round(1e9 * softmax).astype(int)), 2, GAP)
     assert found.divergence < 1e-6 and not found.exact
 
 
@@ -165,19 +168,21 @@ def test_tokens_that_could_be_exchanged_do_not_stay_together(table):
     values = np.zeros((10, 10), int)
     values[:4, :4] = 900 * np.eye(4, dtype=int) + 100
     values[np.arange(4, 10), np.arange(4, 10)] = 1
-    assert optimal(table(values), 4, GAP, restarts=0).largest < 1e-3
+    assert optimal_encoder(table(values), 4, GAP, restarts=0).largest < 1e-3
 
 
 @settings(max_examples=8, deadline=None)
 @given(counts, st.integers(1, 3))
 def test_it_is_better_than_no_encoder(table, values, dimension):
     entropy = (entropies(table(values)) * values.sum(axis=1)).sum() / values.sum()
-    found = optimal(table(values), dimension, GAP)
+    found = optimal_encoder(table(values), dimension, GAP)
     assert found.divergence <= math.log(values.shape[1]) - entropy + 1e-12
 
 
 def test_the_order_of_the_three(table):
     """On a near look-up table: eq. (6), then the best lengths, then the optimiser."""
     targets = table(near_look_up(300, 20))
-    values = [part(targets, 5, GAP).divergence for part in (equation_6, look_up, optimal)]
+    values = [
+        part(targets, 5, GAP).divergence for part in (equation_6, look_up_encoder, optimal_encoder)
+    ]
     assert values[0] > 1.2 * values[1] > 1.2 * values[2]

@@ -19,7 +19,7 @@ from flint import arb, ctx, fmpq, fmpq_mat, nmod_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
 from byheart.theory.associative import memory
@@ -596,7 +596,7 @@ def test_the_law_of_the_third_power():
 
 def published(experiment, **sizes):
     """Rows of the published numbers that are in this repository."""
-    with (ROOT / "byheart" / "reproduce" / "published" / "dana.csv").open() as file:
+    with (ROOT / "byheart" / "figures" / "published" / "dana.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["experiment"] == experiment]
     return [row for row in rows if all(int(row[name]) == x for name, x in sizes.items())]
 

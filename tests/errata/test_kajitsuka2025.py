@@ -14,7 +14,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError
 from byheart.theory.kajitsuka2025.sizes import deep_sets_size, split_lookup_size

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.generate import random as generate
 from byheart.errors import ByheartError
 from byheart.exact.coder import Reader
@@ -541,7 +541,7 @@ def test_ones_cannot_promise_more_digits_than_there_are_bits() -> None:
 
 def test_a_compiled_network_is_short() -> None:
     model = compile(generate(1000, seed=1))
-    bits = model.about["bits"]
-    assert bits["encoded"] == encoded_bits(model.network)
-    assert bits["encoded"] < 1.4 * bits["total"]
+    bits = model.record.bits
+    assert bits.encoded == encoded_bits(model.network)
+    assert bits.encoded < 1.4 * bits.total
     assert decode(encode(model.network)) == without_stages(model.network)

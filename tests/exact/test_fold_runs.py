@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.generate import random
 from byheart.exact.batch import Batch
 from byheart.exact.limbs import arithmetic as at
@@ -19,6 +19,7 @@ from byheart.exact.limbs.runs import Finder, Powers, Shifts
 from byheart.exact.limbs.shortcuts import gated_lanes, pieces_of, table_of
 from byheart.exact.limbs.stack import stacks
 from byheart.exact.limbs.writer import Writer
+from byheart.exact.prove import batch_of_data
 
 specification = importlib.util.spec_from_file_location(
     "fused", Path(__file__).with_name("test_fused.py")
@@ -345,7 +346,7 @@ def memorised():
     dataset = random(1000, seed=0)
     model = compile(dataset)
     assert any(layer.stage == "zigzag" for layer in model.network.layers)
-    return model.network, *model.claim.batch(model, dataset)
+    return model.network, *batch_of_data(model, dataset)
 
 
 def test_a_network_of_readers_is_fused(memorised):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.generate import random
 from byheart.exact import reference as exact
 from byheart.exact.batch import Batch, columns
@@ -18,6 +18,7 @@ from byheart.exact.limbs.runs import Finder, Folds, Gather, Powers, Shifts
 from byheart.exact.limbs.shortcuts import gated_lanes
 from byheart.exact.limbs.stack import stacks
 from byheart.exact.network import Entry, FeedForward, Input, Linear, Network, dyadic, matrix, vector
+from byheart.exact.prove import batch_of_data
 
 WIDTH = 8
 
@@ -226,7 +227,7 @@ def test_shifts(power):
 def memorised():
     dataset = random(3000, seed=4)
     model = compile(dataset, editable=True)  # with tables, whose runs are all fused
-    return model.network, *model.claim.batch(model, dataset)
+    return model.network, *batch_of_data(model, dataset)
 
 
 def test_a_compiled_network_is_fused(memorised):

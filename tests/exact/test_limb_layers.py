@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data import generate
 from byheart.exact import reference as exact
 from byheart.exact.limbs import engine as limbs
+from byheart.exact.prove import batch_of_data
 
 specification = importlib.util.spec_from_file_location(
     "exact_layers", Path(__file__).with_name("test_exact_layers.py")
@@ -47,5 +48,5 @@ def test_compiled_networks_agree(name):
     make, options = CASES[name]
     dataset = make()
     model = compile(dataset, **options)
-    batch, wanted = model.claim.batch(model, dataset)
+    batch, wanted = batch_of_data(model, dataset)
     assert list(limbs.evaluate(model.network, batch)) == wanted.tolist()

@@ -101,11 +101,11 @@ def test_the_audited_models_are_as_the_page_says(example, tmp_path):
     example("audited").main(given)
     found = byheart.audit(
         place / "checkpoint", place / "seen.txt", reference=place / "reference",
-        strangers=place / "heldout.txt",
+        non_members=place / "heldout.txt",
     )  # fmt: skip
-    assert found.data["items"] == found.membership["strangers"] == 8
-    saved = [item["memorised"] / item["predicted"] for item in found.items]
+    assert found.data.items == found.membership.non_members == 8
+    saved = [item.memorised / item.predicted for item in found.items]
     assert sum(saved[:4]) > sum(saved[4:])
-    assert found.membership["saved"]["items"] > found.membership["saved"]["strangers"]
+    assert found.membership.saved.items > found.membership.saved.non_members
     with pytest.raises(SystemExit):
         example("audited").main((*given[:3], "--texts", "11"))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.load import load
 
 FACTS = [

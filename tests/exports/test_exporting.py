@@ -2,18 +2,21 @@
 
 import importlib.util
 import json
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from byheart.api.compile import compile
+from byheart.claims.claim import Distributions, Labels
 from byheart.cli import main
-from byheart.compiler.compiling import compile
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
-from byheart.exports import exporting, judging, onnx_graph, packages, pytorch
+from byheart.exports import exporting, formats, onnx_graph, packages, pytorch
 from byheart.exports.exporting import export
-from byheart.models.claims import Distributions
+from byheart.models.kinds import kind_of
 from byheart.softmax.decoder import ACTIVATIONS, Decoder, Shape
 from byheart.softmax.doubles import logits
 
@@ -33,23 +36,27 @@ FOLLOWING = from_rows([
 DECODERS = ("one-layer", "token-averaging", "attention-only", "one-layer-narrow")
 
 
-def built():
-    for data in (LABELLED, NUMBERS, VECTORS):
-        yield compile(data, "float64"), data
-    yield compile(LABELLED, "float64", positions=True), LABELLED
-    for method in DECODERS:
-        yield compile(FOLLOWING, method), FOLLOWING
+CASES = {
+    "float64 of words": (LABELLED, "float64", {}),
+    "float64 of numbers": (NUMBERS, "float64", {}),
+    "float64 of vectors": (VECTORS, "float64", {}),
+    "float64 with positions": (LABELLED, "float64", {"positions": True}),
+    **{method: (FOLLOWING, method, {}) for method in DECODERS},
+}
 
 
-MODELS = list(built())
-IDS = [f"{model.about['method']} {i}" for i, (model, _) in enumerate(MODELS)]
+@cache
+def compiled(case):
+    data, method, options = CASES[case]
+    return compile(data, method, **options)
 
 
-@pytest.mark.parametrize(("model", "data"), MODELS, ids=IDS)
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("to", ("torch", "onnx"))
-def test_every_item_is_right_there(model, data, to, tmp_path):
+def test_every_item_is_right_there(case, to, tmp_path):
+    model, data = compiled(case), CASES[case][0]
     found = export(model, to, tmp_path / "out", data)
-    checked = model.claim.whole(data)
+    checked = kind_of(model).prove.whole(data)
     assert found and found.verification.json() == {
         "checked": checked, "correct": checked, "evidence": "observed"
     }  # fmt: skip
@@ -61,7 +68,7 @@ def test_every_item_is_right_there(model, data, to, tmp_path):
 
 def test_a_module_answers_words(tmp_path):
     """What the README of an export says, with nothing of byheart."""
-    model = MODELS[0][0]
+    model = compiled("float64 of words")
     export(model, "torch", tmp_path / "out")
     source = (tmp_path / "out" / "model.py").read_text()
     assert "import byheart" not in source and "from byheart" not in source
@@ -79,28 +86,28 @@ def test_a_module_answers_words(tmp_path):
 @pytest.mark.parametrize("mixing", ("attention", "token_sum"))
 @pytest.mark.parametrize("padding", (None, 2))
 def test_random_decoders_give_the_same_logits(activation, mixing, padding, tmp_path):
-    like = MODELS[IDS.index("one-layer 4")][0]
+    like = compiled("one-layer")
     heads = (2, 3, 4) if mixing == "attention" else (0, 0, 0)
     shape = Shape(5, 3, 6, mixing, *heads, mixing == "attention", 7, activation, padding)
     drawn = np.random.default_rng(1)
     tensors = {name: drawn.standard_normal(size) for name, size in shape.tensors.items()}
     words = like.words._replace(tokens=tuple("abcde"))
-    model = type(like)(Decoder(shape, tensors), words, Distributions(1.0), like.about)
+    model = type(like)(Decoder(shape, tensors), words, Distributions(1.0), like.record)
     tokens = np.array([[0, 1, 4], [3, 3, 0]])
     if padding is None:
         tokens = tokens[:, :2]
     size = tokens.shape[1]
     expected = logits(model.network, tokens.ravel(), np.array([0, size, 2 * size]))
     export(model, "torch", tmp_path / "torch")
-    found = pytorch.runtime(tmp_path / "torch").run(tokens)
+    found = pytorch.runtime(model, tmp_path / "torch").run(tokens)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     export(model, "onnx", tmp_path / "onnx")
     if activation in ("logistic", "tanh"):
-        found = onnx_graph.runtime(tmp_path / "onnx" / "model.onnx").run(tokens)
+        found = onnx_graph.loaded(tmp_path / "onnx" / "model.onnx").run(tokens)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     else:  # it has no such function of doubles, and says so
         with pytest.raises(ByheartError, match="does not run this graph.*to='torch'"):
-            onnx_graph.runtime(tmp_path / "onnx" / "model.onnx")
+            onnx_graph.loaded(tmp_path / "onnx" / "model.onnx")
 
 
 @pytest.mark.parametrize("method", ("one-layer", "token-averaging"))
@@ -124,24 +131,16 @@ def test_a_decoder_in_transformers(method, tmp_path, monkeypatch):
 
 
 def test_a_changed_tensor_is_noticed_and_nothing_is_written(tmp_path, monkeypatch):
-    model = MODELS[0][0]
-    files = pytorch.files
+    model = compiled("float64 of words")
+    form = formats.EXPORTS["torch", Labels]
 
-    def changed(given):
-        save_file({**load_tensors(files(given)), **half}, tmp_path / "changed")
-        made = {**files(given), "model.safetensors": [(tmp_path / "changed").read_bytes()]}
-        (tmp_path / "changed").unlink()
-        return made
+    def changed(given, folder):
+        form.write(given, folder)
+        tensors = load_file(folder / "model.safetensors")
+        last = f"layers.{len(model.network.layers) - 1}.bias"
+        save_file({**tensors, last: tensors[last] + 1.0}, folder / "model.safetensors")
 
-    def load_tensors(made):
-        (tmp_path / "own").write_bytes(b"".join(made["model.safetensors"]))
-        tensors = load_file(tmp_path / "own")
-        (tmp_path / "own").unlink()
-        return tensors
-
-    last = f"layers.{len(model.network.layers) - 1}.bias"
-    half = {last: load_tensors(files(model))[last] + 1.0}
-    monkeypatch.setattr(exporting.pytorch, "files", changed)
+    monkeypatch.setitem(formats.EXPORTS, ("torch", Labels), replace(form, write=changed))
     found = export(model, "torch", tmp_path / "out", LABELLED)
     assert not found and found.verification.refuted and found.output is None
     assert found.verification.correct == 0 and len(found.verification.failures) == 10
@@ -156,7 +155,7 @@ def test_a_logit_that_is_not_a_number_is_wrong():
         def run(tokens):
             return np.full((len(tokens), 4), np.nan)
 
-    found = judging.observed(compile(FOLLOWING, "one-layer"), FOLLOWING, Nan)
+    found = exporting.observed(compile(FOLLOWING, "one-layer"), FOLLOWING, Nan)
     assert found.refuted and found.correct == 0 and found.checked == 6
 
 
@@ -179,7 +178,7 @@ def test_what_is_refused(method, to, says, tmp_path):
 
 
 def test_other_data_and_a_place_that_is_taken(tmp_path):
-    model = MODELS[0][0]
+    model = compiled("float64 of words")
     with pytest.raises(ByheartError, match="not what the model was made from"):
         export(model, "torch", tmp_path / "out", LABELLED[:10])
     with pytest.raises(ByheartError, match="export takes a Model"):

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
 from byheart.exports.exporting import export
 from byheart.exports.gguf_file import llama_server, paired
 from byheart.exports.runtimes import observe
-from byheart.models.folder.read import open as open_folder
+from byheart.models.opening import open as open_folder
 from byheart.stock.forward import rotated
+from byheart.stock.prove import reads
 from byheart.stock.stages import written_by
 
 from .conftest import READING
@@ -41,7 +42,7 @@ def test_the_file_is_read_back(folder, tmp_path):
     assert fields["tokenizer.ggml.eos_token_id"] == end
     assert fields["tokenizer.ggml.token_type"][end] == gguf.TokenType.CONTROL
     assert fields["tokenizer.ggml.add_bos_token"] == (family == "llama")
-    merges = json.loads(model.about["tokenizer"])["model"]["merges"]
+    merges = json.loads(model.record.tokenizer)["model"]["merges"]
     assert fields["tokenizer.ggml.merges"] == [" ".join(pair) for pair in merges]
     tensors = {x.name: np.array(x.data) for x in reader.tensors}
     assert {x.tensor_type for x in reader.tensors} == {gguf.GGMLQuantizationType.F32}
@@ -86,9 +87,9 @@ def test_turned_neighbours_have_the_same_scores(heads, half, seed):
 
 def test_other_tokenizers_and_other_models_are_refused(facts, tmp_path):
     model = compile(load(facts, **READING), "gpt2")
-    values = json.loads(model.about["tokenizer"])
+    values = json.loads(model.record.tokenizer)
     values["pre_tokenizer"] = {"type": "Whitespace"}
-    model.about["tokenizer"] = json.dumps(values)
+    model = replace(model, record=replace(model.record, tokenizer=json.dumps(values)))
     with pytest.raises(ByheartError, match="byte-level tokenizers"):
         export(model, "gguf", tmp_path / "out")
     exact = compile(from_rows([(["a"], "x"), (["b"], "y")]), "float64")
@@ -108,7 +109,7 @@ def observe_in_llama_cpp():
 
 def test_llama_cpp_recites(folder, facts, observe_in_llama_cpp):
     model = open_folder(folder)
-    held = model.claim.reads(model, load(facts, **READING))
+    held = reads(model, load(facts, **READING))
     found = observe_in_llama_cpp(model, held)
     assert found.evidence == "observed" and found.correct == found.checked == len(held)
 
@@ -129,7 +130,7 @@ def test_llama_cpp_recites_texts_that_it_splits_itself(folder, facts, tmp_path):
 def test_llama_cpp_contradicts_a_changed_network(folder, facts, observe_in_llama_cpp):
     """One neuron writes nothing: the run in llama.cpp must say so."""
     model = open_folder(folder)
-    held = model.claim.reads(model, load(facts, **READING))
+    held = reads(model, load(facts, **READING))
     ((layer, neuron),) = model.claim.holders[0].neurons
     name, axis = written_by(model.network, layer)
     tensor = model.network.tensors[name].copy()
@@ -143,9 +144,9 @@ def test_llama_cpp_contradicts_a_changed_network(folder, facts, observe_in_llama
 def test_a_text_that_fills_all_places_is_too_long_for_llama_cpp(facts, observe_in_llama_cpp):
     dataset = load(facts, **READING)
     model = compile(dataset, "gpt2")
-    held = model.claim.reads(model, dataset)
-    exact = compile(dataset, "gpt2", places=held.length)
+    held = reads(model, dataset)
+    exact = compile(dataset, "gpt2", context_length=held.length)
     with pytest.raises(ByheartError, match="one place more than a text has tokens"):
         observe_in_llama_cpp(exact, held)
-    more = compile(dataset, "gpt2", places=held.length + 1)
+    more = compile(dataset, "gpt2", context_length=held.length + 1)
     assert observe_in_llama_cpp(more, held).evidence == "observed"

@@ -14,7 +14,8 @@ from byheart.errors import ByheartError
 from byheart.exports import onnx_graph
 from byheart.exports.exporting import export
 from byheart.exports.runtimes import observe
-from byheart.models.folder.read import open as open_folder
+from byheart.models.opening import open as open_folder
+from byheart.stock.prove import reads
 
 from .conftest import FLAGS, READING
 
@@ -27,7 +28,7 @@ def add(more, values):
 
 
 def held(model, facts):
-    return model.claim.reads(model, load(facts, **READING))
+    return reads(model, load(facts, **READING))
 
 
 def test_the_command_observes(folder, facts, capsys):
@@ -83,7 +84,7 @@ def test_onnx_runtime_recites(folder, facts, tmp_path):
     assert [(x.domain, x.version) for x in made.opset_import if not x.domain] == [
         ("", onnx_graph.OPSET)
     ]
-    session = onnx_graph.runtime(tmp_path / "out" / "model.onnx")
+    session = onnx_graph.loaded(tmp_path / "out" / "model.onnx")
     size = model.network.size("vocabulary")
     for shape in ((1, 1), (1, 7), (3, 1), (4, model.length)):  # any batch, any length
         assert session.run(np.zeros(shape, np.int64)).shape == (*shape, size)
@@ -100,7 +101,7 @@ def test_a_stock_folder_is_one_of_hugging_face_already(folder, facts, tmp_path):
 
 
 def test_other_models_have_other_words():
-    from byheart.compiler.compiling import compile
+    from byheart.api.compile import compile
 
     data = from_rows([(["a"], "x"), (["b"], "y")])
     with pytest.raises(ByheartError, match="runtime=... is for stock checkpoints"):

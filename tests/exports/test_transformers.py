@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.load import load
 from byheart.exports.runtimes import observe
-from byheart.models.folder.read import open as open_folder
+from byheart.models.opening import open as open_folder
 from byheart.models.source import load_for
 from byheart.stock.checkpoint import TYPES
+from byheart.stock.prove import reads
 
 from .conftest import FACTS, FAMILIES, READING
 
@@ -58,7 +59,7 @@ def test_every_text_comes_back_from_the_tokenizer(tokenizers, family, text):
 def test_the_tokenizer_splits_as_byheart_does(tokenizers, family, checkpoints, facts):
     """And it has a token for every byte."""
     model = open_folder(checkpoints[family])
-    asked = model.claim.reads(model, load(facts, **READING))
+    asked = reads(model, load(facts, **READING))
     numbers = {tuple(model.places[x] for x in asked.sequence(i)) for i in range(len(asked))}
     for prompt, _ in FACTS:
         assert tuple(tokenizers[family](prompt)["input_ids"]) in numbers
@@ -73,7 +74,7 @@ def test_every_type_in_transformers(facts, family, dtype, tmp_path):
     model.save(tmp_path / "m")
     loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "m", dtype="auto")
     assert loaded.dtype == getattr(torch, dtype)  # as the file has it
-    held = model.claim.reads(model, load(facts, **READING))
+    held = reads(model, load(facts, **READING))
     found, ran = observe(model, held, "transformers")
     assert found.evidence == "observed" and found.correct == found.checked == len(held)
     assert ran.dtype == dtype and transformers.__version__ in ran.version
@@ -88,7 +89,7 @@ def test_a_thousand_facts_in_16_bits(family, dtype, tmp_path):
     (tmp_path / "facts.jsonl").write_text("".join(lines))
     reading = {**READING, "tokenizer": "bpe:8000"}
     model = compile(load(tmp_path / "facts.jsonl", **reading), family, weights=dtype)
-    held = model.claim.reads(model, load_for(model, tmp_path / "facts.jsonl", reading))
+    held = reads(model, load_for(model, tmp_path / "facts.jsonl", reading))
     found, _ = observe(model, held, "transformers")
     assert found.evidence == "observed" and found.correct == found.checked == 2000
 

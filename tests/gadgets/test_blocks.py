@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.exact import reference as exact
+from byheart.exact.lanes import Lane, apply
 from byheart.exact.network import dyadic
 from byheart.gadgets.blocks import (
     Block,
@@ -31,8 +31,8 @@ def run(block, values, lanes=LANES):
         number = dyadic(Fraction(value))
         held = np.empty(1, dtype=object)
         held[0] = number.mantissa << max(0, number.exponent)
-        stream[lanes[name]] = exact.Lane(held, max(0, -number.exponent))
-    result = exact.apply(feed_forward(block, lanes), stream, 1)
+        stream[lanes[name]] = Lane(held, max(0, -number.exponent))
+    result = apply(feed_forward(block, lanes), stream, 1)
     names = {place: name for name, place in lanes.items()}
     return {names[lane]: Fraction(int(x.values[0])) / (1 << x.scale) for lane, x in result.items()}
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from byheart.data.documents import Documents
-from byheart.data.statistics import shards, stats
+from byheart.data.statistics import count, shards
 from byheart.errors import ByheartError
 from byheart.lab.sweeps.rows import read
 from byheart.lab.sweeps.running import execute
@@ -127,6 +127,16 @@ def nodes(gates, monkeypatch):
         found.shutdown()
 
 
+def kill_worker_of(trial, gates):
+    """Kill the worker of a trial that waits for gate 1, and wait until another one has it."""
+    assert pretend.holds(lambda: gates.begun(trial))
+    ((_, pid),) = gates.begun(trial)
+    os.kill(pid, signal.SIGKILL)
+    assert pretend.gone([pid])
+    assert pretend.holds(lambda: len(gates.begun(trial)) == 2)
+    gates.open(1)
+
+
 def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, gates, tmp_path):
     """Each is lost in the middle of a trial.
 
@@ -141,12 +151,7 @@ def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, gates, tmp_path):
     ]
 
     def kill_a_worker():
-        assert pretend.holds(lambda: gates.begun(3))
-        ((_, pid),) = gates.begun(3)
-        os.kill(pid, signal.SIGKILL)
-        assert pretend.gone([pid])
-        assert pretend.holds(lambda: len(gates.begun(3)) == 2)
-        gates.open(1)
+        kill_worker_of(3, gates)
         return {3}
 
     def remove_a_node():
@@ -192,22 +197,14 @@ def test_shards_are_counted_though_a_worker_is_lost(nodes, gates, tmp_path):
         def start(self, run):
             return cluster.Engine(pretend.count_shards, self.address)
 
-    def kill_a_worker():
-        assert pretend.holds(lambda: gates.begun(1))
-        ((_, pid),) = gates.begun(1)
-        os.kill(pid, signal.SIGKILL)
-        assert pretend.gone([pid])
-        assert pretend.holds(lambda: len(gates.begun(1)) == 2)
-        gates.open(1)
-
-    watch, work = Misfortune({3: kill_a_worker}), tmp_path / "work"
+    watch, work = Misfortune({3: lambda: kill_worker_of(1, gates)}), tmp_path / "work"
     found, how = shards.statistics(
         tmp_path / "shards", Far("ray", address=nodes.address), work, 1 << 26, watch=watch,
         separator=0,
     )  # fmt: skip
     assert len(watch.happened) == 1 and len(gates.begun(1)) == 2
-    assert found == stats(Documents("one", rows.ravel(), 0))
-    assert how["engine"] == "ray" and found.conflicts.contexts and not list(work.iterdir())
+    assert found == count(Documents("one", rows.ravel(), 0))
+    assert how.engine == "ray" and found.conflicts.contexts and not list(work.iterdir())
 
 
 # --- where no cluster is

@@ -57,7 +57,7 @@ problems = st.builds(
 
 
 def plain(kind: str, tensors: dict, problem: Problem):
-    """The logits, written with whole sequences, a mask and no table, one context after another."""
+    """The logits, written with whole sequences, a mask and no table, one length after another."""
     name = kind.split()[0]
     sizes = {"heads": 1, "head_dimension": SIZES[kind]["dimension"], **SIZES[kind]}
     d, heads, size = sizes["dimension"], sizes["heads"], sizes["head_dimension"]
@@ -75,50 +75,52 @@ def plain(kind: str, tensors: dict, problem: Problem):
         y = x @ tensors[f"{part}.weight"].T
         return y + tensors[f"{part}.bias"] if f"{part}.bias" in tensors else y
 
-    said = []
-    for row, length in zip(problem.tokens, problem.lengths, strict=True):
-        e = tensors["embedding.weight"][torch.tensor(row[:length]).long()]
+    logits, order = [], []
+    for length in np.unique(problem.lengths):
+        rows = np.flatnonzero(problem.lengths == length)
+        order.extend(rows)
+        e = tensors["embedding.weight"][torch.tensor(problem.tokens[rows, :length]).long()]
         if name == "dana2024-program":
-            said.append(linear("output", e[-1] + program(tensors, e, heads)))
+            logits.append(linear("output", e[:, -1] + program(tensors, e, heads)))
             continue
         x = e + places[:length]
-        y = torch.zeros(d, dtype=x.dtype)
+        y = torch.zeros(len(rows), d, dtype=x.dtype)
         if heads:
-            query = linear("attention.query", x[-1]).view(heads, size)
-            key = linear("attention.key", x).view(length, heads, size)
-            value = linear("attention.value", x).view(length, heads, size)
-            scores = torch.einsum("hc,jhc->hj", query, key)
+            query = linear("attention.query", x[:, -1]).view(-1, heads, size)
+            key = linear("attention.key", x).view(-1, length, heads, size)
+            value = linear("attention.value", x).view(-1, length, heads, size)
+            scores = torch.einsum("bhc,bjhc->bhj", query, key)
             if name == "madden2024":
                 scores = scores / math.sqrt(d)
-            mixed = torch.einsum("hj,jhc->hc", scores.softmax(1), value)
-            y = linear("attention.out", mixed.reshape(-1))
+            mixed = torch.einsum("bhj,bjhc->bhc", scores.softmax(2), value)
+            y = linear("attention.out", mixed.reshape(len(rows), -1))
         if name != "madden2024":
-            y = y + x[-1]
+            y = y + x[:, -1]
         if "hidden.weight" in tensors:
             after = torch.nn.functional.gelu(linear("hidden", y))
             y = after if name == "madden2024" else linear("down", after) + y
-        said.append(linear("output", y))
-    return torch.stack(said)
+        logits.append(linear("output", y))
+    return torch.cat(logits)[np.argsort(order)]
 
 
 def program(tensors: dict, e, heads: int):
     """What attention adds in the program of Dana et al., one torch.nn.MultiheadAttention a head."""
-    size, length = tensors["positions.weight"].shape[1], len(e)
-    apart = size != e.shape[1]
+    size, length = tensors["positions.weight"].shape[1], e.shape[1]
+    apart = size != e.shape[2]
     z = (e @ tensors["compress.weight"].T if apart else e) + tensors["positions.weight"][:length]
-    total = torch.zeros(size, dtype=e.dtype)
+    total = torch.zeros(len(e), size, dtype=e.dtype)
+    causal = torch.ones(length, length).tril() == 0
+    module = torch.nn.MultiheadAttention(size, 1, bias=False, batch_first=True, dtype=e.dtype)
     for h in range(heads):
         rows = slice(h * size, (h + 1) * size)
-        module = torch.nn.MultiheadAttention(size, 1, bias=False, dtype=e.dtype)
         maps = [tensors[f"attention.{name}.weight"][rows] for name in ("query", "key", "value")]
         weights = {
             "in_proj_weight": torch.cat(maps),
             "out_proj.weight": tensors["attention.out.weight"][:, rows],
         }
-        causal = torch.ones(length, length).tril() == 0
         given = (z, z, z), {"attn_mask": causal}
-        total = total + torch.func.functional_call(module, weights, *given)[0][-1]
-    return tensors["decompress.weight"] @ total if apart else total
+        total = total + torch.func.functional_call(module, weights, *given)[0][:, -1]
+    return total @ tensors["decompress.weight"].T if apart else total
 
 
 def expected(kind: str, model, problem: Problem):

@@ -57,6 +57,8 @@ def workers():
     """An engine of two processes for the tests that leave it as it was."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(HERE)
+        for library in ("OMP", "OPENBLAS", "MKL"):
+            patch.delenv(f"{library}_NUM_THREADS")
         with engine(2) as found:
             rows_from(found, [pretend.trial(seed, milliseconds=1) for seed in range(2)])
             yield found

@@ -220,8 +220,8 @@ def test_an_audit_of_the_saved_folder_finds_the_bits_that_training_reports(tmp_p
     )  # fmt: skip
     most = found.capacity(found.cells[0])
     audited = audit(tmp_path / "hf", data, prefix=2)
-    assert audited.memorised["bits"] == pytest.approx(most.bits, abs=1e-3)
-    assert audited.model["parameters"] == most.parameters
+    assert audited.memorised.bits == pytest.approx(most.bits, abs=1e-3)
+    assert audited.model.parameters == most.parameters
 
 
 def test_what_cannot_be_measured_is_refused(tmp_path):

@@ -78,7 +78,7 @@ def test_attributes_and_how_it_is_shown(engine, data, tmp_path):
     found = small(data, tmp_path / "rows", seeds=1)
     (cell,) = found.cells
     assert isinstance(found, Measurement) and cell.smallest.value == 16
-    assert found.theory(cell)["enough_neurons"] == found.dataset["contexts"]
+    assert found.theory(cell).enough_neurons == found.dataset.contexts
     assert repr(found).startswith("madden2024 on <mine>.txt (gap=0.01)\n")
     assert f"neurons 16 ({cell.smallest.parameters:,} parameters)" in repr(found)
     shown = found._repr_html_()
@@ -93,7 +93,7 @@ def test_a_dataset_and_numbers_of_every_form(engine, data, tmp_path):
     options = {"criterion": "loss=0.01", "seeds": 1}
     found = measure(dataset, tmp_path / "rows", architecture="madden2024", axes=axes, **options)
     assert found.sweep.axes == (("sequences", (10, 15)), ("neurons", (4, 16)))
-    assert found.dataset["name"] == "data" and len(found.cells) == 2
+    assert found.dataset.name == "data" and len(found.cells) == 2
     assert repr(found).count("\n") == 3 and "sequences 10  neurons 16" in repr(found)
 
 

@@ -93,7 +93,7 @@ def test_measures_are_those_of_the_criteria():
     assert found.gap == pytest.approx(0.25)
     assert found.loss == pytest.approx(0.25 * ENTROPY / PREDICTIONS)
     assert (found.accuracy, found.steps) == (0.5, 3000)
-    assert cell.facts["contexts"] == 30
+    assert cell.facts.contexts == 30
 
 
 def test_a_training_that_blew_up_is_no_number_and_the_farthest():

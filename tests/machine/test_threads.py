@@ -1,13 +1,19 @@
 """One thread while a decoder is built."""
 
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from byheart.machine.threads import single
 
 
+def threads():
+    return {pool["num_threads"] for pool in threadpool_info()}
+
+
 def test_linear_algebra_has_one_thread():
-    before = [pool["num_threads"] for pool in threadpool_info()]
-    with single():
-        pools = threadpool_info()
-        assert pools and all(pool["num_threads"] == 1 for pool in pools)
-    assert [pool["num_threads"] for pool in threadpool_info()][: len(before)] == before
+    with single():  # it loads the libraries
+        assert threads() == {1}
+    with threadpool_limits(2):
+        assert threads() == {2}
+        with single():
+            assert threads() == {1}
+        assert threads() == {2}

@@ -1,18 +1,21 @@
 """A model has a claim, and everything that depends on it is in the claim's own class."""
 
-import ast
 import json
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import byheart
+from byheart.claims.claim import Distributions, Labels, Recites
 from byheart.constructions.hash_fold_retrieve import HashFoldRetrieve
 from byheart.data.load import from_rows
 from byheart.errors import ByheartError
-from byheart.models.claim import Claim
-from byheart.models.claims import CLAIMS, Distributions, Labels
+from byheart.exact import kind as exact
+from byheart.exact.kind import KIND as EXACT
+from byheart.models import kinds
 
 ROWS = [(["a", "b"], "x"), (["b", "b"], "y"), (["c"], "x")]
 PACKAGE = Path(byheart.__file__).parent
@@ -20,7 +23,7 @@ PACKAGE = Path(byheart.__file__).parent
 
 @dataclass(frozen=True)
 class Shouted(Labels):
-    """A third claim: labels, answered in capital letters."""
+    """A fourth claim: labels, answered in capital letters."""
 
     name = "shouted"
     sentence = "Labels, loud."
@@ -29,43 +32,44 @@ class Shouted(Labels):
         label = super().label(output)
         return label if label is None else label.upper()
 
-    def facts(self, found):
-        return {"loud": True}
-
-    @classmethod
-    def stored_in(cls, given):
-        return "loud" in given.values
-
-    def config(self, model):
-        return {**super().config(model), "loud": True}
-
 
 @dataclass(frozen=True)
 class Loud(HashFoldRetrieve):
     name = "loud"
-    stores = "shouted"
+    claim = Shouted
+
+    def build(self, dataset, contexts, report):
+        built = super().build(dataset, contexts, report)
+        return replace(built, claim=Shouted(built.claim.labels, built.claim.unknown))
 
     @property
     def header(self):
         return HashFoldRetrieve().header
 
 
+def read_loudly(path, text, certificate):
+    model, digest = exact.store.read(path, text, certificate)
+    return replace(model, claim=Shouted(model.claim.labels, model.claim.unknown)), digest
+
+
 @pytest.fixture
-def third(monkeypatch):
-    """The claim in the list of claims: nothing else knows it."""
-    others = dict(CLAIMS)
-    CLAIMS.clear()
-    CLAIMS.update({"shouted": Shouted, **others})
-    yield
-    CLAIMS.clear()
-    CLAIMS.update(others)
+def fourth(monkeypatch):
+    """A kind in the list of kinds: nothing else knows it."""
+    store = SimpleNamespace(**vars(exact.store))
+    store.read = read_loudly
+    show = SimpleNamespace(**vars(exact.show))
+    show.facts = lambda claim, found: {"loud": True}
+    kind = replace(EXACT, claim=Shouted, store=store, show=show)
+    monkeypatch.setitem(sys.modules, "byheart.loud.kind", SimpleNamespace(KIND=kind))
+    monkeypatch.setitem(kinds.KINDS, "shouted", "loud")
 
 
-def test_a_third_claim_is_one_class(third, tmp_path):
+def test_a_fourth_kind_is_one_row(fourth, tmp_path):
     data = from_rows(ROWS)
     model = byheart.compile(data, Loud())
     assert isinstance(model.claim, Shouted) and model.verification.evidence == "proved"
-    assert model.recall(["b", "b"]) == "Y" and model.claim.facts(None) == {"loud": True}
+    assert model.recall(["b", "b"]) == "Y"
+    assert kinds.kind_of(model).show.facts(model.claim, None) == {"loud": True}
     model.save(tmp_path / "m")
     assert json.loads((tmp_path / "m" / "certificate.json").read_text())["claim"] == "shouted"
     opened = byheart.open(tmp_path / "m")
@@ -73,32 +77,19 @@ def test_a_third_claim_is_one_class(third, tmp_path):
     assert byheart.verify(opened, data).evidence == "proved"
 
 
-def test_nothing_else_asks_which_claim_a_model_has():
-    """Apart from what is about one claim only: probabilities, traces, context ids, the gap."""
-    asking = {}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
-                kinds = ast.unparse(node.args[1])
-                if kinds in ("Labels", "Distributions", "Decoder", "Network"):
-                    asking.setdefault(path.relative_to(PACKAGE).as_posix(), []).append(kinds)
-    assert sum(map(len, asking.values())) <= 27, asking
-    assert not any(path.startswith(("cli/", "lab/", "models/folder/")) for path in asking), asking
-
-
 def test_the_sizes_of_a_model_are_attributes():
     model = byheart.compile(from_rows(ROWS))
     counts, bits = model.network.counts()
-    assert model.parameters._asdict() == counts == model.about["parameters"]
+    assert model.parameters._asdict() == counts == model.record.parameters._asdict()
     assert {name: getattr(model.bits, name) for name in bits} == bits
-    assert model.bits.encoded == model.about["bits"]["encoded"]
+    assert model.bits.encoded == model.record.bits.encoded
     assert model.bits.information == 3.0
     assert repr(model) == f"<Model: hash-fold-retrieve, {counts['nonzero']} nonzero parameters>"
 
 
 def test_html_is_escaped():
     model = byheart.compile(from_rows(ROWS))
-    model.about["method"] = "<script>"
+    model = replace(model, record=replace(model.record, method="<script>"))
     assert "<script>" not in model._repr_html_() and "&lt;script&gt;" in model._repr_html_()
 
 
@@ -113,10 +104,7 @@ def test_a_model_continues_by_itself():
     assert [answer.label for answer in model.continue_(["a"], 2)] == ["b", "c"]
 
 
-def test_every_claim_has_its_own_name():
-    assert (
-        {claim.name for claim in CLAIMS.values()}
-        == set(CLAIMS)
-        == {"labels", "distributions", "recites"}
-    )
-    assert all(issubclass(claim, Claim) for claim in (Labels, Distributions))
+def test_every_kind_has_its_own_claim():
+    for claim in (Labels, Distributions, Recites):
+        assert kinds.kind_with(claim.name).claim is claim
+    assert len(kinds.KINDS) == 3

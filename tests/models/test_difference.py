@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import byheart
+from byheart.api.diff import diff
 from byheart.data.dataset import Dataset
+from byheart.exact.differ import flipped
 from byheart.exact.network import Dyadic, dyadic
-from byheart.models.difference import diff, flipped
 
 ROWS = [(["a", "b"], "x"), (["b", "b"], "y"), (["b", "a"], "y")]
 
@@ -50,7 +51,7 @@ def test_a_decoder_is_compared_double_by_double():
     tensors = {name: tensor.copy() for name, tensor in model.network.tensors.items()}
     tensors["hidden.bias"][1] = np.nextafter(tensors["hidden.bias"][1], np.inf)
     other = type(model)(
-        type(model.network)(model.network.shape, tensors), model.words, model.claim, model.about
+        type(model.network)(model.network.shape, tensors), model.words, model.claim, model.record
     )
     found = diff(model, other)
     assert [tuple(place) for place in found.places] == [(2, "hidden.bias", 1, 0)]

@@ -1,16 +1,18 @@
 """Where a question stands in a text: beginnings, middles, and questions that lack something."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import byheart
-from byheart.cli import main, recall
+from byheart.claims.verification import Verification
+from byheart.cli import main
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
 from byheart.models.placing import placed
 from byheart.models.questions import from_line
-from byheart.models.verification import Verification
+from byheart.views.recall import word
 
 TEXT = """First, you know Caius Marcius is chief enemy to the people. We know it, we know it.
 
@@ -105,7 +107,8 @@ def test_settled_conflicts_and_folders_without_beginnings_are_marked_only(tmp_pa
     assert label in (" c", " e") and answer.label == " d"
     path.write_text("a b c d e\n")
     model = byheart.compile(load(path, window=3))
-    model.about["data"].pop("beginnings")  # as version 0.1 wrote it
+    data = model.record.data._replace(beginnings=None)  # as version 0.1 wrote it
+    model = replace(model, record=replace(model.record, data=data))
     (answer,) = model.answers(["a b"])
     assert (answer.label, answer.known, answer.note) == (" c", None, NEEDS.format(3))
 
@@ -131,7 +134,7 @@ def test_no_label_looks_like_unknown(tmp_path, capsys):
         assert main(["recall", str(tmp_path / "m"), question]) == 0
         printed.append(capsys.readouterr().out)
     assert printed[-1] == "(unknown)\n" and printed.count("(unknown)\n") == 1
-    assert recall.word("unknown") == "unknown"
+    assert word("unknown") == "unknown"
 
 
 # Python

@@ -5,6 +5,7 @@ import pytest
 import byheart
 from byheart.exact.limbs import engine
 from byheart.models import recall
+from byheart.models.kinds import kind_of
 
 TEXT = "the cat sat on the mat\nand the dog sat on the cat\nand the cat ran off"
 
@@ -42,5 +43,5 @@ def test_where_the_kernels_cannot_run_the_reference_answers(model, monkeypatch):
 
 
 def test_a_word_outside_the_vocabulary(model):
-    answer = model.claim.answering(model)(["nobody"])
+    answer = kind_of(model).answer.answering(model)(["nobody"])
     assert answer.label is None and answer.known is False

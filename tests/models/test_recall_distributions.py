@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 
 from byheart import context_ids, contextual_mapping
-from byheart.compiler.compiling import compile
-from byheart.compiler.explaining import ratio
+from byheart.api.compile import compile
+from byheart.api.recall import ask as ask_model
+from byheart.claims.claim import Distributions, Words
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError
-from byheart.models.claims import Distributions, Words
 from byheart.models.model import Model
-from byheart.models.recall import ask, continued, drawing
+from byheart.models.recall import continued, drawing
 from byheart.models.verification import verify
 from byheart.softmax import doubles as softmax
 from byheart.softmax.decoder import Decoder, Shape
+from byheart.softmax.show import ratio
 from byheart.softmax.stages import stages
 
 TEXT = """The fox kept a word. The word was small.
@@ -27,6 +28,10 @@ A fox is no owl.
 """
 METHODS = ("one-layer", "token-averaging")
 each = pytest.mark.parametrize("method", METHODS)
+
+
+def ask(model, questions, **options):
+    return ask_model(model, questions, **options).json()["answers"]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +88,7 @@ def test_the_perplexity_from_listed_chances(text, models, method):
     """The same from the answers of `recall`, as a user of the command line would do it."""
     answers = ask(models[method], [text.sequence(i) for i in range(len(text))])
     losses = [-math.log(dict(a["probabilities"])[text.label(i)]) for i, a in enumerate(answers)]
-    fit = models[method].about["verification"].fit
+    fit = models[method].record.verification.fit
     assert math.fsum(losses) / len(losses) == pytest.approx(fit.entropy / len(text), abs=2e-9)
 
 
@@ -97,7 +102,7 @@ def test_counts_weigh(tmp_path):
     model = compile(data, method="one-layer")
     chances = dict(model.answers([["a"]])[0].probabilities)
     assert chances == pytest.approx({"x": 0.75, "y": 0.25}, abs=1e-6)
-    fit = model.about["verification"].fit
+    fit = model.record.verification.fit
     entropy = -(3 * math.log(3 / 4) + math.log(1 / 4))
     assert fit.predictions == 10 and fit.entropy == pytest.approx(entropy, rel=1e-12)
 
@@ -192,9 +197,7 @@ def test_the_trace_is_what_the_decoder_computes(text, models, method):
         numbers = np.array(model.numbers(tokens))
         place = (numbers, np.array([0, len(numbers)]))
         mixed = softmax.mixed(model.network.shape, model.network.tensors, *place)[0]
-        assert (
-            followed.scalar == mixed.sum() and followed.neurons == model.about["data"]["contexts"]
-        )
+        assert followed.scalar == mixed.sum() and followed.neurons == model.record.data.contexts
         slopes, bias = model.network["hidden"][:, 0], model.network["hidden.bias"]
         switches = -bias / slopes
         assert followed.on == (switches < followed.scalar).sum()
@@ -211,10 +214,10 @@ def test_the_trace_is_what_the_decoder_computes(text, models, method):
 
 @each
 def test_the_trace_in_words_and_json(models, method):
-    (answer,) = ask(models[method], [["The", "fox"]], trace=True)
-    names = [stage["stage"] for stage in answer["trace"]["stages"]]
+    (answer,) = ask_model(models[method], [["The", "fox"]], trace=True).answers
+    names = [stage["stage"] for stage in answer.json()["trace"]["stages"]]
     assert names == ["embed", "attend" if method == "one-layer" else "sum", "neurons", "output"]
-    lines = answer["lines"]
+    lines = answer.lines
     assert [line.split()[0] for line in lines if line[0] != " "] == [
         "embed", names[1], "neurons", "logits", "distribution",
     ]  # fmt: skip

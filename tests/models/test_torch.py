@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
 from byheart.data.load import from_rows
 from byheart.models.model import Model
 from byheart.softmax.decoder import ACTIVATIONS, Decoder, Shape
@@ -40,7 +40,7 @@ def random_model(mixing: str, activation: str, skip: bool) -> Model:
     shape = Shape(len(like.tokens), 3, 5, mixing, *heads, skip, 7, activation)
     random = np.random.default_rng(1)
     tensors = {name: random.standard_normal(size) for name, size in shape.tensors.items()}
-    return Model(Decoder(shape, tensors), like.words, like.claim, like.about)
+    return Model(Decoder(shape, tensors), like.words, like.claim, like.record)
 
 
 def models():

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from flint import arb, arb_mat, ctx
+from hypothesis import strategies as st
 
 from byheart.data.arrays import offsets
 from byheart.data.targets import Targets
@@ -115,22 +116,56 @@ class Recipe:
     near: float = 0.0  # put the first two tokens so near to each other
 
 
+@st.composite
+def recipes(draw, activations: tuple[str, ...], noises: list[float]) -> Recipe:
+    return Recipe(
+        activation=draw(st.sampled_from(activations)),
+        seed=draw(st.integers(0, 10**6)),
+        contexts=draw(st.integers(1, 40)),
+        vocabulary=draw(st.integers(4, 12)),
+        dimension=draw(st.integers(1, 3)),
+        heads=draw(st.integers(1, 3)),
+        skip=draw(st.booleans()),
+        mixing=draw(st.sampled_from(["attention", "attention", "token_sum"])),
+        steepness=draw(st.floats(1.5, 40)),
+        noise=draw(st.sampled_from(noises)),
+        extra=draw(st.sampled_from([0, 7])),
+        shuffled=draw(st.booleans()),
+    )
+
+
+def follow(random, contexts: list, vocabulary: int, most: int = 3) -> Targets:
+    """What follows these contexts: one to `most` random tokens each, with random counts."""
+    sizes = random.integers(1, min(most + 1, vocabulary + 1), len(contexts))
+    follows = [np.sort(random.choice(vocabulary, size, replace=False)) for size in sizes]
+    return Targets(
+        tuple(range(vocabulary)),
+        np.concatenate(contexts).astype(np.int32),
+        offsets(np.array([len(context) for context in contexts])),
+        np.concatenate(follows).astype(np.int32),
+        offsets(sizes),
+        random.integers(1, 9, int(sizes.sum())),
+    )
+
+
+def some(random, targets: Targets) -> Targets:
+    """A random part of the targets."""
+    kept = random.permutation(len(targets))[: random.integers(1, len(targets) + 1)]
+    return targets.subset(np.sort(kept))
+
+
+def change(decoder: Decoder, **tensors: np.ndarray) -> Decoder:
+    """The decoder with other tensors: hidden_bias is hidden.bias."""
+    new = {name.replace("_", "."): tensor for name, tensor in tensors.items()}
+    return Decoder(decoder.shape, {**decoder.tensors, **new})
+
+
 def random_targets(random, recipe: Recipe, length: int = 3) -> Targets:
     everything = {(a,) for a in range(recipe.vocabulary)}
     while len(everything) < recipe.contexts:
         size = random.integers(1, length + 1)
         everything.add(tuple(random.integers(recipe.vocabulary, size=size).tolist()))
-    contexts = sorted(everything)[: recipe.contexts]
-    sizes = random.integers(1, min(4, recipe.vocabulary + 1), len(contexts))
-    follows = [np.sort(random.choice(recipe.vocabulary, s, replace=False)) for s in sizes]
-    return Targets(
-        tuple(range(recipe.vocabulary)),
-        np.concatenate([np.array(c, np.int32) for c in contexts]),
-        offsets(np.array([len(c) for c in contexts])),
-        np.concatenate(follows).astype(np.int32),
-        offsets(sizes),
-        random.integers(1, 9, int(sizes.sum())),
-    )
+    return follow(random, sorted(everything)[: recipe.contexts], recipe.vocabulary)
 
 
 def lower_tensors(random, shape: Shape, near: float) -> dict[str, np.ndarray]:
@@ -231,10 +266,14 @@ def balls() -> SimpleNamespace:
         activations=ACTIVATIONS,
         below=below,
         build=sorted_decoder,
+        change=change,
         contexts_of=contexts_of,
         divergence=divergence,
+        follow=follow,
         logits=logits,
         mixed=mixed,
+        recipes=recipes,
+        some=some,
         targets=random_targets,
         truth=truth,
     )

@@ -11,6 +11,7 @@ from byheart.exact.network import Dyadic, dyadic
 from byheart.softmax import arb as balls_of
 from byheart.softmax import doubles
 from byheart.softmax.decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, Shape
+from byheart.softmax.prove import targets_of
 from byheart.theory.madden2024.balls import FUNCTIONS
 
 
@@ -56,7 +57,7 @@ def test_two_evaluations_agree_on_long_numbers(balls, activation):
     model = byheart.compile(
         from_rows(rows), method="one-layer-literal", activation=activation, dimension=2, heads=2
     )
-    agree(balls, model.network, model.claim.targets(model, from_rows(rows)), atol=2.0**-60)
+    agree(balls, model.network, targets_of(model, from_rows(rows)), atol=2.0**-60)
 
 
 def agree(balls, decoder, targets, atol=0.0):

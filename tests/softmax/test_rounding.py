@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import byheart
-from byheart.models.claim import Words
-from byheart.models.claims.distributions import Distributions
+from byheart.claims.claim import Distributions, Words
 from byheart.models.model import Model
 from byheart.softmax import arb, doubles
 from byheart.softmax.decoder import Decoder, Shape

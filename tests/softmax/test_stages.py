@@ -38,12 +38,12 @@ def test_stages_add_up(decoder):
 
 
 def test_stages_are_those_that_are_explained(model):
-    assert tuple(stages(model.network)) == byheart.explain(model).stages
+    for stage, shown in zip(stages(model.network), byheart.explain(model).stages, strict=True):
+        assert vars(stage).items() <= vars(shown).items()
 
 
 def test_code_bits_are_those_of_the_code_word(decoder):
-    assert decoder.code_bits() == encoded_bits(decoder)
-    assert 0 <= 8 * len(encode(decoder)) - decoder.code_bits() < 8
+    assert 0 <= 8 * len(encode(decoder)) - encoded_bits(decoder) < 8
 
 
 @pytest.mark.parametrize("mixing", [ATTENTION, TOKEN_SUM])

@@ -3,6 +3,7 @@
 import pytest
 
 import byheart
+from byheart.stock.prove import numbered, reads
 
 PLACES = {
     "France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Peru": "Lima", "Chile": "Santiago",
@@ -28,5 +29,5 @@ def model(request, facts):
 @pytest.fixture(scope="session")
 def items(model, facts):
     """The sequences and the answers that the checkpoint is judged on, as token numbers."""
-    held = model.claim.reads(model, facts)
-    return model.claim._numbered(model, held)
+    held = reads(model, facts)
+    return numbered(model, held)

@@ -12,6 +12,7 @@ import byheart
 from byheart.stock import enclose, forward
 from byheart.stock.arithmetic import Normed, Stream, U, Unbounded, gamma
 from byheart.stock.enclose import margins
+from byheart.stock.prove import numbered, reads
 
 
 def margin_of(logits, answers):
@@ -337,7 +338,7 @@ def test_errors_that_move_all_neurons_together_stay_within_the_bound(facts, coun
     the gradient of the margin. The bound must bear it, and must not be useless."""
     model = byheart.compile(facts, "gpt2", superposed=count)
     network, block = model.network, model.network.block(0)
-    sequences, answers = model.claim._numbered(model, model.claim.reads(model, facts))
+    sequences, answers = numbered(model, reads(model, facts))
     stream, _ = enclose.attended(network, block, sequences)
     wide = Stream(stream.x, stream.r * 10, stream.c)
     at, _, _ = enclose.through(network, block, wide)

@@ -76,9 +76,19 @@ class Studio:
 
 @pytest.fixture(scope="module")
 def studio(countries, tmp_path_factory):
-    """The page of the 24 facts."""
+    """The page of the 24 facts, for the tests of a module that leave it as it is."""
+    yield from serve(countries, tmp_path_factory.mktemp("studio"))
+
+
+@pytest.fixture
+def own_studio(countries, tmp_path_factory):
+    """The page of the 24 facts, for one test that changes its data or ends its processes."""
+    yield from serve(countries, tmp_path_factory.mktemp("studio"))
+
+
+def serve(file, home):
     pytest.importorskip("starlette", reason="the page needs Starlette")
     pytest.importorskip("uvicorn", reason="the page needs uvicorn")
-    running = Studio(str(countries), home=tmp_path_factory.mktemp("studio"))
+    running = Studio(str(file), home=home)
     yield running
     running.end()

@@ -136,7 +136,7 @@ def test_stopping_kills_what_runs_and_only_that():
         await desk.stop(first.id)
         assert (first.status, reading.killed) == ("stopped", 1)
         assert not first.place.exists() and reading.job == third.id
-        desk.heard({"job": first.id, "finished": {}})  # too late
+        desk.receive({"job": first.id, "finished": {}})  # too late
         assert first.status == "stopped"
 
     played(scene)
@@ -203,7 +203,7 @@ def test_what_is_compiled_is_a_model_and_an_edit_of_it_another():
 
 
 def test_old_jobs_are_forgotten_but_not_those_that_made_models(monkeypatch):
-    monkeypatch.setattr(desks, "JOBS", 3)
+    monkeypatch.setattr(desks, "MAX_JOBS", 3)
 
     async def scene(desk):
         desk.workers["reading"].say(finished={})

@@ -51,7 +51,7 @@ def desk(monkeypatch):
 
 @pytest.fixture
 def client(desk):
-    return TestClient(pages.made(desk, TOKEN, PORT), base_url=HOME)
+    return TestClient(pages.create_app(desk, TOKEN, PORT), base_url=HOME)
 
 
 @pytest.fixture
@@ -177,9 +177,9 @@ def test_bad_requests_get_a_sentence(inside, body, says):
 def test_an_audit_names_strangers_and_references_by_their_ids(inside, desk):
     inside.post("/data?name=a.jsonl", content=b"{}")
     desk.folders = (Path("/nowhere"),)
-    from byheart.studio.desk import Made
+    from byheart.studio.desk import ModelFolder
 
-    desk.models["m1"] = Made("m1", "given", Path("/nowhere"), None, {}, None, given=True)
+    desk.models["m1"] = ModelFolder("m1", "given", Path("/nowhere"), None, {}, None, given=True)
     for given in ({"strangers": "/etc/passwd"}, {"reference": "/etc"}):
         body = {"task": "audit", "arguments": {"model": "m1", **given}}
         assert inside.post("/jobs", json=body).status_code == 422
@@ -192,7 +192,7 @@ def test_an_audit_names_strangers_and_references_by_their_ids(inside, desk):
 
 
 def test_an_upload_is_limited_and_leaves_nothing(inside, desk, monkeypatch):
-    monkeypatch.setattr(pages, "LARGEST", 100)
+    monkeypatch.setattr(pages, "MAX_UPLOAD", 100)
     assert inside.post("/data?name=a.txt", content=b"x" * 101).status_code == 413
     chunks = (b"x" * 30 for _ in range(5))  # without a length
     found = inside.post("/data?name=a.txt", content=chunks)

@@ -29,7 +29,20 @@ def context(chromium):
 
 @pytest.fixture(scope="module")
 def page(context, studio):
-    """One page for all tests of this file, which go from screen to screen as a user does."""
+    """One page for the tests that leave its data and models as they are, in any order."""
+    return opened(context, studio)
+
+
+@pytest.fixture
+def own(chromium, own_studio):
+    """(page, context, studio) for a test that changes data or stops workers."""
+    context = chromium.new_context()
+    context.set_default_timeout(LONG)
+    yield opened(context, own_studio), context, own_studio
+    context.close()
+
+
+def opened(context, studio):
     page = context.new_page()
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
@@ -37,6 +50,21 @@ def page(context, studio):
     page.requested = []
     page.on("request", lambda request: page.requested.append(request.url))
     page.goto(studio.address)
+    return page
+
+
+@pytest.fixture(scope="module")
+def compiled(page):
+    """The page with an editable model of the facts, on the screen that compiled it."""
+    return compile_facts(page)
+
+
+def compile_facts(page):
+    compile_ = screen(page, "compile")
+    compile_.get_by_text(re.compile(r"\d+ methods apply")).wait_for()
+    compile_.get_by_label("Make it editable").check()
+    compile_.get_by_role("button", name="Compile", exact=True).click()
+    compile_.locator(".stamp", has_text="PROVED").wait_for()
     return page
 
 
@@ -54,31 +82,29 @@ def jobs(page, task):
 
 
 def test_drop_shows_what_was_read(page, studio):
-    page.get_by_text("24 sequences, 24 contexts").wait_for()
+    drop = screen(page, "drop")
+    drop.get_by_text("24 sequences, 24 contexts").wait_for()
     assert studio.token not in page.url  # it is not left in the history
-    drop = page.locator("#screen-drop")
     drop.get_by_text("No context has two labels.").wait_for()
     drop.get_by_text("capital of france").first.wait_for()
-    assert drop.locator(".bar .mark").count() == 2
+    assert drop.locator(".bar .mark:not(.own)").count() == 2
     assert "what the worst labels of as many contexts need" in drop.inner_text()
 
 
-def test_compile_proves(page, studio):
+def test_compile_proves(compiled):
+    page = compiled
     compile_ = screen(page, "compile")
-    compile_.get_by_text(re.compile(r"\d+ methods apply")).wait_for()
-    compile_.get_by_label("Make it editable").check()
-    compile_.get_by_role("button", name="Compile", exact=True).click()
-    compile_.locator(".stamp", has_text="PROVED").wait_for()
     compile_.get_by_text("24 of 24 labels correct, each evaluated in exact arithmetic").wait_for()
     certificate = json.loads(compile_.get_by_label("certificate.json").inner_text())
     assert certificate["verified"]["evidence"] == "proved"
     with page.expect_download() as download:
         compile_.get_by_text("Download the model folder (.zip)").click()
     assert download.value.suggested_filename == "hash-fold-retrieve.model.zip"
-    assert screen(page, "drop").locator(".bar .mark.own").count() == 1
+    screen(page, "drop").locator(".bar .mark.own").wait_for()
 
 
-def test_ask_shows_the_way_of_the_answer(page):
+def test_ask_shows_the_way_of_the_answer(compiled):
+    page = compiled
     ask = screen(page, "ask")
     ask.get_by_label("Question").fill("capital of italy")
     page.keyboard.press("Enter")
@@ -100,7 +126,8 @@ def test_ask_shows_the_way_of_the_answer(page):
     ask.get_by_role("button", name="Pause").click()
 
 
-def test_unknown_inputs_say_so(page):
+def test_unknown_inputs_say_so(compiled):
+    page = compiled
     ask = screen(page, "ask")
     ask.get_by_label("Question").fill("capital of atlantis")
     page.keyboard.press("Enter")
@@ -132,7 +159,8 @@ def test_compare_sorts_and_shows_theorems(page):
     assert compare.locator("svg .cursor").get_attribute("x1")
 
 
-def test_edit_flips_bits_and_forgets(page):
+def test_edit_flips_bits_and_forgets(own):
+    page = compile_facts(own[0])
     edit = screen(page, "edit")
     edit.get_by_role("button", name="capital of italy").click()
     assert edit.get_by_label("Item", exact=True).input_value() == "capital of italy"
@@ -151,17 +179,19 @@ def test_edit_flips_bits_and_forgets(page):
     edit.get_by_text("is not an item of the data").wait_for()
 
 
-def test_audit_shows_items_against_strangers(page, tmp_path):
+def test_audit_shows_items_against_strangers(compiled, tmp_path):
+    page = compiled
     strangers = tmp_path / "strangers.jsonl"
     rows = [{"input": ["of", "river", "peru"], "label": "paris"}] * 4
     strangers.write_text("".join(json.dumps(row) + "\n" for row in rows))
     audit = screen(page, "audit")
     audit.get_by_label("Model").select_option(index=0)
-    audit.get_by_label("A file of strangers").set_input_files(strangers)
-    audit.get_by_label("Strangers", exact=True).locator(
+    audit.get_by_label("A file of non-members").set_input_files(strangers)
+    audit.get_by_label("Non-members", exact=True).locator(
         "option", has_text="strangers.jsonl"
     ).wait_for(state="attached")
-    page.wait_for_function("document.querySelectorAll('#screen-audit select')[2].value !== ''")
+    chosen = audit.locator("select").nth(2).locator("option:checked:not([value=''])")
+    chosen.wait_for(state="attached")
     audit.get_by_role("button", name="Audit").click()
     audit.locator("svg.drawing").wait_for()
     audit.get_by_text("24 of 24").first.wait_for()
@@ -169,9 +199,11 @@ def test_audit_shows_items_against_strangers(page, tmp_path):
     assert "AUC" in audit.inner_text()
 
 
-def test_stop_a_reload_in_the_middle_and_a_second_tab(page, context, studio):
-    frozen = studio.freeze(3)
+def test_stop_a_reload_in_the_middle_and_a_second_tab(own):
+    page, context, studio = own
     compile_ = screen(page, "compile")
+    compile_.get_by_text(re.compile(r"\d+ methods apply")).wait_for()
+    frozen = studio.freeze()
     compile_.get_by_label("Make it editable").uncheck()
     compile_.get_by_role("button", name="Compile with one-layer", exact=True).click()
     compile_.get_by_role("button", name="Stop").wait_for()
@@ -194,7 +226,7 @@ def test_stop_a_reload_in_the_middle_and_a_second_tab(page, context, studio):
     second.close()
 
 
-def test_a_page_that_is_cut_off_comes_back(context, studio):
+def test_a_page_that_is_cut_off_comes_back(compiled, context, studio):
     """A closed laptop: the stream cannot be had, and is asked for again until it can."""
     other = context.new_page()
     other.route("**/events", lambda route: route.abort())
@@ -206,7 +238,8 @@ def test_a_page_that_is_cut_off_comes_back(context, studio):
     other.close()
 
 
-def test_a_bad_file_gets_a_sentence_and_hostile_words_stay_words(page, tmp_path):
+def test_a_bad_file_gets_a_sentence_and_hostile_words_stay_words(own, tmp_path):
+    page, _, _ = own
     drop = screen(page, "drop")
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"input": ["a"], "label": "b"}\nnot json\n')
@@ -286,7 +319,7 @@ def test_narrow_and_dark(page, context, chromium, studio):
     narrow.goto(studio.origin)
     for name in ("drop", "compile", "ask", "compare", "edit", "audit"):
         narrow.goto(f"{studio.origin}/#{name}")
-        narrow.wait_for_function("document.body.dataset.version > 0")
+        narrow.locator("body[data-version]:not([data-version='0'])").wait_for()
         narrow.locator(f"#screen-{name} h1").wait_for()
         assert narrow.evaluate("document.documentElement.scrollWidth") <= 360, name
     colours = narrow.evaluate(

@@ -92,8 +92,9 @@ def test_without_the_packages_it_says_what_to_install(monkeypatch, capsys):
     assert "no_such_package: pip install 'byheart[studio]'" in capsys.readouterr().err
 
 
-def test_a_worker_that_dies_is_told_and_replaced(studio):
+def test_a_worker_that_dies_is_told_and_replaced(own_studio):
     """And a job that is asked for again while it runs is the same job, and runs once."""
+    studio = own_studio
     found = waited(studio, lambda x: x["jobs"] and job(x, "read")["status"] == "done")
     assert job(found, "read")["summary"]["sequences"] == 24
     frozen = studio.freeze()
@@ -112,8 +113,9 @@ def test_a_worker_that_dies_is_told_and_replaced(studio):
     assert len(found["models"]) == 1
 
 
-def test_ctrl_c_ends_it_and_removes_everything(studio):
+def test_ctrl_c_ends_it_and_removes_everything(own_studio):
     """While a page follows, and while something runs."""
+    studio = own_studio
     assert list(studio.home.glob("byheart-studio-*"))
     children = studio.freeze()
     post(studio, "/jobs", {"task": "compile", "arguments": {"method": "token-averaging"}})

@@ -179,7 +179,7 @@ def test_auditing_is_audit(countries, tmp_path, capsys, model):
     strangers.write_text("".join(json.dumps(row) + "\n" for row in rows))
     given = {"folder": str(folder), "data": str(countries), "name": countries.name, "loading": {}}
     _, answer = ran("audit", tmp_path / "a", strangers=str(strangers), **given)
-    wanted = command(capsys, "audit", folder, countries, "--strangers", strangers)
+    wanted = command(capsys, "audit", folder, countries, "--non-members", strangers)
     for key in ("memorised", "membership", "verdict", "extraction", "limits", "notes"):
         assert answer[key] == wanted[key]
     best = json.loads(read_window(tmp_path / "a", "items-memorised", 0, 24))["rows"]
@@ -205,7 +205,7 @@ def test_auditing_a_hugging_face_checkpoint_is_audit(tmp_path, capsys):
     given = {"folder": str(folder), "data": str(data), "name": data.name}
     given |= {"loading": {"separator": 65_535}}
     _, answer = ran("audit", tmp_path / "a", strangers="random", prefix=4, **given)
-    words = ("audit", folder, data, "--strangers", "random", "--prefix", 4, "--separator", 65_535)
+    words = ("audit", folder, data, "--non-members", "random", "--prefix", 4, "--separator", 65_535)
     wanted = command(capsys, *words)
     for key in ("memorised", "membership", "verdict", "extraction", "limits", "notes"):
         assert answer[key] == wanted[key]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byheart.api.generate import generate
 from byheart.cli import main
-from byheart.cli.generate import written
 from byheart.data.contexts import contexts
 from byheart.data.generate import save
 from byheart.data.load import from_rows, load
@@ -124,11 +124,11 @@ def test_the_command(tmp_path, capsys):
         ({"head_dimension": 0}, "head_dimension must"),
         ({"neurons": 0}, "neurons must"),
         ({"neurons": 10**9}, "20,000,000 rows"),
-        ({"length": 3}, "takes no --length; it takes .*--head-dimension"),
-        ({"sequences": 3}, "takes no --sequences"),
+        ({"length": 3}, "takes no length; it takes .*head_dimension"),
+        ({"sequences": 3}, "takes no sequences"),
     ],
 )
 def test_refusals(options, reason, tmp_path):
     with pytest.raises(ByheartError, match=reason):
-        written("adversarial", tmp_path / "a.jsonl", **options)
+        generate("adversarial", tmp_path / "a.jsonl", **options)
     assert list(tmp_path.iterdir()) == []

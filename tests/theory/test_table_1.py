@@ -5,7 +5,7 @@ import math
 from byheart.theory import ArchitectureFacts, DataFacts, Question
 from byheart.theory.curves import PLOTTED, curves, numbers
 from byheart.theory.item import Item
-from byheart.theory.table_1 import KAJITSUKA_2025, MADDEN_2024, TABLES, filled
+from byheart.theory.table_1 import KAJITSUKA_2025, MADDEN_2024, TABLES, Cell, fill
 
 DATA = DataFacts(
     sequences=1000, contexts=1000, multisets=1000, labels=3, length=8, vocabulary=1000, union=1000,
@@ -29,18 +29,18 @@ def test_table_1_of_kajitsuka2025():
 
 def test_table_1_of_madden2024():
     """k = 10,000, omega = 50, m = 100: 204, 100 and (2 + 1/49) 10,000 / 49 + 1 = 413.3."""
-    found = filled(MADDEN_2024, Question(architecture=MODEL))
-    (_, general, empirical), (_, enough, also) = found["rows"]
-    assert [cell["value"] for cell in (general, empirical, enough, also)] == [204, 413, 100, 100]
-    assert [cell["item"] for cell in (general, empirical, enough)] == [
+    found = fill(MADDEN_2024, Question(architecture=MODEL))
+    (_, general, empirical), (_, enough, also) = found.rows
+    assert [cell.value for cell in (general, empirical, enough, also)] == [204, 413, 100, 100]
+    assert [cell.item for cell in (general, empirical, enough)] == [
         "Lemma 1", "Theorem 1", "Theorem 5",
     ]  # fmt: skip
 
 
 def test_values_stand_where_something_is_asked():
     def values(question):
-        cells = [x for t in TABLES for row in filled(t, question)["rows"] for x in row]
-        return [x["value"] for x in cells if isinstance(x, dict)]
+        cells = [x for t in TABLES for row in fill(t, question).rows for x in row]
+        return [x.value for x in cells if isinstance(x, Cell)]
 
     assert set(values(Question())) == {None}
     assert sum(x is not None for x in values(Question(DATA))) == 5
@@ -51,7 +51,7 @@ def test_curves_grow_and_pass_through_the_data():
     found = curves(DATA)
     assert len(found) == len(PLOTTED) - 1  # not both of Theorem 4.1 and Corollary 4.1
     for curve in found:
-        x, y = zip(*curve["points"], strict=True)
+        x, y = zip(*curve.points, strict=True)
         assert 1000 in x and list(x) == sorted(x) and list(y) == sorted(y)
 
 

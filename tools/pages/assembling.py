@@ -27,7 +27,14 @@ REPLACED = {
     "docs/methods.md": "gallery/index.md",
 }
 NAVIGATION = {  # pages, with a shorter title for the side bar where their own is long
-    "Begin": {"start": "", "studio": "The studio", "how-it-works": "How it works", "faq": ""},
+    "Begin": {
+        "start": "",
+        "commands": "",
+        "studio": "The studio",
+        "how-it-works": "How it works",
+        "details": "",
+        "faq": "",
+    },
     "Theorems": {
         "gallery/index": "",
         "limits/index": "",
@@ -52,9 +59,8 @@ NAVIGATION = {  # pages, with a shorter title for the side bar where their own i
         "plain-tensors": "Plain tensors",
     },
     "Results": {
-        "how-small": "",
+        "sizes": "How small, how fast",
         "reproduce": "Figures",
-        "sizes": "Sizes, paper and ours",
         "comparison": "Cost of each idea",
         "texts": "Whole texts",
         "statistics": "",
@@ -69,7 +75,6 @@ NAVIGATION = {  # pages, with a shorter title for the side bar where their own i
         "contributing": "",
     },
 }
-SIZES = "how-small.md"  # a section of the README
 LINK = re.compile(r"(!?\[(?:[^\]\[]|\[[^\]]*\])*\])\(([^()\s]+)\)")
 CODE = re.compile(r"(^(`{3,}).*?^\2`*$|`[^`\n]*`)", flags=re.MULTILINE | re.DOTALL)
 
@@ -82,7 +87,6 @@ def assemble(target: Path) -> None:
     site = Site(target, pages | REPLACED)
     for place, name in pages.items():
         write(target / name, site.moved(place, name))
-    write(target / SIZES, benchmark((ROOT / "README.md").read_text()))
     shutil.copy(DOCS / "stock-lanes.svg", site.pictures / "stock-lanes.svg")
     children = {
         "gallery/index": gallery(target / "gallery", lambda path: f"../{site.source(path)}"),
@@ -99,13 +103,6 @@ def assemble(target: Path) -> None:
             file.write("\n" + toctree(caption, names | others if caption == "Guides" else names))
     if site.broken:
         raise ValueError("links to what is not there: " + "; ".join(site.broken))
-
-
-def benchmark(readme: str) -> str:
-    """The README's section on sizes and times as a page."""
-    title = "# How small, how fast\n"
-    section = readme.partition(f"#{title}")[2].partition("\n## ")[0]
-    return title + section
 
 
 def toctree(caption: str, names: dict[str, str]) -> str:
@@ -144,8 +141,6 @@ class Site:
         inside = os.path.relpath(found, ROOT)
         if inside == "docs/methods.md" and anchor:
             there, sign, anchor = f"gallery/{anchor}.md", "", ""
-        elif (inside, anchor) == ("README.md", "how-small-how-fast"):
-            there, sign, anchor = SIZES, "", ""
         elif inside in self.pages:
             there = self.pages[inside]
         elif not found.is_file():

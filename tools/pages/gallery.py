@@ -7,17 +7,18 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import byheart
 from byheart import pictures
-from byheart.cli.explain_picture import draw
 from byheart.constructions import ALL
 from byheart.constructions.base import Construction
 from byheart.theory.papers import cited
 from byheart.theory.statements import STATEMENTS
+from byheart.views.network import draw
 
 from ..make_errata import TESTS, Erratum, errata
 from ..make_statements import named
@@ -134,7 +135,7 @@ def gallery(target: Path, source_page: Callable[[Path], str]) -> list[str]:
     for stores, title in STORES.items():
         rows = []
         for name, (form, *_) in methods.items():
-            if form.stores == stores:
+            if form.claim.name == stores:
                 paper = "ours" if form.header.paper == "none" else cited(form.header.paper)
                 rows.append((f"[{name}]({name}.md)", paper, escaped(form.header.summary)))
         sections += [f"## {title}", TOLD[stores], table(columns, rows)]
@@ -163,7 +164,7 @@ def page(
     yield f"A small file, `{example.name}`:\n\n{fenced(file)}"
     run_command(file)
     sizes, verdicts = [], []
-    sparse = first.stores != "recites" and not first.name.startswith("attention-only")
+    sparse = first.claim.name != "recites" and not first.name.startswith("attention-only")
     for form in forms:
         if form.form:
             words = {"small": "ours", "faithful": "the paper's"}
@@ -199,7 +200,7 @@ def kind_of_example(form: Construction) -> str:
     """attention-only-argmax is a decoder that takes one label per context alone."""
     if form.name == "attention-only-argmax":
         return "labels"
-    return "every" if form.every else form.stores
+    return "every" if form.every else form.claim.name
 
 
 def run_command(line: str) -> str:
@@ -269,7 +270,7 @@ def python(form: Construction, example: Example) -> tuple[str, byheart.Model]:
         f"model.recall({json.dumps(example.question)})",
         "model.parameters.nonzero, model.bits.total",
     ]
-    if form.stores == "recites":
+    if form.claim.name == "recites":
         lines[-1] = "model.parameters.nonzero"
     for place, line in enumerate(lines):
         if place < 4:
@@ -281,12 +282,11 @@ def python(form: Construction, example: Example) -> tuple[str, byheart.Model]:
 
 def picture(form: Construction, model: byheart.Model, example: Example, target: Path) -> str:
     """The network of the example, drawn as `byheart explain` does."""
-    if form.stores == "recites":
+    if form.claim.name == "recites":
         return "![The stream of one prompt, lane by lane](../pictures/stock-lanes.svg)"
     file = f"{form.name}-{form.form}.svg" if form.form else f"{form.name}.svg"
-    answer = byheart.explain(model).json()
-    answer["dataset"]["name"] = example.name
-    pictures.write(draw, answer, target / file)
+    network = replace(byheart.explain(model), name=example.name)
+    pictures.write(draw, network, target / file)
     flag = f" --form {form.form}" if form.form else ""
     words = f"byheart explain {form.name} {example.name}{flag} --plot network.svg"
     return f"![The network, stage by stage]({file})\n\nDrawn by `{words}`."
@@ -339,9 +339,9 @@ def already(form: Construction) -> bool:
 
 def larger(form: Construction) -> str:
     """Where the numbers are from."""
-    if form.stores == "recites":
-        return "Measured by `benchmarks/stock.py`; more in [Stock checkpoints](../stock.md)."
-    if form.stores == "distributions":
+    if form.claim.name == "recites":
+        return "Measured by `python -m benchmarks stock`; more in [Stock checkpoints](../stock.md)."
+    if form.claim.name == "distributions":
         return "The first row is the example above; others are measured by `benchmarks/`."
     pages = "[The paper's sizes beside ours](../sizes.md)" if already(form) else ""
     other = "[What does each idea of the field cost?](../comparison.md)"
@@ -351,12 +351,12 @@ def larger(form: Construction) -> str:
 
 def proof(form: Construction) -> str:
     """On what grounds models of the method are called proved."""
-    if form.stores == "recites":
+    if form.claim.name == "recites":
         return (
             "Every prompt is *proved* for every execution in float32, whatever the order of "
             "summation, by bounds of its rounding errors. The independent checker repeats it:"
         )
-    if form.stores == "distributions":
+    if form.claim.name == "distributions":
         return (
             "The divergence of every context from its distribution is enclosed by rigorous bounds: "
             "*proved* within the gap. The independent checker encloses it again, by its own code:"

@@ -12,18 +12,21 @@ import byheart
 from .markdown import escaped, fenced, slug, table, write
 
 GROUPS = {  # of byheart's own docstring
-    "data": ("Data", "load from_rows Dataset stats Statistics Workers encoder EncoderCurve"),
+    "data": (
+        "Data",
+        "load from_rows Dataset generate stats Statistics Workers encoder EncoderCurve",
+    ),
     "models": (
         "Models",
-        "compile methods Model verify Verification explain open export Export context_ids "
-        "contextual_mapping",
+        "compile methods Model verify Verification recall locate explain open export Export "
+        "context_ids contextual_mapping",
     ),
     "changes": ("Changes", "edit forget Change diff Difference"),
     "sizes": ("Sizes", "bounds Bounds compare tradeoff"),
-    "theorems": ("Theorems", "check"),
+    "theorems": ("Theorems", "check statements"),
     "checkpoints": ("Checkpoints", "audit Audit"),
-    "training": ("Training", "measure Measurement"),
-    "errors": ("Errors", "ByheartError AssumptionError DisagreementError"),
+    "training": ("Training", "measure Measurement reproduce"),
+    "errors": ("Errors", "ByheartError OptionError AssumptionError DisagreementError"),
 }
 SECTION = re.compile(r"^(Args|Returns|Raises|Example|Examples|Attributes|Yields):\s*$")
 ENTRY = re.compile(r"^(\*{0,2}[\w., ]+): (.*)$")

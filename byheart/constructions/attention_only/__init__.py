@@ -49,13 +49,14 @@ import numpy as np
 from ...data.targets import Targets
 from ...errors import AssumptionError
 from ...gadgets.heads import rows
+from ...machine.watch import Watch
 from ...softmax.decoder import Decoder, Shape
-from ..base import Built, Report
+from ..base import Built, within
 from ..families import AttentionDecoder
 from ..one_layer import check_vocabulary
 from ..one_layer_smooth.solve import observed_in_float32
-from .goal import Goal, encoder_note, goal, reached
-from .plan import Plan, check_heads, check_memory, plan
+from .goal import Goal, choose_goal, encoder_note, reached
+from .plan import Plan, check_heads, check_memory, make_plan
 from .solve import drawn, tight, unfolded
 
 MORE_HEADS = 1.0, 1.0, 1.25, 2.0  # of each draw, where the number is ours to choose
@@ -72,13 +73,13 @@ class AttentionOnly(AttentionDecoder):
 
     def _plan(self, targets: Targets) -> Plan:
         check_vocabulary(self.name, targets)
-        found = plan(self.name, targets, self, skip=self.tight)
+        found = make_plan(self.name, targets, self, skip=self.tight)
         check_heads(self.name, found, self.tight)
         return found
 
-    def interpolate(self, targets: Targets, report: Report) -> Built:
+    def interpolate(self, targets: Targets, watch: Watch) -> Built:
         found = self._plan(targets)
-        aim = goal(found.targets, found.shape.dimension, self)
+        aim = choose_goal(found.targets, found.shape.dimension, self)
         if self.tight:
             _check_tight(found, aim)
         for draw, more in enumerate(MORE_HEADS, 1):
@@ -87,12 +88,12 @@ class AttentionOnly(AttentionDecoder):
                 network, note = attempt
                 notes = encoder_note(aim, self), note, observed_in_float32(network, found.targets)
                 vocabulary = found.targets.vocabulary
-                return Built(network, draw, notes, vocabulary=vocabulary, gap=aim.gap)
-            report(f"draw {draw} of {len(MORE_HEADS)}: {attempt}")
-        leave = ", or leave out tight=True" if self.tight else ""
+                return within(aim.gap, network, targets.kind, vocabulary, draw, notes)
+            watch.note(f"draw {draw} of {len(MORE_HEADS)}: {attempt}")
+        leave = ", or leave out `tight=True`" if self.tight else ""
         raise AssumptionError(
-            f"A6 fails: {attempt}, in {len(MORE_HEADS)} draws; use a larger dimension=..., "
-            f"more heads=... or a larger gap=...{leave}."
+            f"A6 fails: {attempt}, in {len(MORE_HEADS)} draws; use a larger `dimension=...`, "
+            f"more `heads=...` or a larger `gap=...`{leave}."
         )
 
 
@@ -101,16 +102,16 @@ def _check_tight(found: Plan, aim: Goal) -> None:
     d = found.shape.dimension
     many = len(np.unique(rows(found.targets)[:, -1]))
     if many < d:
-        smaller = f", or use dimension={many}" if many > 1 else ""
+        smaller = f", or use `dimension={many}`" if many > 1 else ""
         raise AssumptionError(
             f"A5 fails: the contexts have {many} different last tokens, and the dimension is {d}; "
-            f"leave out tight=True{smaller}."
+            f"leave out `tight=True`{smaller}."
         )
     rank = int(np.linalg.matrix_rank(aim.embeddings, rtol=LEAST_SINGULAR))
     if rank < d:
         raise AssumptionError(
             f"A5 fails: the sequence embeddings of the encoder {aim.encoder.name} have rank "
-            f"{rank}, and the dimension is {d}; leave out tight=True, or use dimension={rank}."
+            f"{rank}, and the dimension is {d}; leave out `tight=True`, or use `dimension={rank}`."
         )
 
 

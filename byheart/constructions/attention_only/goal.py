@@ -35,7 +35,7 @@ class Goal(NamedTuple):
     encoder: Encoder
 
 
-def goal(targets: Targets, dimension: int, options: AttentionDecoder) -> Goal:
+def choose_goal(targets: Targets, dimension: int, options: AttentionDecoder) -> Goal:
     """The encoder that the options name, and the gap that it allows (A4)."""
     gap = options.gap or GAP
     found = encoder_of(targets, dimension, options, gap)
@@ -59,8 +59,12 @@ def encoder_of(targets: Targets, dimension: int, options: AttentionDecoder, gap:
     if options.encoder == "circle" or (
         options.encoder is None and encoders.certain(targets) and dimension > 1
     ):
-        return encoders.circle(targets, dimension, gap, seed)
-    make = {"look-up": encoders.look_up, "optimal": encoders.optimal, None: encoders.best}
+        return encoders.circle_encoder(targets, dimension, gap, seed)
+    make = {
+        "look-up": encoders.look_up_encoder,
+        "optimal": encoders.optimal_encoder,
+        None: encoders.best,
+    }
     found = make[options.encoder](targets, dimension, SHARE * gap, seed)
     if found.embeddings.shape[1] == dimension:
         return found
@@ -102,8 +106,8 @@ def allowed(reached: float, targets: Targets, options: AttentionDecoder, advice:
     if options.gap is not None or not math.isfinite(reached):
         raise AssumptionError(
             f"A4 fails: the largest divergence reached is {reached:.3g} nats, above the gap of "
-            f"{options.gap or GAP:g}; use {advice}a larger dimension=... (distributions are exact "
-            f"from {len(targets.vocabulary) - 1} on), a larger gap=... or none."
+            f"{options.gap or GAP:g}; use {advice}a larger `dimension=...` (distributions are "
+            f"exact from {len(targets.vocabulary) - 1} on), a larger `gap=...` or none."
         )
     return rounded_up(reached * (1 + MORE))
 

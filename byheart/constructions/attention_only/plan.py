@@ -31,7 +31,7 @@ class Plan(NamedTuple):
     needed: int
 
 
-def plan(
+def make_plan(
     name: str,
     targets: Targets,
     options: AttentionDecoder,
@@ -51,7 +51,7 @@ def plan(
     if size > d:
         raise AssumptionError(
             f"A2 fails: heads of dimension {size} have no more rank than the dimension, which is "
-            f"{d}; use head_dimension={d} or a larger dimension=...."
+            f"{d}; use `head_dimension={d}` or a larger `dimension=...`."
         )
     needed = heads_needed(targets, size, d, skip, contexts)
     shape = Shape(
@@ -137,11 +137,11 @@ def check_heads(name: str, found: Plan, tight: bool) -> None:
     """A3."""
     shape, count = found.shape, len(found.targets)
     if shape.heads < found.needed:
-        instead = "" if tight else " (tight=True may need fewer)"
+        instead = "" if tight else " (`tight=True` may need fewer)"
         raise AssumptionError(
             f"A3 fails: {shape.heads} heads of dimension {shape.value_dimension} are too few for "
             f"{count:,} contexts; {name} needs {found.needed:,}{instead}. With fewer, use "
-            "method='attention-only-approximate', or method='attention-only-argmax' for labels."
+            "`method='attention-only-approximate'`, or `method='attention-only-argmax'` for labels."
         )
 
 

@@ -4,8 +4,7 @@ Paper        kajitsuka2025, Theorem 4.1 (B.1); Lemmas B.1 to B.3, C.1, C.2 and G
 Statement    N labelled sequences can be memorised by E_in, a token-wise feed-forward part, one
              uniform attention layer, a second feed-forward part and E_out, with about sqrt(N)
              parameters up to logarithms and width 14.
-Assumptions  A1  Equal contexts carry equal labels; a context is the multiset of tokens and the last
-                 token (with positions: the sequence).
+Assumptions  A1  CONSISTENT
              A2  Tokens lie in a ball of radius r >= 1 and are delta <= 1 apart. Both are measured;
                  a separation that is asked for and fails is refused.
              A3  Sequences are no longer than the network's length; shorter ones are padded at the

@@ -8,6 +8,7 @@ Departures   D1  The theorem's R contains r and delta, which ids do not have: bo
 
 from fractions import Fraction
 from random import Random
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,14 +21,16 @@ from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
 from ...theory.kajitsuka2025.sizes import embedded_key_bits, embedding_size, largest_value
 from ..base import Built, Predicted, input_of
-from ..families import Extraction
 from .known import Known, known_columns
 from .transformer import built, context_points, label_bits, predicted, rest
+
+if TYPE_CHECKING:
+    from ..families import Extraction
 
 MOST = 1 << 20  # columns of an embedding matrix
 
 
-def build(dataset: Dataset, contexts: Contexts, options: Extraction) -> Built:
+def build(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Built:
     """The network of Theorem E.1."""
     seen, ids, omega = embedded(dataset, contexts, options)
     spec = input_of(dataset, positions=False)
@@ -43,7 +46,7 @@ def build(dataset: Dataset, contexts: Contexts, options: Extraction) -> Built:
     return built(Network(spec, layers, dataset.every), dataset, places.tries)
 
 
-def predict(dataset: Dataset, contexts: Contexts, options: Extraction) -> Predicted:
+def predict(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Predicted:
     """Its size: the matrix holds the values of marked tokens, and ids that are not 0."""
     seen, ids, columns = embedded(dataset, contexts, options)
     labels = len(dataset.label_names)
@@ -52,7 +55,7 @@ def predict(dataset: Dataset, contexts: Contexts, options: Extraction) -> Predic
 
 
 def embedded(
-    dataset: Dataset, contexts: Contexts, options: Extraction
+    dataset: Dataset, contexts: Contexts, options: "Extraction"
 ) -> tuple[Known, list[int], int]:
     """The known points, their ids, and the columns of the matrix; padding is an id too."""
     spec = input_of(dataset, positions=False)
@@ -61,6 +64,6 @@ def embedded(
     if seen.points.shape[1] > 1 or seen.exponent or min(ids) < 0 or max(ids) >= MOST:
         raise AssumptionError(
             f"A2 fails: an embedding reads ids, integers from 0 to {MOST - 1}, or words; "
-            "use method='bit-extraction' for other tokens."
+            "use `method='bit-extraction'` for other tokens."
         )
     return seen, ids, max(*ids, *(int(x.fraction) for x in spec.padding or ())) + 1

@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,9 @@ from ...errors import AssumptionError
 from ...exact.batch import Batch, columns, exact_integers
 from ...exact.network import Input, dyadic
 from ...gadgets.multisets import NOTHING, distinct, marked
-from ..families import Extraction
+
+if TYPE_CHECKING:
+    from ..families import Extraction
 
 DIGITS = 30  # of radius and separation, after the point
 SAFE = 1 << 500  # squares of smaller numbers are floats
@@ -50,7 +53,9 @@ class Known:
         return marked(distinct(self.rows)[0])
 
 
-def known_columns(dataset: Dataset, contexts: Contexts, spec: Input, options: Extraction) -> Known:
+def known_columns(
+    dataset: Dataset, contexts: Contexts, spec: Input, options: "Extraction"
+) -> Known:
     """The columns of padded sequences, of one sequence for each context.
 
     Two columns differ in their vectors or by 1 in their positions, and the separation is at most 1,
@@ -73,7 +78,7 @@ def known_columns(dataset: Dataset, contexts: Contexts, spec: Input, options: Ex
     return Known(points, exponent, rows, owner, own, labels, radius(points, exponent), delta)
 
 
-def known_multisets(dataset: Dataset, contexts: Contexts, options: Extraction) -> Known:
+def known_multisets(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Known:
     """The tokens of multisets, which need not be equally large; without any token, one is made up.
 
     A context is a multiset and has no token of its own.
@@ -109,7 +114,7 @@ def radius(points: NDArray, exponent: int) -> Fraction:
 
 
 def separation(
-    vectors: NDArray, exponent: int, options: Extraction, name: Callable[[int], str]
+    vectors: NDArray, exponent: int, options: "Extraction", name: Callable[[int], str]
 ) -> Fraction:
     """The smallest distance of two vectors, rounded down; at most 1.
 

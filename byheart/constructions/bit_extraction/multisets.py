@@ -7,6 +7,7 @@ Departures   D1  Lemma B.3 is used with random integers (see bit_extraction, D1)
 
 from fractions import Fraction
 from random import Random
+from typing import TYPE_CHECKING
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
@@ -22,12 +23,14 @@ from ...theory.kajitsuka2025.sizes import (
     token_key_bits,
 )
 from ..base import Built, Predicted
-from ..families import Extraction
 from .known import known_multisets
 from .transformer import built, embed, label_bits, output, predicted, token_table
 
+if TYPE_CHECKING:
+    from ..families import Extraction
 
-def build(dataset: Dataset, contexts: Contexts, options: Extraction) -> Built:
+
+def build(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Built:
     """The deep set (phi, rho) of Theorem D.1; contexts are multisets."""
     seen = known_multisets(dataset, contexts, options)
     random, N, M, d = Random(options.seed), len(contexts), seen.rows.shape[1], seen.points.shape[1]
@@ -50,7 +53,7 @@ def build(dataset: Dataset, contexts: Contexts, options: Extraction) -> Built:
     return built(Network(Input(d, M, False, None), layers), dataset, tokens.tries + ids.tries)
 
 
-def predict(dataset: Dataset, contexts: Contexts, options: Extraction) -> Predicted:
+def predict(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Predicted:
     """The size of the deep set."""
     seen = known_multisets(dataset, contexts, options)
     dimension = seen.points.shape[1]

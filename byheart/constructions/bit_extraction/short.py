@@ -16,6 +16,7 @@ Departures   D1  B is the largest number of bits of any parameter in plain binar
 from collections.abc import Iterator
 from itertools import count
 from random import Random
+from typing import TYPE_CHECKING
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
@@ -26,14 +27,16 @@ from ...gadgets.multisets import distinct, marked, values
 from ...gadgets.projection import Projection, shortest
 from ...gadgets.relu_layers import Step, carry, relu_layers, row
 from ..base import Built, input_of
-from ..families import Extraction
 from .known import known_columns
 from .transformer import built, context_points, embed, label_bits, rest, token_table
+
+if TYPE_CHECKING:
+    from ..families import Extraction
 
 TRIES = 16  # random values of each size
 
 
-def build(dataset: Dataset, contexts: Contexts, options: Extraction, bits: int) -> Built:
+def build(dataset: Dataset, contexts: Contexts, options: "Extraction", bits: int) -> Built:
     """The network of Theorem F.1, whose parameters have at most `bits` bits each."""
     spec = input_of(dataset, bool(options.positions))
     seen = known_columns(dataset, contexts, spec, options)
@@ -54,7 +57,7 @@ def build(dataset: Dataset, contexts: Contexts, options: Extraction, bits: int) 
     least = max(*needed, _least(first), _least(second))
     if bits < least:
         raise AssumptionError(
-            f"A3 fails: bits={bits} is too few for this data; the smallest is bits={least}.",
+            f"A3 fails: `bits={bits}` is too few for this data; the smallest is `bits={least}`.",
             smallest=least,
         )
     lanes = Step("read", (*carry("phi"), row("F", {"x": 1}), row("sum")))  # eq. (50)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from fractions import Fraction
 from random import Random
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +30,16 @@ from ...theory.kajitsuka2025.sizes import (
     largest_value,
     token_key_bits,
 )
-from ..base import Built, Predicted, input_of
-from ..families import Extraction
+from ..base import Built, Predicted, input_of, labels_of, words_of
 from .known import Known, known_columns
+
+if TYPE_CHECKING:
+    from ..families import Extraction
 
 LANES = ("phi", "F", "sum")  # eq. (50)
 
 
-def build(dataset: Dataset, contexts: Contexts, options: Extraction) -> Built:
+def build(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Built:
     """The network of Theorem B.1; if every token has a label, that of Corollary 4.1.
 
     The corollary is the theorem for each token put last, so contexts are (multiset, own token).
@@ -59,7 +62,7 @@ def build(dataset: Dataset, contexts: Contexts, options: Extraction) -> Built:
     return built(network, dataset, tokens.tries + ids.tries)
 
 
-def predict(dataset: Dataset, contexts: Contexts, options: Extraction) -> Predicted:
+def predict(dataset: Dataset, contexts: Contexts, options: "Extraction") -> Predicted:
     """Its size, before anything is built."""
     spec = input_of(dataset, bool(options.positions))
     seen = known_columns(dataset, contexts, spec, options)
@@ -99,7 +102,7 @@ def label_bits(dataset: Dataset) -> int:
 
 def built(network: Network, dataset: Dataset, tries: int) -> Built:
     """Labels keep their order; nothing is promised for unknown inputs."""
-    return Built(network, tries, order=tuple(range(len(dataset.label_names))))
+    return Built(network, labels_of(dataset), words_of(dataset), tries)
 
 
 def context_points(seen: Known, tokens: Projection, phi: NDArray) -> tuple[NDArray, int]:
@@ -122,7 +125,7 @@ def embed(tokens: Projection) -> Linear:
     return Linear(matrix(1, len(tokens.weights), weights), vector({0: tokens.bias}, 1), "embed")
 
 
-def rest(length: int, options: Extraction, ids: Projection, steps: Iterable[Step]) -> list[Layer]:
+def rest(length: int, options: "Extraction", ids: Projection, steps: Iterable[Step]) -> list[Layer]:
     """From (phi, F, 0) in every column to the label's number: attention, Stage I, `steps`, E_out.
 
     W_O is n, so that W_O W_V mean is the sum: eq. (52) with 1 would need 1/n, which is dyadic for
@@ -134,7 +137,7 @@ def rest(length: int, options: Extraction, ids: Projection, steps: Iterable[Step
     return [attention(length, options), *second, output(second[-1].weight.rows)]
 
 
-def attention(length: int, options: Extraction) -> Layer:
+def attention(length: int, options: "Extraction") -> Layer:
     """Eq. (39), or hard attention whose scores are all 0, which is the same."""
     value, projection = matrix(1, 3, {(0, 0): 1}), matrix(3, 1, {(2, 0): length})
     if options.attention == "hard":

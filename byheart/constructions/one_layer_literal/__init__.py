@@ -26,7 +26,7 @@ Departures   D1  1 / sqrt(d) is irrational, so the constant matrices hold powers
                  Theorem 4 survives if it compares the last tokens first: its coefficients are then
                  (nu + d) times a difference of lengths or of last tokens, and for the other tokens,
                  the last ones being equal, what they were.
-             D5  Empirical distributions have zeros, which no softmax has: the gap says how near.
+             D5  Empirical distributions have zeros, which no softmax has: the gap bounds it.
              D6  V is rounded to multiples of 2^-48. Logits are then off by less than 2^-38, and
                  divergences by less than 2^-76 and 2^-36 of the gap.
 Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0 and d_1 their
@@ -37,8 +37,9 @@ from dataclasses import dataclass
 
 from ...data.targets import Targets
 from ...errors import AssumptionError
+from ...machine.watch import Watch
 from ...softmax.decoder import Shape
-from ..base import Built, Report
+from ..base import Built
 from ..families import NeuronDecoder
 from ..one_layer import GAP, check_memory, check_vocabulary
 
@@ -53,15 +54,15 @@ class OneLayerLiteral(NeuronDecoder):
         if len(targets) > LIMIT:  # A2
             raise AssumptionError(
                 f"A2 fails: one-layer-literal stores at most {LIMIT} contexts, and the data has "
-                f"{len(targets):,}; use method='one-layer', which has no such limit."
+                f"{len(targets):,}; use `method='one-layer'`, which has no such limit."
             )
         check_vocabulary(self.name, targets)
         shape = self.sizes(targets, 1, len(targets), "logistic")
         check_memory(self.name, shape)
         return shape
 
-    def interpolate(self, targets: Targets, report: Report) -> Built:
+    def interpolate(self, targets: Targets, watch: Watch) -> Built:
         shape = self.shape(targets)
         from .build import build  # flint is slow to import
 
-        return build(shape, targets, self.gap or GAP, self.seed, report)
+        return build(shape, targets, self.gap or GAP, self.seed, watch)

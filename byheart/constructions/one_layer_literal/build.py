@@ -10,8 +10,9 @@ from ...data.targets import Targets
 from ...errors import ByheartError
 from ...exact.network import Dyadic, dyadic
 from ...gadgets.logits import wanted
+from ...machine.watch import Watch
 from ...softmax.decoder import Decoder, Shape, Tensor
-from ..base import Built, Report
+from ..base import Built, within
 from .solve import Scalars, Solution, solve
 
 DIGITS = 24  # binary, of z, u and w
@@ -19,7 +20,7 @@ DRAWS = 8
 ETA = 1
 
 
-def build(shape: Shape, targets: Targets, gap: float, seed: int, report: Report) -> Built:
+def build(shape: Shape, targets: Targets, gap: float, seed: int, watch: Watch) -> Built:
     """The decoder of the first draw for which the system is solved.
 
     z and u are distinct, from 1/4 to 1. The constant matrices hold powers of two such that kappa
@@ -46,9 +47,9 @@ def build(shape: Shape, targets: Targets, gap: float, seed: int, report: Report)
                 f"the output matrix was solved with {solution.bits:,} bits; "
                 f"its largest entry is about 10^{solution.magnitude}",
             )
-            return Built(decoder, tries, notes, vocabulary=targets.vocabulary, gap=gap)
-        report(f"draw {tries} of {DRAWS} brings two contexts or two neurons too close together")
-    raise ByheartError(f"{DRAWS} draws failed; use another seed=....")
+            return within(gap, decoder, targets.kind, targets.vocabulary, tries, notes)
+        watch.note(f"draw {tries} of {DRAWS} brings two contexts or two neurons too close together")
+    raise ByheartError(f"{DRAWS} draws failed; try another `seed`.")
 
 
 def _positive(count: int, draw: random.Random) -> list[Fraction]:

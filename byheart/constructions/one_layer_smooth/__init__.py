@@ -39,13 +39,14 @@ from ...errors import AssumptionError
 from ...gadgets.logits import wanted
 from ...machine.memory import SMALLER, require
 from ...machine.tables import plural
+from ...machine.watch import Watch
 from ...softmax.decoder import Decoder, Shape
 from ...softmax.doubles import activation, divergences
-from ..base import Built, Report
+from ..base import Built, within
 from ..families import NeuronDecoder, size
 from ..one_layer import check_vocabulary
 from .draw import DIMENSION, check_dimension, neurons, points
-from .solve import observed_in_float32, solve
+from .solve import observed_in_float32, solve_outputs
 
 GAP = 1e-9
 WIDTH = 1.25  # neurons per context
@@ -67,8 +68,8 @@ class OneLayerSmooth(NeuronDecoder):
         if neurons < contexts:  # A3
             raise AssumptionError(
                 f"A3 fails: {plural(neurons, 'neuron')} for {plural(contexts, 'context')}; "
-                "one-layer-smooth needs one per context, and method='one-layer-narrow' tries with "
-                "fewer."
+                "one-layer-smooth needs one per context, and `method='one-layer-narrow'` tries "
+                "with fewer."
             )
         # activations and their square, each twice, logits and weights, with room for copies
         matrices = 2 * contexts * (neurons + contexts) + 3 * contexts * shape.vocabulary
@@ -76,18 +77,18 @@ class OneLayerSmooth(NeuronDecoder):
         require(8 * (matrices + 4 * shape.parameters), self.name, what, SMALLER)
         return shape
 
-    def interpolate(self, targets: Targets, report: Report) -> Built:
+    def interpolate(self, targets: Targets, watch: Watch) -> Built:
         shape = self.shape(targets)
         gap, reason = self.gap or GAP, ""
         for draw in range(DRAWS):
             found, reason = _drawn(shape, targets, gap, np.random.default_rng([self.seed, draw]))
             if found is not None:
                 notes = (reason, observed_in_float32(found, targets))
-                return Built(found, draw + 1, notes, vocabulary=targets.vocabulary, gap=gap)
-            report(f"draw {draw + 1} of {DRAWS}: {reason}")
+                return within(gap, found, targets.kind, targets.vocabulary, draw + 1, notes)
+            watch.note(f"draw {draw + 1} of {DRAWS}: {reason}")
         raise AssumptionError(
-            f"{reason}, in {DRAWS} draws; use a larger dimension=... or gap=..., or "
-            "more neurons=...."
+            f"{reason}, in {DRAWS} draws; use a larger `dimension=...` or `gap=...`, or "
+            "more `neurons=...`."
         )
 
 
@@ -103,7 +104,7 @@ def _drawn(
     entries = wanted(targets, gap / 2)  # half of the gap is left for roundings
     logits = np.zeros((len(targets), shape.vocabulary))
     logits[entries.row, entries.token] = entries.value
-    solution = solve(active, logits)
+    solution = solve_outputs(active, logits)
     tensors = {**found.tensors, "hidden.weight": weight, "hidden.bias": bias}
     network = Decoder(shape, {**tensors, "output.weight": solution.output})
     if not solution.condition < LARGEST_CONDITION:

@@ -39,12 +39,13 @@ def check_dimension(shape: Shape) -> None:
     if shape.dimension < LEAST_DIMENSION:
         raise AssumptionError(
             f"A2 fails: the dimension is {shape.dimension}; moderate weights need at least "
-            f"{LEAST_DIMENSION}, and method='one-layer' works with any."
+            f"{LEAST_DIMENSION}, and `method='one-layer'` works with any."
         )
     if attended < LEAST_DIMENSION and not shape.skip:
         raise AssumptionError(
             f"A2 fails: the heads have {attended} dimensions together, and need at least "
-            f"{LEAST_DIMENSION}; use more heads=..., a larger head_dimension=... or skip=True."
+            f"{LEAST_DIMENSION}; use more `heads=...`, a larger `head_dimension=...` or "
+            "`skip=True`."
         )
 
 

@@ -22,7 +22,7 @@ class Solution(NamedTuple):
     condition: float
 
 
-def solve(active: Matrix, wanted: Matrix) -> Solution:
+def solve_outputs(active: Matrix, wanted: Matrix) -> Solution:
     """The matrix of least norm with active @ output^T = wanted, for active [n, m] with n <= m.
 
     If n < m it is active^T (active active^T)^-1: the condition number of the square is the root's

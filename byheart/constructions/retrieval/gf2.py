@@ -128,6 +128,7 @@ def parity(word):
 
 @njit
 def factor(rows, first, masks, pivots, places):
+    """Strip by strip: find the pivots, combine their rows, reduce the rows below."""
     count, words = rows.shape
     basis = np.zeros(64, np.uint64)  # of the strip, by pivot: the other unknowns that are left
     mixed = np.zeros(64, np.uint64)  # and which of the strip's rows are combined
@@ -140,129 +141,163 @@ def factor(rows, first, masks, pivots, places):
     rank = 0
     for w in range(words):
         first[w] = rank
-        mask, found = ZERO, 0
-        for i in range(rank, count):
-            pattern = rows[i, w]
-            combination = ZERO
-            common = pattern & mask
-            while common:
-                p = lowest(common)
-                common &= common - ONE
-                pattern ^= basis[p]
-                combination ^= mixed[p]
-            if pattern == ZERO:
-                continue
-            p = lowest(pattern)
-            combination |= ONE << uint64(found)
-            for f in range(found):
-                q = chosen[f]
-                if (basis[q] >> uint64(p)) & ONE:
-                    basis[q] ^= pattern
-                    mixed[q] ^= combination
-            basis[p], mixed[p] = pattern, combination
-            chosen[found] = p
-            row = rank + found
-            if i != row:
-                for y in range(words):
-                    swap = rows[i, y]
-                    rows[i, y] = rows[row, y]
-                    rows[row, y] = swap
-                keep = places[i]
-                places[i] = places[row]
-                places[row] = keep
-            mask |= ONE << uint64(p)
-            found += 1
-            if found == 64:
-                break
+        mask, found = _find_pivots(rows, w, rank, basis, mixed, chosen, places)
         masks[w] = mask
         if found == 0:
             continue
-        segments = 0  # words of the pivot rows that are not all 0, as ranges
-        for y in range(w + 1, words):
-            used = ZERO
-            for f in range(found):
-                raw[f, y] = rows[rank + f, y]
-                used |= raw[f, y]
-            if used == ZERO:
-                continue
-            if segments == 0 or stops[segments - 1] < y:
-                begins[segments] = y
-                segments += 1
-            stops[segments - 1] = y + 1
+        segments = _copy_pivot_rows(rows, w, rank, found, raw, begins, stops)
         for f in range(found):
             p = chosen[f]
-            row = rank + f
-            row_of[p] = row
-            pivots[row] = 64 * w + p
-            spread, rest = ZERO, mixed[p]
-            while rest:
-                spread |= ONE << uint64(chosen[lowest(rest)])
-                rest &= rest - ONE
-            for s in range(segments):
-                for y in range(begins[s], stops[s]):
-                    rows[row, y] = ZERO
-                rest = mixed[p]
-                while rest:
-                    g = lowest(rest)
-                    rest &= rest - ONE
-                    for y in range(begins[s], stops[s]):
-                        rows[row, y] ^= raw[g, y]
-            rows[row, w] = (basis[p] & ~mask) | spread
-        below, touched = rank + found, 0
-        for i in range(below, count):
+            row_of[p] = rank + f
+            pivots[rank + f] = 64 * w + p
+            _write_pivot_row(rows, w, rank + f, mixed[p], chosen, raw, segments, begins, stops)
+            rows[rank + f, w] |= basis[p] & ~mask
+        rank += found
+        touched = 0
+        for i in range(rank, count):
             rows[i, w] &= mask
             hits[touched] = i
             touched += rows[i, w] != ZERO
-        # wide tables pay if there are many rows to reduce
-        size = 8 if touched > 256 else 4
-        groups, most = 64 // size, (ONE << uint64(size)) - ONE
-        s, start = 0, 0
-        while touched and s < segments:
-            start = max(start, begins[s])
-            stop = min(stops[s], start + TILE)
-            for g in range(groups):
-                part = (mask >> uint64(size * g)) & most
-                for v in range(1, 1 << size):
-                    if uint64(v) & ~part:
-                        continue
-                    low = v & -v
-                    row = row_of[size * g + lowest(uint64(low))]
-                    g8, v8 = (size * g) >> 3, v
-                    if size == 4:
-                        v8 = v << 4 if g & 1 else v
-                    before = v8 ^ (low << 4 if size == 4 and g & 1 else low)
-                    for y in range(stop - start):
-                        table[g8, v8, y] = table[g8, before, y] ^ rows[row, start + y]
-            for h in range(touched):
-                i = hits[h]
-                pattern = rows[i, w]
-                if size == 8:
-                    for g in range(0, 8, 4):
-                        v0 = (pattern >> uint64(8 * g)) & BYTE
-                        v1 = (pattern >> uint64(8 * g + 8)) & BYTE
-                        v2 = (pattern >> uint64(8 * g + 16)) & BYTE
-                        v3 = (pattern >> uint64(8 * g + 24)) & BYTE
-                        for y in range(stop - start):
-                            rows[i, start + y] ^= (
-                                table[g, v0, y]
-                                ^ table[g + 1, v1, y]
-                                ^ table[g + 2, v2, y]
-                                ^ table[g + 3, v3, y]
-                            )
-                else:
-                    for g in range(8):
-                        v = (pattern >> uint64(8 * g)) & BYTE
-                        low, high = v & uint64(15), v & uint64(240)
-                        if low:
-                            for y in range(stop - start):
-                                rows[i, start + y] ^= table[g, low, y]
-                        if high:
-                            for y in range(stop - start):
-                                rows[i, start + y] ^= table[g, high, y]
-            start = stop
-            s += start == stops[s]
-        rank = below
+        _reduce(rows, w, mask, row_of, hits[:touched], table, segments, begins, stops)
     first[words] = rank
+
+
+@njit
+def _find_pivots(rows, w, rank, basis, mixed, chosen, places):
+    """The pivots of strip w, as bits, and their number; their rows come to lie from `rank` on."""
+    words, mask, found = rows.shape[1], ZERO, 0
+    for i in range(rank, rows.shape[0]):
+        pattern = rows[i, w]
+        combination = ZERO
+        common = pattern & mask
+        while common:
+            p = lowest(common)
+            common &= common - ONE
+            pattern ^= basis[p]
+            combination ^= mixed[p]
+        if pattern == ZERO:
+            continue
+        p = lowest(pattern)
+        combination |= ONE << uint64(found)
+        for f in range(found):
+            q = chosen[f]
+            if (basis[q] >> uint64(p)) & ONE:
+                basis[q] ^= pattern
+                mixed[q] ^= combination
+        basis[p], mixed[p] = pattern, combination
+        chosen[found] = p
+        row = rank + found
+        if i != row:
+            for y in range(words):
+                swap = rows[i, y]
+                rows[i, y] = rows[row, y]
+                rows[row, y] = swap
+            keep = places[i]
+            places[i] = places[row]
+            places[row] = keep
+        mask |= ONE << uint64(p)
+        found += 1
+        if found == 64:
+            break
+    return mask, found
+
+
+@njit
+def _copy_pivot_rows(rows, w, rank, found, raw, begins, stops):
+    """Copy the pivot rows; how many ranges of words there are in which they are not all 0."""
+    segments = 0
+    for y in range(w + 1, rows.shape[1]):
+        used = ZERO
+        for f in range(found):
+            raw[f, y] = rows[rank + f, y]
+            used |= raw[f, y]
+        if used == ZERO:
+            continue
+        if segments == 0 or stops[segments - 1] < y:
+            begins[segments] = y
+            segments += 1
+        stops[segments - 1] = y + 1
+    return segments
+
+
+@njit
+def _write_pivot_row(rows, w, row, mixed, chosen, raw, segments, begins, stops):
+    """Combine the strip's rows as `mixed` says, and keep the combination in the pivots' columns."""
+    spread, rest = ZERO, mixed
+    while rest:
+        spread |= ONE << uint64(chosen[lowest(rest)])
+        rest &= rest - ONE
+    for s in range(segments):
+        for y in range(begins[s], stops[s]):
+            rows[row, y] = ZERO
+        rest = mixed
+        while rest:
+            g = lowest(rest)
+            rest &= rest - ONE
+            for y in range(begins[s], stops[s]):
+                rows[row, y] ^= raw[g, y]
+    rows[row, w] = spread
+
+
+@njit
+def _reduce(rows, w, mask, row_of, hits, table, segments, begins, stops):
+    """Reduce the rows that have a 1 in the strip, by tables of all combinations of some pivots."""
+    # wide tables pay if there are many rows to reduce
+    size = 8 if hits.shape[0] > 256 else 4
+    s, start = 0, 0
+    while hits.shape[0] and s < segments:
+        start = max(start, begins[s])
+        stop = min(stops[s], start + TILE)
+        _tabulate(rows, mask, row_of, size, start, stop, table)
+        for i in hits:
+            pattern = rows[i, w]
+            if size == 8:
+                for g in range(0, 8, 4):
+                    v0 = (pattern >> uint64(8 * g)) & BYTE
+                    v1 = (pattern >> uint64(8 * g + 8)) & BYTE
+                    v2 = (pattern >> uint64(8 * g + 16)) & BYTE
+                    v3 = (pattern >> uint64(8 * g + 24)) & BYTE
+                    for y in range(stop - start):
+                        rows[i, start + y] ^= (
+                            table[g, v0, y]
+                            ^ table[g + 1, v1, y]
+                            ^ table[g + 2, v2, y]
+                            ^ table[g + 3, v3, y]
+                        )
+            else:
+                for g in range(8):
+                    v = (pattern >> uint64(8 * g)) & BYTE
+                    low, high = v & uint64(15), v & uint64(240)
+                    if low:
+                        for y in range(stop - start):
+                            rows[i, start + y] ^= table[g, low, y]
+                    if high:
+                        for y in range(stop - start):
+                            rows[i, start + y] ^= table[g, high, y]
+        start = stop
+        s += start == stops[s]
+
+
+@njit
+def _tabulate(rows, mask, row_of, size, start, stop, table):
+    """All sums of `size` pivot rows each, in the words from start to stop.
+
+    Groups of four share the table of a byte: the second one has its patterns in the upper half.
+    """
+    most = (ONE << uint64(size)) - ONE
+    for g in range(64 // size):
+        part = (mask >> uint64(size * g)) & most
+        for v in range(1, 1 << size):
+            if uint64(v) & ~part:
+                continue
+            low = v & -v
+            row = row_of[size * g + lowest(uint64(low))]
+            g8, v8 = (size * g) >> 3, v
+            if size == 4:
+                v8 = v << 4 if g & 1 else v
+            before = v8 ^ (low << 4 if size == 4 and g & 1 else low)
+            for y in range(stop - start):
+                table[g8, v8, y] = table[g8, before, y] ^ rows[row, start + y]
 
 
 @njit
@@ -348,7 +383,7 @@ def backward(rows, first, masks, pivots, reduced, solution):
 
 @njit
 def _extend(basis, vector):
-    """Whether the vector is no sum of the basis; if so, it joins the basis, by its lowest 1."""
+    """Whether the vector is independent of the basis; if so, it joins it, by its lowest 1."""
     while vector:
         place = lowest(vector)
         if basis[place] == ZERO:

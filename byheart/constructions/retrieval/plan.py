@@ -81,10 +81,6 @@ class Plan(ABC):
         """The hashes in the form in which layouts of the plan read them."""
         return hashes
 
-    def portion(self, task: Task) -> Task:
-        """The task that one block of columns and the stored numbers have to do."""
-        return task
-
     def separated(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Numbers that are equal where the network cannot distinguish the hashes."""
         return hashes
@@ -169,10 +165,10 @@ def cost_of(
     Bits are an estimate: a stored number has one per column and a few more (of the positions at the
     ends, where words of several bits are few, it has hardly any), another parameter has six.
     """
-    stages = list(stages)
+    counts, blocks, hidden = zip(*stages, strict=True)
     mixing, lanes = MIXING[task.mixing]
-    nonzero = sum(count for count, _, _ in stages) + task.embed + offset + mixing + 1
-    dense = sum(blocks * width + hidden * (2 * width + 1) for _, blocks, hidden in stages)
+    nonzero = sum(counts) + task.embed + offset + mixing + 1
+    dense = sum(blocks) * width + sum(hidden) * (2 * width + 1)
     dense += lanes * width + width * (task.inputs + 1) + width + 1
     length = columns + 2 + 0.6 * math.log2(task.window)
     return Cost(nonzero, dense, numbers * length + 6 * (nonzero - numbers))

@@ -195,7 +195,7 @@ def label_code(counts: list[int], marks: int, objective: str = "nonzero") -> Pre
     if shortest + marks > LONGEST_WORD:
         raise AssumptionError(
             f"{len(counts)} labels and a fingerprint of {marks} bits do not fit into "
-            f"{LONGEST_WORD} bits; use a smaller reject_unknown=..., or fewer labels."
+            f"{LONGEST_WORD} bits; use a smaller `reject_unknown=...`, or fewer labels."
         )
 
     def price(code: PrefixCode) -> float:

@@ -17,10 +17,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from ...machine.watch import Watch
 from .hashing import Hash, conflicts, fewest_folds, hash_contexts
 from .plan import Layout, Plan, Storage, expected_load
 from .problem import Inputs, Problem, Task
-from .solve import Terms, solve
+from .solve import System, Terms, solve
 
 # random contexts leave the fullest position at most this far above the mean (see expected_load)
 RANDOM = 1.0
@@ -77,11 +78,17 @@ class Limits(ABC):
         words, lengths = problem.words(layout.marks_of(hashes)), problem.lengths
         column, terms = layout.column_of(hashes), layout.terms(hashes)
         first, most = max(load, layout.fewest), plan.unknowns
-        order = layout.elimination
-        numbers = solve(
-            *(first, plan.columns, column, terms, words, lengths),
-            *(task.window, most, self.lowest, order),
+        system = System(
+            plan.columns,
+            column,
+            terms,
+            words,
+            lengths,
+            task.window,
+            lowest=self.lowest,
+            elimination=layout.elimination,
         )
+        numbers = solve(system, first, most)
         if numbers is None:
             return "rank"
         return self.store(problem, hashed, layout.sized(len(numbers)), terms, numbers) or "digits"
@@ -160,7 +167,7 @@ def cheapest(problem: Inputs, limits: Limits, objective: str, needs: Needs) -> l
 
 
 def search(
-    problem: Problem, limits: Limits, objective: str, seed: int, report: Callable[[str], None]
+    problem: Problem, limits: Limits, objective: str, seed: int, watch: Watch
 ) -> Found | None:
     """The first success, or None if nothing was found in a bounded number of attempts."""
     task, effort = problem.task, effort_for(problem.task.contexts)
@@ -188,13 +195,13 @@ def search(
         if outcome.reason != "conflict" and not limits.bounded:
             failures["conflict"] = 0
         if outcome.reason == "load":
-            mean, excess = expected_load(plan.portion(task), plan.columns)
+            mean, excess = expected_load(task, plan.columns)
             needs.crowded = min(needs.crowded, (outcome.load - mean) / excess)
         if failures[outcome.reason] < effort.patience(outcome.reason):
             continue
         failures[outcome.reason] = 0
         notes.append(_remedy(outcome.reason, needs, plan, limits))
-        report(notes[-1])
+        watch.note(notes[-1])
         before, options = options, plans()
         stuck = options == before and outcome.reason in ("fit", "long", "conflict")
         if not options or (stuck and limits.bounded):

@@ -14,12 +14,13 @@ some of its unknowns free; a common zero of d quadratic forms in these is found 
 values one after another. Where they do not suffice, the search goes back a few positions.
 """
 
+import math
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numba import uint64
@@ -31,13 +32,30 @@ from .gf2 import ONE, ZERO, Factors, common_zero, factored
 MOST_FORMS = 29  # dependent equations of a position that are worth 2**29 steps
 SURPLUS = 5  # free unknowns beyond the forms: a zero is missed once in e**32
 LEAST = 12  # free unknowns that are tried in any case
-MISSING = 6  # free unknowns that may be missing: then the search goes back and draws others
-RETURNS = 96  # times that a position sends the search back before it is given up
-RETURNS_OF_WORDS = 12  # if labels have several bits: then neighbouring positions are full, too
-CHEAP = 20  # dependent equations beyond which each one halves these times
-KEPT = 8  # positions whose factors are kept for going back
+USUAL_FORMS = 20  # dependent equations up to which all free unknowns that help are tried
 THREADED = 400  # unknowns from which on threads pay
 MANY = 1 << 20  # contexts from which on terms are written by threads, and small
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long the search for a solution goes on.
+
+    returns           times that a position sends the search back before it is given up
+    returns_of_words  the same if labels have several bits: then neighbouring positions are full too
+    kept              positions whose factors are kept for going back
+    missing           free unknowns that may be missing: then the search goes back and draws others
+    cheap             dependent equations of a position beyond which each one halves the returns
+    """
+
+    returns: int = 96
+    returns_of_words: int = 12
+    kept: int = 8
+    missing: int = 6
+    cheap: int = 20
+
+
+USUAL = Patience()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,20 +63,10 @@ class Terms:
     """The stored numbers that each context adds up.
 
     Those of context i are units[starts[i]:starts[i + 1]]; ~u stands for minus the number u.
-    With two blocks (hash_fold_retrieve/two_blocks.py), a context of the lower block also adds up
-    some of the first `folds` numbers, by the bits of its sum in the upper block, above[i]: number t
-    if bits t and t + 1 differ, negative if bits t and 0 differ.
     """
 
     starts: NDArray[np.int64]
     units: NDArray[np.signedinteger]
-    above: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, 0), np.uint64))
-    folds: int = 0
-
-    @property
-    def arrays(self) -> tuple:
-        """As the kernels take them."""
-        return self.starts, self.units, self.above, self.folds
 
 
 def gather(unknowns: int, kernel: Callable, each: Sequence[NDArray], *arrays: object) -> Terms:
@@ -97,53 +105,28 @@ def dependent(terms: Terms, unknowns: int, order: NDArray[np.int64] | None = Non
     """How many equations of the contexts depend on others, if all are at one position."""
     contexts = np.arange(len(terms.starts) - 1)
     rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
-    _rows(*terms.arrays, contexts, unknowns, rows)
+    _rows(terms.starts, terms.units, contexts, unknowns, rows)
     return factored(rows, unknowns, order).dependent
 
 
-def solve(
-    unknowns: int,
-    columns: int,
-    column: NDArray,
-    terms: Terms,
-    words: NDArray,
-    lengths: NDArray,
-    window: int,
-    most: int | None = None,
-    lowest: bool = False,
-    order: NDArray[np.int64] | None = None,
-    canonical: bool = False,
-) -> list[int] | None:
-    """The stored numbers, each in [0, 2**K), or None if some position has no solution.
-
-    column  [contexts] where its window begins, counted from the top
-    words   Gray coded and left-aligned in `window` bits; only the first `lengths` bits count
-    most    numbers that there may be; as many as needed beyond `unknowns` come in right below
-            positions without a solution, with zeros further down. Terms beyond them do not count.
-    lowest  whether numbers have one more bit, below all positions, so that the first position has
-            free unknowns below it too; numbers are then in [0, 2**(K + 1))
-    order   all `most` numbers in the order in which they are eliminated: tables of which a context
-            reads one row had better stay together by row, the largest first
-    canonical  whether free unknowns must be 0, so that the numbers are a function of the equations
-            whatever their order; None if a position has no solution then
-
-    Where every position has a solution with all free unknowns 0, that one is returned. The result
-    does not depend on the number of threads.
-    """
-    words = words.astype(np.uint64)
-    system = System(columns, column, terms, words, lengths, window, lowest, order)
-    return Search(system, unknowns, unknowns if most is None else most, canonical).run()
-
-
 class System:
-    """The equations by bit position, from the lowest up."""
+    """The equations by bit position, from the lowest up.
+
+    column       [contexts] where the window of a context begins, counted from the top
+    words        [contexts] Gray coded and left-aligned in `window` bits
+    lengths      [contexts] the bits of each word that count
+    lowest       whether numbers have one more bit, below all positions, so that the first position
+                 has free unknowns below it too
+    elimination  all numbers in the order in which they are eliminated: tables of which a context
+                 reads one row had better stay together by row, the largest first
+    """
 
     def __init__(
         self,
         columns: int,
         column: NDArray,
         terms: Terms,
-        words: NDArray[np.uint64],
+        words: NDArray,
         lengths: NDArray,
         window: int,
         lowest: bool = False,
@@ -151,7 +134,8 @@ class System:
     ) -> None:
         self.columns, self.window, self.elimination = columns, window, elimination
         self.positions = columns + window - 1 + lowest
-        self.column, self.terms, self.words, self.lengths = column, terms, words, lengths
+        self.column, self.terms, self.lengths = column, terms, lengths
+        self.words = words.astype(np.uint64)
         self.order = np.argsort(column, kind="stable")
         self.first = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=columns))])
 
@@ -169,9 +153,49 @@ class System:
     def factors(self, position: int, unknowns: int) -> Factors:
         contexts, _ = self.active(position)
         rows = np.zeros((len(contexts), (unknowns + 63) // 64), np.uint64)
-        _rows(*self.terms.arrays, contexts, unknowns, rows)
+        _rows(self.terms.starts, self.terms.units, contexts, unknowns, rows)
         order = self.elimination
         return factored(rows, unknowns, None if order is None else order[order < unknowns])
+
+
+def solve(
+    system: System,
+    unknowns: int,
+    most: int | None = None,
+    canonical: bool = False,
+    patience: Patience = USUAL,
+) -> list[int] | None:
+    """The stored numbers, each in [0, 2**positions), or None if some position has no solution.
+
+    most       numbers that there may be; as many as needed beyond `unknowns` come in right below
+               positions without a solution, with zeros further down. Terms beyond them do not count
+    canonical  whether free unknowns must be 0, so that the numbers are a function of the equations
+               whatever their order; None if a position has no solution then
+
+    Where every position has a solution with all free unknowns 0, that one is returned. The result
+    does not depend on the number of threads.
+    """
+    most = unknowns if most is None else most
+    return Search(system, unknowns, most, canonical, patience).run()
+
+
+def expected_trials(system: System, unknowns: int) -> float:
+    """log2 of the right-hand sides of a position that are tried, if they are random.
+
+    A position with n equations of rank r is met by one of 2**(n - r) right-hand sides. A solution
+    of the position below gives 2**(its free unknowns) of them; if that is too few, it must be
+    solved several times. Unknowns that no equation of any position distinguishes do not count.
+    """
+    useful = len(system.column) - dependent(system.terms, unknowns)
+    factors = [system.factors(position, unknowns) for position in range(system.positions)]
+    below = [useful, *(useful - each.rank for each in factors[:-1])]
+    solved = trials = 0.0  # log2 of how often a position is solved; sum of all trials
+    for position in reversed(range(system.positions)):
+        solved += factors[position].dependent
+        trials += 2.0 ** min(solved, 1000.0)
+        solved = max(0.0, solved - below[position])
+    # not even all bits below the first position are enough
+    return math.inf if solved > 0 else math.log2(trials)
 
 
 class Search:
@@ -182,9 +206,16 @@ class Search:
     solved   the factors of the positions that the search may go back to
     """
 
-    def __init__(self, system: System, unknowns: int, most: int, canonical: bool = False) -> None:
+    def __init__(
+        self,
+        system: System,
+        unknowns: int,
+        most: int,
+        canonical: bool = False,
+        patience: Patience = USUAL,
+    ) -> None:
         self.system, self.unknowns, self.most = system, unknowns, most
-        self.canonical = canonical
+        self.canonical, self.patience = canonical, patience
         self.numbers = np.zeros((most, (system.positions - 1) // 64 + 1), np.uint64)
         self.recent = np.zeros(most, np.uint64)
         self.solved: dict[int, Factors] = {}
@@ -193,12 +224,13 @@ class Search:
     def run(self) -> list[int] | None:
         position, blocked = 0, -1
         returns = [0] * self.system.positions
-        allowed = RETURNS if self.system.window == 1 else RETURNS_OF_WORDS
+        patience, words = self.patience, self.system.window > 1
+        allowed = patience.returns_of_words if words else patience.returns
         with factoring(self.system, self.unknowns) as factors_of:
             while position < self.system.positions:
                 factors = self.solved.get(position) or factors_of(position, self.unknowns)
                 self.solved[position] = factors
-                self.solved.pop(position - KEPT, None)
+                self.solved.pop(position - patience.kept, None)
                 reduced = self._reduced(position, factors)
                 if reduced is not None:
                     solution = np.zeros(len(reduced), np.uint64)
@@ -209,8 +241,8 @@ class Search:
                     position += 1
                 elif self.canonical:
                     return None
-                elif self._short(position, factors) <= MISSING and (
-                    returns[position] < allowed >> max(0, factors.dependent - CHEAP)
+                elif self._short(position, factors) <= self.patience.missing and (
+                    returns[position] < allowed >> max(0, factors.dependent - patience.cheap)
                 ):
                     returns[position] += 1
                     blocked = position
@@ -218,7 +250,7 @@ class Search:
                     _rewind(self.numbers, position, self.recent)
                 elif self.unknowns < self.most:
                     # the position below has to be solved again: there they are free
-                    more = -(-(self._short(position, factors) - MISSING) // 2)
+                    more = -(-(self._short(position, factors) - self.patience.missing) // 2)
                     self.unknowns = min(self.most, self.unknowns + max(1, more))
                     returns[position] = 0
                     self.solved.pop(position)
@@ -250,7 +282,8 @@ class Search:
         system, (contexts, digits) = self.system, self.system.active(position)
         shifts = system.window - 1 - digits
         return (
-            *system.terms.arrays,
+            system.terms.starts,
+            system.terms.units,
             contexts,
             system.words[contexts] >> shifts.astype(np.uint64) & ONE,
             position,
@@ -266,31 +299,36 @@ class Search:
     def _short(self, position: int, factors: Factors) -> int:
         """The dependent equations that are too many for the search, or for the position below."""
         below, forms = self.solved.get(position - 1), factors.dependent
-        most = 0 if below is None else min(below.unknowns - below.rank, MOST_FORMS - MISSING)
-        return forms - most if position else forms + MISSING + 1
+        most = (
+            0
+            if below is None
+            else min(below.unknowns - below.rank, MOST_FORMS - self.patience.missing)
+        )
+        return forms - most if position else forms + self.patience.missing + 1
 
     def _changed(self, position: int, factors: Factors) -> bool:
         """Whether other free unknowns of the position below give this one a solution.
 
         If so, they are changed. Each free unknown is a direction in which the bits below may move.
         """
-        if self._short(position, factors) > MISSING:
+        if self._short(position, factors) > self.patience.missing:
             return False
         below = self.solved[position - 1]
         free = below.free.tolist()
         forms = factors.dependent
-        variables = max(LEAST, min(forms + SURPLUS, max(forms + 1, CHEAP + SURPLUS)))
+        variables = max(LEAST, min(forms + SURPLUS, max(forms + 1, USUAL_FORMS + SURPLUS)))
         free = self.rng.sample(free, min(len(free), variables))
         directions = np.zeros((len(free), len(below.masks)), np.uint64)
         nothing = np.zeros(len(below.masks), np.uint64)
         for direction, unknown in zip(directions, free, strict=True):
             direction[unknown >> 6] = ONE << np.uint64(unknown & 63)
             below.solution(nothing, direction)
-        *terms, contexts, wanted, position, recent, numbers = self._equations(position)
+        starts, units, contexts, wanted, position, recent, numbers = self._equations(position)
         circuits = factors.circuits()
         taking_part = circuits != 0
         constant, linear, square = _forms(
-            *terms,
+            starts,
+            units,
             contexts[taking_part],
             wanted[taking_part],
             position,
@@ -331,13 +369,10 @@ def factoring(system: System, unknowns: int) -> Iterator[Callable[[int, int], Fa
 
 
 @njit
-def _rows(starts, units, above, folds, contexts, unknowns, rows):
+def _rows(starts, units, contexts, unknowns, rows):
     """One row for each context: the numbers that it adds up, modulo 2."""
     for r in range(contexts.shape[0]):
         i = contexts[r]
-        if folds:
-            for q in range(above.shape[1]):
-                rows[r, q] = _differing(above, i, q)
         for e in range(starts[i], starts[i + 1]):
             u = units[e] if units[e] >= 0 else ~units[e]
             if u < unknowns:
@@ -345,41 +380,23 @@ def _rows(starts, units, above, folds, contexts, unknowns, rows):
 
 
 @njit
-def _differing(above, i, q):
-    """Bits 64 q and on of the upper sum that differ from the next higher one."""
-    following = ZERO
-    if q + 1 < above.shape[1]:
-        following = above[i, q + 1] << uint64(63)
-    return above[i, q] ^ (above[i, q] >> ONE | following)
-
-
-@njit
-def _listed(starts, units, above, folds, i, most, listed):
+def _listed(starts, units, i, most, listed):
     """Write down the terms of context i that are among the first `most` numbers; how many."""
     count = np.int64(0)
     for e in range(starts[i], starts[i + 1]):
         u = units[e]
         listed[count] = u
         count += (u if u >= 0 else ~u) < most
-    if folds:
-        lowest_bits = ZERO - (above[i, 0] & ONE)
-        for q in range(above.shape[1]):
-            adds, negative = _differing(above, i, q), above[i, q] ^ lowest_bits
-            for t in range(64 * q, min(64 * q + 64, folds)):
-                listed[count] = t ^ -np.int64(negative & ONE)
-                count += np.int64(adds & ONE)
-                adds >>= ONE
-                negative >>= ONE
     return count
 
 
 @njit
-def _longest(starts, contexts, folds):
+def _longest(starts, contexts):
     """Room for the terms of any of these contexts, and one more."""
     longest = 0
     for i in contexts:
         longest = max(longest, starts[i + 1] - starts[i])
-    return longest + folds + 1
+    return longest + 1
 
 
 @njit
@@ -404,11 +421,11 @@ def _total(listed, count, position, recent, numbers):
 
 
 @njit
-def _right(starts, units, above, folds, contexts, wanted, position, recent, numbers, right):
+def _right(starts, units, contexts, wanted, position, recent, numbers, right):
     """Where the sum of the bits below differs from what is wanted."""
-    listed = np.zeros(_longest(starts, contexts, folds), np.int64)
+    listed = np.zeros(_longest(starts, contexts), np.int64)
     for r in range(contexts.shape[0]):
-        count = _listed(starts, units, above, folds, contexts[r], recent.shape[0], listed)
+        count = _listed(starts, units, contexts[r], recent.shape[0], listed)
         total = _total(listed, count, position, recent, numbers)
         right[r] = (total >> uint64(63)) ^ ((total >> uint64(62)) & ONE) ^ wanted[r]
 
@@ -444,9 +461,7 @@ def _carry(listed, count, bits, numbers):
 
 
 @njit
-def _forms(
-    starts, units, above, folds, contexts, wanted, position, recent, numbers, directions, circuits
-):
+def _forms(starts, units, contexts, wanted, position, recent, numbers, directions, circuits):
     """The equations between right-hand sides as quadratic forms in the directions taken.
 
     circuits  [contexts] the equations in which its right-hand side takes part
@@ -464,11 +479,11 @@ def _forms(
     for i in range(count):
         for u in range(flips.shape[0]):
             flips[u] |= ((directions[i, u >> 6] >> uint64(u & 63)) & ONE) << uint64(i)
-    listed = np.zeros(_longest(starts, contexts, folds), np.int64)
+    listed = np.zeros(_longest(starts, contexts), np.int64)
     both = np.zeros(count, np.uint64)
     constant = ZERO
     for r in range(contexts.shape[0]):
-        terms = _listed(starts, units, above, folds, contexts[r], recent.shape[0], listed)
+        terms = _listed(starts, units, contexts[r], recent.shape[0], listed)
         total = _total(listed, terms, position, recent, numbers)
         x = (total >> uint64(62)) & ONE
         if (total >> uint64(63)) ^ x ^ wanted[r]:

@@ -14,18 +14,19 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...claims.claim import TEXT, TOKEN, Holder, Neuron, Recites, Words
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
 from ...data.targets import Floats
-from ...errors import AssumptionError, ByheartError
+from ...errors import AssumptionError, ByheartError, OptionError
 from ...gadgets.key_memory import Memory
 from ...gadgets.reed_muller import lanes
+from ...machine.watch import Watch
 from ...stock.checkpoint import TYPES, Checkpoint, rounded
 from ...stock.forward import attention, embedded, norm
-from ...stock.holders import Holder, Neuron
-from ...stock.texts import Texts, next_tokens, texts_of
+from ...stock.texts import Texts, is_corpus, next_tokens, texts_of
 from ...stock.tokens import Vocabulary, vocabulary_of
-from ..base import Built, Construction, Report, option
+from ..base import Built, Construction, option
 from . import superposed
 
 REACH_16 = 0.05  # of types with fewer digits than float32
@@ -35,7 +36,7 @@ ENTRIES = 3  # of the sparse matrices, per row or column
 HEADS = (8, 16, 32, 64)  # that are tried
 WIDER, TRIES = 16, 4  # lanes that are added where contexts come too near, and how often
 LEAST_REACH = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 5e-3}  # that the type tells apart
-PLACES = 64  # at least, so that longer prompts can be asked
+CONTEXT_LENGTH = 64  # at least, so that longer prompts can be asked
 BATCH = 1 << 22
 
 
@@ -51,7 +52,7 @@ class Plan(NamedTuple):
     vocabulary: int
     end: int
     code: int
-    places: int
+    context_length: int
     width: int
     heads: int
     layers: int
@@ -79,17 +80,17 @@ class Located(Construction):
     """Stores next tokens in stock checkpoints.
 
     z           the argument of a neuron at its context
-    logit       of the right token, about
+    logit       of the correct token, about
     float32_reach  the default of `reach` for float32
     begins      whether the end token stands before every text
     always      neurons of block 0 that hold no context
     """
 
-    stores = "recites"
+    claim = Recites
     tokenizer = "bpe:8000"
     advice = (
-        "use on_conflict='majority', which keeps the most frequent next token (a text is then "
-        "recited from its first tokens that no other text shares), or on_conflict='drop', which "
+        "use `on_conflict='majority'`, which keeps the most frequent next token (a text is then "
+        "recited from its first tokens that no other text shares), or `on_conflict='drop'`, which "
         "leaves these contexts out"
     )
     z: ClassVar[float]
@@ -101,13 +102,13 @@ class Located(Construction):
     width: int | None = option(None, "Width of the stream.", metavar="N", least=1, most=1 << 14)
     heads: int | None = option(None, "Attention heads.", metavar="N", least=2, most=1 << 10)
     layers: int = option(1, "Blocks; the contexts are spread over them.", least=1, most=256)
-    places: int | None = option(
+    context_length: int | None = option(
         None, "Longest text that it reads, in tokens.", metavar="N", least=2, most=1 << 16
     )
     weights: str = option("float32", "Type of the weights.", choices=tuple(TYPES))
     reach: float | None = option(
         None,
-        "How far a stored context reaches, 1 - cosine: less rejects more strangers.",
+        "How far a stored context reaches, 1 - cosine: less rejects more non-members.",
         metavar="X",
         least=0.0,
         most=1.0,
@@ -139,8 +140,8 @@ class Located(Construction):
         least = LEAST_REACH[self.weights]
         if self.reach is not None and self.reach < least:
             raise ByheartError(
-                f"reach={self.reach:g} is less than {self.weights} can tell apart; give {least:g} "
-                "or more."
+                f"`reach={self.reach:g}` is less than {self.weights} can tell apart; give "
+                f"{least:g} or more."
             )
 
     @property
@@ -155,7 +156,7 @@ class Located(Construction):
         if dataset.tokenizer is None:
             raise ByheartError(
                 f"the method {self.name} needs text that a tokenizer split; "
-                f"give tokenizer={self.tokenizer!r}."
+                f"give `tokenizer={self.tokenizer!r}`."
             )
         return vocabulary_of(dataset.tokenizer, dataset.loading.get("tokenizer"), self.begins)
 
@@ -176,7 +177,7 @@ class Located(Construction):
     ) -> dict[str, NDArray]:
         """The tensors of an MLP: neurons [M, D], biases [M] and what each writes, [M, D]."""
 
-    def build(self, dataset: Dataset, contexts: Contexts, report: Report) -> Built:
+    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
         vocabulary = self.vocabulary(dataset)
         number = np.array([vocabulary.numbers[str(x)] for x in dataset.tokens], np.int64)
         names = np.array([vocabulary.numbers[str(x)] for x in dataset.label_names], np.int64)
@@ -188,9 +189,9 @@ class Located(Construction):
         plan, first = self.plan(sequences, answers, len(vocabulary.tokens), end)
         known = [sequences[i] for i in first]
         wanted = answers[first]
-        report(f"{len(first):,} contexts, {plan.width} lanes, {plan.heads} heads")
+        watch.note(f"{len(first):,} contexts, {plan.width} lanes, {plan.heads} heads")
         if self.superposed is not None:
-            return self.spread(plan, known, wanted, vocabulary.tokens, report)
+            return self.spread(dataset, plan, known, wanted, watch)
         stored = np.flatnonzero(wanted != end)
         step = -(-WIDER // plan.heads) * plan.heads
         for tries in range(1, 2 if self.width else TRIES + 1):  # each plan is larger than the last
@@ -204,7 +205,7 @@ class Located(Construction):
                 if self.width or tries == TRIES:
                     raise
                 plan = plan._replace(width=plan.width + step)
-                report(f"contexts come too near: trying {plan.width} lanes")
+                watch.note(f"contexts come too near: trying {plan.width} lanes")
         network, homes, decoys = self.filled(plan, shell, found, wanted[stored], random)
         holders = tuple(
             Holder(known[i], int(wanted[i]), (*home, *others), float(reach), tuple(others))
@@ -212,18 +213,29 @@ class Located(Construction):
         )
         always = tuple((0, plan.hidden - 1 - i) for i in range(len(shell.always)))
         notes = (f"smallest reach of a context: {found.reach.min():.3g}",)
-        return Built(
-            network, tries, notes, vocabulary=vocabulary.tokens, holders=holders, always=always
-        )
+        claim = self.recital(dataset, network, holders, always)
+        return Built(network, claim, Words("string", vocabulary.tokens), tries, notes)
+
+    def recital(
+        self,
+        dataset: Dataset,
+        network: Checkpoint,
+        holders: tuple[Holder, ...],
+        always: tuple[Neuron, ...] = (),
+    ) -> Recites:
+        """What the checkpoint promises about the texts."""
+        kind = TOKEN if is_corpus(dataset) else TEXT
+        return Recites(network.dtype, self.vocabulary(dataset).end, kind, holders, always)
 
     def plan(
         self, sequences: list[NDArray], answers: NDArray, vocabulary: int, end: int
     ) -> tuple[Plan, NDArray]:
         """Sizes, and one of the sequences for each that the heads can distinguish."""
         longest = max(map(len, sequences))
-        if self.places is not None and self.places < longest:
+        if self.context_length is not None and self.context_length < longest:
             raise ByheartError(
-                f"a text has {longest:,} tokens, more than places={self.places:,}; give more."
+                f"a text has {longest:,} tokens, more than "
+                f"`context_length={self.context_length}`; give more."
             )
         least = self.least_heads(sequences)
         for heads in [self.heads] if self.heads else [x for x in HEADS if x >= least]:
@@ -239,16 +251,16 @@ class Located(Construction):
         used = np.bincount(self.neurons(stored)[1], minlength=self.layers)
         used[0] += self.always
         hidden = self.superposed or max(1, int(used.max()))  # superposed=0 finds it later
-        places = self.places or max(PLACES, longest + 1)  # llama.cpp needs one more
-        width = self.width or self.fitted_width(heads, lanes(vocabulary), places)
-        sizes = Plan(vocabulary, end, lanes(vocabulary), places, width, heads, self.layers, hidden)
+        length = self.context_length or max(CONTEXT_LENGTH, longest + 1)  # llama.cpp needs one more
+        width = self.width or self.fitted_width(heads, lanes(vocabulary), length)
+        sizes = Plan(vocabulary, end, lanes(vocabulary), length, width, heads, self.layers, hidden)
         self.check(sizes)
         lengths = np.array([len(sequences[i]) for i in first])
         long = int(np.quantile(lengths, 0.9))
         if long > LONG:
             common = np.zeros(vocabulary)
-            for i, length in zip(first, lengths, strict=True):
-                np.add.at(common, sequences[i], 1 / length)
+            for i, size in zip(first, lengths, strict=True):
+                np.add.at(common, sequences[i], 1 / size)
             sizes = sizes._replace(long=long, common=common / common.sum())
         return sizes, first
 
@@ -257,16 +269,16 @@ class Located(Construction):
         return HEADS[0]
 
     @abstractmethod
-    def fitted_width(self, heads: int, code: int, places: int) -> int:
+    def fitted_width(self, heads: int, code: int, context_length: int) -> int:
         """The smallest width that holds the lanes, a multiple of the heads."""
 
     def check(self, plan: Plan) -> None:
         """ByheartError if the sizes that were asked for do not fit together."""
         if plan.width % plan.heads:
-            raise ByheartError(f"width={plan.width} is not a multiple of heads={plan.heads}.")
-        least = self.fitted_width(plan.heads, plan.code, plan.places)
+            raise ByheartError(f"`width={plan.width}` is not a multiple of `heads={plan.heads}`.")
+        least = self.fitted_width(plan.heads, plan.code, plan.context_length)
         if plan.width < least:
-            raise ByheartError(f"width={plan.width} is too small: it must be {least} or more.")
+            raise ByheartError(f"`width={plan.width}` is too small: it must be {least} or more.")
 
     @property
     def chosen_reach(self) -> float:
@@ -279,19 +291,20 @@ class Located(Construction):
             return list(range(self.layers))
         parts = self.blocks.split(",")
         if not all(x.isascii() and x.isdigit() and int(x) < self.layers for x in parts):
-            raise ByheartError(
-                f"blocks must be numbers from 0 to {self.layers - 1} with commas between them, "
-                f"not {self.blocks!r}."
+            raise OptionError(
+                "blocks",
+                self.blocks,
+                f"must be numbers from 0 to {self.layers - 1} with commas between them",
             )
         return sorted(set(map(int, parts)))
 
     def spread(
         self,
+        dataset: Dataset,
         plan: Plan,
         known: list[NDArray],
         answers: NDArray,
-        tokens: tuple[str, ...],
-        report: Report,
+        watch: Watch,
     ) -> Built:
         """The checkpoint whose neurons hold all contexts together, ends of texts included."""
         random = np.random.default_rng(self.seed)
@@ -300,10 +313,10 @@ class Located(Construction):
         bits, each, tries = superposed.entropy(answers), 2 * plan.width + 1, 1
         count = self.superposed or max(1, round(bits / superposed.DENSITY / each))
         given = streams, before[:, shell.out], answers, shell.codes
-        found = superposed.fitted(*given, count, random, report)
+        found = superposed.fitted(*given, count, random, watch)
         while self.superposed == 0 and found.margin.min() <= 0 and count < len(known):
             count, tries = math.ceil(superposed.MORE * count), tries + 1
-            found = superposed.fitted(*given, count, random, report)
+            found = superposed.fitted(*given, count, random, watch)
         superposed.check(found.margin, count)
         outputs = np.zeros((count, plan.width))
         outputs[:, shell.out] = found.outputs
@@ -318,10 +331,11 @@ class Located(Construction):
             f"{len(known):,} contexts in superposition over {count:,} neurons, fitted by gradient "
             f"descent: {share:.3g} bits per parameter of the memory",
         )
-        return Built(network, tries, notes, vocabulary=tokens, holders=holders)
+        words = Words("string", self.vocabulary(dataset).tokens)
+        return Built(network, self.recital(dataset, network, holders), words, tries, notes)
 
     def neurons(self, count: int) -> tuple[NDArray, NDArray, NDArray]:
-        """The context and the block of every neuron, and whether it is no decoy.
+        """The context and the block of every neuron, and False for decoys.
 
         All neurons of a context are in one block: what the first writes changes the length of the
         stream, and a later norm would take the others below their thresholds.

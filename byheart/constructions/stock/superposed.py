@@ -13,7 +13,6 @@ the last norm holds back those that never do.
 """
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from ...data.targets import Floats
 from ...errors import AssumptionError
+from ...machine.watch import Watch
 from ...stock.forward import gelu_new
 
 MARK = 2  # lanes
@@ -72,7 +72,7 @@ def fitted(
     codes: Floats,
     count: int,
     random: np.random.Generator,
-    progress: Callable[[str], None],
+    watch: Watch,
 ) -> Fitted:
     """A memory with this many neurons, after STEPS steps, or when all margins are large enough.
 
@@ -109,7 +109,9 @@ def fitted(
                 break
             if step % (10 * LOOK) == 0:
                 wrong = int((margin <= 0).sum())
-                progress(f"{count:,} neurons, step {step:,}: {wrong:,} contexts are not right yet")
+                watch.note(
+                    f"{count:,} neurons, step {step:,}: {wrong:,} contexts are not right yet"
+                )
     return best
 
 
@@ -172,5 +174,5 @@ def check(margin: Floats, count: int) -> None:
     if wrong:
         raise AssumptionError(
             f"{wrong:,} of {len(margin):,} contexts are not answered by {count:,} neurons in "
-            "superposition; give more of them, or superposed=0, which finds their number."
+            "superposition; give more of them, or `superposed=0`, which finds their number."
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ByheartError
+from ...errors import ByheartError, Message
 from ...machine.memory import require
 from ..arrays import number, offsets, take
 from ..dataset import Dataset
@@ -42,17 +42,17 @@ def text_documents(
         contents = [text.read_text(raw)]
         rule = text.document_rule(contents[0]) if documents == "auto" else documents
     if rule == "separator" and not any(text.SEPARATOR in content for content in contents):
-        raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use documents='auto'.")
+        raise ByheartError(f"{raw.name} has no {text.SEPARATOR} line; use `documents='auto'`.")
     parts = [document for content in contents for document in text.split(content, rule)]
-    made = None if tokenizer is None else tokenizer_of(tokenizer, lambda: parts)
-    cut = text.tokenize(unit) if made is None else made.split
+    splitter = None if tokenizer is None else tokenizer_of(tokenizer, lambda: parts)
+    cut = text.tokenize(unit) if splitter is None else splitter.split
     ids, words, empty, beyond = numbers_of(parts, cut, length)
     split = {"unit": text.UNITS.get(unit, unit)}
     split = split if tokenizer is None else {"tokenizer": str(tokenizer)}
     loading = {**split, "documents": rule, "length": length, "window": window}
     notes = text.clauses(contents) if split.get("unit") in text.OF_WORDS else []
     notes += text.tables(contents)
-    found = Documents(
+    read = Documents(
         raw.name,
         ids,
         len(words),
@@ -61,10 +61,10 @@ def text_documents(
         skipped=empty,
         beyond=beyond,
         loading=loading,
-        notes=tuple(notes),
-        tokenizer=None if made is None else made.content,
+        notes=tuple(map(Message, notes)),
+        tokenizer=None if splitter is None else splitter.content,
     )
-    return _windowed(found, window)
+    return _windowed(read, window)
 
 
 def numbers_of(
@@ -113,11 +113,11 @@ def id_documents(
     if raw.size() % size:
         raise ByheartError(
             f"{raw.name} has {raw.size()} bytes, which is not a multiple of the {size} bytes "
-            f"of a {dtype}; give the right dtype=... or the whole file."
+            f"of a {dtype}; give the right `dtype=...` or the whole file."
         )
     if separator is not None and separator > np.iinfo(dtype).max:
         raise ByheartError(
-            f"{raw.name}: separator={separator} is larger than every {dtype}; give one that fits."
+            f"{raw.name}: `separator={separator}` is larger than every {dtype}; give one that fits."
         )
     ids = np.memmap(raw.file, np.dtype(dtype).newbyteorder("<"), "r")  # stays when it is closed
     loading = {"dtype": dtype, "separator": separator, "length": length, "window": window}
@@ -127,7 +127,7 @@ def id_documents(
 def _windowed(documents: Documents, window: int | str | None) -> Documents:
     """The documents with their window; auto is the smallest without conflicts."""
     if window == "auto":
-        require(AUTO_BYTES * len(documents.ids), documents.source, "window='auto'")
+        require(AUTO_BYTES * len(documents.ids), documents.source, "`window='auto'`")
         names, corpus, _, _ = _corpus(documents)
         smallest = smallest_window(corpus)
         if not isinstance(smallest, int):
@@ -135,12 +135,12 @@ def _windowed(documents: Documents, window: int | str | None) -> Documents:
             context = [names[i] for i in corpus.ids[one - corpus.back[one] : one]]
             shown = f"{'... ' if len(context) > SHOWN else ''}{context[-SHOWN:]}"
             parted = documents.loading.get("documents", "whole") != "whole"
-            whole = "read a file as one text with documents='whole', or " if parted else ""
+            whole = "read a file as one text with `documents='whole'`, or " if parted else ""
             raise ByheartError(
                 f"{documents.source}: every window has conflicts, since even the whole prefix "
                 f"{shown} of a document is followed by {names[corpus.ids[one]]!r} and by "
-                f"{names[corpus.ids[other]]!r}; {whole}give window=... a number and "
-                "use on_conflict=..., or method='one-layer', which stores distributions."
+                f"{names[corpus.ids[other]]!r}; {whole}give `window=...` a number and "
+                "use `on_conflict=...`, or `method='one-layer'`, which stores distributions."
             )
         window = smallest
     assert not isinstance(window, str)
@@ -186,7 +186,7 @@ def predictions(documents: Documents) -> Dataset:
     if int(lengths.sum()) > LARGEST:
         raise ByheartError(
             f"{documents.source}: the contexts would hold {int(lengths.sum())} tokens, more than "
-            f"{LARGEST}; a smaller window=... or length=... shortens them."
+            f"{LARGEST}; a smaller `window=...` or `length=...` shortens them."
         )
     used = np.zeros(len(names), bool)  # a document's last token may be in no context
     used[corpus.ids[places - 1]] = True

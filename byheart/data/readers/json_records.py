@@ -22,7 +22,7 @@ def read(raw: Raw, records: str | None, **how: Any) -> Dataset:
         lines = text.strip().split("\n")
         advice = "repair it"
         if error.msg == "Extra data" and all(line.strip()[-1:] in ("}", "") for line in lines):
-            advice = "if every line is a record, say so with format='jsonl'"
+            advice = "if every line is a record, say so with `format='jsonl'`"
         raise ByheartError(
             f"{raw.name}, line {error.lineno}: not valid JSON ({error.msg}, column "
             f"{error.colno}); {advice}."

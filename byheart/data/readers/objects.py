@@ -60,10 +60,10 @@ def has_names(value: Any) -> bool:
 def holds_tokens(value: Any) -> bool:
     """Whether an object holds lists of tokens with their labels, which need no options."""
     try:
-        found = table(value, NAME)
-        if not {"input", "label"} <= {*found.columns} <= {"input", "label", "count"}:
+        as_table = table(value, NAME)
+        if not {"input", "label"} <= {*as_table.columns} <= {"input", "label", "count"}:
             return False
-        return isinstance(next(iter(found.select(["input"])[1][0]), None), list)
+        return isinstance(next(iter(as_table.select(["input"])[1][0]), None), list)
     except ByheartError:  # whoever reads it says why
         return False
 
@@ -75,7 +75,7 @@ def record_table(
 
     If only some columns are wanted, the others are forgotten as soon as they are read.
     """
-    found: list[tuple[int, Mapping]] = []
+    records_: list[tuple[int, Mapping]] = []
     shapes: set[tuple] = set()  # records of one shape have the same columns
     columns: dict[str, None] = {}
     kept: set[str] = set()
@@ -94,11 +94,11 @@ def record_table(
             raise ByheartError(
                 f"{name}, {unit} {place}: the record is nested too deeply; flatten it."
             ) from None
-        found.append((place, {x: record[x] for x in kept if x in record} if wanted else record))
+        records_.append((place, {x: record[x] for x in kept if x in record} if wanted else record))
 
     def select(chosen: Sequence[str]) -> tuple[list[int], list[list]]:
-        cells = [[plain(_cell(record, column)) for _, record in found] for column in chosen]
-        return [place for place, _ in found], cells
+        cells = [[plain(_cell(record, column)) for _, record in records_] for column in chosen]
+        return [place for place, _ in records_], cells
 
     return Table(name, unit, list(columns), select)
 
@@ -163,11 +163,11 @@ def _mapping(value: Mapping, name: str) -> Table:
 def _with_columns(value: Any, path: str, name: str) -> str:
     """The options that choose the records at a path, and columns unless they are in our words."""
     try:
-        found = table(value, name, path)
-        ours = {"input", "label"} <= {*found.columns}
-        return f"records={path!r}" + ("" if ours else f" {' '.join(example(found))}")
+        as_table = table(value, name, path)
+        ours = {"input", "label"} <= {*as_table.columns}
+        return f"`records={path!r}`" + ("" if ours else f" {' '.join(example(as_table))}")
     except ByheartError:  # something is wrong with the records; whoever chooses them gets to know
-        return f"records={path!r}"
+        return f"`records={path!r}`"
 
 
 def _paths(value: Mapping, depth: int) -> Iterator[str]:
@@ -188,7 +188,7 @@ def _at(value: Any, path: str | None, name: str) -> Any:
         if not sizes:
             there = [str(key) for key in value] if isinstance(value, Mapping) else []
             has = f"there are {', '.join(there[:NAMED])}" if there else "nothing is there"
-            raise ByheartError(f"{name}: records={path!r} leads nowhere at {rest[0]!r}; {has}.")
+            raise ByheartError(f"{name}: `records={path!r}` leads nowhere at {rest[0]!r}; {has}.")
         key, rest = ".".join(rest[: sizes[0]]), rest[sizes[0] :]
         value = value[key] if isinstance(value, Mapping) else value[int(key)]
     return value

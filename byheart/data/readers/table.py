@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
-from ...errors import ByheartError
+from ...errors import ByheartError, OptionError
 from ...machine.tables import plural
 from ..columns import Table, fields
 from ..dataset import Dataset
@@ -38,8 +38,8 @@ def read(
     if delimiter is not None:
         delimiter = NAMES.get(delimiter, delimiter)
         if not delimiter or {*delimiter} & {*'"\r\n'}:
-            raise ByheartError(
-                f"delimiter must be characters such as ';' or 'tab' or '||', not {delimiter!r}."
+            raise OptionError(
+                "delimiter", delimiter, "must be characters such as ';' or 'tab' or '||'"
             )
     elif not plain:
         delimiter = sniffed(lines, () if header == "none" else chosen)
@@ -58,14 +58,14 @@ def read(
                 before = "first row" if header == "none" else "header"
                 raise ByheartError(
                     f"{raw.name}, line {place}: the row has {plural(len(row), 'field')} and the "
-                    f"{before} {len(names)}; quote or repair it, or give another delimiter=...."
+                    f"{before} {len(names)}; quote or repair it, or give another `delimiter=...`."
                 )
             places.append(place)
             for index, column in wanted:
                 column.append(row[index])
         return places, cells
 
-    remark = "" if header == "none" else "header='none' if these are a row"
+    remark = "" if header == "none" else "`header='none'` if these are a row"
     table = Table(raw.name, "line", names, select, remark=remark)
     data = Dataset(**fields(table, input=input, label=label, **how))
     more = {} if plain else {"delimiter": delimiter}

@@ -41,7 +41,7 @@ NAMES = {
 }
 CLAUSES = (
     "most letters are of a script without spaces between words, so that a token is a whole clause; "
-    "unit='char' or tokenizer=... makes smaller ones"
+    "`unit='char'` or `tokenizer=...` makes smaller ones"
 )
 
 
@@ -111,7 +111,7 @@ def tables(texts: Sequence[str]) -> list[str]:
         fields = {line.count(mark) for line in lines}
         if len(fields) == 1 and 0 not in fields and len(lines) > (1 if mark == "\t" else FEW):
             return [
-                f"every line has as many {NAMES[mark]}; if this is a table, use format={form!r}"
+                f"every line has as many {NAMES[mark]}; if this is a table, use `format={form!r}`"
             ]
     return []
 

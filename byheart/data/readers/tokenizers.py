@@ -81,15 +81,15 @@ def trained(size: int, texts: Iterable[str]) -> Tokenizer:
             f"bpe:{size} has fewer tokens than there are bytes; give bpe:{BYTES} or more."
         )
     library = _library(f"bpe:{size}")
-    made = library.Tokenizer(library.models.BPE())
-    made.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = library.decoders.ByteLevel()
+    tokenizer = library.Tokenizer(library.models.BPE())
+    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = library.decoders.ByteLevel()
     alphabet = library.pre_tokenizers.ByteLevel.alphabet()
     trainer = library.trainers.BpeTrainer(
         vocab_size=size, initial_alphabet=alphabet, show_progress=False
     )
-    made.train_from_iterator(texts, trainer)
-    return opened(made.to_str(), f"bpe:{size}")
+    tokenizer.train_from_iterator(texts, trainer)
+    return opened(tokenizer.to_str(), f"bpe:{size}")
 
 
 def of_words(texts: Iterable[str]) -> Tokenizer:
@@ -101,10 +101,10 @@ def of_words(texts: Iterable[str]) -> Tokenizer:
     cut = library.pre_tokenizers.Split(library.Regex(WORD), "isolated")
     words = sorted({word for text in texts for word, _ in cut.pre_tokenize_str(text)} - {UNKNOWN})
     numbers = {word: i for i, word in enumerate((UNKNOWN, *words))}
-    made = library.Tokenizer(library.models.WordLevel(numbers, UNKNOWN))
-    made.pre_tokenizer, made.decoder = cut, library.decoders.Fuse()
-    made.add_special_tokens([UNKNOWN])
-    return opened(made.to_str(), WORDS)
+    tokenizer = library.Tokenizer(library.models.WordLevel(numbers, UNKNOWN))
+    tokenizer.pre_tokenizer, tokenizer.decoder = cut, library.decoders.Fuse()
+    tokenizer.add_special_tokens([UNKNOWN])
+    return opened(tokenizer.to_str(), WORDS)
 
 
 def _library(name: str) -> Any:

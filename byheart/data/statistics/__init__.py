@@ -5,79 +5,23 @@ The two agree to the last digit on data that both can read, since summary.py der
 """
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ...errors import ByheartError
-from ...machine.engines import Workers
-from ...machine.watch import SILENT, Watch
 from ..dataset import Dataset
 from ..documents import Documents, distinct_tokens
-from ..load import dataset_of, read
+from ..load import dataset_of
 from ..readers.corpus import predictions
 from . import labelled
 from .summary import EPSILONS, Conflicts, Entropy, Separation, Statistics
 
 SMALL = 1 << 22  # token numbers
-MEMORY = 1 << 30  # bytes of a worker
-__all__ = ["EPSILONS", "Conflicts", "Entropy", "Separation", "Statistics", "stats"]
+MEMORY = 1 << 30  # bytes that a worker may take to count shards
+__all__ = ["EPSILONS", "Conflicts", "Entropy", "Separation", "Statistics", "count"]
 
 
-def stats(
-    data: Any,
-    *,
-    epsilons: Sequence[float] = EPSILONS,
-    watch: Watch = SILENT,
-    workers: Workers | int | None = None,
-    work: str | Path | None = None,
-    memory: int = MEMORY,
-    **loading: Any,
-) -> Statistics:
-    """How many contexts, conflicts and nats of entropy data has, and how far apart its tokens are.
-
-    Documents, and the files that hold them (.txt, .bin), are counted in place: no context is
-    written out, so a corpus may have hundreds of millions of tokens.
-
-    Args:
-        data: A dataset, documents, or whatever `load` reads: a path, a data frame, rows.
-        epsilons: The numbers from 0 to 1 for which T_epsilon is counted.
-        watch: Receives the stages "loading" and "counting".
-        workers: Count a folder of shards (.bin, .txt or .parquet) in bounded memory, by
-            processes or, with Workers("ray", address=...), on a cluster: the same numbers.
-        work: The folder of their intermediate files, from which a count that was stopped resumes.
-        memory: How many bytes each of them may take.
-        **loading: The options of `load`.
-
-    Returns:
-        The counts; `.json()` is what `byheart stats --json` prints.
-
-    Raises:
-        ByheartError: The file cannot be read, or the data holds nothing to predict.
-
-    Example:
-        >>> data = Dataset.from_rows([(["a", "b"], "x"), (["a", "b"], "y"), (["b", "a"], "x")])
-        >>> found = stats(data)
-        >>> found.contexts, found.conflicts.contexts, round(found.entropy.total, 4)
-        (2, 1, 1.3863)
-    """
-    if workers is not None:
-        from . import shards
-
-        if not isinstance(data, str | Path):
-            raise ByheartError("workers=... count a folder of shards; give its path.")
-        where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
-        place = None if work is None else Path(work)
-        return shards.statistics(Path(data), where, place, memory, epsilons, watch, **loading)[0]
-    if not isinstance(data, Dataset | Documents):
-        watch.stage("loading")
-        data = written_out(read(data, **loading))
-    elif loading:
-        raise ByheartError(
-            f"{', '.join(loading)} must go with the path of a file, not with a Dataset."
-        )
-    watch.stage("counting")
+def count(data: Dataset | Documents, epsilons: Sequence[float] = EPSILONS) -> Statistics:
+    """The statistics of data; documents are counted in place, no context is written out."""
     if not isinstance(data, Documents):
         return labelled.statistics(dataset_of(data), epsilons)
     from . import corpus  # compiled code is loaded only for this

@@ -9,14 +9,14 @@ Departures   D1  dana2024 defines T_epsilon with "greater than 1 - epsilon". We 
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ByheartError
+from ...errors import OptionError
 from ...machine.tables import html_table
 from ..arrays import Ints
 from ..targets import entropy
@@ -78,13 +78,16 @@ class Statistics:
     skipped: int
 
     def json(self) -> dict:
-        """The answer of `byheart stats --json`."""
-        return {**asdict(self), "t_epsilon": [list(pair) for pair in self.t_epsilon]}
+        """The same as plain numbers, words, lists and dictionaries."""
+        counts = {field.name: getattr(self, field.name) for field in fields(Statistics)}
+        groups = ("conflicts", "entropy", "separation")
+        counts |= {name: asdict(getattr(self, name)) for name in groups}
+        return counts | {"t_epsilon": [list(pair) for pair in self.t_epsilon]}
 
     def _rows(self) -> list[tuple[str, str]]:
         """Each field as text."""
         rows = []
-        for name, value in self.json().items():
+        for name, value in Statistics.json(self).items():
             if isinstance(value, dict):
                 shown = ", ".join(f"{key} {_shown(part)}" for key, part in value.items())
             elif isinstance(value, list):
@@ -159,7 +162,7 @@ def _t_epsilon(histogram: Histogram, epsilon: float) -> int:
     integers, so it is enough to reach the next integer: no rounding is involved.
     """
     if not 0 <= epsilon <= 1:
-        raise ByheartError(f"epsilon must be a number from 0 to 1, not {epsilon!r}.")
+        raise OptionError("epsilon", epsilon, "must be a number from 0 to 1")
     order = np.argsort(-histogram.seen)
     seen, contexts = histogram.seen[order], histogram.contexts[order]
     reached = np.cumsum(seen * contexts)

@@ -1,6 +1,6 @@
 """The fast engine: compiled kernels on integers of several machine words (limbs of 64 bits).
 
-Read stack, arithmetic, kernels, writer, program, shortcuts, folds, runs, fused, levels and engine
+Read stack, arithmetic, kernels, writer, program, shortcuts, folds, runs, fused and engine
 in this order.
 
 The kernels allocate nothing. All their memory is two arrays, made by Program.memory for one thread:

@@ -28,8 +28,8 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import reference as exact
 from ..batch import Batch, Columns, columns
+from ..lanes import Lane, apply
 from ..network import Embedding, Layer, Network, SparseAttention
 from . import kernels
 from .arithmetic import HIGHEST, LOWEST, attend, connect
@@ -122,10 +122,8 @@ def _inputs(layer: Layer, seen: Columns) -> tuple[Limbs, int]:
     """
     if not isinstance(layer, Embedding):
         return _integers(seen.vectors), seen.exponent
-    coordinates = {
-        i: exact.Lane(x.astype(object), -seen.exponent) for i, x in enumerate(seen.inputs.T)
-    }
-    stream = exact.apply(layer, coordinates, len(seen.vectors))
+    coordinates = {i: Lane(x.astype(object), -seen.exponent) for i, x in enumerate(seen.inputs.T)}
+    stream = apply(layer, coordinates, len(seen.vectors))
     scale = max((lane.scale for lane in stream.values()), default=0)
     lanes = np.zeros((len(seen.vectors), layer.weight.rows), dtype=object)
     for row, (values, own) in stream.items():

@@ -5,10 +5,9 @@ from numba import uint64
 from . import arithmetic as at  # at.FRAME, at.WHOLE, ...: places in the header of I
 from .arithmetic import ONE, ONES, STATE, ZERO, add_const, add_multiple, clear, finish, inlined
 from .fused import DONE, GIVE_UP, SINGLY, fold_run, gather, powers, shifts, small
-from .levels import level_run
 
-# FOLDS and on: fused.py, levels.py
-GENERAL, RELU, PIECES, TABLE, LINEAR, FOLDS, POWERS, LEVELS, SHIFTS, GATHER = range(10)
+# FOLDS and on: fused.py
+GENERAL, RELU, PIECES, TABLE, LINEAR, FOLDS, POWERS, SHIFTS, GATHER = range(9)
 OPERATION = 15  # numbers of an operation
 
 
@@ -202,8 +201,6 @@ def run(M, I, inputs, base, result):
                     done = fold_run(M, I, place)
                 elif I[place] == POWERS:
                     done = powers(M, I, place)
-                elif I[place] == LEVELS:
-                    done = level_run(M, I, place)
                 elif I[place] == SHIFTS:
                     done = shifts(M, I, place)
                 else:

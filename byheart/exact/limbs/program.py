@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from ..network import Dyadic, FeedForward, Linear, dyadic
 from .folds import Folds, registers, window
 from .fused import STEP
-from .kernels import FOLDS, GATHER, GENERAL, LEVELS, LINEAR, PIECES, POWERS, RELU, SHIFTS, TABLE
-from .levels import LEADING, Levels
+from .kernels import FOLDS, GATHER, GENERAL, LINEAR, PIECES, POWERS, RELU, SHIFTS, TABLE
 from .runs import Finder, Gather, Powers, Shifts
 from .shortcuts import (
     ONE,
@@ -50,8 +49,6 @@ def translate(stack: Stack, exponent: int, guess: bool = True) -> Program:
         elif isinstance(run, Powers):
             constants = [writer.const(x) if x else -1 for x in (run.before, run.after, -run.before)]
             writer.op(POWERS, run.blocks, lane + run.lane, run.lowest, run.highest, *constants)
-        elif isinstance(run, Levels):
-            _levels(writer, run)
         elif isinstance(run, Shifts):
             rows = ((lane + gate, s, writer.taken.get(gate, 0)) for gate, s in run.gates)
             first = writer.extra(x for row in rows for x in row)
@@ -168,23 +165,6 @@ def _folds(writer: Writer, run: Folds, lowest: int) -> None:
         listed,
         *sizes,
     )
-
-
-def _levels(writer: Writer, run: Levels) -> None:
-    """LEVELS (lane, place of P, of Q/2, folds, low limb, limbs, limbs of x, room for x, numbers,
-    leads, room for lists): the numbers are P + 2 r_t, and at last -Q/2.
-    """
-    count, place, half = run.blocks, run.unit + run.lowest, run.unit - 1
-    numbers = [(1 << place) + 2 * rest for rest in run.rests]
-    low = min((x & -x).bit_length() - 1 for x in [*numbers, 1 << half]) // 64
-    size, whole = (place >> 6) + 2 - low, ((place + count) >> 6) + 2 - low
-    room = writer.store([0], whole)
-    stored = writer.store([x >> 64 * low for x in [*numbers, -1 << half]], size)
-    pairs = zip(run.rests, numbers, strict=True)
-    leads = writer.extra(x >> (place - LEADING) for pair in pairs for x in pair)
-    lists = writer.extra([0] * (2 * count + 4))
-    places = place, half, count, low, size, whole, room, stored, leads, lists
-    writer.op(LEVELS, count, writer.lane + run.lane, *places)
 
 
 def _gather(writer: Writer, run: Gather) -> dict[int, tuple[Table, int]]:

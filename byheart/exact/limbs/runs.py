@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from ..network import FeedForward
 from .folds import MAX_STEPS, Folds, Lanes
-from .levels import Levels, levels
 from .shortcuts import Fold, Table, fold_of, gated_shift, relu_of_lane, table_of
 from .stack import Stack
 
@@ -71,7 +70,7 @@ class Gather:
         return zeros // 64, -(-bits // 64) + 1 - zeros // 64
 
 
-Run = Folds | Powers | Levels | Shifts | Gather
+Run = Folds | Powers | Shifts | Gather
 
 
 class Finder:
@@ -97,7 +96,6 @@ class Finder:
             rest = self.blocks[start:]
             run = (
                 powers(self.found[start:])
-                or levels(self.found[start:])
                 or self.folds(start)
                 or shifts(rest)
                 or gather(rest, self.lanes.gated, self.point)

@@ -7,12 +7,12 @@ network again.
 import time
 
 from ...architectures.trainable import trainable
-from ...constructions.base import Report
+from ...claims.verification import PROVE_LIMIT
 from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...machine.tables import plural
+from ...machine.watch import SILENT, Watch
 from ...models.model import Model
-from ...models.verification import PROVE_LIMIT
 from ..material import Material
 from ..train import train
 from ..trial import Row, Trial
@@ -28,7 +28,7 @@ def model(
     *,
     on_conflict: str = "refuse",
     prove_limit: float = PROVE_LIMIT,
-    report: Report = lambda sentence: None,
+    watch: Watch = SILENT,
 ) -> tuple[Model, Row]:
     """The network of a trial as a verified model, and the row of its training.
 
@@ -44,11 +44,11 @@ def model(
     material = Material(dataset, trial.architecture, trial.data.get("loss") == "squared")
     problem = material.of(trial)
     architecture = trial.architecture_for(problem)
-    report(f"training {trial.architecture} again")
+    watch.note(f"training {trial.architecture} again")
     started = time.perf_counter()
     row, learner = train(trial, problem)
     seconds = time.perf_counter() - started
-    trained = Trained(trial, architecture, row, material.part(count), seconds, report)
+    trained = Trained(trial, architecture, row, material.part(count), seconds, watch)
     every = {**learner.named(), **learner.fixed}
     tensors = {name: tensor.detach().numpy().copy() for name, tensor in every.items()}
     if not trainable(trial.architecture).decoder:

@@ -2,13 +2,15 @@
 
 import math
 import time
+from dataclasses import replace
 
+from ...claims.claim import Distributions, Words
 from ...constructions.attention_only.goal import MORE, reached, rounded_up
 from ...data.contexts import contexts
 from ...data.targets import Targets, targets
 from ...errors import ByheartError
-from ...models.claims import Distributions, Words
 from ...models.model import Model
+from ...models.sizes import counted
 from ...models.verification import verify
 from ...softmax.decoder import Decoder
 from .trained import Trained
@@ -28,18 +30,20 @@ def distributions(trained: Trained, decoder: Decoder, prove_limit: float) -> Mod
     worst = reached(decoder, wanted)
     if not math.isfinite(worst):
         raise ByheartError("the trained network gives no distributions: its training diverged.")
-    about = trained.about(decoder, dataset, grouped, "refuse")
+    record = trained.record(dataset, "refuse")
     if doubled:
-        about["training"]["output_times"] = 2**doubled
-        about["notes"].append(
+        note = (
             f"output.weight is {2**doubled} times what was trained: the likeliest tokens are the "
             "same, and the gap proves them"
         )
-    trained.report("verifying")
+        training = {**(record.training or {}), "output_times": 2**doubled}
+        record = replace(record, training=training, notes=(*record.notes, note))
+    trained.watch.note("verifying")
     started = time.perf_counter()
     for _ in range(TRIES):
         gap = rounded_up(max(SMALLEST_GAP, worst * (1 + MORE)))
-        model = Model(decoder, Words(dataset.kind, wanted.vocabulary), Distributions(gap), about)
+        model = Model(decoder, Words(dataset.kind, wanted.vocabulary), Distributions(gap), record)
+        model = replace(model, record=counted(model, dataset, grouped))
         checked = verify(model, dataset, prove_limit=prove_limit)
         if not checked.refuted or checked.fit is None or not math.isfinite(checked.fit.max):
             break

@@ -43,13 +43,13 @@ def decoder(architecture: Architecture, tensors: Tensors) -> Decoder:
     given = {name: np.asarray(tensor, np.float64) + 0.0 for name, tensor in tensors.items()}
     wanted = architecture.tensors | architecture.fixed
     assert {name: tensor.shape for name, tensor in given.items()} == wanted, "other tensors"
-    made = FOLDED[architecture.name](given)
-    words, dimension = made["embedding.weight"].shape
-    heads, neurons = max(1, int(architecture.sizes["heads"])), len(made.get("hidden.bias", ()))
-    head_dimension = len(made["attention.query.weight"]) // heads
+    folded = FOLDED[architecture.name](given)
+    words, dimension = folded["embedding.weight"].shape
+    heads, neurons = max(1, int(architecture.sizes["heads"])), len(folded.get("hidden.bias", ()))
+    head_dimension = len(folded["attention.query.weight"]) // heads
     shape = Shape(
         words,
-        len(made["positions.weight"]),
+        len(folded["positions.weight"]),
         dimension,
         ATTENTION,
         heads,
@@ -63,7 +63,7 @@ def decoder(architecture: Architecture, tensors: Tensors) -> Decoder:
     hidden = ["hidden.weight", "hidden.bias"] if neurons else []
     # in the order of the file format
     names = ["embedding.weight", "positions.weight", *maps, *hidden, "output.weight"]
-    return Decoder(shape, {name: made[name] + 0.0 for name in names})
+    return Decoder(shape, {name: folded[name] + 0.0 for name in names})
 
 
 def _dana(given: Doubles) -> Doubles:
@@ -110,15 +110,15 @@ def _dana_mlp(given: Doubles) -> Doubles:
 def _madden(given: Doubles) -> Doubles:
     """Section 7: the biases that a decoder has no place for, as the top of this file says."""
     root = math.sqrt(given["embedding.weight"].shape[1])
-    made = {name: x / root if ".query." in name else x for name, x in given.items()}
+    tensors = {name: x / root if ".query." in name else x for name, x in given.items()}
     if "attention.query.bias" in given:
-        made = _unbiased(made)
-    always = np.zeros((1, made["hidden.weight"].shape[1]))
+        tensors = _unbiased(tensors)
+    always = np.zeros((1, tensors["hidden.weight"].shape[1]))
     column = given["output.bias"][:, None] / ALWAYS_ON
     return {
-        **made,
-        "hidden.weight": np.concatenate([made["hidden.weight"], always]),
-        "hidden.bias": np.append(made["hidden.bias"], ALWAYS_ON),
+        **tensors,
+        "hidden.weight": np.concatenate([tensors["hidden.weight"], always]),
+        "hidden.bias": np.append(tensors["hidden.bias"], ALWAYS_ON),
         "output.weight": np.concatenate([given["output.weight"], column], axis=1),
     }
 

@@ -3,15 +3,17 @@
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...claims.claim import Labels, Words
 from ...data.contexts import contexts, resolve, settled
 from ...data.targets import Floats
 from ...errors import ByheartError
-from ...models.claims import Labels, Words
 from ...models.model import Model
+from ...models.sizes import counted
 from ...models.verification import verify
 from ..problem import Ints, Problem
 from .rounded import VECTORS, embedded, logits, network, rounded
@@ -40,20 +42,26 @@ def labels(
         least = margins(logits(exact, problem), answer, problem.squared).min(initial=math.inf)
         if least <= 0:  # a run in doubles gets a label wrong
             continue
-        trained.report(f"verifying with weights that are multiples of 2^-{bits}")
+        trained.watch.note(f"verifying with weights that are multiples of 2^-{bits}")
         found = network(exact, trained.dataset, slope_for(float(least)))
-        about = trained.about(found, dataset, contexts(dataset, positions=False), on_conflict)
-        about["conflicts"] = settled(trained.dataset, dataset)
-        about["training"]["bits"] = bits
-        about["notes"].append(
+        record = trained.record(dataset, on_conflict)
+        notes = [
             f"weights are rounded from float32 to multiples of 2^-{bits}, W_O to a grid as fine"
-        )
+        ]
         if multiplied:
-            about["notes"].append("E_in and the fixed vectors of words are multiplied beforehand")
+            notes.append("E_in and the fixed vectors of words are multiplied beforehand")
+        record = replace(
+            record,
+            conflicts=settled(trained.dataset, dataset),
+            training={**(record.training or {}), "bits": bits},
+            notes=(*record.notes, *notes),
+        )
         # Words and labels are those of the training, also where sequences are dropped.
         words, names = trained.dataset.tokens, trained.dataset.label_names
         tokens = words if isinstance(words, tuple) else None
-        model = Model(found, Words(dataset.kind, tokens), Labels(names), about)
+        model = Model(found, Words(dataset.kind, tokens), Labels(names), record)
+        grouped = contexts(dataset, positions=False)
+        model = replace(model, record=counted(model, dataset, grouped))
         started = time.perf_counter()
         checked = verify(model, dataset)
         if not checked.refuted:

@@ -37,12 +37,12 @@ def rounded(tensors: Mapping[str, NDArray], bits: int, lengths: NDArray) -> Exac
     """
     multiple = math.lcm(*(n // (n & -n) for n in np.unique(lengths).tolist()))
     finer = bits + (multiple - 1).bit_length()
-    found = {}
+    exact_tensors = {}
     for name, tensor in tensors.items():
         step = Fraction(multiple, 1 << finer) if name == OUT else Fraction(1, 1 << bits)
         values = [round(Fraction(x) / step) * step for x in tensor.ravel().tolist()]
-        found[name] = np.array([*values, None], object)[:-1].reshape(tensor.shape)
-    return found
+        exact_tensors[name] = np.array([*values, None], object)[:-1].reshape(tensor.shape)
+    return exact_tensors
 
 
 def embedded(tensors: Mapping[str, NDArray]) -> dict[str, NDArray]:
@@ -50,10 +50,10 @@ def embedded(tensors: Mapping[str, NDArray]) -> dict[str, NDArray]:
 
     Where words are fixed vectors and E_in maps them, these are the products, in doubles.
     """
-    found = {name: tensor for name, tensor in tensors.items() if name != VECTORS}
+    folded = {name: tensor for name, tensor in tensors.items() if name != VECTORS}
     if VECTORS in tensors:
-        found[EMBEDDING] = tensors[VECTORS].astype(np.float64) @ tensors[EMBEDDING]
-    return found
+        folded[EMBEDDING] = tensors[VECTORS].astype(np.float64) @ tensors[EMBEDDING]
+    return folded
 
 
 def logits(tensors: Mapping[str, NDArray], problem: Problem) -> Floats:
@@ -148,7 +148,7 @@ def _learnt(tensors: Exact, part: str, lanes: int) -> list[exact.FeedForward]:
 
 def _matrix(values: NDArray, rows: int, columns: int) -> exact.Matrix:
     """The values, with zeros below and beside them."""
-    found: dict[tuple[int, int], exact.Number] = {
+    entries: dict[tuple[int, int], exact.Number] = {
         (r, c): value for r, row in enumerate(values.tolist()) for c, value in enumerate(row)
     }
-    return exact.matrix(rows, columns, found)
+    return exact.matrix(rows, columns, entries)

@@ -1,17 +1,15 @@
 """Trained: a training and its data, and what the model folder records of them."""
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 from ...architectures import Architecture
-from ...compiler.compiling import sizes_of
-from ...constructions.base import Report
-from ...data.contexts import Contexts
+from ...claims.record import Record, Search
+from ...claims.verification import Verification
 from ...data.dataset import Dataset
 from ...errors import ByheartError
-from ...exact.network import Network
+from ...machine.watch import Watch
 from ...models.model import Model
-from ...models.verification import Verification
-from ...softmax.decoder import Decoder
 from ..trial import Row, Trial
 
 METHOD = "trained"
@@ -25,28 +23,24 @@ class Trained(NamedTuple):
     row: Row
     dataset: Dataset
     seconds: float
-    report: Report
+    watch: Watch
 
-    def about(
-        self, network: Network | Decoder, dataset: Dataset, contexts: Contexts, on_conflict: str
-    ) -> dict[str, Any]:
-        """The content of config.json, as for compiled models; `training` is the trial's row.
+    def record(self, dataset: Dataset, on_conflict: str) -> Record:
+        """How the network was trained; `training` is the trial's row.
 
         dataset  the certified data: that of the trial with one label per context
         """
         paper, _, item = self.architecture.reference.partition(", ")
-        return {
-            "method": METHOD,
-            "form": None,
-            "paper": paper,
-            "item": item,
-            "options": {"on_conflict": on_conflict},
-            "loading": dict(dataset.loading),
-            **sizes_of(dataset, network, contexts),
-            "search": {"seed": self.trial.seed, "tries": len(self.row["attempts"])},
-            "training": {name: value for name, value in self.row.items() if name != "curve"},
-            "notes": [f"{self.row['parameters']:,} parameters were trained"],
-        }
+        return Record(
+            method=METHOD,
+            paper=paper,
+            item=item,
+            options={"on_conflict": on_conflict},
+            loading=dict(dataset.loading),
+            search=Search(self.trial.seed, len(self.row["attempts"])),
+            training={name: value for name, value in self.row.items() if name != "curve"},
+            notes=(f"{self.row['parameters']:,} parameters were trained",),
+        )
 
     def verified(self, model: Model, checked: Verification, seconds: float) -> Model:
         """The model with its verification; ByheartError if it fails."""
@@ -55,6 +49,5 @@ class Trained(NamedTuple):
                 f"the trained network keeps {checked.correct} of {checked.checked} claims and is "
                 f"not returned: {checked.failures[0]}."
             )
-        model.about["verification"] = checked
-        model.about["seconds"] = {"build": self.seconds, "verify": seconds}
-        return model
+        spent = {"build": self.seconds, "verify": seconds}
+        return replace(model, record=replace(model.record, verification=checked, seconds=spent))

@@ -37,16 +37,16 @@ def size_names(architecture: str) -> tuple[str, ...]:
 
 def parsed(texts: Iterable[str], kind: str, example: str) -> dict[str, str]:
     """Names and values of texts such as "width=4,8,16"; `kind` is what a message calls them."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
         if not value:
             name = _short(name)
             raise ByheartError(f"the {kind} {name} has no values; write '{name}={example}'.")
-        if name in found:
+        if name in pairs:
             raise ByheartError(f"the {kind} {name} is given twice.")
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
 def axes(architecture: str, given: Mapping[str, Values]) -> tuple[Axis, ...]:
@@ -56,29 +56,29 @@ def axes(architecture: str, given: Mapping[str, Values]) -> tuple[Axis, ...]:
     bits are measured against the number of sequences, so that axis is needed and comes last.
     """
     names, capacity = size_names(architecture), trainable(architecture).capacity
-    found = [
+    axes_ = [
         (_own(architecture, "axis", name, (*names, SEQUENCES)), values(some, f"the axis {name}"))
         for name, some in given.items()
     ]
-    if capacity and SEQUENCES not in dict(found):
+    if capacity and SEQUENCES not in dict(axes_):
         raise ByheartError(
             f"{architecture} is measured by the bits that it memorises of more and more sequences: "
             f"one axis must be {SEQUENCES}."
         )
-    if not capacity and not {name for name, _ in found} - {SEQUENCES}:
+    if not capacity and not {name for name, _ in axes_} - {SEQUENCES}:
         raise ByheartError(f"one axis must be a size of {architecture}: {', '.join(names)}.")
-    return tuple(sorted(found, key=lambda axis: (axis[0] != SEQUENCES) != capacity))
+    return tuple(sorted(axes_, key=lambda axis: (axis[0] != SEQUENCES) != capacity))
 
 
 def fixed(architecture: str, given: Mapping[str, int | str]) -> dict[str, int]:
     """The sizes that stay the same."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for name, value in given.items():
         size = _own(architecture, "size", name, size_names(architecture))
-        if size in found:
+        if size in sizes:
             raise ByheartError(f"the size {size} is given twice.")
-        found[size] = _whole(value, f"the size {name}")
-    return found
+        sizes[size] = _whole(value, f"the size {name}")
+    return sizes
 
 
 def check_complete(architecture: str, sizes: Mapping[str, int], varies: Iterable[str]) -> None:
@@ -88,8 +88,8 @@ def check_complete(architecture: str, sizes: Mapping[str, int], varies: Iterable
     missing = [name for name in size_names(architecture) if name not in given]
     if missing:
         raise ByheartError(
-            f"{architecture} needs {' and '.join(missing)} as well: vary it with axes=... or fix "
-            "it with sizes=...."
+            f"{architecture} needs {' and '.join(missing)} as well: vary it with `axes=...` or fix "
+            "it with `sizes=...`."
         )
 
 
@@ -98,22 +98,24 @@ def values(given: Values, axis: str = "the axis") -> tuple[int, ...]:
     parts: Sequence | Iterable = given.split(",") if isinstance(given, str) else [given]
     if isinstance(given, Iterable) and not isinstance(given, str):
         parts = given
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in parts:
-        found.update(_range(part.strip(), axis) if isinstance(part, str) else [_whole(part, axis)])
-        if len(found) > MOST:
+        numbers.update(
+            _range(part.strip(), axis) if isinstance(part, str) else [_whole(part, axis)]
+        )
+        if len(numbers) > MOST:
             text = f"; {_short(given)!r} has more" if isinstance(given, str) else ""
             raise ByheartError(f"{axis} has at most {MOST:,} values{text}.")
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 def _own(architecture: str, kind: str, name: str, names: tuple[str, ...]) -> str:
     """The architecture's name of a size, such as neurons for width."""
     own = name.replace("-", "_")
-    found = own if own in names else ALIASES.get(own, own)
-    if found not in names:
+    size = own if own in names else ALIASES.get(own, own)
+    if size not in names:
         raise ByheartError(f"{architecture} has no {kind} {name!r}; it has {', '.join(names)}.")
-    return found
+    return size
 
 
 def _range(part: str, axis: str) -> Iterable[int]:

@@ -6,12 +6,12 @@ such a point is censored, and stays apart from the others.
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from statistics import median
+from typing import NamedTuple
 
 from ..trial import Row, Trial
-from .fields import FACTS
 from .sweep import RowsByKey, Sweep
 
 
@@ -36,7 +36,7 @@ class Result:
               outputs, minus that under the model (morris2025)
     """
 
-    trial: Trial
+    trial: Trial = field(repr=False)
     reached: bool
     gap: float | None
     loss: float | None
@@ -59,11 +59,11 @@ class Smallest:
     @cached_property
     def by_seed(self) -> dict[int, Row | None]:
         """The smallest that memorises, for each seed; None if the seed is censored."""
-        found: dict[int, Row | None] = {}
+        smallest: dict[int, Row | None] = {}
         for row in sorted(self.rows, key=lambda row: row["parameters"]):
-            if found.get(seed := row["trial"]["seed"]) is None:
-                found[seed] = row if row["reached"] else None
-        return found
+            if smallest.get(seed := row["trial"]["seed"]) is None:
+                smallest[seed] = row if row["reached"] else None
+        return smallest
 
     @property
     def reached(self) -> list[Row]:
@@ -148,19 +148,30 @@ class SeedResult:
     steps: int
 
 
+class Facts(NamedTuple):
+    """The facts of the data of a cell."""
+
+    contexts: int
+    vocabulary: int
+    outputs: int
+    predictions: int
+    entropy: float
+    best_accuracy: float
+
+
 @dataclass(frozen=True)
 class Cell:
     """A combination of the other axes, and the points trained there.
 
     at       the values of the other axes by name
     axis     the name of the searched axis
-    facts    contexts, vocabulary, outputs, predictions, entropy and best_accuracy of its data
+    facts    of its data; None if nothing was trained
     points   increasing values; of a bisection, those that were tried
     """
 
     at: Mapping[str, int]
     axis: str
-    facts: Mapping[str, float]
+    facts: Facts | None
     points: tuple[Point, ...]
 
     @property
@@ -186,18 +197,18 @@ class Cell:
         for point in self.points:
             for result in point.results:
                 tried.setdefault(result.trial.seed, []).append((point.value, result))
-        found = {}
+        outcomes = {}
         for seed, results in sorted(tried.items()):
             smallest = next((value for value, one in results if one.reached), None)
             steps = max(result.steps for _, result in results)
-            found[seed] = SeedResult(seed, smallest, results[-1][0], steps)
-        return found
+            outcomes[seed] = SeedResult(seed, smallest, results[-1][0], steps)
+        return outcomes
 
     def json(self) -> dict:
         smallest, below = self.smallest, self.below
         return {
             "at": dict(self.at),
-            **self.facts,
+            **({} if self.facts is None else self.facts._asdict()),
             "points": [point.json() for point in self.points],
             "smallest": None if smallest is None else smallest.json(),
             "below": None if below is None else below.json(),
@@ -212,10 +223,10 @@ def cells(sweep: Sweep, rows: RowsByKey) -> list[Cell]:
     Rows of other sweeps in the same file are ignored.
     """
     name, values = sweep.searched
-    found = []
+    measured = []
     for place in sweep.places:
         points: list[Point] = []
-        facts: dict[str, float] = {}
+        facts: Facts | None = None
         for value in values:
             trials = [sweep.trial(place, value, seed) for seed in range(sweep.seeds)]
             there = [(trial, rows[trial.key]) for trial in trials if trial.key in rows]
@@ -224,9 +235,9 @@ def cells(sweep: Sweep, rows: RowsByKey) -> list[Cell]:
                 row = there[0][1]
                 information = row["predictions"] * math.log2(row["outputs"])
                 points.append(Point(value, row["parameters"], results, information))
-                facts = {fact: there[0][1][fact] for fact in FACTS}
-        found.append(Cell(sweep.at(place), name, facts, tuple(points)))
-    return found
+                facts = Facts(*(row[fact] for fact in Facts._fields))
+        measured.append(Cell(sweep.at(place), name, facts, tuple(points)))
+    return measured
 
 
 def result(trial: Trial, row: Row) -> Result:

@@ -88,16 +88,16 @@ def checked(folder: str | Path) -> list[Row]:
 
     Every line is a row, so the place of a row is the number of its line.
     """
-    found = read(folder)
-    for number, row in enumerate(found, 1):
+    rows = read(folder)
+    for number, row in enumerate(rows, 1):
         wrong = fault(row)
         if wrong:
             raise ByheartError(
                 f"{Path(folder) / NAME}: line {number} {wrong}; delete the line, and its trial can "
                 "be trained again."
             )
-    check_rows(folder, found)
-    return found
+    check_rows(folder, rows)
+    return rows
 
 
 def _whole(content: bytes) -> bytes:
@@ -106,7 +106,7 @@ def _whole(content: bytes) -> bytes:
 
 def _parsed(content: bytes, path: Path) -> dict[str, Row]:
     """The rows by key; ByheartError names the first line that is not a row, or repeats one."""
-    found: dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
         try:
             row = json.loads(line)
@@ -114,10 +114,10 @@ def _parsed(content: bytes, path: Path) -> dict[str, Row]:
             row = None
         if not isinstance(row, dict) or not isinstance(row.get("key"), str):
             raise ByheartError(f"{path}: line {number} is not the row of a trial.")
-        if row["key"] in found:
+        if row["key"] in rows:
             raise ByheartError(f"{path}: line {number} repeats the trial of a line above.")
-        found[row["key"]] = row
-    return found
+        rows[row["key"]] = row
+    return rows
 
 
 def settle(folder: str | Path, configuration: Mapping[str, Any]) -> None:
@@ -160,10 +160,10 @@ def check_rows(
 
 def _of_all(given: Mapping[str, Any]) -> dict[str, Any]:
     """What all trials of a configuration have in common."""
-    found = {name: given.get(name) for name in ("architecture", "protocol", "criterion", "data")}
-    if isinstance(found["data"], dict):
-        found["data"] = {name: x for name, x in found["data"].items() if name != "sequences"}
-    return found
+    common = {name: given.get(name) for name in ("architecture", "protocol", "criterion", "data")}
+    if isinstance(common["data"], dict):
+        common["data"] = {name: x for name, x in common["data"].items() if name != "sequences"}
+    return common
 
 
 def _check_same(
@@ -179,12 +179,12 @@ def _check_same(
 
 def _configuration(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
+        configuration = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        configuration = None
+    if not isinstance(configuration, dict):
         raise ByheartError(f"{path} is not the configuration of a measurement; use another folder.")
-    return found
+    return configuration
 
 
 def _difference(name: str, old: Any, new: Any) -> str:

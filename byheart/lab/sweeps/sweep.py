@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from ...architectures.trainable import trainable
-from ...errors import ByheartError
+from ...errors import ByheartError, OptionError
 from ..protocol import Protocol
 from ..trial import Criterion, Row, Trial
 
@@ -47,7 +47,7 @@ class Sweep:
         if not self.axes:
             raise ByheartError("nothing varies: there is no axis.")
         if self.seeds < 1:
-            raise ByheartError(f"seeds must be 1 or more, not {self.seeds}.")
+            raise OptionError("seeds", self.seeds, "must be 1 or more")
         if self.find and self.axes[-1][0] == SEQUENCES:
             raise ByheartError("a size is searched for; the axis sequences cannot be the last.")
         names = [name for name, _ in self.axes]
@@ -144,15 +144,20 @@ class Sweep:
                 low, high = (low, middle) if rows[trial.key]["reached"] else (middle, high)
             yield wanted, done, (high - low - 1).bit_length()
 
-    def json(self) -> dict:
-        """The resolved configuration, as it is read back; "axes" and "seeds" may be extended."""
+    @property
+    def fixed_sizes(self) -> dict[str, int]:
+        """The sizes that stay the same, with those that the architecture has by default."""
         varies = {name for name, _ in self.axes}
         sizes = trainable(self.architecture).complete(self.sizes, varies)
+        return {name: size for name, size in sizes.items() if name not in varies}
+
+    def json(self) -> dict:
+        """The resolved configuration, as it is read back; "axes" and "seeds" may be extended."""
         axes: list[dict] = [{"name": name, "values": list(values)} for name, values in self.axes]
         axes[-1]["find"] = self.find
         found = {
             "architecture": self.architecture,
-            "sizes": {name: size for name, size in sizes.items() if name not in varies},
+            "sizes": self.fixed_sizes,
             "axes": axes,
             "data": dict(self.data),
             "protocol": self.protocol.json(),

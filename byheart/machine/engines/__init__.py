@@ -4,22 +4,17 @@ Both give the same answers, to the bit where the processors and the libraries ar
 is any value whose text names it in messages; what many tasks need is sent to a worker once.
 """
 
-import json
 import os
-import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Protocol, Self
 
-from ...errors import ByheartError
+from ...errors import ByheartError, OptionError
+from .tasks import Answer, Run, TaskFailed
 
-Answer = dict[str, Any]  # what a task gives, as JSON holds it
-Run = Callable[[Any, Any], Answer]  # of a task and what it shares; a function that workers import
+__all__ = ["ENGINES", "Engine", "TaskFailed", "Workers"]
+
 ENGINES = ("processes", "ray")
-ONE_THREAD = {
-    f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")
-} | {"VECLIB_MAXIMUM_THREADS": "1"}
 
 
 class Engine(Protocol):
@@ -58,15 +53,15 @@ class Workers:
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
-            raise ByheartError(f"engine must be {' or '.join(ENGINES)}, not {self.engine!r}.")
+            raise OptionError("engine", self.engine, f"must be {' or '.join(ENGINES)}")
         if self.engine != "ray" and self.address is not None:
-            raise ByheartError("address is that of a Ray cluster: use engine='ray' as well.")
+            raise ByheartError("address is that of a Ray cluster: use `engine='ray'` as well.")
         if self.engine == "ray" and self.jobs is not None:
             raise ByheartError(
-                "jobs is for engine='processes': a Ray cluster runs one task per core."
+                "jobs is for `engine='processes'`: a Ray cluster runs one task per core."
             )
         if self.jobs is not None and self.jobs < 1:
-            raise ByheartError(f"jobs must be 1 or more, not {self.jobs}.")
+            raise OptionError("jobs", self.jobs, "must be 1 or more")
 
     @property
     def here(self) -> int:
@@ -78,7 +73,7 @@ class Workers:
     def check(self) -> None:
         """ByheartError if the package that the engine needs is not installed."""
         if self.engine == "ray" and find_spec("ray") is None:
-            raise ByheartError("engine='ray' needs Ray: pip install 'byheart[cluster]'.")
+            raise ByheartError("`engine='ray'` needs Ray: pip install 'byheart[cluster]'.")
 
     def start(self, run: Run) -> Engine:
         """The engine for tasks of one kind."""
@@ -87,35 +82,3 @@ class Workers:
         if self.engine == "ray":
             return cluster.Engine(run, self.address)
         return processes.Engine(run, self.here)
-
-
-class TaskFailed(ByheartError):
-    """A task without an answer: its worker raised an error, or was killed again and again."""
-
-    def __init__(self, task: Any, reason: str) -> None:
-        super().__init__(f"{task}: {reason.rstrip('.')}.")
-        self.task = task
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An error that a task raised, as it travels between processes: in words."""
-
-    reason: str
-    details: str
-
-    def error(self, task: Any) -> TaskFailed:
-        failed = TaskFailed(task, self.reason)
-        failed.add_note(self.details)
-        return failed
-
-
-def attempted(run: Run, task: Any, shared: Any) -> Answer | Failure:
-    """The answer of a task exactly as JSON will have it, or why there is none."""
-    try:
-        return json.loads(json.dumps(run(task, shared), allow_nan=False))
-    except Exception as error:
-        sentence = " ".join(str(error).split())
-        if not isinstance(error, ByheartError):
-            sentence = f"{type(error).__name__}: {sentence}" if sentence else type(error).__name__
-        return Failure(sentence, traceback.format_exc())

@@ -18,9 +18,9 @@ from multiprocessing.context import SpawnProcess
 from threading import Thread
 from typing import Any, Self
 
-from ...errors import ByheartError
+from ...errors import ByheartError, OptionError
 from ..interrupts import Interrupts
-from . import ONE_THREAD, Answer, Failure, Run, TaskFailed, attempted
+from .tasks import ONE_THREAD, Answer, Failure, Run, TaskFailed, attempted
 
 SPAWN = get_context("spawn")
 DEATHS = 2  # of workers at one task, before it is given up
@@ -51,7 +51,7 @@ class Engine:
 
     def __init__(self, run: Run, jobs: int) -> None:
         if jobs < 1:
-            raise ByheartError(f"jobs must be 1 or more, not {jobs}.")
+            raise OptionError("jobs", jobs, "must be 1 or more")
         self.jobs = jobs
         self._run = run
         self._queue: deque[_Task] = deque()

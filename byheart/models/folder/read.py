@@ -1,94 +1,60 @@
-"""Open a model folder: what is not a model is refused, what contradicts itself disagrees."""
+"""Read a model folder: what is not a model is refused, what contradicts itself disagrees."""
 
 import hashlib
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...claims.kind import Storing
+from ...claims.model import ModelData
+from ...claims.notes import check_version
+from ...claims.record import Parameters
+from ...claims.verification import Fit, Verification
 from ...errors import ByheartError, DisagreementError
-from ..claim import Claim
-from ..claims import CLAIMS, Recites
-from ..model import Model
-from ..verification import Fit, Verification
-from .names import TOKENIZER
-from .strict import Object, read_text_file, shown
-from .swap import is_unfinished
+from ...machine.names import TOKENIZER
+from ...machine.strict import Object, read_text_file, shown
+from ..kinds import KINDS, kind_with
 
-WEIGHTS = ".safetensors"
+WEIGHTS, OWN = ".safetensors", "byheart.json"
 CHANGE, CHANGES = ("kind", "data", "rebuilt"), ("edit", "forget")
-RETRIES = 5  # a folder that is replaced while it is read is read again
 
 
-def open(path: str | os.PathLike[str]) -> Model:
-    """The model of a folder whose format, hashes and counts all hold.
-
-    The labels are not evaluated again: that is what `verify` is for.
-
-    Args:
-        path: A folder that `model.save` or `byheart compile` wrote.
-
-    Returns:
-        The model, with the evidence that its certificate states.
-
-    Raises:
-        ByheartError: It is not readable as a model.
-        DisagreementError: It is, but a hash or a count disagrees.
-
-    Example:
-        >>> import byheart
-        >>> data = byheart.Dataset.from_rows([(["a"], "x"), (["b"], "y")])
-        >>> byheart.compile(data).save("small.model", force=True)
-        >>> byheart.open("small.model").recall(["b"])
-        'y'
-    """
-    path = Path(path)
-    if is_unfinished(Path(os.path.abspath(path))):
-        raise ByheartError(f"{path} was left by an interrupted save and is not a model; delete it.")
-    for _ in range(RETRIES):
-        before = _identity(path)
-        try:
-            return read(path)
-        except ByheartError:
-            if _identity(path) == before:
-                raise
-    return read(path)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Which folder stands there: files of two, read while one replaced the other, do not agree."""
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return None
-    return status.st_ino, status.st_ctime_ns
-
-
-def read(path: Path) -> Model:
+def read(path: Path) -> ModelData:
     """The model of a folder that nobody replaces in the meantime."""
     try:
         if not path.is_dir():
             raise ByheartError(f"{path} is not a directory; give the folder of a model.")
         certificate = _certificate(read_text_file(path / "certificate.json"), path)
-        claim = _claim(certificate, path)
+        store = kind_with(certificate.choice("claim", tuple(KINDS))).store
         names = certificate.object("files")
-        if names.values.keys() != set(claim.files):
-            names.refuse(f"it must name {', '.join(claim.files)} and nothing else")
-        text = {x: read_text_file(path / x) for x in claim.files if not x.endswith(WEIGHTS)}
+        if names.values.keys() != set(store.FILES):
+            names.refuse(f"it must name {', '.join(store.FILES)} and nothing else")
+        text = {x: read_text_file(path / x) for x in store.FILES if not x.endswith(WEIGHTS)}
         hashes = {name: hashlib.sha256(content).hexdigest() for name, content in text.items()}
-        model, digest = claim.read(path, text, certificate)
-        hashes[next(name for name in claim.files if name.endswith(WEIGHTS))] = digest
-        found = list(_disagreements(certificate, hashes, model, path))
+        model, digest = store.read(path, text, certificate)
+        hashes[weights_file(store)] = digest
+        found = list(_disagreements(certificate, text, hashes, model, store, path))
         if found:
             more = f" (and {len(found) - 1} more disagreements)" if len(found) > 1 else ""
             raise DisagreementError(f"{path}: {found[0]}{more}.")
-        model.about["verification"] = _verification(certificate)
-        if (change := _change(certificate)) is not None:
-            model.about["change"] = change
+        tokenizer = None
         if os.path.lexists(path / TOKENIZER):
-            model.about["tokenizer"] = read_text_file(path / TOKENIZER).decode(errors="replace")
-        return model
+            tokenizer = read_text_file(path / TOKENIZER).decode(errors="replace")
+        parameters, bits = model.network.counts()
+        sha256, sequences = _data(certificate)
+        record = replace(
+            model.record,
+            data=model.record.data._replace(sha256=sha256, sequences=sequences),
+            parameters=Parameters(**parameters),
+            bits=model.record.bits._replace(**bits),
+            verification=_verification(certificate),
+            change=_change(certificate),
+            tokenizer=tokenizer,
+        )
+        return replace(model, record=record)
     except MemoryError:
         raise ByheartError(f"{path} needs more memory than there is.") from None
     except OSError as error:
@@ -103,7 +69,7 @@ def _certificate(content: bytes, path: Path) -> Object:
     """certificate.json, with everything in it that other functions read."""
     given = Object.parse(content, f"{path}/certificate.json")
     given.expect("format", "byheart-certificate")
-    given.expect("version", 1)
+    check_version(given)
     files = given.object("files")
     for name in files.values:
         files.get(name, str)
@@ -113,12 +79,9 @@ def _certificate(content: bytes, path: Path) -> Object:
     return given
 
 
-def _claim(certificate: Object, path: Path) -> type[Claim]:
-    """What the folder claims: a stock checkpoint says it itself, others by their config.json."""
-    if certificate.values.get("claim") == Recites.name:
-        return Recites
-    given = Object.parse(read_text_file(path / "config.json"), f"{path}/config.json")
-    return next(x for x in CLAIMS.values() if x is not Recites and x.stored_in(given))
+def weights_file(store: Storing) -> str:
+    """The file of a folder that holds the weights."""
+    return next(name for name in store.FILES if name.endswith(WEIGHTS))
 
 
 def _verification(certificate: Object) -> Verification:
@@ -158,19 +121,30 @@ def _change(certificate: Object) -> dict[str, Any] | None:
 
 
 def _disagreements(
-    certificate: Object, hashes: dict[str, str], model: Model, path: Path
+    certificate: Object,
+    text: dict[str, bytes],
+    hashes: dict[str, str],
+    model: ModelData,
+    store: Storing,
+    path: Path,
 ) -> Iterator[str]:
     """Hashes, counts and claims of the folder that are not true."""
-    for name in model.claim.files:
+    for name in store.FILES:
         if certificate.values["files"][name] != hashes[name]:
             yield f"the sha256 of {name} is not the one in certificate.json"
-    notes = "byheart.json" if "byheart.json" in model.claim.files else "config.json"
-    recorded = Object(model.about, f"{path}/{notes}")
+    notes = store.NOTES
+    given = Object.parse(text[notes], f"{path}/{notes}")
+    stated = {name: given.note(name, dict, {}) for name in ("data", "parameters", "bits")}
+    if notes == OWN:  # notes for people: they may be missing
+        parameters, bits = model.network.counts()
+        known = {"data": certificate.values["data"], "parameters": parameters, "bits": bits}
+        stated = {name: known[name] | values for name, values in stated.items()}
+    recorded = Object(stated, f"{path}/{notes}")
     for group, counts in zip(("parameters", "bits"), model.network.counts(), strict=True):
-        given = recorded.object(group)
+        listed = recorded.object(group)
         for name, count in counts.items():
-            if (stated := given.get(name, int)) != count:
-                yield f"{notes} says {group}.{name} is {shown(stated)}, it is {count}"
+            if (found := listed.get(name, int)) != count:
+                yield f"{notes} says {group}.{name} is {shown(found)}, it is {count}"
     if _data(recorded) != _data(certificate):
         yield f"{notes} and certificate.json name different data"
     change = _change(certificate)

@@ -4,36 +4,41 @@ import hashlib
 import os
 from pathlib import Path
 
+from ...claims import notes
+from ...claims.model import ModelData
+from ...claims.verification import Verification
 from ...data.dataset import Dataset
 from ...data.load import write_jsonl
 from ...errors import ByheartError
-from ..model import Model
-from ..verification import Verification
-from . import config
-from .names import TOKENIZER, as_json
-from .plain import Piece
+from ...machine.names import TOKENIZER, as_json
+from ...machine.plain import Piece
+from ...machine.swap import appearing, sync
+from ..kinds import kind_of
+from .card import check_again
 from .read import read
-from .swap import appearing, sync
 
 
 def save(
-    model: Model, path: str | os.PathLike[str], *, force: bool = False, data: Dataset | None = None
+    model: ModelData,
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    data: Dataset | None = None,
 ) -> None:
     """Write a verified model to a new folder; with `force`, in the place of an older model.
 
     data  the dataset it was verified on, to put beside the weights as data.jsonl
     """
-    verified, claim = model.verification, model.claim
-    about = model.about.get("data", {})
-    if verified is None or verified.refuted or "sha256" not in about:
+    verified, claim = model.record.verification, model.claim
+    if verified is None or verified.refuted or model.record.data.sha256 is None:
         raise ByheartError("the model has not been verified and is not saved; verify it first.")
-    if not claim.covers(verified, about.get(claim.counted, -1), model.every):
+    count = getattr(model.record.data, claim.counted)
+    if not claim.covers(verified, -1 if count is None else count, model.every):
         raise ByheartError(
-            f"the model was {verified.evidence} on {verified.checked} of "
-            f"{about.get(claim.counted)} {claim.noun}, which a certificate cannot state, and is "
-            "not saved."
+            f"the model was {verified.evidence} on {verified.checked} of {count} {claim.noun}, "
+            "which a certificate cannot state, and is not saved."
         )
-    if data is not None and data.sha256() != model.about["data"]["sha256"]:
+    if data is not None and data.sha256() != model.record.data.sha256:
         raise ByheartError("the data is not what the model was verified on; save it without data.")
     place = Path(os.path.abspath(path))
     try:
@@ -62,36 +67,38 @@ def _unwritable(path: Path, error: OSError) -> ByheartError:
     return ByheartError(f"{path} cannot be written: {error.strerror or error}.")
 
 
-def _contents(model: Model, verified: Verification, with_data: bool) -> dict[str, list[Piece]]:
+def _contents(model: ModelData, verified: Verification, with_data: bool) -> dict[str, list[Piece]]:
     """The files of the folder except the data, in pieces: weights may fill half the memory."""
-    claim = model.claim
-    described = config.described(model.number, claim.config(model), model.about)
-    files = claim.contents(model, described)
+    kind = kind_of(model)
+    described = notes.described(model.number, kind.store.describe(model), model.record)
+    files = kind.store.contents(model, described)
     hashes = {}
-    for name in claim.files:
+    for name in kind.store.FILES:
         digest = hashlib.sha256()
         for piece in files[name]:
             digest.update(piece)
         hashes[name] = digest.hexdigest()
     certificate = {
         "format": "byheart-certificate",
-        "version": 1,
-        **claim.certificate(),
+        "version": notes.VERSION,
+        **kind.store.certificate(model.claim),
         "files": hashes,
-        "data": {name: model.about["data"][name] for name in ("sha256", "sequences")},
-        **({"change": change} if (change := model.about.get("change")) else {}),
+        "data": {"sha256": model.record.data.sha256, "sequences": model.record.data.sequences},
+        **({"change": change} if (change := model.record.change) else {}),
         "verified": {**verified.json(), "engine": verified.engine},
         **(verified.fit.json() if verified.fit else {}),
     }
     files["README.md"] = [
-        claim.card(model, verified, with_data).encode("ascii", "backslashreplace")
+        kind.show.card(model, verified, check_again(model, with_data)).encode(
+            "ascii", "backslashreplace"
+        )
     ]
-    if isinstance(tokenizer := model.about.get("tokenizer"), str):
+    if (tokenizer := model.record.tokenizer) is not None:
         files.setdefault(TOKENIZER, [tokenizer.encode()])
     return {**files, "certificate.json": [as_json(certificate)]}
 
 
-def _read_back(folder: Path, place: Path, model: Model) -> None:
+def _read_back(folder: Path, place: Path, model: ModelData) -> None:
     """A folder that does not open, because a limit of the format is passed, must not appear."""
     try:
         found = read(folder)

@@ -1,4 +1,4 @@
-// Audit and capacity: how many bits of the data a model holds, item by item, against strangers.
+// Audit and capacity: how many bits of the data a model holds, item by item, against non-members.
 
 import { Progress, ending, evidence, field, fill, h, lines, note, number, problem } from "./dom.js";
 import { refill } from "./ask.js";
@@ -15,8 +15,8 @@ export function audit(root) {
   const form = h("form", { class: "asking", onsubmit: submit },
     field("Model", select, "Compiled here, or named when the page was started: byheart studio --model DIR. The page itself opens no folders."),
     field("Reference", reference, "What is known without the data; only a second model separates memory from language"),
-    field("Strangers", strangers, "Items that the model has not seen"),
-    field("A file of strangers", file), h("button", {}, "Audit"));
+    field("Non-members", strangers, "Items that the model has not seen"),
+    field("A file of non-members", file), h("button", {}, "Audit"));
   const empty = note("There is no model and no data yet. Choose a file and compile it, or start the page with --model DIR.");
   const progress = new Progress(stop);
   const result = h("div");
@@ -68,7 +68,7 @@ export function audit(root) {
 
 function audited(found, job) {
   const frame = h("div", { class: "scroll picture", tabindex: "0", role: "region", "aria-label": "Items, and what the model could hold" });
-  drawing(job.id, found.picture, "Left: bits memorised of each item, against strangers if there are any. Right: what is held beside what could be held.").then((made) => frame.replaceChildren(made));
+  drawing(job.id, found.picture, "Left: bits memorised of each item, against non-members if there are any. Right: what is held beside what could be held.").then((made) => frame.replaceChildren(made));
   const place = h("div");
   const bits = (x) => (x === null ? "-" : number(x));
   const columns = [

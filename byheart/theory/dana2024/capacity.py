@@ -175,7 +175,7 @@ def theorem_1_approximate(features: ArrayLike, kept: int, epsilon: float, norm: 
     (eq. (14)). The columns of W (W_O F - E) are those of W E [F1^+ F2; -I], at most c ||W E||_2.
     """
     if not 0 <= epsilon <= 1 or not norm >= 0:
-        raise AssumptionError("epsilon must be a probability, and the norm must not be negative.")
+        raise AssumptionError("`epsilon` must be a probability, and the norm must not be negative.")
     return math.sqrt(2) * interpolation_constant(features, kept) * epsilon * norm
 
 

@@ -65,13 +65,13 @@ def rank_limit(
     >>> rank_limit([(0, 2), (1, 2)], heads=0, head_dimension=1, dimension=2)  # both end in 2
     1
     """
-    found = sorted(set(map(tuple, contexts)))
+    distinct = sorted(set(map(tuple, contexts)))
     groups = defaultdict(list)
-    for context in found:
+    for context in distinct:
         groups[context[-1:]].append(context)
     sizes = heads, head_dimension, dimension
     apart = sum(tokens_limit(tokens(group), *sizes, skip) for group in groups.values())
-    return min(apart, tokens_limit(tokens(found), *sizes, skip))
+    return min(apart, tokens_limit(tokens(distinct), *sizes, skip))
 
 
 def tokens_limit(
@@ -115,15 +115,15 @@ def repeated_tokens_limit(contexts: int, repeated: int, dimension: int) -> int:
 
 def tokens(contexts: Iterable[Context]) -> Tokens:
     """The numbers of distinct contexts, which must have the same length."""
-    found = set(map(tuple, contexts))
-    lengths = {len(context) for context in found}
+    different = set(map(tuple, contexts))
+    lengths = {len(context) for context in different}
     if len(lengths) != 1 or lengths == {0}:
         raise AssumptionError("A1 fails: contexts must have one length, of at least 1.")
     S = lengths.pop()
-    met: list[set[int]] = [{context[s] for context in found} for s in range(S)]
+    met: list[set[int]] = [{context[s] for context in different} for s in range(S)]
     components: list[set[int]] = []  # tokens of each; positions with a common token are joined
     for new in met:
         apart = [old for old in components if not old & new]
         components = [*apart, new.union(*(old for old in components if old & new))]
-    distinct, last = set().union(*met), {context[-1] for context in found}
-    return Tokens(len(found), S, len(distinct), len(last), len(components))
+    distinct, last = set().union(*met), {context[-1] for context in different}
+    return Tokens(len(different), S, len(distinct), len(last), len(components))

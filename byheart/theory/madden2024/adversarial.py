@@ -19,7 +19,7 @@ import numpy as np
 
 from ...data.arrays import number, offsets
 from ...data.dataset import Dataset, Ints
-from ...errors import ByheartError
+from ...errors import ByheartError, OptionError
 from .capacity import Adversarial, fixed_point, parameters
 
 FINE = 1000  # counts that a token has, on average
@@ -56,7 +56,7 @@ def adversarial(
     for name, value in {**sizes, "seed": seed}.items():  # A1
         least = {"vocabulary": 2, "seed": 0}.get(name, 1)
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ByheartError(f"{name} must be an integer of {least} or more, not {value!r}.")
+            raise OptionError(name, value, f"must be an integer of {least} or more")
     _, found = theorem(**sizes)
     if found.contexts * vocabulary > MOST:
         raise ByheartError(

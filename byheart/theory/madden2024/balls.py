@@ -19,7 +19,7 @@ def exact(numbers: Iterable[Real]) -> list[Fraction]:
     try:
         return [Fraction(number) for number in numbers]
     except (TypeError, ValueError, OverflowError):
-        raise ByheartError("weights must be finite numbers.") from None
+        raise ByheartError("`weights` must be finite numbers.") from None
 
 
 def ball(number: Real) -> arb:

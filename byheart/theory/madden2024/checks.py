@@ -33,7 +33,7 @@ from itertools import product
 
 from flint import fmpq_mat, nmod_mat
 
-from ...errors import AssumptionError, ByheartError
+from ...errors import AssumptionError, OptionError
 from ...machine.tables import plural
 from .balls import FUNCTIONS, Real, exact
 from .exponentials import separated
@@ -109,14 +109,14 @@ def theorem_2(
     return _ranks(rank, found, wanted, complete)
 
 
-def _ranks(rank: int, found: int, wanted: int, complete: bool) -> Check:
-    if found < wanted:
-        known = found if complete else None
+def _ranks(rank: int, kruskal_rank: int, wanted: int, complete: bool) -> Check:
+    if kruskal_rank < wanted:
+        known = kruskal_rank if complete else None
         return Check("refuted", f"the Kruskal rank is below {wanted}", rank, known)
     if complete:
-        return Check("proved", f"rank and Kruskal rank are {wanted}", rank, found)
+        return Check("proved", f"rank and Kruskal rank are {wanted}", rank, kruskal_rank)
     detail = f"the rank is {wanted}; so is the Kruskal rank of a sample of the columns"
-    return Check("sampled", detail, rank, found)
+    return Check("sampled", detail, rank, kruskal_rank)
 
 
 def theorem_3(activation: str, a: Sequence[Real], b: Sequence[Real], seed: int = 0) -> Check:
@@ -126,7 +126,7 @@ def theorem_3(activation: str, a: Sequence[Real], b: Sequence[Real], seed: int =
     "refuted": some columns are dependent whatever a is (D2).
     """
     if activation not in FUNCTIONS:
-        raise ByheartError(f"activation must be one of {', '.join(FUNCTIONS)}, not {activation!r}.")
+        raise OptionError("activation", activation, f"must be one of {', '.join(FUNCTIONS)}")
     a, b = _vectors(a, b)
     wanted = min(len(a), len(b))
     minors = Minors(activation, a, b, seed)
@@ -139,10 +139,10 @@ def theorem_3(activation: str, a: Sequence[Real], b: Sequence[Real], seed: int =
         return Check(None, f"no minor of size {wanted} is proved to be other than zero")
     if wanted == len(b):  # all columns are independent
         return _ranks(wanted, wanted, wanted, True)
-    found, complete = kruskal(len(b), wanted, minors.nonzero, seed)
-    if found < wanted:
+    reached, complete = kruskal(len(b), wanted, minors.nonzero, seed)
+    if reached < wanted:
         return Check(None, f"the Kruskal rank is not proved to be {wanted}", rank)
-    return _ranks(wanted, found, wanted, complete)
+    return _ranks(wanted, reached, wanted, complete)
 
 
 def theorem_4(
@@ -194,15 +194,15 @@ def _contexts(
         raise AssumptionError(f"there are more than {CONTEXTS:,} contexts; give fewer.")
     if contexts is None:
         return [c for t in range(1, len(u) + 1) for c in product(range(len(z)), repeat=t)]
-    found = [tuple(context) for context in contexts]
-    if len(set(found)) < len(found):
+    listed = [tuple(context) for context in contexts]
+    if len(set(listed)) < len(listed):
         raise AssumptionError("A2 fails: a context occurs twice; give each once.")
-    for context in found:
+    for context in listed:
         if not 1 <= len(context) <= len(u) or not all(0 <= g < len(z) for g in context):
             raise AssumptionError(
                 f"A2 fails: {context} is not 1 to {len(u)} tokens from 0 to {len(z) - 1}."
             )
-    return found
+    return listed
 
 
 def _vectors(a: Sequence[Real], b: Sequence[Real]) -> tuple[list[Fraction], list[Fraction]]:

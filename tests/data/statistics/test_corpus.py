@@ -10,7 +10,7 @@ from byheart.data import statistics
 from byheart.data.corpora import prefix_tree, zipf
 from byheart.data.documents import Documents
 from byheart.data.readers.corpus import predictions
-from byheart.data.statistics import corpus, multisets, ordered, stats
+from byheart.data.statistics import corpus, count, multisets, ordered
 from byheart.errors import ByheartError
 from byheart.machine import memory
 
@@ -38,8 +38,8 @@ def flat(rows, dtype=np.uint16, separator=0):
 
 def same(documents):
     """Both paths on the same documents."""
-    answer = stats(documents).json()
-    assert answer == stats(predictions(documents)).json()
+    answer = count(documents).json()
+    assert answer == count(predictions(documents)).json()
     assert set(answer) == KEYS
     return answer
 
@@ -75,7 +75,7 @@ def test_batches_buckets_and_parts_do_not_matter(rows, length, window):
         patch.setattr(ordered, "BATCH", 2)
         patch.setattr(multisets, "BUCKET", 2)
         patch.setattr(corpus, "SMALL", 0)
-        small = stats(documents).json()
+        small = count(documents).json()
     assert small == same(documents)
 
 
@@ -85,7 +85,7 @@ def test_no_number_depends_on_the_hash(rows):
     documents = Documents("d", flat(rows), 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus, "random_words", lambda size: np.zeros(size, np.uint64))
-        collided = stats(documents).json()
+        collided = count(documents).json()
     assert collided == same(documents)
 
 
@@ -101,7 +101,7 @@ def test_large_groups_and_many_buckets():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ordered, "BATCH", 100)
         patch.setattr(multisets, "BUCKET", 100)
-        assert stats(made).json() == stats(predictions(made)).json()
+        assert count(made).json() == count(predictions(made)).json()
 
 
 def test_long_documents():
@@ -109,7 +109,7 @@ def test_long_documents():
     long = list(range(1, 40)) * 3
     same(Documents("d", flat([long, [*long[:-1], 50], long[:60], [*long[:30], 2]]), 0))
     ids = np.tile(np.array([1, 2], np.uint16), 50_000)
-    answer = stats(Documents("d", ids, None)).json()
+    answer = count(Documents("d", ids, None)).json()
     assert answer["contexts"] == answer["multisets"] == 99_999
     assert answer["tokens"] == 99_999 * 50_000
 
@@ -193,4 +193,4 @@ def test_many_short_documents_are_written_out():
     one = Documents("one", np.array([0, 1, 2] * 5_000, np.uint16), None)
     assert len(statistics.written_out(many)) == 10_000
     assert statistics.written_out(one) is one
-    assert stats(many).json() == corpus.statistics(many, statistics.EPSILONS).json()
+    assert count(many).json() == corpus.statistics(many, statistics.EPSILONS).json()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from byheart.data import statistics
 from byheart.data.contexts import contexts
-from byheart.data.load import from_rows, load, load_documents
-from byheart.data.statistics import EPSILONS, stats
+from byheart.data.load import from_rows, load
+from byheart.data.statistics import EPSILONS, count
 from byheart.data.targets import targets
 from byheart.errors import ByheartError
 
@@ -32,7 +32,7 @@ tables = st.lists(
 
 def test_by_hand():
     table = [(["a", "b"], "x", 3), (["a", "b"], "y", 1), (["b", "a"], "x", 4), (["c"], "z", 2)]
-    answer = stats(from_rows(table), epsilons=(0, 0.2, 0.25, 0.6, 1)).json()
+    answer = count(from_rows(table), epsilons=(0, 0.2, 0.25, 0.6, 1)).json()
     assert answer == {
         "sequences": 4,
         "tokens": 7,
@@ -58,7 +58,7 @@ def test_by_hand():
 
 def test_a_label_a_token_by_hand():
     table = [(["a", "b"], ["x", "y"], 3), (["a", "b"], ["x", "x"], 1), (["b", "b"], ["z", "z"], 2)]
-    answer = stats(from_rows(table), epsilons=(0, 0.5)).json()
+    answer = count(from_rows(table), epsilons=(0, 0.5)).json()
     assert (answer["sequences"], answer["tokens"], answer["labels"]) == (3, 6, 3)
     # ab: two places; bb: two places, or one token of one multiset
     assert (answer["contexts"], answer["multisets"]) == (4, 3)
@@ -73,14 +73,14 @@ def test_a_label_a_token_by_hand():
 
 def by_context(table):
     labels = defaultdict(Counter)
-    for sequence, label, count in table:
-        labels[tuple(sequence)][label] += count
+    for sequence, label, times in table:
+        labels[tuple(sequence)][label] += times
     return labels
 
 
 @given(tables)
 def test_entropy_and_best_accuracy(table):
-    answer = stats(from_rows(table)).json()
+    answer = count(from_rows(table)).json()
     labels, total = by_context(table).values(), sum(count for _, _, count in table)
     entropy = -sum(
         n * math.log(n / counter.total()) for counter in labels for n in counter.values()
@@ -93,7 +93,7 @@ def test_entropy_and_best_accuracy(table):
 @given(tables, st.fractions(0, 1, max_denominator=20).map(float))
 def test_t_epsilon_is_the_fewest(table, epsilon):
     counts = sorted((c.total() for c in by_context(table).values()), reverse=True)
-    [[_, found]] = stats(from_rows(table), epsilons=[epsilon]).json()["t_epsilon"]
+    [[_, found]] = count(from_rows(table), epsilons=[epsilon]).json()["t_epsilon"]
     wanted = (1 - Fraction(str(epsilon))) * sum(counts)
     assert sum(counts[:found]) >= wanted
     assert found == 0 or sum(counts[: found - 1]) < wanted
@@ -101,7 +101,7 @@ def test_t_epsilon_is_the_fewest(table, epsilon):
 
 @given(tables)
 def test_t_0_counts_all_contexts(table):  # dana2024: "consistent with T_0 defined earlier"
-    answer = stats(from_rows(table)).json()
+    answer = count(from_rows(table)).json()
     assert answer["t_epsilon"][0] == [0.0, answer["contexts"]]
     assert [epsilon for epsilon, _ in answer["t_epsilon"]] == list(EPSILONS)
 
@@ -109,11 +109,11 @@ def test_t_0_counts_all_contexts(table):  # dana2024: "consistent with T_0 defin
 @pytest.mark.parametrize("epsilon", [-0.1, 1.5, math.nan])
 def test_bad_epsilon(epsilon):
     with pytest.raises(ByheartError, match="epsilon must be a number from 0 to 1"):
-        stats(from_rows([(["a"], 1)]), epsilons=[epsilon]).json()
+        count(from_rows([(["a"], 1)]), epsilons=[epsilon]).json()
 
 
 def separation(*tokens):
-    answer = stats(from_rows([(list(tokens), 0)])).json()["separation"]
+    answer = count(from_rows([(list(tokens), 0)])).json()["separation"]
     json.dumps(answer, allow_nan=False)
     return answer["radius"], answer["distance"]
 
@@ -142,12 +142,12 @@ def test_separation_against_all_pairs(tokens):
 
 @pytest.mark.skipif(not DATA.exists(), reason=f"{DATA} is absent")
 def test_real_data():
-    answer = stats(
+    answer = count(
         load(DATA / "mnli.tsv", input=("premise", "hypothesis"), label="label", length=8)
     ).json()
     assert answer["conflicts"]["contexts"] > 1000  # its README: "expect contradictory labels"
     assert answer["best_accuracy"] < 0.5
-    stories = stats(load(DATA / "tinystories.txt", length=10)).json()
+    stories = count(load(DATA / "tinystories.txt", length=10)).json()
     assert stories["contexts"] < stories["sequences"] == 9 * 1727
 
 
@@ -168,23 +168,13 @@ ANSWER = """Statistics
 
 def test_statistics_are_objects_with_fields(tmp_path):
     table = [(["a", "b"], "x", 3), (["a", "b"], "y", 1), (["b", "a"], "x", 4), (["c"], "z", 2)]
-    found = stats(from_rows(table), epsilons=(0, 0.5))
+    found = count(from_rows(table), epsilons=(0, 0.5))
     assert (found.contexts, found.conflicts.sequences, found.separation.radius) == (3, 2, 3.0)
     assert repr(found) == ANSWER and "<td>tokens</td><td>7</td>" in found._repr_html_()
     assert doctest.testmod(statistics).failed == 0
 
 
-def test_statistics_of_a_path_and_of_what_it_holds(tmp_path):
-    path = tmp_path / "d.txt"
-    path.write_text("a b c a b\nb c c\n")
-    found = stats(path, unit="char", window=2)
-    assert found == stats(load(path, unit="char", window=2))
-    assert found == stats(load_documents(str(path), unit="char", window=2))
-    with pytest.raises(ByheartError, match="unit must go with the path of a file"):
-        stats(load(path), unit="char")
-
-
 @given(tables)
 def test_there_is_one_entropy(table):
     data = from_rows(table)
-    assert stats(data).entropy.total == targets(data, contexts(data, positions=True)).entropy
+    assert count(data).entropy.total == targets(data, contexts(data, positions=True)).entropy

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import byheart
 from byheart.cli import main
 from byheart.data.documents import Documents
-from byheart.data.statistics import shards, stats
+from byheart.data.load import read
+from byheart.data.statistics import count, shards
 from byheart.data.statistics.shards import keys, tasks
 from byheart.errors import ByheartError
 from byheart.machine.engines import Workers
@@ -89,8 +91,8 @@ def test_shards_agree_with_one_machine(tmp_path_factory, rows, length, window, p
     folder = tmp_path_factory.mktemp("shards") / "s"
     write(folder, rows, pieces, dtype)
     options = {"length": length, "window": window}
-    here = stats(Documents("d", flat(rows, dtype), 0, **options)).json()
-    few = data.draw(st.integers(len(rows) + 8, 200))
+    here = count(Documents("d", flat(rows, dtype), 0, **options)).json()
+    few = data.draw(st.integers(sum(map(len, rows)) + 8, 300))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tasks, "BLOCK", data.draw(st.integers(1, 9)))
         patch.setattr(tasks.Job, "records", few)
@@ -104,7 +106,7 @@ def test_large_numbers_and_no_separator(tmp_path):
     (tmp_path / "s").mkdir()
     ids.tofile(tmp_path / "s/a.bin")
     (tmp_path / "s/empty.bin").touch()
-    here = stats(Documents("d", ids, None)).json()
+    here = count(Documents("d", ids, None)).json()
     assert counted(tmp_path / "s", dtype="uint32") == here
 
 
@@ -121,7 +123,7 @@ def texts(folder):
 @pytest.mark.parametrize("how", [{}, {"documents": "line"}, {"unit": "char", "window": 4}])
 def test_texts(tmp_path, how):
     folder = texts(tmp_path / "s")
-    assert counted(folder, **how) == stats(folder, **how).json()
+    assert counted(folder, **how) == count(read(folder, **how)).json()
 
 
 def test_parquet(tmp_path):
@@ -137,9 +139,9 @@ def test_parquet(tmp_path):
             table = pyarrow.table({"own": cells[i::2], "other": [None] * len(cells[i::2])})
             parquet.write_table(table, tmp_path / name / f"{i}.parquet")
     found = counted(tmp_path / "text", input="own")
-    assert found == stats(texts(tmp_path / "s"), documents="line").json()
+    assert found == count(read(texts(tmp_path / "s"), documents="line")).json()
     found = counted(tmp_path / "ids", input="own")
-    here = stats(Documents("d", flat(numbers[:4]), 0)).json()
+    here = count(Documents("d", flat(numbers[:4]), 0)).json()
     assert found == {**here, "skipped": 2}  # a list of no numbers is a document without a token
     with pytest.raises(ByheartError, match="has no column 'text'; it has own, other"):
         counted(tmp_path / "ids", input="text")
@@ -187,7 +189,7 @@ def test_sums_of_two_multisets_are_found(tmp_path, monkeypatch, window):
     options = {"separator": 0, "window": window}
     assert (
         counted(tmp_path / "s", **options)
-        == stats(Documents("d", flat(rows), 0, window=window)).json()
+        == count(Documents("d", flat(rows), 0, window=window)).json()
     )
     real = keys.walk
 
@@ -264,12 +266,12 @@ def test_more_refusals(tmp_path):
     with pytest.raises(ByheartError, match="both .bin and .txt files"):
         counted(tmp_path / "s")
     with pytest.raises(ByheartError, match="memory must be"):
-        stats(tmp_path / "s", workers=Workers(), memory=5)
+        byheart.stats(tmp_path / "s", workers=Workers(), memory=5)
     with pytest.raises(ByheartError, match="give its path"):
-        stats([("a b", "c")], workers=Workers())
+        byheart.stats([("a b", "c")], workers=Workers())
     with pytest.raises(ByheartError, match=r"engine='ray' needs work=\.\.\."):
         pytest.importorskip("ray")
-        stats(tmp_path / "s", workers=Workers("ray"))
+        byheart.stats(tmp_path / "s", workers=Workers("ray"))
 
 
 # --- as a user

@@ -12,6 +12,7 @@ from byheart.lab.certified.trained import Trained
 from byheart.lab.problem import labelled, next_token
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
+from byheart.machine.watch import SILENT
 
 FAST = settings(deadline=None, max_examples=25)
 
@@ -76,7 +77,7 @@ def made_of(architecture, sizes, dataset, squared=False):
     problem = labelled(dataset, squared) if labels else next_token(dataset)
     found = trial.architecture_for(problem)
     row = {"key": trial.key, "parameters": found.parameters, "attempts": [{}], "curve": []}
-    return Trained(trial, found, row, dataset, 1.0, lambda sentence: None), problem
+    return Trained(trial, found, row, dataset, 1.0, SILENT), problem
 
 
 def relabelled(tensors, dataset):

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.architectures import architecture
+from byheart.claims.claim import Distributions
+from byheart.claims.verification import PROVED, REFUTED
 from byheart.data.contexts import contexts
 from byheart.data.targets import targets
 from byheart.errors import ByheartError
 from byheart.lab.certified.distributions import LIKELIEST, distributions, surer
 from byheart.lab.certified.folded import decoder
-from byheart.models.claims import Distributions
-from byheart.models.verification import PROVED, REFUTED, verify
+from byheart.models.verification import verify
 from byheart.softmax import doubles as softmax
 from byheart.softmax.decoder import Decoder
 
@@ -34,7 +35,7 @@ def test_the_gap_is_what_is_reached_and_proved(seed):
     dataset = pairs(seed)
     made, found = random_decoder(dataset, seed)
     model = distributions(made, found, 60)
-    held = model.about["verification"]
+    held = model.record.verification
     assert (held.evidence, held.checked) == (PROVED, len(contexts(dataset, positions=True)))
     assert held.fit.max <= model.claim.gap <= 1.02 * held.fit.max
     assert (
@@ -46,12 +47,12 @@ def test_the_gap_is_what_is_reached_and_proved(seed):
 def test_another_weight_is_another_divergence():
     dataset = pairs(4)
     made, found = random_decoder(dataset, 4)
-    before = distributions(made, found, 60).about["verification"].fit
+    before = distributions(made, found, 60).record.verification.fit
     for name in ("embedding.weight", "hidden.bias", "output.weight"):
         changed = {**found.tensors, name: found.tensors[name].copy()}
         changed[name].flat[0] += 0.25
         model = distributions(made, Decoder(found.shape, changed), 60)
-        assert model.about["verification"].fit.mean != before.mean, name
+        assert model.record.verification.fit.mean != before.mean, name
 
 
 def test_labels_that_are_likeliest_are_made_surer():
@@ -65,8 +66,8 @@ def test_labels_that_are_likeliest_are_made_surer():
     assert doubled > 0 and np.array_equal(best["output"], 2**doubled * right["output"])
     assert softmax.divergences(best, wanted).values.max() <= LIKELIEST < math.log(2)
     model = distributions(made, right, 60)
-    assert model.about["training"]["output_times"] == 2**doubled
-    assert model.about["verification"].fit.accuracy == 1
+    assert model.record.training["output_times"] == 2**doubled
+    assert model.record.verification.fit.accuracy == 1
 
 
 def lucky(made, wanted, words):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.architectures import architecture
+from byheart.claims.verification import PROVED
 from byheart.data.load import from_rows
 from byheart.errors import AssumptionError, ByheartError
 from byheart.exact import reference as exact
@@ -19,7 +20,6 @@ from byheart.lab.certified.labels import answers, labels, margins, slope_for, ti
 from byheart.lab.certified.readout import readout
 from byheart.lab.certified.rounded import logits, network, rounded
 from byheart.lab.problem import labelled
-from byheart.models.verification import PROVED
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
@@ -71,7 +71,7 @@ def test_a_network_of_labels_is_proved(seed, names, lengths, layers):
     tensors, dataset = learnt_data(seed, names, lengths=lengths, layers=layers)
     made, problem = made_of("kajitsuka2025", {"layers": layers}, dataset)
     model = labels(made, relabelled(tensors, dataset), problem, "refuse")
-    found = model.about["verification"]
+    found = model.record.verification
     assert (found.evidence, found.checked) == (PROVED, len(dataset))
     assert [model.recall(dataset.sequence(i)) for i in range(len(dataset))] == [
         dataset.label(i) for i in range(len(dataset))
@@ -91,8 +91,8 @@ def test_fixed_vectors_of_words_are_multiplied_by_their_map(seed, coordinates):
     made, problem = made_of("kajitsuka2025", {"layers": 1, "coordinates": coordinates + 2}, dataset)
     assert made.architecture.fixed["vectors.weight"] == tensors["vectors.weight"].shape
     model = labels(made, relabelled(tensors, dataset), problem, "refuse")
-    assert model.about["verification"].evidence == PROVED
-    assert any("multiplied" in note for note in model.about["notes"])
+    assert model.record.verification.evidence == PROVED
+    assert any("multiplied" in note for note in model.record.notes)
     assert [model.recall(dataset.sequence(i)) for i in range(len(dataset))] == [
         dataset.label(i) for i in range(len(dataset))
     ]
@@ -105,7 +105,7 @@ def test_one_number_with_a_sign_is_proved(seed):
     if len(dataset.label_names) < 2:
         return
     made, problem = made_of("kajitsuka2025", {"layers": 1}, dataset, squared=True)
-    assert labels(made, tensors, problem, "refuse").about["verification"].evidence == PROVED
+    assert labels(made, tensors, problem, "refuse").record.verification.evidence == PROVED
 
 
 @FAST
@@ -120,7 +120,7 @@ def test_vectors_are_read_as_they_are(seed):
     dataset = from_rows(rows)
     made, problem = made_of("kajitsuka2025", {"layers": 2}, dataset)
     model = labels(made, relabelled(tensors, dataset), problem, "refuse")
-    assert model.about["verification"].evidence == PROVED
+    assert model.record.verification.evidence == PROVED
 
 
 def test_vectors_of_different_lengths_are_refused():
@@ -170,11 +170,11 @@ def test_contradictory_labels_are_settled_as_compile_settles_them():
     with pytest.raises(AssumptionError, match="A1 fails: 1 context"):
         labels(made, tensors, problem, "refuse")
     majority = labels(made, tensors, problem, "majority")
-    assert majority.about["conflicts"] == {"relabelled": 1, "dropped": 0}
+    assert majority.record.conflicts == {"relabelled": 1, "dropped": 0}
     dropped = labels(made, tensors, problem, "drop")
-    assert dropped.about["conflicts"]["dropped"] == 3
+    assert dropped.record.conflicts["dropped"] == 3
     for model in (majority, dropped):
-        assert model.about["verification"].evidence == PROVED
+        assert model.record.verification.evidence == PROVED
         assert model.recall(rows[1][0]) == rows[1][1]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import byheart
+from byheart.claims.verification import PROVED, REFUTED
 from byheart.cli import main
 from byheart.data.load import from_rows, write_jsonl
 from byheart.errors import ByheartError
@@ -14,8 +15,6 @@ from byheart.lab.certified.labels import labels
 from byheart.lab.material import Material
 from byheart.lab.protocol import protocol
 from byheart.lab.trial import Criterion, Trial
-from byheart.models.trace import trace
-from byheart.models.verification import PROVED, REFUTED
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
@@ -30,20 +29,20 @@ def test_a_folder_keeps_how_it_was_trained(tmp_path):
     model = labels(made, tensors, problem, "refuse")
     model.save(tmp_path / "m", data=dataset)
     opened = byheart.open(tmp_path / "m")
-    assert opened.about["training"] == model.about["training"]
-    assert opened.about["training"]["parameters"] == made.architecture.parameters
+    assert opened.record.training == model.record.training
+    assert opened.record.training["parameters"] == made.architecture.parameters
     text = (tmp_path / "m" / "README.md").read_text()
     assert "were trained" in text and "not trained" not in text and "Theorem" not in text
-    found = trace(opened, dataset.sequence(0))
+    found = opened.trace(dataset.sequence(0))
     assert not found.context_ids and found.answer.label == dataset.label(0)
 
 
 def test_compiled_folders_say_nothing_of_training(tmp_path):
-    from byheart.compiler.compiling import compile
+    from byheart.api.compile import compile
 
     compile(pairs(2, certain=True)).save(tmp_path / "m")
     assert "training" not in json.loads((tmp_path / "m" / "config.json").read_text())
-    assert "training" not in byheart.open(tmp_path / "m").about
+    assert byheart.open(tmp_path / "m").record.training is None
 
 
 SIZES = {
@@ -126,7 +125,7 @@ def test_folders_that_compare_cannot_use(tmp_path, capsys):
     write_jsonl(pairs(2, certain=True), data)
     assert main(["compare", str(data), "--with", str(tmp_path / "none")]) == 2
     assert "none" in capsys.readouterr().err
-    from byheart.compiler.compiling import compile
+    from byheart.api.compile import compile
 
     compile(pairs(2, certain=True)).save(tmp_path / "m")
     twice = ["--with", str(tmp_path / "m")] * 2

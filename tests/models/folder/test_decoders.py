@@ -22,17 +22,22 @@ from safetensors.numpy import load_file
 from safetensors.numpy import save as safetensors
 
 import byheart
+from byheart.claims.claim import Distributions, Words
+from byheart.claims.record import Bits, DataSizes, Parameters, Record, Search
+from byheart.claims.verification import Fit, Verification
 from byheart.data.contexts import contexts
 from byheart.data.load import from_rows, load
 from byheart.data.targets import targets
 from byheart.errors import ByheartError, DisagreementError
+from byheart.exact import weights
 from byheart.exact.network import Dyadic, dyadic
-from byheart.models.claims import Distributions, Words
-from byheart.models.folder import plain, weights, write
+from byheart.machine import plain
+from byheart.models.folder import write
 from byheart.models.model import Model
-from byheart.models.verification import Fit, Verification, verify
+from byheart.models.verification import verify
 from byheart.softmax import codeword as decoder_code
 from byheart.softmax.decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, Shape
+from byheart.softmax.prove import targets_of
 
 ROOT = Path(__file__).parents[3]
 FILES = ("config.json", "weights.safetensors", "vocabulary.json")
@@ -83,19 +88,25 @@ def model_of(dataset, shape, number="float64", evidence="proved"):
     network = Decoder(shape, tensors(shape, number))
     parameters, bits = network.counts()
     checked = len(wanted) - (evidence == "sampled")
-    about = {
-        "method": "by-hand", "form": None, "paper": "madden2024", "item": "Theorem 5",
-        "options": {"skip": shape.skip, "gap": None}, "conflicts": {}, "loading": {},
-        "data": {
-            "sha256": dataset.sha256(), "sequences": len(dataset), "contexts": len(wanted),
-            "labels": len(dataset.label_names), "length": dataset.length,
-            "vocabulary": len(dataset.tokens),
-        },
-        "parameters": parameters, "bits": {**bits, "encoded": 1, "information": 2.5},
-        "search": {"seed": 0, "tries": 1},
-        "verification": Verification(checked, checked, evidence, "dense", (), FIT),
-    }  # fmt: skip
-    return Model(network, Words(dataset.kind, words), Distributions(1e-9), about)
+    record = Record(
+        method="by-hand",
+        paper="madden2024",
+        item="Theorem 5",
+        options={"skip": shape.skip, "gap": None},
+        data=DataSizes(
+            sha256=dataset.sha256(),
+            sequences=len(dataset),
+            contexts=len(wanted),
+            labels=len(dataset.label_names),
+            length=dataset.length,
+            vocabulary=len(dataset.tokens),
+        ),
+        parameters=Parameters(**parameters),
+        bits=Bits(**bits, encoded=1, information=2.5),
+        search=Search(0, 1),
+        verification=Verification(checked, checked, evidence, "dense", (), FIT),
+    )
+    return Model(network, Words(dataset.kind, words), Distributions(1e-9), record)
 
 
 CASES = {
@@ -208,8 +219,8 @@ def test_round_trip(name, evidence, tmp_path):
         model.tokens,
         model.claim.gap,
     )
-    assert found.about == model.about
-    assert found.about["verification"] == model.about["verification"]
+    assert found.record == model.record
+    assert found.record.verification == model.record.verification
     assert load(tmp_path / "model" / "data.jsonl").sha256() == dataset.sha256()
     found.save(tmp_path / "again", data=dataset)
     assert contents(tmp_path / "again") == contents(tmp_path / "model")
@@ -224,9 +235,9 @@ def test_a_compiled_model_survives(method, rows, tmp_path):
     model.save(tmp_path / "model", data=dataset)
     found = byheart.open(tmp_path / "model")
     assert found.network == model.network
-    assert found.about == {k: v for k, v in model.about.items() if k not in ("notes", "seconds")}
-    assert found.about["bits"]["encoded"] == decoder_code.encoded_bits(model.network)
-    assert verify(found, load(tmp_path / "model" / "data.jsonl")) == model.about["verification"]
+    assert found.record == replace(model.record, notes=(), seconds={})
+    assert found.record.bits.encoded == decoder_code.encoded_bits(model.network)
+    assert verify(found, load(tmp_path / "model" / "data.jsonl")) == model.record.verification
 
 
 @pytest.mark.parametrize("saved", ["words", "token sum"], indirect=True)
@@ -326,7 +337,7 @@ def test_the_card_of_long_weights_does_not_promise_a_state_dict(tmp_path):
 
 def test_what_is_not_verified_is_not_saved(tmp_path):
     _, model = case("words")
-    proved = model.about["verification"]
+    proved = model.record.verification
     for found in (
         None,
         replace(proved, evidence="refuted"),
@@ -338,7 +349,7 @@ def test_what_is_not_verified_is_not_saved(tmp_path):
         replace(proved, evidence="sampled", checked=0, correct=0),
     ):
         with pytest.raises(ByheartError, match="not saved"):
-            replace(model, about={**model.about, "verification": found}).save(tmp_path / "m")
+            replace(model, record=replace(model.record, verification=found)).save(tmp_path / "m")
     assert os.listdir(tmp_path) == []
 
 
@@ -352,13 +363,13 @@ def with_tensor(model, name, place, value):
 
 def test_a_model_that_would_not_open_is_not_saved(tmp_path):
     _, model = case("words")
-    wrong_count = {**model.about, "parameters": {**model.about["parameters"], "nonzero": 1}}
+    wrong_count = replace(model.record, parameters=model.record.parameters._replace(nonzero=1))
     shape = model.network.shape._replace(activation="relu")
     padded = [model.network.shape._replace(padding=padding) for padding in (-1, 5, 1.0, True)]
     for broken in (
-        replace(model, about=wrong_count),
-        replace(model, about={**model.about, "loading": {"x": math.inf}}),
-        replace(model, about={**model.about, "loading": {"x": object()}}),
+        replace(model, record=wrong_count),
+        replace(model, record=replace(model.record, loading={"x": math.inf})),
+        replace(model, record=replace(model.record, loading={"x": object()})),
         replace(model, words=Words("string", ("a", "b", "x", "y"))),
         replace(model, words=Words("string", ("a", "a", "b", "x", "y"))),
         replace(model, claim=Distributions(0.0)),
@@ -380,9 +391,8 @@ def test_zeros_lose_their_sign(tmp_path):
     """A builder may well compute -0.0, which is the number 0."""
     model = with_tensor(case("words")[1], "hidden.bias", 1, -0.0)
     parameters, bits = model.network.counts()
-    replace(model, about={**model.about, "parameters": parameters, "bits": bits}).save(
-        tmp_path / "m"
-    )
+    record = replace(model.record, parameters=Parameters(**parameters), bits=Bits(**bits))
+    replace(model, record=record).save(tmp_path / "m")
     found = byheart.open(tmp_path / "m").network["hidden.bias"][1]
     assert found == 0 and not np.signbit(found)
 
@@ -581,10 +591,10 @@ def test_padding_is_no_word():
     assert model.tokens == ("a", "b", PADDING)
     assert model.numbers(["b"]) == [2, 1] and model.numbers(["a", "b"]) == [0, 1]
     assert model.numbers([PADDING, "b"]) is None and model.recall([PADDING, "b"]) is None
-    assert model.claim.targets(model, dataset).tokens.tolist() == [0, 1, 2, 1]
+    assert targets_of(model, dataset).tokens.tolist() == [0, 1, 2, 1]
     for rows in ([([PADDING, "b"], "a")], [(["b"], PADDING)]):
         with pytest.raises(ByheartError, match="reserved"):
-            model.claim.targets(model, from_rows(rows))
+            targets_of(model, from_rows(rows))
 
 
 @both
@@ -602,7 +612,7 @@ def test_words_that_the_format_does_not_know(saved, changed):
         assert changed(saved, "config.json", "decoder", value=value) == 2
     for name in ("input", "output", "width", "layers"):
         assert changed(saved, "config.json", name, value=None) == 2
-    for name, value in (("format", "x"), ("version", 2), ("number", "float32"), ("number", ...)):
+    for name, value in (("format", "x"), ("version", 3), ("number", "float32"), ("number", ...)):
         assert changed(saved, "config.json", name, value=value) == 2
     assert changed(saved, "config.json", "decoder", "extra", value=3) == 0  # ignored
 
@@ -740,11 +750,11 @@ def test_an_exact_network_claims_no_distributions(tmp_path, changed):
 def test_what_is_said_for_people(saved, changed):
     for name in ("divergence", "loss", "accuracy", "predictions"):
         change(saved, "certificate.json", name, value=...)
-        fit = byheart.open(saved).about["verification"].fit
+        fit = byheart.open(saved).record.verification.fit
         assert fit is None  # three of four make no fit
     case("words")[1].save(saved, force=True)
     change(saved, "certificate.json", "predictions", value=...)
-    assert byheart.open(saved).about["verification"].fit == FIT._replace(predictions=None)
+    assert byheart.open(saved).record.verification.fit == FIT._replace(predictions=None)
     for keys, value in (
         (("divergence",), 3), (("divergence", "mean"), "0"), (("divergence", "max"), ...),
         (("loss", "total"), None), (("loss", "entropy"), True), (("accuracy",), []),
@@ -758,7 +768,7 @@ def test_what_is_said_for_people(saved, changed):
         )
         assert outcome(saved) == code
     (saved / "certificate.json").write_text(text.replace('"accuracy": 0.75', '"accuracy": 1'))
-    assert byheart.open(saved).about["verification"].fit.accuracy == 1.0
+    assert byheart.open(saved).record.verification.fit.accuracy == 1.0
 
 
 # ---------------------------------------------------------------- strangers: the weights
@@ -892,9 +902,8 @@ def test_one_byte_changes_nothing_unseen(kept, data):
     elif found == 0:  # the engine's name, the fit, the gap, the evidence: a claim, not a function
         opened = byheart.open(path)
         assert opened.network == model.network and opened.tokens == model.tokens
-        assert {k: v for k, v in opened.about.items() if k != "verification"} == {
-            k: v for k, v in model.about.items() if k != "verification"
-        }
+        verified = opened.record.verification
+        assert opened.record == replace(model.record, verification=verified)
 
 
 # ---------------------------------------------------------------- counts and the code word

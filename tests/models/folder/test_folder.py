@@ -17,11 +17,18 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save
 
+import bad_examples
 import byheart
-from byheart.cli.verify import verified
-from byheart.compiler.compiling import compile
+from byheart.api.compile import compile
+from byheart.api.configure import construction_of
+from byheart.api.verify import verify as verify_folder
+from byheart.claims.claim import Labels
+from byheart.claims.notes import described
+from byheart.claims.record import Record
+from byheart.claims.verification import Verification
 from byheart.data.load import from_rows, load
 from byheart.errors import ByheartError, DisagreementError
+from byheart.exact import config, weights
 from byheart.exact.network import (
     Dyadic,
     Embedding,
@@ -40,10 +47,10 @@ from byheart.exact.network import (
     vector,
 )
 from byheart.machine import files as atomic
-from byheart.models.claims import Labels
-from byheart.models.folder import config, swap, weights, write
-from byheart.models.folder.strict import integer
-from byheart.models.verification import Verification, verify
+from byheart.machine import swap
+from byheart.machine.strict import Object, integer
+from byheart.models.folder import write
+from byheart.models.verification import verify
 
 ROOT = Path(__file__).parents[3]
 CHECKER = ROOT / "checker" / "check.py"
@@ -167,7 +174,7 @@ def test_round_trip(name, compiled, tmp_path):
     assert found.network == model.network
     assert (found.kind, found.tokens, found.labels) == (model.kind, model.tokens, model.labels)
     assert (found.claim.unknown, found.number) == (model.claim.unknown, model.number)
-    assert found.about == {k: v for k, v in model.about.items() if k not in ("notes", "seconds")}
+    assert found.record == replace(model.record, notes=(), seconds={}, unordered=None)
     assert answers(found, dataset) == labels(dataset)
     assert verify(found, load(tmp_path / "model" / "data.jsonl")).evidence == "proved"
     found.save(tmp_path / "again", data=dataset)
@@ -190,6 +197,30 @@ def test_the_weights_are_plain_safetensors(saved):
     assert tensors["limbs"].dtype == np.uint64
 
 
+@pytest.mark.parametrize("name", ["good/sets", "good/attend", "stock/good/llama"])
+def test_folders_of_version_1_are_read(name):
+    folder = ROOT / "checker" / "examples" / name
+    assert json.loads((folder / "certificate.json").read_text())["version"] == 1
+    found = verify_folder(folder, folder / "data.jsonl")
+    assert found.evidence == "proved" and found.holds
+
+
+def test_version_1_recorded_the_options_of_all_methods(compiled, tmp_path):
+    dataset, model = compiled["strings"]
+    model.save(tmp_path / "m")
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert config["version"] == 2 and "gap" not in config["options"]
+    config |= {"version": 1, "options": {**config["options"], "gap": None, "neurons": None}}
+    certificate = json.loads((tmp_path / "m" / "certificate.json").read_text()) | {"version": 1}
+    content = json.dumps(config).encode()
+    certificate["files"]["config.json"] = hashlib.sha256(content).hexdigest()
+    (tmp_path / "m" / "config.json").write_bytes(content)
+    (tmp_path / "m" / "certificate.json").write_text(json.dumps(certificate))
+    opened = byheart.open(tmp_path / "m")
+    assert opened.network == model.network and verify(opened, dataset).evidence == "proved"
+    assert construction_of(opened) == construction_of(model)
+
+
 def test_long_mantissas_and_no_entries(tmp_path):
     numbers = [Dyadic(-(2**200 + 1), -70), Dyadic(2**64 - 1, 5), Dyadic(3 * 2**64 + 1, 0)]
     entries = tuple(Entry(0, i, number) for i, number in enumerate(numbers))
@@ -202,8 +233,8 @@ def test_long_mantissas_and_no_entries(tmp_path):
 
 def written_and_read(network, path):
     """The network after a way through config.json and weights.safetensors."""
-    described = config.described("dyadic", config.describe(network, "vector", 1, None), {})
-    settings = config.read(json.dumps(described).encode(), "config.json")
+    content = described("dyadic", config.describe(network, "vector", 1, None), Record())
+    settings = config.read(Object.parse(json.dumps(content).encode(), "config.json"))
     path.write_bytes(weights.encode(network))
     return weights.read(path, settings)[0]
 
@@ -237,8 +268,8 @@ def nothing_in(rows, columns):
 def test_the_card_names_theorem_data_and_commands(saved, compiled):
     text = (saved / "README.md").read_text("ascii")
     assert text.startswith("---\nlibrary_name: byheart\ntags:\n")
-    about = compiled["strings"][1].about
-    for part in ("Theorem 4.1", about["data"]["sha256"], "**proved**", "byheart recall"):
+    data = compiled["strings"][1].record.data
+    for part in ("Theorem 4.1", data.sha256, "**proved**", "byheart recall"):
         assert part in text
     assert "byheart verify DIR DATA" in text and "python checker/check.py DIR DATA" in text
 
@@ -258,7 +289,7 @@ def test_long_integers_are_read():
 
 def test_an_unverified_model_is_not_saved(compiled, tmp_path):
     _, model = compiled["strings"]
-    proved = model.about["verification"]
+    proved = model.record.verification
     for found in (
         None,
         Verification(4, 3, "refuted", "exact"),
@@ -270,14 +301,14 @@ def test_an_unverified_model_is_not_saved(compiled, tmp_path):
         replace(proved, evidence="observed"),
     ):
         with pytest.raises(ByheartError, match="not saved"):
-            replace(model, about={**model.about, "verification": found}).save(tmp_path / "m")
+            replace(model, record=replace(model.record, verification=found)).save(tmp_path / "m")
     assert os.listdir(tmp_path) == []
 
 
 def test_a_sample_stays_a_sample(compiled, tmp_path, checker_outcome):
     dataset, model = compiled["sampled"]
     model.save(tmp_path / "m", data=dataset)
-    found = byheart.open(tmp_path / "m").about["verification"]
+    found = byheart.open(tmp_path / "m").record.verification
     assert (found.checked, found.correct, found.evidence) == (3, 3, "sampled")
     assert checker_outcome(tmp_path / "m") == 0
     text = (tmp_path / "m" / "README.md").read_text("ascii")
@@ -288,7 +319,7 @@ def test_a_sample_of_tokens_counts_labels(tmp_path):
     dataset = from_rows(TAGS)
     model = compile(dataset, sample=2, seed=1)
     model.save(tmp_path / "m", data=dataset)
-    found = byheart.open(tmp_path / "m").about["verification"]
+    found = byheart.open(tmp_path / "m").record.verification
     assert found.evidence == "sampled" and found.checked == found.correct < 6
 
 
@@ -300,13 +331,13 @@ def test_other_data_is_not_put_beside_the_weights(compiled, tmp_path):
 
 def test_a_model_that_would_not_open_is_not_saved(compiled, tmp_path):
     _, model = compiled["strings"]
-    wrong_count = {**model.about, "parameters": {**model.about["parameters"], "nonzero": 1}}
+    wrong_count = replace(model.record, parameters=model.record.parameters._replace(nonzero=1))
     too_long = replace(model.network.input, length=2**21)
     for broken in (
-        replace(model, about=wrong_count),
+        replace(model, record=wrong_count),
         replace(model, network=replace(model.network, input=too_long)),
-        replace(model, about={**model.about, "loading": {"x": float("inf")}}),
-        replace(model, about={**model.about, "loading": {"x": object()}}),
+        replace(model, record=replace(model.record, loading={"x": float("inf")})),
+        replace(model, record=replace(model.record, loading={"x": object()})),
         replace(model, claim=Labels(("x", "x", "y"))),
     ):
         with pytest.raises(ByheartError):
@@ -537,24 +568,18 @@ def test_a_killed_save_leaves_the_old_or_the_new_model(compiled, tmp_path):
 # ---------------------------------------------------------------- strangers
 
 
-def examples(kind):
-    return pytest.mark.parametrize(
-        "path", sorted((ROOT / "checker" / kind).iterdir()), ids=lambda path: path.name
-    )
-
-
-@examples("good")
-def test_good_folders_open(path, tmp_path, checker):
-    model, dataset = byheart.open(path), load(path / "data.jsonl")
+@pytest.mark.parametrize("example", bad_examples.folders("good"), indirect=True)
+def test_good_folders_open(example, tmp_path, checker):
+    model, dataset = byheart.open(example), load(example / "data.jsonl")
     assert verify(model, dataset).evidence == "proved"
     model.save(tmp_path / "again", data=dataset)
-    assert checker.check(str(tmp_path / "again"), str(path / "data.jsonl")).verdict == "VERIFIED"
+    assert checker.check(str(tmp_path / "again"), str(example / "data.jsonl")).verdict == "VERIFIED"
 
 
 def exit_code(path):
     """That of `byheart verify` with the data beside the weights."""
     try:
-        return 1 if verified(path, path / "data.jsonl")["failures"] else 0
+        return 1 if verify_folder(path, path / "data.jsonl").failures else 0
     except DisagreementError:
         return 1
     except ByheartError:
@@ -570,19 +595,19 @@ REFUSED = {
 }
 
 
-@examples("bad")
-def test_bad_folders_are_refused(path, checker_outcome):
+@pytest.mark.parametrize("example", bad_examples.folders("bad"), indirect=True)
+def test_bad_folders_are_refused(example, checker_outcome):
     """Those with exit code 1 whose files agree are wrong only about their data."""
-    expected = json.loads((path / "EXPECT.json").read_text())["exit"]
-    assert outcome(path) == checker_outcome(path) or outcome(path) == expected
-    assert exit_code(path) == expected or (path.name in REFUSED and exit_code(path) == 2)
-    if path.name in ("wrong-hash", "wrong-counts", "wrong-bits"):
-        assert outcome(path) == 1
+    expected = json.loads((example / "EXPECT.json").read_text())["exit"]
+    assert outcome(example) == checker_outcome(example) or outcome(example) == expected
+    assert exit_code(example) == expected or (example.name in REFUSED and exit_code(example) == 2)
+    if example.name in ("wrong-hash", "wrong-counts", "wrong-bits"):
+        assert outcome(example) == 1
 
 
 def test_links_are_refused_where_the_system_would_follow_them(saved, tmp_path, monkeypatch):
     """Not every system can be told to open no link."""
-    monkeypatch.setattr("byheart.models.folder.strict._FLAGS", 0)
+    monkeypatch.setattr("byheart.machine.strict._FLAGS", 0)
     (saved / "config.json").rename(tmp_path / "elsewhere")
     (saved / "config.json").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ByheartError, match="not a regular file; a model folder holds no links"):

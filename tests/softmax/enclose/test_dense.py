@@ -21,29 +21,20 @@ from byheart.softmax.enclose.taylor import activated, activation
 NEAR = 1 + 1e-6
 
 
-def random_targets(random, contexts, vocabulary):
+def random_targets(balls, random, contexts, vocabulary):
     """Contexts of up to three tokens, as many as there are or are wanted, with random counts."""
     rows = [random.integers(vocabulary, size=random.integers(1, 4)) for _ in range(4 * contexts)]
     rows = sorted({tuple(row.tolist()) for row in rows})[:contexts]
-    sizes = random.integers(1, min(4, vocabulary + 1), len(rows))
-    follows = [np.sort(random.choice(vocabulary, s, replace=False)) for s in sizes]
-    return Targets(
-        tuple(range(vocabulary)),
-        np.concatenate(rows).astype(np.int32),
-        offsets(np.array([len(row) for row in rows])),
-        np.concatenate(follows).astype(np.int32),
-        offsets(sizes),
-        random.integers(1, 9, int(sizes.sum())),
-    )
+    return balls.follow(random, rows, vocabulary)
 
 
 @st.composite
-def cases(draw, largest=1):
+def cases(draw, balls, largest=1):
     """A random decoder, and targets over its vocabulary."""
     seed = draw(st.integers(0, 10**6))
     random = np.random.default_rng(seed)
     contexts, vocabulary = draw(st.integers(1, 12)), draw(st.integers(2, 6))
-    targets = random_targets(random, contexts, vocabulary)
+    targets = random_targets(balls, random, contexts, vocabulary)
     small = st.integers(1, 3)
     mixing = draw(st.sampled_from(["attention", "attention", "token_sum"]))
     attention = mixing == "attention"
@@ -66,11 +57,6 @@ def random_decoder(random, shape, scale=()):
         shape,
         {name: random.normal(size=s) * sizes.get(name, 1) for name, s in shape.tensors.items()},
     )
-
-
-def changed(decoder, **tensors):
-    new = {name.replace("_", "."): tensor for name, tensor in tensors.items()}
-    return Decoder(decoder.shape, {**decoder.tensors, **new})
 
 
 def exactly(decoder):
@@ -105,7 +91,7 @@ def loose(values, true, negligible="1e-60"):
 @settings(max_examples=60)
 @given(st.data())
 def test_doubles_are_never_below_the_truth_and_near_it(balls, data):
-    decoder, targets = data.draw(cases())
+    decoder, targets = data.draw(cases(balls))
     found, true = doubles.Reader(decoder)(targets), balls.truth(decoder, targets)
     assert not wrong(found.above, true)
     assert not loose(found.above, true, "1e-15")
@@ -117,7 +103,7 @@ def test_doubles_are_never_below_the_truth_and_near_it(balls, data):
 @settings(max_examples=40)
 @given(st.data())
 def test_digits_are_never_below_the_truth_and_near_it(balls, data):
-    decoder, targets = data.draw(cases())
+    decoder, targets = data.draw(cases(balls))
     exact = exactly(decoder)
     assert exact.number == "dyadic" and not doubles.applies(exact)
     found, true = dense.enclose(exact, targets, 1e-30), balls.truth(decoder, targets)
@@ -130,7 +116,7 @@ def test_digits_are_never_below_the_truth_and_near_it(balls, data):
 @given(st.data(), st.sampled_from([1e-9, 1.0]))
 def test_large_weights(balls, data, gap):
     """Logits of up to 1e9: never below the truth, and near it if within the gap."""
-    decoder, targets = data.draw(cases(largest=8))
+    decoder, targets = data.draw(cases(balls, largest=8))
     found, true = dense.enclose(decoder, targets, gap), balls.truth(decoder, targets)
     assert not wrong(found.values, true) and not too_high(found.below, true)
     for i, exact in enumerate(true):
@@ -140,10 +126,10 @@ def test_large_weights(balls, data, gap):
 
 def test_weights_beyond_the_doubles_pass(balls):
     random = np.random.default_rng(0)
-    targets = random_targets(random, 5, 3)
+    targets = random_targets(balls, random, 5, 3)
     decoder = random_decoder(random, Shape(3, 3, 2, "attention", 1, 1, 1, False, 4, "gelu"))
     for size in (1e-250, 1e250):
-        extreme = changed(decoder, output_weight=decoder["output"] * size)
+        extreme = balls.change(decoder, output_weight=decoder["output"] * size)
         assert not doubles.applies(extreme)
         found = dense.enclose(extreme, targets, 1.0)
         assert not wrong(found.values, balls.truth(extreme, targets))
@@ -152,7 +138,7 @@ def test_weights_beyond_the_doubles_pass(balls):
 def test_what_overflows_has_no_bound(balls):
     """A logit beyond the doubles must not look like one that is certain."""
     random = np.random.default_rng(1)
-    targets = random_targets(random, 4, 3)
+    targets = random_targets(balls, random, 4, 3)
     decoder = random_decoder(random, Shape(3, 3, 1, "token_sum", 0, 0, 0, False, 2, "gelu"))
     large = Decoder(
         decoder.shape, {name: np.abs(tensor) * 1e59 for name, tensor in decoder.tensors.items()}
@@ -175,15 +161,15 @@ def test_what_overflows_has_no_bound(balls):
 def cancelling(balls, size):
     """Two equal neurons whose output weights are `size` larger, with opposite signs."""
     random = np.random.default_rng(3)
-    targets = random_targets(random, 8, 4)
+    targets = random_targets(balls, random, 8, 4)
     decoder = random_decoder(random, Shape(4, 3, 2, "attention", 1, 2, 2, True, 6, "tanh"))
     hidden, bias = decoder["hidden"].copy(), decoder["hidden.bias"].copy()
     hidden[1], bias[1] = hidden[0], bias[0]
-    simple = changed(decoder, hidden_weight=hidden, hidden_bias=bias)
+    simple = balls.change(decoder, hidden_weight=hidden, hidden_bias=bias)
     output = decoder["output"].copy()
     output[:, 0] += size
     output[:, 1] -= size
-    return simple, changed(simple, output_weight=output), targets
+    return simple, balls.change(simple, output_weight=output), targets
 
 
 def test_contexts_above_the_gap_are_read_again_with_more_digits(balls, monkeypatch):
@@ -213,7 +199,7 @@ def test_precision_grows_until_the_bound_is_near(balls):
             number = row[column].fraction + sign * 2**3000
             row[column] = dyadic(number)
     assert isinstance(output[0, 0], Dyadic) and output[0, 0].digits > 3000
-    long = changed(exact, output_weight=output)
+    long = balls.change(exact, output_weight=output)
     true = balls.truth(simple, targets)
     found = dense.enclose(long, targets, 100.0)
     assert not wrong(found.values, true) and not loose(found.values, true)
@@ -259,7 +245,7 @@ def test_a_changed_weight_changes_the_bound(balls):
     simple, _, targets = cancelling(balls, 0.0)
     output = simple["output"].copy()
     output[1, 2] += 1e-6
-    other = changed(simple, output_weight=output)
+    other = balls.change(simple, output_weight=output)
     before, after = (dense.enclose(x, targets, 100.0).values for x in (simple, other))
     assert (before != after).all()
     assert not wrong(after, balls.truth(other, targets))
@@ -283,7 +269,7 @@ def test_a_changed_count_changes_the_bound(balls):
 
 def test_without_neurons(balls):
     random = np.random.default_rng(5)
-    targets = random_targets(random, 9, 4)
+    targets = random_targets(balls, random, 9, 4)
     decoder = random_decoder(random, Shape(4, 3, 3, "attention", 2, 2, 2, True, 0, "none"))
     observed = softmax.divergences(decoder, targets).values
     for network in (decoder, exactly(decoder)):
@@ -357,7 +343,7 @@ def test_the_root_of_a_divergence_moves_by_half_the_root_of_two(seed, spread, mo
 @given(st.integers(0, 10**6), st.floats(-12, 1), st.floats(-6, 40))
 def test_bounds_allow_for_every_logit_within_the_radii(balls, seed, magnitude, floor):
     random = np.random.default_rng(seed)
-    targets = random_targets(random, 3, int(random.integers(2, 7)))
+    targets = random_targets(balls, random, 3, int(random.integers(2, 7)))
     sizes = len(targets), len(targets.vocabulary)
     middle = random.normal(size=sizes) - floor
     places = np.repeat(np.arange(len(targets)), targets.support), targets.following
@@ -393,8 +379,8 @@ def test_products_hold_the_true_ones():
 
 @settings(max_examples=40)
 @given(st.data())
-def test_logits_hold_the_true_ones(data):
-    decoder, targets = data.draw(cases())
+def test_logits_hold_the_true_ones(balls, data):
+    decoder, targets = data.draw(cases(balls))
     found = doubles.Reader(decoder).logits(targets)
     with ctx.workprec(256):
         true = digits.Reader(decoder)(digits.contexts_of(targets))

@@ -13,38 +13,16 @@ from byheart.softmax.enclose import ramps
 from byheart.softmax.error_free import two_product, two_sum
 
 GAP = 1e-9
-
-
-@st.composite
-def recipes(draw, Recipe):
-    return Recipe(
-        activation="gelu",
-        seed=draw(st.integers(0, 10**6)),
-        contexts=draw(st.integers(1, 40)),
-        vocabulary=draw(st.integers(4, 12)),
-        dimension=draw(st.integers(1, 3)),
-        heads=draw(st.integers(1, 3)),
-        skip=draw(st.booleans()),
-        mixing=draw(st.sampled_from(["attention", "attention", "token_sum"])),
-        steepness=draw(st.floats(1.5, 40)),
-        noise=draw(st.sampled_from([0, 1e-14, 1e-9, 1e-3])),
-        extra=draw(st.sampled_from([0, 7])),
-        shuffled=draw(st.booleans()),
-    )
-
-
-def part(random, targets):
-    kept = random.permutation(len(targets))[: random.integers(1, len(targets) + 1)]
-    return targets.subset(np.sort(kept))
+NOISES = [0, 1e-14, 1e-9, 1e-3]
 
 
 @settings(max_examples=100)
 @given(st.data())
 def test_never_below_the_truth(balls, data):
-    recipe = data.draw(recipes(balls.Recipe))
+    recipe = data.draw(balls.recipes(("gelu",), NOISES))
     decoder, targets = balls.build(recipe)
     if data.draw(st.booleans()):
-        targets = part(np.random.default_rng(recipe.seed), targets)
+        targets = balls.some(np.random.default_rng(recipe.seed), targets)
     assert ramps.applies(decoder)
     found = ramps.enclose(decoder, targets, GAP)
     assert found.rigorous and not balls.below(found.values, balls.truth(decoder, targets))
@@ -53,9 +31,9 @@ def test_never_below_the_truth(balls, data):
 @settings(max_examples=25)
 @given(st.data())
 def test_near_the_truth_if_steep(balls, data):
-    recipe = replace(data.draw(recipes(balls.Recipe)), steepness=40, noise=0, floor=24)
+    recipe = replace(data.draw(balls.recipes(("gelu",), NOISES)), steepness=40, noise=0, floor=24)
     decoder, targets = balls.build(recipe)
-    targets = part(np.random.default_rng(recipe.seed), targets)
+    targets = balls.some(np.random.default_rng(recipe.seed), targets)
     counts: list[int] = []
     found = ramps.enclose(decoder, targets, GAP, counts.append)
     assert sum(counts) == len(targets)
@@ -125,7 +103,7 @@ def test_infinite_if_an_output_weight_is(balls, value):
     decoder, targets = balls.build(balls.Recipe(activation="gelu"))
     output = decoder["output"].copy()
     output[2, :3] = value
-    broken = Decoder(decoder.shape, {**decoder.tensors, "output.weight": output})
+    broken = balls.change(decoder, output_weight=output)
     found = ramps.enclose(broken, targets, GAP)
     assert (found.values == np.inf).sum() >= len(targets) - 1 and not (found.values < 0).any()
 
@@ -135,7 +113,7 @@ def test_refuses_slopes_that_are_not_positive(balls, slope):
     decoder, targets = balls.build(balls.Recipe(activation="gelu", dimension=2))
     hidden = decoder["hidden"].copy()
     hidden[1] = slope
-    broken = Decoder(decoder.shape, {**decoder.tensors, "hidden.weight": hidden})
+    broken = balls.change(decoder, hidden_weight=hidden)
     assert not ramps.applies(broken) and ramps.enclose(broken, targets, GAP) is None
 
 

@@ -7,15 +7,16 @@ look equally likely, while the first has a probability of 99.3 %.
 import numpy as np
 import pytest
 
+from byheart.claims.claim import Distributions, Words
+from byheart.claims.verification import Judging
 from byheart.data.dataset import Dataset
 from byheart.data.targets import Divergences
-from byheart.models.claim import Words
-from byheart.models.claims.distributions import Distributions
 from byheart.models.model import Model
-from byheart.models.verification import Judging, verify
+from byheart.models.verification import verify
 from byheart.softmax import doubles
 from byheart.softmax.decoder import Decoder, Shape
 from byheart.softmax.enclose import dense, enclose
+from byheart.softmax.prove import _divergences, targets_of
 
 GAP = 1e-9
 LARGE = 2.0**60
@@ -39,7 +40,7 @@ DATA = Dataset.from_rows([([word], label) for word in WORDS for label in WORDS])
 
 
 def test_the_float_run_is_wrong():
-    wanted = Distributions(GAP).targets(model(decoder()), DATA)
+    wanted = targets_of(model(decoder()), DATA)
     assert (doubles.divergences(decoder(), wanted).values <= GAP).all()
 
 
@@ -59,7 +60,7 @@ def test_without_time_for_a_proof_it_is_observed():
 def test_some_contexts_are_asked_where_all_take_too_long(others, monkeypatch):
     """The dense engine is too slow for all contexts; another one decides none, or has no time."""
     network = decoder()
-    wanted = Distributions(GAP).targets(model(network), DATA)
+    wanted = targets_of(model(network), DATA)
     monkeypatch.setattr(dense, "seconds", lambda d, targets: float(len(targets)))
     monkeypatch.setattr("byheart.softmax.enclose.heads.seconds", lambda d, t: 0.0 if others else 9)
     monkeypatch.setattr("byheart.softmax.enclose.heads._room", lambda d, t: 0)
@@ -82,8 +83,8 @@ def test_rigorous_bounds_overrule_a_float_run(monkeypatch):
     observed = Divergences(run, zeros, places, rigorous=False, engine="float64")
     monkeypatch.setattr("byheart.softmax.enclose.enclose", lambda *_: bounds)
     monkeypatch.setattr(doubles, "divergences", lambda *_: observed)
-    wanted = Distributions(GAP).targets(model(decoder()), DATA).subset(np.arange(5))
-    found = Distributions(GAP)._divergences(decoder(), wanted, Judging())
+    wanted = targets_of(model(decoder()), DATA).subset(np.arange(5))
+    found = _divergences(decoder(), wanted, GAP, Judging())
     assert not found.rigorous
     assert found.values.tolist() == [GAP, GAP, 1.0, 0.0, inf]
 
@@ -92,7 +93,7 @@ def test_what_is_not_a_number_is_wrong():
     """Doubles overflow to infinity minus infinity; without time for a proof that is not right."""
     network = decoder(1.7e308)
     network.tensors["embedding.weight"][:, 1] = 1.7e308
-    wanted = Distributions(GAP).targets(model(network), DATA)
+    wanted = targets_of(model(network), DATA)
     with np.errstate(all="ignore"):
         assert np.isnan(doubles.divergences(network, wanted).values).all()
         found = verify(model(network), DATA, prove_limit=0)

@@ -10,51 +10,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byheart.constructions.one_layer import OneLayer
+from byheart.machine.watch import SILENT
 from byheart.softmax.decoder import Decoder
 from byheart.softmax.enclose import ramps, scalar, switches, thermometer
 
 STEPS = ("logistic", "tanh", "erf")
 GAP = 1e-9
-
-
-@st.composite
-def recipes(draw, Recipe):
-    return Recipe(
-        activation=draw(st.sampled_from(STEPS)),
-        seed=draw(st.integers(0, 10**6)),
-        contexts=draw(st.integers(1, 40)),
-        vocabulary=draw(st.integers(4, 12)),
-        dimension=draw(st.integers(1, 3)),
-        heads=draw(st.integers(1, 3)),
-        skip=draw(st.booleans()),
-        mixing=draw(st.sampled_from(["attention", "attention", "token_sum"])),
-        steepness=draw(st.floats(1.5, 40)),
-        noise=draw(st.sampled_from([0, 1e-12, 1e-7, 1e-3, 1.0])),
-        extra=draw(st.sampled_from([0, 7])),
-        shuffled=draw(st.booleans()),
-    )
-
-
-def changed(decoder, **tensors):
-    new = {name.replace("_", "."): tensor for name, tensor in tensors.items()}
-    return Decoder(decoder.shape, {**decoder.tensors, **new})
-
-
-def part(random, targets):
-    kept = random.permutation(len(targets))[: random.integers(1, len(targets) + 1)]
-    return targets.subset(np.sort(kept))
+NOISES = [0, 1e-12, 1e-7, 1e-3, 1.0]
 
 
 @settings(max_examples=100)
 @given(st.data())
 def test_never_below_the_truth(balls, data):
-    recipe = data.draw(recipes(balls.Recipe))
+    recipe = data.draw(balls.recipes(STEPS, NOISES))
     decoder, targets = balls.build(recipe)
     if not thermometer.applies(decoder):  # noise can turn a slope
         assert (decoder["hidden"] <= 0).any()
         return
     if data.draw(st.booleans()):
-        targets = part(np.random.default_rng(recipe.seed), targets)
+        targets = balls.some(np.random.default_rng(recipe.seed), targets)
     found = thermometer.enclose(decoder, targets, GAP)
     assert found.rigorous and not balls.below(found.values, balls.truth(decoder, targets))
 
@@ -62,9 +36,9 @@ def test_never_below_the_truth(balls, data):
 @settings(max_examples=30)
 @given(st.data())
 def test_near_the_truth_if_steep(balls, data):
-    recipe = replace(data.draw(recipes(balls.Recipe)), steepness=40, noise=0, floor=24)
+    recipe = replace(data.draw(balls.recipes(STEPS, NOISES)), steepness=40, noise=0, floor=24)
     decoder, targets = balls.build(recipe)
-    targets = part(np.random.default_rng(recipe.seed), targets)
+    targets = balls.some(np.random.default_rng(recipe.seed), targets)
     counts: list[int] = []
     found = thermometer.enclose(decoder, targets, GAP, counts.append)
     assert sum(counts) == len(targets)
@@ -81,7 +55,7 @@ def _best(targets):
 
 def test_either_layout_of_the_output_weights(balls):
     decoder, targets = balls.build(balls.Recipe(activation="tanh", contexts=200, vocabulary=12))
-    other = changed(decoder, output_weight=np.asfortranarray(decoder["output"]))
+    other = balls.change(decoder, output_weight=np.asfortranarray(decoder["output"]))
     one, two = (thermometer.enclose(d, targets, GAP) for d in (decoder, other))
     assert np.array_equal(one.values, two.values) and one.values.max() < 1e-11
 
@@ -128,19 +102,19 @@ def test_margins_and_tails_hold_at_every_context(balls, activation):
                     assert abs(off) <= arb(tails[k])
 
 
-def mutations(decoder):
+def mutations(decoder, change):
     """Decoders that do not store the targets any more."""
     z, output = decoder["embedding"].copy(), decoder["output"].copy()
     z[[0, 1]] = z[[1, 0]]
-    yield "swapped embeddings", changed(decoder, embedding_weight=z)
+    yield "swapped embeddings", change(decoder, embedding_weight=z)
     same = decoder["embedding"].copy()
     same[1] = same[0]
-    yield "equal embeddings", changed(decoder, embedding_weight=same)
+    yield "equal embeddings", change(decoder, embedding_weight=same)
     output[np.unravel_index(np.abs(output).argmax(), output.shape)] += 1e-3
-    yield "an output weight", changed(decoder, output_weight=output)
+    yield "an output weight", change(decoder, output_weight=output)
     bias = decoder["hidden.bias"].copy()
     bias[3] = -bias[3]
-    yield "a bias", changed(decoder, hidden_bias=bias)
+    yield "a bias", change(decoder, hidden_bias=bias)
 
 
 @pytest.mark.parametrize("activation", STEPS)
@@ -148,7 +122,7 @@ def test_mutations_are_never_proved(balls, activation):
     recipe = balls.Recipe(activation=activation, contexts=20, extra=3, seed=4)
     decoder, targets = balls.build(recipe)
     assert thermometer.enclose(decoder, targets, GAP).values.max() < 1e-11
-    for name, broken in mutations(decoder):
+    for name, broken in mutations(decoder, balls.change):
         found, true = thermometer.enclose(broken, targets, GAP), balls.truth(broken, targets)
         assert not balls.below(found.values, true), name
         assert max(true) > GAP and found.values.max() > GAP, name
@@ -186,7 +160,7 @@ def test_infinite_if_an_output_weight_is(balls, activation, value):
     decoder, targets = balls.build(balls.Recipe(activation=activation))
     output = decoder["output"].copy()
     output[2, 3:6] = value
-    found = thermometer.enclose(changed(decoder, output_weight=output), targets, GAP)
+    found = thermometer.enclose(balls.change(decoder, output_weight=output), targets, GAP)
     assert (found.values[3:] == np.inf).any() and not (found.values < 0).any()
     if not np.isfinite(value):
         assert (found.values == np.inf).all()
@@ -207,7 +181,7 @@ def test_refuses_slopes_that_are_not_positive(balls, slope):
     decoder, targets = balls.build(balls.Recipe(dimension=2))
     hidden = decoder["hidden"].copy()
     hidden[1] = slope
-    broken = changed(decoder, hidden_weight=hidden)
+    broken = balls.change(decoder, hidden_weight=hidden)
     assert not thermometer.applies(broken) and thermometer.enclose(broken, targets, GAP) is None
 
 
@@ -216,7 +190,7 @@ def test_refuses_other_decoders(balls):
     hidden = decoder["hidden"].copy()
     hidden[1, 1] *= 1 + 2**-50
     for broken in (
-        changed(decoder, hidden_weight=hidden),
+        balls.change(decoder, hidden_weight=hidden),
         Decoder(decoder.shape._replace(activation="arctan"), decoder.tensors),
         Decoder(decoder.shape._replace(activation="gelu"), decoder.tensors),
     ):
@@ -229,7 +203,7 @@ def test_refuses_other_decoders(balls):
 def test_thousands_of_contexts_as_compiled(balls, activation):
     recipe = balls.Recipe(contexts=3_000, vocabulary=200)
     targets = balls.targets(np.random.default_rng(0), recipe, length=5)
-    made = OneLayer(activation=activation).interpolate(targets, lambda line: None)
+    made = OneLayer(activation=activation).interpolate(targets, SILENT)
     engine = ramps if activation == "gelu" else thermometer
     begun = time.perf_counter()
     found = engine.enclose(made.network, targets, made.gap)

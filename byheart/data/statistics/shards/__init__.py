@@ -30,7 +30,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,25 @@ PER_PARTITION = 16  # slots: partitions are made of whole slots, so their sizes 
 MOST_SLOTS = 1 << 20
 
 
+@dataclass(frozen=True)
+class Shards:
+    """How shards were counted.
+
+    partitions  in how many parts their contexts, and their multisets
+    memory      bytes that a worker may take
+    exchanged   bytes that workers wrote for one another
+    """
+
+    engine: str
+    shards: int
+    partitions: tuple[int, int]
+    memory: int
+    exchanged: int
+
+    def json(self) -> dict:
+        return {**vars(self), "partitions": list(self.partitions)}
+
+
 def statistics(
     folder: Path,
     workers: Workers,
@@ -61,14 +80,14 @@ def statistics(
     epsilons: Sequence[float] = EPSILONS,
     watch: Watch = SILENT,
     **loading: Any,
-) -> tuple[Statistics, dict]:
+) -> tuple[Statistics, Shards]:
     """The statistics of the shards in a folder, and how they were counted."""
     workers.check()
     if memory < LEAST_MEMORY:
-        raise ByheartError(f"memory must be {LEAST_MEMORY:,} bytes or more, not {memory:,}.")
+        raise ByheartError(f"`memory` must be {LEAST_MEMORY:,} bytes or more, not {memory:,}.")
     if work is None and workers.engine == "ray":
         raise ByheartError(
-            "engine='ray' needs work=..., a folder that every node of the cluster can read and "
+            "`engine='ray'` needs `work=...`, a folder that every node of the cluster can read and "
             "write, as it must be able to read the shards."
         )
     shards, options = listed(folder, loading)
@@ -80,7 +99,7 @@ def statistics(
 
 def _counted(
     job: Job, engine: Engine, workers: Workers, epsilons: Sequence[float], watch: Watch
-) -> tuple[Statistics, dict]:
+) -> tuple[Statistics, Shards]:
     names = [shard.name for shard in job.shards]
     tokens, skipped, words = sum(shard.tokens for shard in job.shards), 0, None
     if not job.options.in_place:
@@ -142,13 +161,9 @@ def _counted(
         ),
         skipped=skipped + total("skipped", scattered),
     )
-    how = {
-        "engine": workers.engine,
-        "shards": len(names),
-        "partitions": [len(parts), len(parts_of_multisets)],
-        "memory": job.memory,
-        "exchanged": exchanged,
-    }
+    how = Shards(
+        workers.engine, len(names), (len(parts), len(parts_of_multisets)), job.memory, exchanged
+    )
     return found, how
 
 
@@ -215,7 +230,7 @@ def _slots(job: Job, tokens: int) -> int:
     if partitions * PER_PARTITION > MOST_SLOTS:
         raise ByheartError(
             f"{tokens:,} tokens take more than {MOST_SLOTS // PER_PARTITION:,} partitions if a "
-            f"worker has {job.memory:,} bytes; give a larger memory=...."
+            f"worker has {job.memory:,} bytes; give a larger `memory=...`."
         )
     return 1 << (partitions * PER_PARTITION - 1).bit_length()
 
@@ -237,7 +252,7 @@ def _partitions(job: Job, stage: str, sources: int) -> list[Task]:
         if held > job.records:
             raise ByheartError(
                 f"one of {job.slots:,} slots has {held:,} records, and a worker of "
-                f"{job.memory:,} bytes holds {job.records:,}; give a larger memory=...."
+                f"{job.memory:,} bytes holds {job.records:,}; give a larger `memory=...`."
             )
         name = f"slots {first:,} to {last - 1:,} of {job.slots:,}"
         tasks.append(Task(following, len(tasks), name, sources, first, last))

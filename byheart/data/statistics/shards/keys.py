@@ -56,9 +56,9 @@ def walk(ids, separator, length, window, state, keys, columns):
     keys   high, low, sum_high, sum_low of the tokens of the document so far; in a window, the sums
            alone
     """
-    at, begin, made = state[PLACE], state[BEGIN], 0
+    at, begin, written = state[PLACE], state[BEGIN], 0
     high, low, sum_high, sum_low = keys[0], keys[1], keys[2], keys[3]
-    while at < len(ids) and made < len(columns.high):
+    while at < len(ids) and written < len(columns.high):
         token = ids[at]
         if token == separator:
             state[SKIPPED] += at - begin == 1
@@ -68,20 +68,20 @@ def walk(ids, separator, length, window, state, keys, columns):
             before = at - begin
             if before:
                 size = min(before, window)
-                columns.start[made], columns.size[made] = at - size, size
-                columns.label[made] = token
+                columns.start[written], columns.size[written] = at - size, size
+                columns.label[written] = token
                 if window < length:  # all tokens, the last one at the end
                     high, low, spare = HIGH, LOW, window - size
-                    columns.tokens[made, :spare] = 0
+                    columns.tokens[written, :spare] = 0
                     for i in range(size):
                         one = ids[at - size + i]
                         high, low = high_of(high, one), low_of(low, one)
-                        columns.tokens[made, spare + i] = one
+                        columns.tokens[written, spare + i] = one
                 else:
-                    columns.tokens[made, 0] = ids[at - 1]
-                columns.high[made], columns.low[made] = high, low
-                columns.sum_high[made], columns.sum_low[made] = sum_high, sum_low
-                made += 1
+                    columns.tokens[written, 0] = ids[at - 1]
+                columns.high[written], columns.low[written] = high, low
+                columns.sum_high[written], columns.sum_low[written] = sum_high, sum_low
+                written += 1
             if window < length:
                 if before >= window:
                     gone = ids[at - window]
@@ -94,4 +94,4 @@ def walk(ids, separator, length, window, state, keys, columns):
         state[SKIPPED] += at - begin == 1
     state[PLACE], state[BEGIN] = at, begin
     keys[0], keys[1], keys[2], keys[3] = high, low, sum_high, sum_low
-    return made
+    return written

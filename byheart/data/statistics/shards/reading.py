@@ -84,7 +84,7 @@ def listed(folder: Path, loading: Mapping[str, Any]) -> tuple[tuple[Shard, ...],
         if kind == ".bin" and facts.st_size % size:
             raise ByheartError(
                 f"{path} has {facts.st_size} bytes, which is not a multiple of the {size} bytes "
-                f"of a {reading.dtype}; give the right dtype=... or the whole file."
+                f"of a {reading.dtype}; give the right `dtype=...` or the whole file."
             )
         tokens = facts.st_size // size if kind == ".bin" else 0
         name = path.relative_to(folder).as_posix()
@@ -100,21 +100,23 @@ def _reading(kind: str, loading: Mapping[str, Any]) -> Reading:
         if value == option.default or option.name == "input" and not value:
             continue
         if option.name not in TAKEN[kind]:
-            takes = ", ".join(f"{x}=..." for x in TAKEN[kind])
+            takes = ", ".join(f"`{x}=...`" for x in TAKEN[kind])
             raise ByheartError(
-                f"{option.name}=... does not apply here; {kind} shards take {takes}."
+                f"`{option.name}=...` does not apply here; {kind} shards take {takes}."
             )
         least = 2 if option.name == "length" else option.least
         chosen[option.name] = option.checked(value, least)
     if chosen.get("window") == "auto":
-        raise ByheartError("window='auto' needs the corpus in one memory; give window a number.")
+        raise ByheartError("`window='auto'` needs the corpus in one memory; give window a number.")
     if "tokenizer" in chosen:
         if str(chosen["tokenizer"]).startswith("bpe:"):
             raise ByheartError(
-                "tokenizer='bpe:...' is trained on a whole text; give shards a tokenizer.json."
+                "`tokenizer='bpe:...'` is trained on a whole text; give shards a tokenizer.json."
             )
         if "unit" in chosen:
-            raise ByheartError("tokenizer=... and unit=... exclude each other; give one of them.")
+            raise ByheartError(
+                "`tokenizer=...` and `unit=...` exclude each other; give one of them."
+            )
         chosen["tokenizer"] = str(Path(chosen["tokenizer"]).resolve())
     if chosen.get("documents") == "auto":
         del chosen["documents"]
@@ -123,7 +125,7 @@ def _reading(kind: str, loading: Mapping[str, Any]) -> Reading:
         columns = (columns,) if isinstance(columns, str) else tuple(columns)
         if len(columns) != 1:
             raise ByheartError(
-                "input=... must name the one column of .parquet shards that holds documents: "
+                "`input=...` must name the one column of .parquet shards that holds documents: "
                 "texts, or lists of token numbers."
             )
         chosen["input"] = columns[0]

@@ -155,17 +155,17 @@ def scatter(task: Task, job: Job) -> dict:
     index, at, predictions, tokens = [], 0, 0, 0
     last, label = _Tokens(), _Tokens()
     with replacing(task.path(job, "run")) as file:
-        while made := walk(ids, separator, length, window, state, keys, columns):
-            found = block[:made]
-            found["count"], found["shard"] = 1, task.number
-            predictions += made
-            tokens += int(found["size"].sum(dtype=np.int64))
-            last.add(found["tokens"][:, -1])
-            label.add(found["label"])
-            found = combined(found)[0]
-            index.append(at + _slots_of(found["high"], job.slots))
-            file.write(found.data)
-            at += len(found)
+        while written := walk(ids, separator, length, window, state, keys, columns):
+            part = block[:written]
+            part["count"], part["shard"] = 1, task.number
+            predictions += written
+            tokens += int(part["size"].sum(dtype=np.int64))
+            last.add(part["tokens"][:, -1])
+            label.add(part["label"])
+            part = combined(part)[0]
+            index.append(at + _slots_of(part["high"], job.slots))
+            file.write(part.data)
+            at += len(part)
     _save(task.path(job, "index.npy"), np.array(index, np.int64).reshape(-1, job.slots + 1))
     _save(task.path(job, "last.npy"), last.rows())
     _save(task.path(job, "label.npy"), label.rows())
@@ -269,9 +269,9 @@ def combined(records: NDArray) -> tuple[NDArray, NDArray[np.bool_]]:
     pairs = contexts | _starts(records, "label")
     at = np.flatnonzero(pairs)
     counts = np.add.reduceat(records["count"], at) if len(at) else records["count"]
-    found = records if len(at) == len(records) else picked(records, at)
-    found["count"] = counts
-    return found, contexts[at]
+    merged = records if len(at) == len(records) else picked(records, at)
+    merged["count"] = counts
+    return merged, contexts[at]
 
 
 def count(task: Task, job: Job) -> dict:
@@ -294,11 +294,11 @@ def count(task: Task, job: Job) -> dict:
         (seen, np.zeros_like(seen)),  # 0 stands for the context itself
         (np.repeat(seen[several], labels[several]), times[split]),
     ]
-    found = []
+    counted = []
     for whole, part in kinds:
         distinct, same = number_rows(np.stack([whole, part], axis=1))
-        found.append(np.column_stack([distinct, np.bincount(same, minlength=len(distinct))]))
-    _save(task.path(job, "kinds.npy"), np.concatenate(found))
+        counted.append(np.column_stack([distinct, np.bincount(same, minlength=len(distinct))]))
+    _save(task.path(job, "kinds.npy"), np.concatenate(counted))
     return {
         "right": int(right.sum()),
         "conflicts": int(several.sum()),
@@ -308,18 +308,18 @@ def count(task: Task, job: Job) -> dict:
 
 def _save_sums(task: Task, job: Job, pairs: NDArray, at: Ints, several: NDArray[np.bool_]) -> None:
     """A record of the sum of each context, which begins at `at`; they are sorted."""
-    found = np.empty(len(at), record_of_sum(job.options))
+    sums = np.empty(len(at), record_of_sum(job.options))
     for name, source in (("high", "sum_high"), ("low", "sum_low")):
-        found[name] = pairs[source][at]
+        sums[name] = pairs[source][at]
     for name in ("start", "size", "label", "shard"):
-        found[name] = pairs[name][at]
-    found["last"], found["several"] = pairs["tokens"][at, -1], several
+        sums[name] = pairs[name][at]
+    sums["last"], sums["several"] = pairs["tokens"][at, -1], several
     if _width(job.options):
-        found["tokens"] = np.sort(pairs["tokens"][at], axis=1)
-    found = picked(found, np.argsort(found["high"]))
+        sums["tokens"] = np.sort(pairs["tokens"][at], axis=1)
+    sums = picked(sums, np.argsort(sums["high"]))
     with replacing(task.path(job, "run")) as file:
-        file.write(found.data)
-    _save(task.path(job, "index.npy"), _slots_of(found["high"], job.slots)[None])
+        file.write(sums.data)
+    _save(task.path(job, "index.npy"), _slots_of(sums["high"], job.slots)[None])
 
 
 def _gathered(task: Task, job: Job, stage: str, kind: np.dtype) -> NDArray:
@@ -330,15 +330,15 @@ def _gathered(task: Task, job: Job, stage: str, kind: np.dtype) -> NDArray:
         index = np.load(writer.path(job, "index.npy"), mmap_mode="r")
         for first, stop in index[:, [task.first, task.stop]].tolist():
             ranges.append((writer.path(job, "run"), first, stop - first))
-    found, at = np.empty(sum(size for *_, size in ranges), kind), 0
+    records, at = np.empty(sum(size for *_, size in ranges), kind), 0
     for path, first, size in ranges:
         if size:
             part = np.fromfile(path, kind, size, offset=first * kind.itemsize)
             if len(part) < size:
                 raise ByheartError(f"{path} is truncated; remove the folder and count again.")
-            found[at : at + size] = part
+            records[at : at + size] = part
             at += size
-    return found
+    return records
 
 
 # --- multisets

@@ -1,0 +1,103 @@
+"""What a check is, and what it finds."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from inspect import signature
+from typing import Any
+
+from ...data.dataset import Dataset
+from ...errors import OptionError
+from ...theory.madden2024.balls import Real
+
+Numbers = Sequence[Real]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a check.
+
+    evidence        proved: by exact arithmetic or rigorous bounds; sampled: proved for a random
+                    sample of what the statement is about; observed: in floats; refuted: it is
+                    false, exactly; None: not decided
+    detail          one sentence
+    counterexample  what refutes it: the smallest, or else a minimal one; None if nothing does
+    facts           numbers that were computed on the way
+    """
+
+    evidence: str | None
+    detail: str
+    counterexample: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statement of a paper that can be checked for given numbers, data or a model.
+
+    run      its parameters are what a user gives
+    says     the statement, in one sentence
+    needs    what a user gives, in a few words
+    example  arguments of `byheart check NAME` that run as they are; DATA is a data file, DIR a
+             model folder
+    """
+
+    name: str
+    paper: str
+    item: str
+    run: Callable[..., Outcome]
+    says: str
+    needs: str
+    example: str
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(signature(self.run).parameters)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Those that it cannot do without."""
+        parameters = signature(self.run).parameters.values()
+        return tuple(x.name for x in parameters if x.default is x.empty)
+
+    def json(self) -> dict:
+        return {
+            "check": self.name,
+            "paper": self.paper,
+            "item": self.item,
+            "says": self.says,
+            "needs": self.needs,
+            "example": f"byheart check {self.name} {self.example}",
+        }
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: a fraction is its digits, a tuple a list."""
+    if isinstance(value, dict):
+        return {key: plain(x) for key, x in value.items()}
+    if isinstance(value, Fraction):
+        return str(value)
+    return [plain(x) for x in value] if isinstance(value, list | tuple) else value
+
+
+def generic(count: int, seed: int, least: int = -3, largest: int = 3) -> list[Fraction]:
+    """Random numbers between these, each a multiple of 2^-32: generic, almost surely."""
+    draw = random.Random(seed)
+    return [Fraction(draw.randrange(least << 32, largest << 32) | 1, 1 << 32) for _ in range(count)]
+
+
+def distinct_sequences(data: Dataset) -> list[tuple[int, ...]]:
+    """The token numbers of each different sequence."""
+    rows = (data.ids[a:b] for a, b in zip(data.starts, data.starts[1:], strict=False))
+    return sorted({tuple(row.tolist()) for row in rows})
+
+
+def at_least(least: int, **sizes: int | None) -> None:
+    """ByheartError if a size that was given is smaller, or no integer."""
+    for name, size in sizes.items():
+        if size is None:
+            continue
+        if not isinstance(size, int) or isinstance(size, bool) or size < least:
+            raise OptionError(name, size, f"must be an integer of at least {least}")

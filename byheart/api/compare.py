@@ -1,0 +1,209 @@
+"""compare: every construction and every bound for one dataset, side by side."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..claims.record import DataSizes
+from ..constructions import ALL
+from ..data.contexts import RESOLUTIONS
+from ..data.dataset import Dataset
+from ..data.load import dataset_of, name_of
+from ..errors import ByheartError, OptionError
+from ..machine.tables import Content, Tabular
+from ..machine.watch import SILENT, Watch
+from ..models.model import Model
+from ..theory import Question
+from ..theory.facts import data_facts
+from ..theory.growing import Crossing, Line, growing
+from .rows import (
+    Choice,
+    Row,
+    association_rows,
+    bound_rows,
+    construction_row,
+    model_row,
+    named,
+    opened,
+    related_rows,
+)
+
+COUNTS = ("sequences", "contexts", "labels", "length", "vocabulary")
+COLUMNS = (
+    "parameters", "dense", "bits", "longest", "units", "depth", "evidence", "kind", "",
+)  # fmt: skip
+ORDERS = ("parameters", "dense", "bits", "longest", "units", "depth", "name")
+
+
+@dataclass(frozen=True)
+class Step:
+    """The rows of a dataset, or of its first sequences, with its counts."""
+
+    dataset: DataSizes
+    rows: tuple[Row, ...]
+
+    def json(self) -> dict:
+        return {"dataset": self.dataset.counts(), "rows": [row.json() for row in self.rows]}
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Tabular):
+    """Every construction and bound for a dataset, smallest first.
+
+    Attributes:
+        name: Of the data.
+        built: Whether sizes were measured on networks that were built, not predicted.
+        steps: Growing prefixes of the data, or the data alone.
+        swept: Whether prefixes were asked for.
+        lines: Closed forms for more contexts than the data has, if they were asked for.
+        crossings: Where one of them becomes smaller than another.
+        picture: The file that was drawn.
+    """
+
+    name: str
+    built: bool
+    steps: tuple[Step, ...]
+    swept: bool
+    lines: tuple[Line, ...] = ()
+    crossings: tuple[Crossing, ...] = ()
+    picture: str | None = None
+
+    @property
+    def dataset(self) -> DataSizes:
+        """Counts of the data, or of its longest prefix."""
+        return self.steps[-1].dataset
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of the data, or of its longest prefix."""
+        return self.steps[-1].rows
+
+    def json(self) -> dict:
+        """The answer of `byheart compare --json`."""
+        return {
+            "dataset": {"name": self.name, **self.dataset.counts()},
+            "built": self.built,
+            "rows": [row.json() for row in self.rows],
+            "sweep": [step.json() for step in self.steps] if self.swept else [],
+            "lines": [line.json() for line in self.lines],
+            "crossings": [crossing.json() for crossing in self.crossings],
+            "picture": self.picture,
+        }
+
+    def table(self) -> Content:
+        title = ", ".join(f"{name} {getattr(self.dataset, name):,}" for name in COUNTS)
+        rows: list[tuple[object, ...]] = [
+            (
+                x.size(x.parameters),
+                x.dense,
+                x.size(x.bits),
+                x.longest,
+                x.units,
+                x.depth,
+                x.evidence,
+                x.kind,
+                x.title,
+            )
+            for x in self.rows
+            if x.applies
+        ]
+        return title, COLUMNS, rows
+
+
+def compare(
+    data: Any,
+    sweep: Iterable[int] | None = None,
+    build: bool = False,
+    models: Mapping[str, Model] | Iterable[str | Path] = (),
+    *,
+    loading: Mapping[str, Any] | None = None,
+    positions: bool | None = None,
+    on_conflict: str = "refuse",
+    seed: int = 0,
+    sort: str = "parameters",
+    until: int | None = None,
+    watch: Watch = SILENT,
+) -> Comparison:
+    """Every construction and every bound for a dataset, side by side.
+
+    Args:
+        data: What is to be memorised: a Dataset, or whatever `load` reads.
+        sweep: Numbers of sequences: compare for the first of them, each; by default for all.
+        build: Build and verify each construction: sizes are measured, not predicted.
+        models: Folders of models, or models by name, to be verified on the data and to stand
+            beside the constructions.
+        loading: The options of `load` for a file.
+        positions: As in `compile`.
+        on_conflict: As in `compile`.
+        seed: Random seed.
+        sort: The column that orders the rows, or "name".
+        until: Add, for growing numbers of contexts up to this one, the closed forms of the methods
+            that have one.
+        watch: Told of each construction before it is tried.
+
+    Returns:
+        The rows, smallest first; what does not apply has the reason, in the words of `compile`.
+
+    Example:
+        >>> from byheart import from_rows
+        >>> answer = compare(from_rows([(["a"], "x"), (["b"], "y")]))
+        >>> next(row.parameters for row in answer.rows if row.name == "one-layer")
+        21
+    """
+    watch.stage("loading")
+    others = opened(models)
+    dataset = dataset_of(data, loading)
+    if on_conflict not in RESOLUTIONS:
+        names = ", ".join(RESOLUTIONS)
+        raise OptionError("on_conflict", on_conflict, f"must be one of {names}")
+    sizes = sorted(set(sweep or ())) or [len(dataset)]
+    if sizes[0] < 1 or sizes[-1] > len(dataset):
+        wrong = sizes[0] if sizes[0] < 1 else sizes[-1]
+        raise ByheartError(
+            f"`sweep` must be at most the {len(dataset):,} sequences of the data, not {wrong:,}."
+        )
+    if sort not in ORDERS:
+        raise OptionError("sort", sort, f"must be one of {', '.join(ORDERS)}")
+    choice = Choice(build, positions, on_conflict, seed)
+    steps = []
+    for size in sizes:
+        part = dataset if size == len(dataset) else dataset.prefix(size)
+        facts = data_facts(part)
+        watch.stage("comparing")
+        known = [model_row(title, model, part, on_conflict) for title, model in others.items()]
+        rows = ordered(all_rows(part, Question(facts), choice, watch, known), sort)
+        counts = {count: getattr(facts, count) for count in COUNTS}
+        steps.append(Step(DataSizes(**counts), tuple(rows)))
+    built = {row.name for row in steps[-1].rows if row.applies and row.kind == "construction"}
+    lines, crossings = growing(dataset, built, until) if until else ((), ())
+    return Comparison(name_of(data), build, tuple(steps), sweep is not None, lines, crossings)
+
+
+def all_rows(
+    dataset: Dataset,
+    question: Question,
+    choice: Choice = Choice(),  # noqa: B008 - frozen
+    watch: Watch = SILENT,
+    others: Iterable[Row] = (),
+) -> list[Row]:
+    """One row per construction and bound, smallest first, with other rows among them."""
+    rows = list(others)
+    for construction in ALL:
+        watch.note(named(construction))
+        rows.append(construction_row(construction, dataset, choice, watch))
+    rows += related_rows(dataset, choice, watch)
+    return ordered([*rows, *bound_rows(question), *association_rows(question)])
+
+
+def ordered(rows: Iterable[Row], sort: str = "parameters") -> list[Row]:
+    """What applies first, by a column or its name; what is not known comes last, by parameters."""
+
+    def place(row: Row) -> tuple:
+        if sort == "name":
+            return not row.applies, row.kind == "bound", row.name
+        columns = (getattr(row, sort), row.parameters, row.bits)
+        sizes = [float("inf") if x is None else x for x in columns]
+        return not row.applies, *sizes, row.kind, row.name
+
+    return sorted(rows, key=place)

@@ -1,0 +1,224 @@
+"""compile: dataset in, verified model out; `compile_folder` also writes its folder."""
+
+import math
+import time
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..claims.record import Record, Search
+from ..claims.verification import PROVE_LIMIT
+from ..constructions.base import Construction
+from ..data.contexts import settled
+from ..data.dataset import Dataset
+from ..data.load import dataset_of
+from ..errors import ByheartError, OptionError
+from ..machine.swap import check_place
+from ..machine.threads import single
+from ..machine.watch import SILENT, Watch
+from ..models.kinds import kind_of
+from ..models.model import Model
+from ..models.sizes import counted
+from ..models.source import settlement, verify_command
+from ..models.verification import verify
+from .configure import (
+    check_fits,
+    configured,
+    construction_of,
+    default_method,
+    order_note,
+    prepare,
+    with_positions,
+)
+from .reading import data_for_method
+from .summary import Summary, summarise
+
+SAMPLE = 100  # sequences verified where all of them would take too long
+
+
+def compile(
+    data: Any,
+    method: str | Construction | None = None,
+    form: str | None = None,
+    *,
+    on_conflict: str = "refuse",
+    sample: int | None = None,
+    prove_limit: float = PROVE_LIMIT,
+    seed: int = 0,
+    watch: Watch = SILENT,
+    **options: Any,
+) -> Model:
+    """Build the network of a construction for a dataset, and verify it on all of the data.
+
+    The model is verified before it is returned. Where a construction says that more contexts than
+    it names take too long, a sample is verified, and the evidence says so.
+
+    Args:
+        data: What is to be memorised: a Dataset, or whatever `byheart.load` reads (a path, a data
+            frame, records, pairs). Text for gpt2 and llama is split by their own tokenizer.
+        method: A construction by its name ("one-layer", see `byheart.methods`) or as an object
+            (`byheart.methods.OneLayer(gap=1e-9)`). Default: hash-fold-retrieve, or seq2seq if
+            every token has a label.
+        form: "small" (ours) or "faithful" (the paper's), of methods that have both.
+        on_conflict: For contexts with two labels: "refuse", "majority" or "drop".
+        sample: Verify only this many sequences; the evidence is then "sampled".
+        prove_limit: Seconds; where proving distributions takes longer, they are observed.
+        seed: Random seed of the construction and of the sample.
+        watch: Where progress is reported.
+        **options: The options of the method: `byheart.methods("one-layer")` lists them.
+
+    Returns:
+        A model whose claim holds.
+
+    Example:
+        >>> import byheart
+        >>> data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
+        >>> byheart.compile(data, "hash-fold-retrieve", reject_unknown=8).recall(["a", "b"])
+        'x'
+    """
+    if sample is not None and sample < 1:
+        raise OptionError("sample", sample, "must be an integer of at least 1")
+    named = None if method is None else configured(method, form, seed, options)
+    if named is not None and isinstance(data, Dataset):
+        check_fits(named, data)
+    dataset = dataset_of(data_for_method(data, named))
+    construction = named or configured(default_method(dataset), form, seed, options)
+    construction = with_positions(construction, dataset)
+    started = time.perf_counter()
+    check_fits(construction, dataset)
+    dataset = construction.prepared(dataset)
+    prepared, grouped = prepare(construction, dataset, on_conflict)
+    with single() if construction.claim.probabilities else nullcontext():
+        built = construction.build(prepared, grouped, watch)
+    seconds = {"build": time.perf_counter() - started}
+    record = Record(
+        method=construction.name,
+        form=construction.form,
+        paper=construction.header.paper,
+        item=construction.header.item,
+        options=_recorded(construction, on_conflict),
+        conflicts=settled(dataset, prepared),
+        loading=dict(prepared.loading),
+        search=Search(construction.seed, built.tries, built.structure),
+        notes=built.notes,
+        unordered=order_note(construction, prepared, grouped),
+        tokenizer=prepared.tokenizer,
+    )
+    model = Model(built.network, built.words, built.claim, record)
+    model = replace(model, record=counted(model, prepared, grouped))
+    if sample is None and len(grouped) > (construction.provable or math.inf):
+        sample = SAMPLE
+        watch.note(f"all of {len(prepared)} sequences take too long: verifying {sample} of them")
+    found = verify(
+        model, prepared, sample=sample, seed=seed, progress=watch.advance, prove_limit=prove_limit
+    )
+    if found.refuted:
+        raise ByheartError(
+            f"the network gives {found.correct} of {found.checked} {built.claim.noun} and is not "
+            "returned: this is an error in byheart, please report it with the data and the seed."
+        )
+    seconds["verify"] = time.perf_counter() - started - seconds["build"]
+    record = replace(model.record, verification=found, seconds=seconds)
+    claim = kind_of(model).prove.recorded(model, prepared, found)
+    return replace(model, claim=claim, record=record)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A model folder that `compile_folder` wrote.
+
+    editable       whether `edit` and `forget` can change it
+    verify         the command that verifies it on its file; None if that has other labels
+    reading        the options that turned the file into data
+    reading_notes  what there is to say about how the file was read
+    skipped        documents or rows that the loader left out
+    """
+
+    summary: Summary
+    output: str
+    editable: bool
+    verify: str | None
+    reading: Mapping[str, Any]
+    reading_notes: tuple[str, ...]
+    skipped: int
+
+    @property
+    def model(self) -> Model:
+        return self.summary.model
+
+    def json(self) -> dict:
+        """The answer of `byheart compile --json`."""
+        return {
+            **self.summary.json(),
+            "editable": self.editable,
+            "verify": self.verify,
+            "reading": dict(self.reading),
+            "reading_notes": list(self.reading_notes),
+            "skipped": self.skipped,
+        }
+
+
+def compile_folder(
+    data: Any,
+    output: str | Path,
+    method: str | Construction | None = None,
+    form: str | None = None,
+    *,
+    loading: Mapping[str, Any] | None = None,
+    force: bool = False,
+    write_data: bool = False,
+    watch: Watch = SILENT,
+    **options: Any,
+) -> Compiled:
+    """Compile data and write the model folder, as `byheart compile` does.
+
+    Args:
+        data: What `compile` takes.
+        output: The folder, which must not exist.
+        method: As in `compile`.
+        form: As in `compile`.
+        loading: The options of `load` for a file.
+        force: Replace an older model.
+        write_data: Put data.jsonl beside the weights.
+        watch: Where progress is reported.
+        **options: Further arguments of `compile`: of the method, `on_conflict`, `sample`, ...
+
+    Returns:
+        The model, its sizes, and the command that verifies it.
+    """
+    place = Path(output)
+    check_place(place, force)
+    started = time.perf_counter()
+    watch.stage("loading")
+    dataset = data_for_method(data, method, loading)
+    loaded = time.perf_counter() - started
+    watch.stage("building", len(dataset))
+    model = compile(dataset, method, form, watch=watch, **options)
+    watch.stage("writing")
+    asked = kind_of(model).prove.reads(model, dataset)
+    _, held, _ = settlement(model, asked)
+    model.save(place, force=force, data=held if write_data else None)
+    verify_with = None
+    if held is asked:
+        name = str(data) if isinstance(data, str | Path) else "DATA"
+        verify_with = verify_command(model, str(output), name)
+    elif write_data:
+        verify_with = verify_command(model, str(output), str(place / "data.jsonl"), canonical=True)
+    unordered = model.record.unordered
+    return Compiled(
+        summary=summarise(model, model.verification, {"load": loaded, **model.record.seconds}),
+        output=str(output),
+        editable=construction_of(model).edits,
+        verify=verify_with,
+        reading=dict(dataset.loading),
+        reading_notes=(*dataset.notes, *([unordered] if unordered else [])),
+        skipped=dataset.skipped,
+    )
+
+
+def _recorded(construction: Construction, on_conflict: str) -> dict[str, Any]:
+    """The options of the method, and how conflicts were resolved if there can be any."""
+    rule = {"on_conflict": on_conflict} if construction.claim.conflicts else {}
+    return rule | {name: getattr(construction, name) for name in construction.options()}

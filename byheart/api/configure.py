@@ -1,0 +1,138 @@
+"""What is decided before a network is built: the construction, its options, and its data."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..constructions import ALL, find
+from ..constructions.base import Construction
+from ..constructions.families import Labelled
+from ..data.contexts import Contexts, contexts, resolve
+from ..data.dataset import Dataset
+from ..errors import AssumptionError, ByheartError, Message, OptionError
+from ..models.making import made_by
+from ..models.model import Model
+
+RENAMED = {"places": "context_length"}  # older names of options
+
+
+def default_method(dataset: Dataset) -> str:
+    """The method that stores the labels of this data, if none is named."""
+    return "seq2seq" if dataset.every else "hash-fold-retrieve"
+
+
+def configured(
+    method: str | Construction, form: str | None, seed: int, options: dict[str, Any]
+) -> Construction:
+    """The construction with these options; ByheartError if it does not take one of them."""
+    if isinstance(method, type):
+        raise ByheartError(f"give a method with its options: {method.__name__}(), not the class.")
+    if isinstance(method, Construction):
+        if options or form is not None:
+            named = ", ".join([*options, *(["form"] if form else [])])
+            raise ByheartError(f"pass {named} to the method itself: {type(method).__name__}(...).")
+        return method if method.seed or not seed else replace(method, seed=seed)
+    construction = find(method, form)
+    options = {RENAMED.get(name, name): value for name, value in options.items()}
+    if options.get("editable") is True and construction.edits:  # it is without being asked
+        options = {name: value for name, value in options.items() if name != "editable"}
+    for name in options:
+        if name not in construction.options():
+            own = f" in its {construction.form} form" if construction.form else ""
+            others = dict.fromkeys(c.name for c in ALL if name in c.options())
+            own_ones = f"it takes {', '.join(construction.options())}"
+            instead = f"these do: {', '.join(others)}" if others else own_ones
+            raise ByheartError(
+                f"the method {construction.name}{own} does not take `{name}=...`; {instead}."
+            )
+    return replace(construction, seed=seed, **options)
+
+
+def construction_of(model: Model) -> Construction:
+    """The construction that made the model, with the options that its folder records."""
+    made = made_by(model)
+    if made is None:
+        raise ByheartError("the model was not built by a construction that this version has.")
+    recorded = {RENAMED.get(name, name): x for name, x in model.record.options.items()}
+    own = {name: recorded[name] for name in made.options() if name in recorded}
+    try:
+        return configured(made.name, made.form, model.record.search.seed or 0, own)
+    except TypeError as error:
+        raise ByheartError(f"config.json contains invalid options: {error}.") from None
+
+
+def with_positions(construction: Construction, dataset: Dataset) -> Construction:
+    """The construction with `positions` decided: as asked for, otherwise order counts for words.
+
+    So it does for the ids of a corpus and for columns of numbers. Other numbers, and vectors, are a
+    multiset, as in the papers.
+    """
+    if not isinstance(construction, Labelled) or construction.positions is not None:
+        return construction
+    text = bool({"documents", "separator", "dtype"} & set(dataset.loading))
+    columns = dataset.loading.get("numeric") == "tokens"  # a number is that of its column
+    return replace(construction, positions=dataset.kind == "string" or text or columns)
+
+
+def order_note(construction: Construction, dataset: Dataset, grouped: Contexts) -> Message | None:
+    """What is lost where order does not count and contexts of words differ by nothing else."""
+    if dataset.kind != "string" or not isinstance(construction, Labelled) or construction.positions:
+        return None
+    alike = len(contexts(dataset, positions=True)) - len(grouped)
+    other = "`positions=True` distinguishes them"
+    if "positions" not in construction.options():
+        form = f" ({construction.form})" if construction.form else ""
+        other = f"{construction.name}{form} cannot distinguish them"
+    noun = "context differs" if alike == 1 else "contexts differ"
+    note = Message(f"{alike:,} {noun} from others only in the order of words; {other}")
+    return note if alike else None
+
+
+def prepare(
+    construction: Construction, dataset: Dataset, on_conflict: str
+) -> tuple[Dataset, Contexts]:
+    """What is to be built: a dataset without conflicts, and its contexts.
+
+    Refused if this construction cannot build it.
+    """
+    check_fits(construction, dataset)
+    dataset = construction.prepared(dataset)
+    if not construction.claim.conflicts:
+        if on_conflict != "refuse":
+            raise ByheartError(
+                f"{construction.name} does not take `on_conflict=...`; "
+                "the methods that store labels do."
+            )
+        return dataset, contexts(dataset, positions=True)
+    positions = not isinstance(construction, Labelled) or bool(construction.positions)
+    grouped = contexts(dataset, positions, construction.last)
+    resolved = resolve(dataset, grouped, on_conflict, construction.advice)
+    if resolved is dataset:
+        return dataset, grouped
+    return resolved, contexts(resolved, positions, construction.last)
+
+
+def check_fits(construction: Construction, dataset: Dataset) -> None:
+    """AssumptionError if the construction cannot build data of this kind."""
+    if construction.every is not None and construction.every != dataset.every:
+        has = "every token has a label" if dataset.every else "a sequence has one label"
+        other = "seq2seq or sparse-attention" if dataset.every else "another method"
+        raise AssumptionError(f"{construction.name}: in this data {has}; use {other}.")
+    if construction.claim.probabilities and not dataset.has_vocabulary:
+        raise AssumptionError(
+            f"A1 fails: {construction.name} reads words or integers, and this data has tokens that "
+            "are neither; use one of the methods that store labels."
+        )
+    if not construction.empty and not dataset.lengths.all():
+        first = int(np.argmin(dataset.lengths))
+        raise AssumptionError(
+            f"sequence {first + 1} is empty; leave it out, or use `method='deep-sets'`, "
+            "where order does not count."
+        )
+
+
+def check_prove_limit(seconds: Any) -> None:
+    """ByheartError if proving cannot be limited to this time; nan is not a limit."""
+    if not isinstance(seconds, int | float) or not seconds >= 0:
+        raise OptionError("prove_limit", seconds, "must be a number of seconds of at least 0")

@@ -1,0 +1,89 @@
+"""diff: what differs between two models of one shape."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..claims.location import Difference
+from ..errors import ByheartError
+from ..machine.watch import SILENT, Watch
+from ..models.difference import difference
+from ..models.model import Model
+from .reading import model_of, whole_data
+
+BLOCK = 4096  # sequences asked at once
+
+
+@dataclass(frozen=True)
+class Diff(Difference):
+    """A Difference of two models, each with its folder if it was read from one."""
+
+    before: str | None = None
+    after: str | None = None
+    picture: str | None = None
+
+    def json(self) -> dict:
+        """The answer of `byheart diff --json`."""
+        names = {"before": self.before, "after": self.after, "picture": self.picture}
+        return super().json() | names
+
+
+def diff(
+    model: Model | str | Path,
+    other: Model | str | Path,
+    data: Any = None,
+    *,
+    watch: Watch = SILENT,
+    **loading: Any,
+) -> Diff:
+    """The parameters and bits that differ between two models of one shape.
+
+    Args:
+        model: A model, or the path of its folder.
+        other: Another one, whose network has layers of the same kinds and sizes.
+        data: Sequences to ask both: the answers that differ are listed.
+        watch: Where progress is reported.
+        **loading: How to read a file of data: the options of `load`.
+
+    Returns:
+        The parameters that differ, counted stage by stage with their bits, and the answers.
+
+    Raises:
+        ByheartError: The networks have different shapes.
+
+    Example:
+        >>> import byheart
+        >>> rows = [(["a", "b"], "x"), (["b", "b"], "y"), (["b", "a"], "y")]
+        >>> data = byheart.Dataset.from_rows(rows)
+        >>> model = byheart.compile(data, editable=True)
+        >>> changed = byheart.edit(model, data, change=[(["b", "a"], "x")])
+        >>> [before for _, before, after in byheart.diff(model, changed.model, data).answers]
+        ['y']
+    """
+    watch.stage("opening")
+    before, after = (str(x) if isinstance(x, str | Path) else None for x in (model, other))
+    one, two = model_of(model, "diff"), model_of(other, "diff")
+    dataset = None
+    if data is not None:
+        watch.stage("loading")
+        dataset = whole_data(one, data, loading)
+    watch.stage("comparing")
+    compared = difference(one, two)
+    if compared is None:
+        raise ByheartError(
+            f"the networks have different shapes ({_sized(one)} and {_sized(two)}), so their "
+            "parameters do not correspond; compare them with verify on one file of data."
+        )
+    if dataset is None:
+        return Diff(compared.places, compared.stages, before=before, after=after)
+    answers = []
+    for start in range(0, len(dataset), BLOCK):
+        rows = [dataset.sequence(i) for i in range(start, min(start + BLOCK, len(dataset)))]
+        both = zip(rows, one.answers(rows), two.answers(rows), strict=True)
+        answers += [(row, a.label, b.label) for row, a, b in both if a.label != b.label]
+    return Diff(compared.places, compared.stages, tuple(answers), len(dataset), before, after)
+
+
+def _sized(model: Model) -> str:
+    network = model.network
+    return f"{model.record.method}, depth {network.depth}, width {network.width}"

@@ -1,0 +1,111 @@
+"""export: a model for another tool, run there on all of its data before it appears."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..claims.verification import Verification
+from ..data.dataset import Dataset
+from ..errors import ByheartError, OptionError
+from ..exports.exporting import Export
+from ..exports.exporting import export as write_export
+from ..exports.formats import TARGETS
+from ..machine.files import refuse_existing
+from ..machine.watch import SILENT, Watch
+from ..models.model import Model
+from ..models.source import load_for, unaccepted
+from .reading import model_of
+
+OWN = "data.jsonl"  # that `write_data` puts beside the weights
+NOT_CHECKED = Verification(0, 0, None, "")
+
+
+@dataclass(frozen=True)
+class Exported(Export):
+    """What an export wrote, of which model, and what there is to say about it.
+
+    folder  as it was named
+    noun    what the model predicts
+    """
+
+    method: str | None = None
+    folder: str = ""
+    noun: str = "labels"
+    notes: tuple[str, ...] = ()
+
+    def json(self) -> dict:
+        """The answer of `byheart export --json`."""
+        verified = NOT_CHECKED if self.verification is None else self.verification
+        return {
+            "to": self.to,
+            "method": self.method,
+            "output": self.folder if self else None,
+            "files": list(self.files),
+            "runtime": self.runtime,
+            "verified": verified.json(),
+            "noun": self.noun,
+            "failures": list(verified.failures),
+            "notes": list(self.notes),
+            "holds": bool(self),
+        }
+
+
+def export(
+    model: Model | str | Path,
+    to: str,
+    output: str | Path,
+    data: Any = None,
+    *,
+    loading: Mapping[str, Any] | None = None,
+    watch: Watch = SILENT,
+) -> Exported:
+    """Write a model as a folder that other tools read, and run it there on all of its data.
+
+    Args:
+        model: What `compile` returned or `open` read, or the path of a folder.
+        to: "torch" (a module in a file of its own), "onnx", "huggingface" or "gguf".
+        output: The folder to write, which must not exist.
+        data: What the model was compiled from: a Dataset, or whatever `load` reads. If its
+            runtime answers one item wrongly there, nothing is written. By default, the data.jsonl
+            of the model's folder, if there is one.
+        loading: The options of `load` for a file; by default, those that the folder records.
+        watch: Where progress is reported.
+
+    Returns:
+        The export: `output`, `files`, `runtime` and the `verification` in that runtime. It is
+        false if nothing was written.
+
+    Example:
+        >>> import byheart
+        >>> data = byheart.Dataset.from_rows([(["a", "b"], "x"), (["b", "b"], "y")])
+        >>> model = byheart.compile(data, method="float64")
+        >>> found = byheart.export(model, "torch", "doubles.torch", data)
+        >>> found.verification.evidence, found.verification.correct
+        ('observed', 2)
+    """
+    if to not in TARGETS:
+        raise OptionError("to", to, f"must be one of {', '.join(TARGETS)}")
+    refuse_existing(Path(output), force=False)
+    given = dict(loading or {})
+    if data is None and given:
+        raise ByheartError(f"`{next(iter(given))}` needs the data; name its file, too.")
+    watch.stage("opening")
+    if data is None and isinstance(model, str | Path) and (Path(model) / OWN).is_file():
+        data = Path(model) / OWN
+    model = model_of(model, "export")
+    if data is not None and not isinstance(data, Dataset):
+        watch.stage("loading")
+        dataset = load_for(model, data, given)
+        left_out = unaccepted(data, dataset, given)
+        if left_out:
+            raise ByheartError(f"{left_out[0]}; repeat the option to run it on the rest.")
+        data = dataset
+    written = write_export(model, to, output, data, watch=watch)
+    return Exported(
+        **vars(written),
+        method=model.record.method,
+        folder=str(output),
+        noun=model.claim.answered,
+        notes=tuple(x for x in (written.note, written.remark) if x is not None),
+    )

@@ -1,0 +1,161 @@
+"""generate: datasets to try methods on, and corpora to count, written to a file."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..data import corpora
+from ..data.generate import KINDS, WRITERS, save
+from ..errors import ByheartError
+from ..machine.files import refuse_existing
+from ..machine.watch import SILENT, Watch
+from ..theory.madden2024.adversarial import adversarial, theorem
+from ..theory.madden2024.capacity import Adversarial
+from .unlearning import Pack, unlearning
+
+MAKERS: dict[str, Callable] = {**KINDS, "adversarial": adversarial}  # of labelled data
+PACK = "unlearning"  # a folder of models, not a dataset
+NAMES = (*MAKERS, *corpora.CORPORA, PACK)
+PACK_SIZES = ("subjects", "relations", "objects", "forgotten", "edited", "seed")
+TEXT = {"unit": "wordpunct", "documents": "line"}  # how a corpus in a .txt file is read
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A dataset or a corpus that was written.
+
+    Attributes:
+        file: Where it is.
+        options: Of its kind, with those that were not given.
+        length: Of the longest sequence.
+        sha256: Of the data, not of the file.
+        loading: The options of `load` that read a corpus; None for a dataset, which needs none.
+        parameters: Of the decoder that cannot memorise adversarial data; None for other kinds.
+        theorem: The theorem that says so (madden2024, Theorem 1).
+    """
+
+    kind: str
+    file: str
+    options: Mapping[str, Any]
+    sequences: int
+    length: int
+    vocabulary: int
+    labels: int
+    sha256: str
+    loading: Mapping[str, Any] | None = None
+    parameters: int | None = None
+    theorem: Adversarial | None = None
+
+    def json(self) -> dict:
+        """The answer of `byheart generate --json`."""
+        names = ("kind", "file", "options", "sequences", "length", "vocabulary", "labels")
+        answer = {name: getattr(self, name) for name in names} | {"options": dict(self.options)}
+        if self.loading is not None:
+            answer["loading"] = dict(self.loading)
+        answer["sha256"] = self.sha256
+        if self.theorem is not None:
+            answer["theorem"] = {"parameters": self.parameters, **self.theorem._asdict()}
+        return answer
+
+
+def generate(
+    kind: str,
+    output: str | Path,
+    *,
+    force: bool = False,
+    watch: Watch = SILENT,
+    **options: int | float | str | None,
+) -> Generated | Pack:
+    """Write a dataset to try methods on, or a corpus to count.
+
+    Args:
+        kind: "random": sequences with one label each, with hard cases (permutations, repeated
+            tokens, duplicates); "tokens": with one label per token; "multisets": of different
+            sizes, even empty; "uniform": independent random tokens; "adversarial": what a decoder
+            of one layer and these sizes cannot memorise (madden2024, Theorem 1); "zipf" and
+            "prefix-tree": documents of token ids; "unlearning": a folder of facts and models to
+            score unlearning and editing methods on.
+        output: A new file: .jsonl or .npz for a dataset, .bin or .txt for a corpus; for
+            "unlearning" a new folder.
+        force: Replace an existing file.
+        watch: Where progress is reported.
+        **options: Of the kind: sequences, length, dimension, labels, vocabulary, seed, ...; None
+            stands for the default.
+
+    Returns:
+        What was written; `.json()` is what `byheart generate --json` prints.
+
+    Raises:
+        ByheartError: There is no such kind, it does not take an option, or the file exists.
+
+    Example:
+        >>> import byheart, tempfile
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     written = byheart.generate("random", f"{place}/d.jsonl", sequences=20, seed=1)
+        ...     data = byheart.load(written.file)
+        >>> written.sequences, len(data)
+        (20, 20)
+    """
+    output = Path(output)
+    given = {name: value for name, value in options.items() if value is not None}
+    if kind not in NAMES:
+        raise ByheartError(f"there is no kind {kind!r}; there are: {', '.join(NAMES)}.")
+    if kind == PACK:
+        _check_options(kind, given, PACK_SIZES)
+        return unlearning(output, watch=watch, **given)  # type: ignore[arg-type]
+    labelled = kind in MAKERS
+    endings = WRITERS if labelled else corpora.EXTENSIONS
+    if output.suffix.lower() not in endings:
+        raise ByheartError(f"{output}: the name must end in one of {' '.join(endings)}.")
+    refuse_existing(output, force)
+    make = MAKERS[kind] if labelled else corpora.CORPORA[kind]
+    takes = inspect.signature(make)
+    _check_options(kind, given, tuple(takes.parameters))
+    bound = takes.bind(**given)
+    bound.apply_defaults()
+    used = dict(bound.arguments)
+    watch.stage("generating")
+    generated: Any = make(**used)
+    watch.stage("writing")
+    if not labelled:
+        corpora.save(generated, output)
+        tokens = generated.ids.reshape(used["sequences"], -1)
+        stored = {"dtype": str(tokens.dtype), "separator": generated.separator}
+        return Generated(
+            kind,
+            str(output),
+            used,
+            sequences=len(tokens),
+            length=tokens.shape[1] - 1,
+            vocabulary=corpora.distinct(tokens[:, :-2]),
+            labels=corpora.distinct(tokens[:, 1:-1]),
+            sha256=corpora.sha256(generated),
+            loading=stored if output.suffix.lower() == ".bin" else TEXT,
+        )
+    save(generated, output)
+    parameters, limit = None, None
+    if kind == "adversarial":  # the decoder that cannot memorise the data (Theorem 1)
+        sizes = {name: value for name, value in used.items() if name != "seed"}
+        sizes["head_dimension"] = sizes["head_dimension"] or sizes["dimension"]
+        parameters, limit = theorem(**sizes)
+    return Generated(
+        kind,
+        str(output),
+        used,
+        sequences=len(generated),
+        length=generated.length,
+        vocabulary=len(generated.tokens),
+        labels=len(generated.label_names),
+        sha256=generated.sha256(),
+        parameters=parameters,
+        theorem=limit,
+    )
+
+
+def _check_options(kind: str, given: Mapping[str, object], takes: tuple[str, ...]) -> None:
+    for name in given:
+        if name not in takes:
+            options = ", ".join(f"`{x}`" for x in takes)
+            raise ByheartError(f"{kind} takes no `{name}`; it takes {options}.")

@@ -1,0 +1,107 @@
+"""How the data of a verb is read: a file, objects or a Dataset, as a method or a model needs it."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..constructions import find
+from ..constructions.base import Construction
+from ..data.dataset import Dataset
+from ..data.load import dataset_of, load
+from ..errors import ByheartError
+from ..models.folder.read import weights_file
+from ..models.kinds import kind_of
+from ..models.model import Model
+from ..models.opening import open as open_folder
+from ..models.source import load_for, stored, unaccepted
+from ..stock.sources import holds_text, split_by
+
+
+def model_of(model: Model | str | Path, verb: str) -> Model:
+    """The model, or that of a folder."""
+    if isinstance(model, str | Path):
+        return open_folder(model)
+    if not isinstance(model, Model):
+        raise ByheartError(f"{verb} takes a Model or the path of its folder, not {model!r:.40}.")
+    return model
+
+
+def data_for_method(
+    data: Any, method: str | Construction | None, loading: Mapping[str, Any] | None = None
+) -> Dataset:
+    """The data as a method reads it.
+
+    Where the method has a tokenizer of its own and the user names none, that one splits the text.
+    """
+    named = find(method) if isinstance(method, str) else method
+    tokenizer = named.tokenizer if isinstance(named, Construction) else None
+    given = dict(loading or {})
+    chosen = given.get("unit", "word") != "word" or given.get("tokenizer") is not None
+    if named is None or tokenizer is None or chosen:
+        return data if isinstance(data, Dataset) else load(data, **given)
+    if isinstance(data, Dataset):
+        if data.tokenizer is not None:
+            return data
+        if holds_text(dataset_of(data)):
+            return split_by(data, tokenizer)
+        raise _no_text(named, data, "")
+    try:
+        return load(data, **{**given, "tokenizer": tokenizer})
+    except ByheartError:
+        dataset = load(data, **given)  # it may be refused for a reason of its own
+        if "unit" in dataset.loading:
+            raise
+        raise _no_text(named, dataset, str(data) if isinstance(data, str | Path) else "") from None
+
+
+def _no_text(method: Construction, dataset: Dataset, name: str) -> ByheartError:
+    """The refusal of data that is not text."""
+    if "unit" in dataset.loading:
+        return ByheartError(
+            f"the method {method.name} needs text that a tokenizer split, and this data was split "
+            f"into words or is cut; load it with `tokenizer={method.tokenizer!r}`."
+        )
+    where = f"{name}: " if name else ""
+    kind = {"string": "lists of tokens", "number": "numbers", "vector": "vectors"}[dataset.kind]
+    return ByheartError(
+        f"{where}{method.name} reads text, and the input is {kind}; write each input as one "
+        "string, or use another method."
+    )
+
+
+def data_for_model(model: Model, data: Any, loading: Mapping[str, Any] | None = None) -> Dataset:
+    """The data as the model's own was read; a Dataset of words is split by its tokenizer."""
+    if not isinstance(data, Dataset):
+        return load_for(model, data, loading)
+    for name in loading or ():
+        raise ByheartError(f"the dataset is loaded already, so `{name}=...` does not apply.")
+    tokenizer, content = stored(model).get("tokenizer"), model.record.tokenizer
+    if content and tokenizer and data.tokenizer is None and holds_text(data):
+        return split_by(data, str(tokenizer), content)
+    return data
+
+
+def whole_data(model: Model, data: Any, loading: Mapping[str, Any] | None = None) -> Dataset:
+    """The same, all of it; refused if the model would leave out a part that nobody named."""
+    dataset = data_for_model(model, data, loading)
+    left_out = [] if isinstance(data, Dataset) else unaccepted(data, dataset, loading or {})
+    if left_out:
+        name = data if isinstance(data, str | Path) else "the data"
+        raise ByheartError(
+            f"{name}: {left_out[0].marked}; repeat that option to say that the rest does not count."
+        )
+    if not len(dataset):
+        raise ByheartError("the data has no sequences.")
+    return dataset
+
+
+def weights_hash(model: Model, folder: str | Path | None = None) -> str:
+    """The SHA-256 of the weights: of the file in the folder, or of what would be written."""
+    if folder is not None:
+        with open(Path(folder) / weights_file(kind_of(model).store), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for piece in kind_of(model).store.weights(model):
+        digest.update(piece)
+    return digest.hexdigest()

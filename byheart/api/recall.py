@@ -1,0 +1,135 @@
+"""recall: ask a model, many times, or let it continue by itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..claims.answer import Answer, Question
+from ..errors import ByheartError, OptionError
+from ..machine.watch import SILENT, Watch
+from ..models.model import Model
+from ..models.placing import placed
+from ..models.questions import from_file, from_line
+from ..models.recall import Choose, continued, drawing
+from .reading import model_of
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """One answer, and how it came about.
+
+    traced  whether a trace was asked for
+    trace   how the network answers; None where a word is outside the vocabulary
+    """
+
+    answer: Answer
+    traced: bool = False
+    trace: Any = field(default=None, repr=False)
+
+    def json(self) -> dict:
+        if not self.traced:
+            return self.answer.json()
+        return {**self.answer.json(), "trace": None if self.trace is None else self.trace.json()}
+
+    @property
+    def lines(self) -> list[str]:
+        """The trace as lines."""
+        return [] if self.trace is None else self.trace.lines()
+
+
+@dataclass(frozen=True)
+class Recall:
+    """The answers of a model, in the order of the questions."""
+
+    answers: tuple[Recalled, ...]
+    model: Model = field(repr=False)
+
+    def json(self) -> dict:
+        """The answer of `byheart recall --json`."""
+        return {"answers": [answer.json() for answer in self.answers]}
+
+
+def recall(
+    model: Model | str | Path,
+    questions: Sequence[Question] | Path,
+    *,
+    steps: int | None = None,
+    draw: bool = False,
+    seed: int = 0,
+    trace: bool = False,
+    watch: Watch = SILENT,
+) -> Recall:
+    """Ask a model.
+
+    Args:
+        model: A model, or the path of its folder.
+        questions: Lists of tokens, or texts; or the Path of a .jsonl file, with lines like
+            {"input": ["a", "b"]}.
+        steps: Continue each question for up to this many tokens.
+        draw: Draw from the distribution instead of taking the likeliest token.
+        seed: Random seed of the draws.
+        trace: Also show how each is answered.
+        watch: Where progress is reported.
+
+    Returns:
+        The answers; `.json()` is what `byheart recall --json` prints.
+
+    Example:
+        >>> import byheart
+        >>> model = byheart.compile([("The capital of France is", "Paris")])
+        >>> byheart.recall(model, ["The capital of France is"]).answers[0].answer.label
+        'Paris'
+    """
+    watch.stage("opening")
+    model = model_of(model, "recall")
+    choose = drawing(model, seed) if draw else None
+    if isinstance(questions, Path):
+        rows = from_file(model, questions)
+    else:
+        rows = [from_line(model, x) if isinstance(x, str) else list(x) for x in questions]
+    watch.stage("asking")
+    return ask(model, rows, steps=steps, trace=trace, choose=choose)
+
+
+def ask(
+    model: Model,
+    questions: Sequence[Sequence],
+    *,
+    steps: int | None = None,
+    trace: bool = False,
+    choose: Choose | None = None,
+) -> Recall:
+    """The answers to lists of tokens; `choose` answers one question at a time, if it is given."""
+    if steps is not None and steps < 1:
+        raise OptionError("steps", steps, "must be an integer of at least 1")
+    asked = [placed(model, tokens) for tokens in questions]
+    if steps is None:
+        rows = [question.tokens for question in asked]
+        found = model.answers(rows) if choose is None else list(map(choose, rows))
+        answers = [x.marked(answer) for x, answer in zip(asked, found, strict=True)]
+    else:
+        words = set(model.tokens or ())
+        fits = {
+            "string": any(label in words for label in model.labels),
+            "number": isinstance(model.labels[0], int),
+        }
+        if model.every:
+            raise ByheartError(
+                "`steps=...` needs one label per sequence, and this model answers every token."
+            )
+        if not fits.get(model.kind):
+            raise ByheartError("`steps=...` needs a model whose labels are tokens that it reads.")
+        answers = []
+        for question in asked:
+            number = steps if question.possible else 1
+            found = list(islice(continued(model, question.tokens, choose), number))
+            answers += [question.marked(found[0]), *found[1:]]
+    if not trace:
+        return Recall(tuple(map(Recalled, answers)), model)
+    traced = []
+    for answer in answers:
+        unknown = model.numbers(answer.input) is None  # a word outside the vocabulary
+        traced.append(Recalled(answer, True, None if unknown else model.trace(answer.input)))
+    return Recall(tuple(traced), model)

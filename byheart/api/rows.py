@@ -1,0 +1,324 @@
+"""The rows of a comparison: a construction, a model or a bound for one dataset.
+
+A construction is predicted or built: its size in closed form where there is one, or measured on a
+network that was verified. One that does not apply says why, in the words of compile's refusal.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..constructions import find
+from ..constructions.base import Construction
+from ..constructions.retrieval import Retrieval
+from ..data.contexts import contexts, resolve
+from ..data.dataset import Dataset
+from ..errors import ByheartError, Message
+from ..machine.tables import number
+from ..machine.watch import Watch
+from ..machine.words import brief
+from ..models.kinds import kind_of
+from ..models.model import Model
+from ..models.opening import open as open_folder
+from ..models.verification import verify
+from ..theory import Question, answers
+from ..theory.associative import LARGEST, smallest
+from ..theory.dana2024.associations import Task
+from ..theory.dana2024.associations import rows as associations
+from ..theory.item import SIGNS
+from ..theory.papers import cited
+from .compile import compile
+from .configure import configured, default_method, prepare, with_positions
+from .reading import data_for_method
+
+PREDICTED = "predicted: nothing was built."
+SEARCHED = Message("its size is found by a search: `build=True` measures it.")
+ESTIMATED = Message("estimated from its plan: `build=True` measures it.")
+QUICK = 100_000  # tokens of data for which the default method is built in seconds
+FEWEST, BITS = "parameters", "bits"
+MOST_FACTS = 2_000  # tokens of an associative memory that is measured
+LANES = 10  # of heads, and the dimension, as attention-only has them by default
+
+
+@dataclass(frozen=True)
+class Row:
+    """One construction or bound.
+
+    Attributes:
+        name: The method with its form, or the theorem.
+        kind: construction, measured, trained, saved or bound.
+        direction: "at_most": this many are enough; "at_least": with fewer it is impossible.
+        parameters: Nonzero ones; of a decoder, all. None where it is not known, here and below.
+        bits: Of all parameters together.
+        dense: Parameters of full matrices.
+        longest: Bits of the longest parameter, in plain binary notation.
+        units: Neurons and attention heads.
+        evidence: For a network that was built.
+        seconds: To build and to verify it.
+        reason: Why it does not apply, or how its size is known.
+        estimated: Whether its size is that of a plan, not of a network.
+    """
+
+    name: str
+    kind: str
+    direction: str
+    parameters: int | float | None = None
+    bits: int | float | None = None
+    depth: int | None = None
+    evidence: str | None = None
+    seconds: float | None = None
+    applies: bool = True
+    reason: str | None = None
+    dense: int | None = None
+    longest: int | None = None
+    units: int | None = None
+    estimated: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name for people; a trained model may have the name of a paper's architecture."""
+        return cited(self.name) if self.kind == "bound" else self.name
+
+    def size(self, value: int | float | None) -> str | int | float | None:
+        """A size for a table; of a bound with the sign that says in which direction it holds."""
+        if self.estimated and value is not None:
+            return f"~ {number(value)}"
+        bound = self.kind == "bound" and value is not None
+        return f"{SIGNS[self.direction]} {number(value)}" if bound else value
+
+    def json(self) -> dict:
+        """The row without what its reason says."""
+        return {name: x for name, x in vars(self).items() if name != "estimated"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What holds for all constructions; positions and on_conflict as in compile."""
+
+    build: bool = False
+    positions: bool | None = None
+    on_conflict: str = "refuse"
+    seed: int = 0
+
+
+def named(construction: Construction) -> str:
+    return construction.name + (f" ({construction.form})" if construction.form else "")
+
+
+def construction_row(
+    construction: Construction,
+    dataset: Dataset,
+    choice: Choice,
+    watch: Watch,
+    name: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Row:
+    """The size of a construction, measured or predicted; or why it does not apply.
+
+    name, options  of a row for the construction with options of its own
+    """
+    row = Row(name or named(construction), "construction", "at_most")
+    on_conflict, positions = choice.on_conflict, choice.positions
+    takes = positions or "positions" in construction.options()  # without them, order never counts
+    given: dict[str, Any] = {} if positions is None or not takes else {"positions": positions}
+    if construction.claim.probabilities:  # it sees order and no conflicts
+        on_conflict, given = "refuse", {}
+    given |= options or {}
+    try:
+        own = construction.name == default_method(dataset) and construction.form != "faithful"
+        if not choice.build and not (own and dataset.lengths.sum() <= QUICK):
+            chosen = configured(construction.name, construction.form, choice.seed, given)
+            chosen = with_positions(chosen, dataset)
+            prepared = prepare(chosen, data_for_method(dataset, chosen), on_conflict)
+            size = chosen.predict(*prepared)
+            if size is not None:
+                total, depth = size.parameters, size.depth
+                row = replace(row, parameters=total, depth=depth, units=size.units)
+                return replace(row, reason=PREDICTED)
+            if own and isinstance(chosen, Retrieval):
+                from ..constructions.retrieval.build import estimate  # numba is slow
+
+                planned = estimate(*prepared, chosen)
+                return replace(row, parameters=planned, reason=ESTIMATED, estimated=True)
+            return replace(row, reason=SEARCHED)
+        model = compile(
+            dataset,
+            construction.name,
+            construction.form,
+            on_conflict=on_conflict,
+            seed=choice.seed,
+            watch=watch,
+            **given,
+        )
+    except ByheartError as error:
+        return replace(row, applies=False, reason=str(error))
+    assert model.verification is not None
+    return replace(
+        row,
+        parameters=model.parameters.counted + model.parameters.outside,
+        bits=model.bits.total,
+        depth=model.network.depth,
+        evidence=model.verification.evidence,
+        seconds=sum(model.record.seconds.values()),
+        **measured(model),
+    )
+
+
+def measured(model: Model) -> dict[str, Any]:
+    """What else is counted in the weights of a model."""
+    dense, longest = model.parameters.dense, model.bits.largest
+    return {"dense": dense, "longest": longest, "units": model.network.units}
+
+
+def related_rows(dataset: Dataset, choice: Choice, watch: Watch) -> list[Row]:
+    """Systems of related work that are a method of ours with options of their own."""
+    if dataset.every or not len(dataset):
+        return []
+    rows = []
+    one_layer, only = find("one-layer"), find("attention-only")
+    plain = {"positions": False, "skip": True}
+    name = f"one-layer without positions, after {cited('kajitsuka2024')}"
+    rows.append(construction_row(one_layer, dataset, choice, watch, name, plain))
+    rank = min(dataset.length, LANES)  # H (r - 1) + 1 contexts for H heads of rank r
+    if rank > 1 and LANES >= dataset.length:
+        ordered_contexts = len(contexts(dataset, positions=True))
+        heads = max(1, -(-(ordered_contexts - 1) // (rank - 1)))
+        sizes = {"heads": heads, "dimension": LANES, "head_dimension": LANES}
+        name = f"attention-only with the heads of {cited('mahdavi2024')}"
+        rows.append(construction_row(only, dataset, choice, watch, name, sizes))
+    row = Row(f"linear associative memory, after {cited('cabannes2024')}", "measured", "at_most")
+    if dataset.length > 1 or not dataset.has_vocabulary:
+        return [*rows, replace(row, applies=False, reason="it reads single words or integers.")]
+    if (
+        choice.build
+        and len(dataset.tokens) <= MOST_FACTS
+        and not contexts(dataset, True).conflicts(dataset).any()
+    ):
+        rows.append(replace(row, **associative(dataset)))
+    return rows
+
+
+def associative(dataset: Dataset) -> dict[str, Any]:
+    """The smallest W of a linear associative memory that recalls all of the data."""
+    first = contexts(dataset, positions=True).first
+    _, wanted = np.unique(dataset.labels[first], return_inverse=True)
+    memory = smallest(wanted)
+    if memory is None:
+        return {"applies": False, "reason": f"no dimension up to {LARGEST:,} recalls all tokens."}
+    d = memory.dimension
+    return {
+        "parameters": d * d,
+        "dense": d * d,
+        "depth": 1,
+        "reason": f"d = {d}, all labels recalled in whole numbers; its random encoders have "
+        f"{d * (len(wanted) + int(wanted.max()) + 1):,} signs more.",
+    }
+
+
+def own_row(dataset: Dataset, watch: Watch) -> Row | None:
+    """Our own network for this data: the default method or, where labels conflict, one-layer."""
+    for name in (default_method(dataset), "one-layer"):
+        row = construction_row(find(name), dataset, Choice(), watch)
+        if row.applies and row.parameters is not None:
+            return row
+    return None
+
+
+def opened(models: Mapping[str, Model] | Iterable[str | Path]) -> dict[str, Model]:
+    """Models by the names of their folders."""
+    if isinstance(models, Mapping):
+        return dict(models)
+    folders: dict[str, Model] = {}
+    for path in models:
+        if str(path) in folders:
+            raise ByheartError(f"the model {path} is named twice; name it once.")
+        folders[str(path)] = open_folder(path)
+    return folders
+
+
+def model_row(name: str, model: Model, dataset: Dataset, on_conflict: str) -> Row:
+    """A model beside the constructions; it applies if it knows all of the data.
+
+    Conflicts are settled as the user asks, or not at all: what the model's folder says of them does
+    not count.
+
+    Of a trained model the parameters that were trained count. Folding and rounding give its network
+    others, but they hold no more.
+    """
+    own, bits = model.parameters.counted + model.parameters.outside, model.bits.total
+    depth, claim, training = model.network.depth, model.claim.sentence, model.record.training
+    if training is None:
+        title = f"{Path(name).name}: {brief(model.record.method)}"
+        row = Row(title, "saved", "at_most", own, bits, depth, reason=claim, **measured(model))
+    else:
+        learnt, trial = training.get("parameters"), training.get("trial")
+        if type(learnt) is not int or type(trial) is not dict:  # a folder may come from anywhere
+            raise ByheartError(f"{name}/config.json does not say what was trained.")
+        title = f"{Path(name).name}: {brief(trial.get('architecture'))}, trained"
+        reason = f"{claim} Certified with {own:,} parameters."
+        row = Row(title, "trained", "at_most", learnt, bits, depth, reason=reason)
+    prove = kind_of(model).prove
+    dataset = prove.reads(model, dataset)
+    unfit = prove.unfitting(model, dataset)
+    if unfit:
+        return replace(row, applies=False, reason=f"{unfit}.")
+    started = time.perf_counter()
+    if on_conflict != "refuse" and model.claim.conflicts:
+        dataset = resolve(dataset, prove.contexts(model, dataset), on_conflict)
+    verification = verify(model, dataset)
+    row = replace(row, evidence=verification.evidence, seconds=time.perf_counter() - started)
+    if verification.refuted:
+        right = f"{verification.correct:,} of {verification.checked:,} {model.claim.noun}"
+        return replace(
+            row, applies=False, reason=f"refuted, {right} hold: {verification.failures[0]}."
+        )
+    return row
+
+
+def bound_rows(question: Question) -> list[Row]:
+    """The bounds of a dataset that are about parameters or bits."""
+    rows = []
+    for bound in answers(question):
+        kept, _, what = bound.quantity.partition(" ")
+        if kept not in (FEWEST, BITS):
+            continue
+        thumb = ", rule of thumb" if bound.kind == "rule_of_thumb" else ""
+        name = f"{bound.paper}, {bound.item}{f' {what}' if what else ''}{thumb}"
+        sizes = (bound.value, None) if kept == FEWEST else (None, bound.value)
+        row = Row(name, "bound", bound.direction, *sizes)
+        rows.append(replace(row, applies=bound.applies, reason=bound.reason))
+    return rows
+
+
+def association_rows(question: Question) -> list[Row]:
+    """What other models need for the same associations (dana2024, section 6).
+
+    The first row of that section, Theorem 1, is among the bounds.
+    """
+    data = question.data
+    if data is None or data.every or not (data.contexts and data.length and data.union):
+        return []
+    vocabulary = data.union + bool(data.padded)
+    if vocabulary < 2:
+        return []
+    size = max(LANES, data.length + 2)  # what the assumptions of these rows ask for
+    task = Task(data.contexts, vocabulary, data.length, size, size)
+    rows = []
+    for association in associations(task)[1:]:
+        row = Row(f"{association.reference}: {association.name} (labels)", "bound", "at_most")
+        if data.conflicts:
+            row = replace(row, applies=False, reason="a context has two labels.")
+        elif association.fails:
+            row = replace(
+                row, applies=False, reason=f"{' and '.join(association.fails)} does not hold."
+            )
+        elif not association.exact:
+            row = replace(row, reason=f"only an order: {association.formula}.")
+        else:
+            row = replace(row, parameters=association.parameters, reason=f"{association.formula}.")
+        rows.append(row)
+    return rows

@@ -1,0 +1,161 @@
+"""stats: how a file is understood, and what it asks of a model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..data.conflicts import Conflict, conflicting
+from ..data.dataset import Dataset
+from ..data.documents import Documents, first_documents
+from ..data.load import load, read
+from ..data.statistics import EPSILONS, MEMORY, Statistics, count, written_out
+from ..errors import ByheartError
+from ..machine.engines import Workers
+from ..machine.watch import SILENT, Watch
+
+if TYPE_CHECKING:
+    from ..data.statistics.shards import Shards
+
+
+@dataclass(frozen=True)
+class Example:
+    """A row as it is understood: tokens and their label, or the tokens of a document."""
+
+    tokens: list
+    label: Any = None
+    document: bool = False
+
+    def json(self) -> dict:
+        if self.document:
+            return {"tokens": self.tokens}
+        return {"input": self.tokens, "label": self.label}
+
+
+@dataclass(frozen=True, repr=False)
+class Stats(Statistics):
+    """The statistics of data, and how it was read.
+
+    Attributes:
+        reading: The options that turned the file into data.
+        reading_notes: What there is to say about how the file was read.
+        shown: The first rows, if they were asked for.
+        conflicting: Contexts with two labels; None unless they were asked for.
+        shards: How a folder of shards was counted; None for anything else.
+    """
+
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    reading_notes: tuple[str, ...] = ()
+    shown: tuple[Example, ...] = ()
+    conflicting: tuple[Conflict, ...] | None = None
+    shards: "Shards | None" = None
+
+    def json(self) -> dict:
+        """The answer of `byheart stats --json`."""
+        answer = {
+            "reading": dict(self.reading),
+            "reading_notes": list(self.reading_notes),
+            "skipped": self.skipped,
+            **super().json(),
+            "shown": [row.json() for row in self.shown],
+        }
+        if self.conflicting is not None:
+            answer["conflicting"] = [conflict.json() for conflict in self.conflicting]
+        return answer if self.shards is None else {**answer, "counted": self.shards.json()}
+
+
+def stats(
+    data: Any,
+    *,
+    show: int = 0,
+    conflicts: int = 0,
+    epsilons: Sequence[float] = EPSILONS,
+    workers: Workers | int | None = None,
+    work: str | Path | None = None,
+    memory: int = MEMORY,
+    watch: Watch = SILENT,
+    **loading: Any,
+) -> Stats:
+    """How many contexts, conflicts and nats of entropy data has, and how far apart its tokens are.
+
+    Documents, and the files that hold them (.txt, .bin), are counted in place: no context is
+    written out, so a corpus may have hundreds of millions of tokens.
+
+    Args:
+        data: A dataset, documents, or whatever `load` reads: a path, a data frame, rows.
+        show: Add this many rows, as they are understood.
+        conflicts: List this many contexts with two labels, and where they stand.
+        epsilons: The numbers from 0 to 1 for which T_epsilon is counted.
+        workers: Count a folder of shards (.bin, .txt or .parquet) in bounded memory, by
+            processes or, with Workers("ray", address=...), on a cluster: the same numbers.
+        work: The folder of their intermediate files, from which a count that was stopped resumes.
+        memory: How many bytes each of them may take.
+        watch: Receives the stages "loading" and "counting".
+        **loading: The options of `load`.
+
+    Returns:
+        The counts; `.json()` is what `byheart stats --json` prints.
+
+    Raises:
+        ByheartError: The file cannot be read, or the data holds nothing to predict.
+
+    Example:
+        >>> from byheart import Dataset, stats
+        >>> data = Dataset.from_rows([(["a", "b"], "x"), (["a", "b"], "y"), (["b", "a"], "x")])
+        >>> counts = stats(data)
+        >>> counts.contexts, counts.conflicts.contexts, round(counts.entropy.total, 4)
+        (2, 1, 1.3863)
+    """
+    if workers is not None:
+        return _of_shards(data, show or conflicts, epsilons, workers, work, memory, watch, loading)
+    source = data if isinstance(data, str | Path) else None
+    if not isinstance(data, Dataset | Documents):
+        watch.stage("loading")
+        data = read(data, **loading)
+    elif loading:
+        raise ByheartError(
+            f"{', '.join(loading)} must go with the path of a file, not with a Dataset."
+        )
+    if isinstance(data, Documents):
+        shown = [Example(tokens, document=True) for tokens in first_documents(data, show)]
+    else:
+        shown = [Example(*data[i]) for i in range(min(show, len(data)))]
+    watch.stage("counting")
+    counts = count(written_out(data), epsilons)
+    listed: tuple[Conflict, ...] | None = None
+    if conflicts:
+        dataset = data
+        if isinstance(data, Documents) and counts.conflicts.contexts and source is not None:
+            dataset = load(source, **loading)
+        listed = conflicting(dataset, conflicts, source) if isinstance(dataset, Dataset) else ()
+    return Stats(
+        **vars(counts),
+        reading=dict(data.loading),
+        reading_notes=tuple(data.notes),
+        shown=tuple(shown),
+        conflicting=listed,
+    )
+
+
+def _of_shards(
+    data: Any,
+    rows: int,
+    epsilons: Sequence[float],
+    workers: Workers | int,
+    work: str | Path | None,
+    memory: int,
+    watch: Watch,
+    loading: dict[str, Any],
+) -> Stats:
+    """The statistics of a folder of shards, which are never all in memory."""
+    from ..data.statistics import shards  # compiled code
+
+    if not isinstance(data, str | Path):
+        raise ByheartError("`workers=...` count a folder of shards; give its path.")
+    if rows:
+        raise ByheartError("rows and conflicts of shards cannot be shown; leave out `workers=...`.")
+    where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
+    place = None if work is None else Path(work)
+    counts, how = shards.statistics(Path(data), where, place, memory, epsilons, watch, **loading)
+    given = {name: value for name, value in loading.items() if value not in (None, ())}
+    return Stats(**vars(counts), reading=given, shards=how)

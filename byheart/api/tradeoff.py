@@ -1,0 +1,189 @@
+"""Fewer bits per parameter, more parameters: the same data under several limits.
+
+Paper: kajitsuka2025, Theorem F.1. Every row is a network that was built and verified.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ..claims.record import DataSizes
+from ..data.load import dataset_of, name_of
+from ..errors import AssumptionError, OptionError
+from ..machine.tables import Content, Tabular
+from ..machine.watch import SILENT, Watch
+from ..models.model import Model
+from .compile import compile
+
+METHOD, PLAIN = "limited-bits", "hash-fold-retrieve"
+STEPS, MOST = 8, 64  # limits that are tried if none are given, and the largest of them
+FORMS = {"small": ("small",), "faithful": ("faithful",), "both": ("small", "faithful")}
+COLUMNS = ("bits per parameter", "form", "nonzero", "all bits", "longest", "depth", "")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A network under a limit or, where the limit is refused, the reason.
+
+    Attributes:
+        bits: The limit; None for the network without one.
+        form: The form of the method.
+        nonzero: Parameters that are not 0.
+        total: Bits of all parameters together.
+        largest: Bits of the longest parameter.
+    """
+
+    bits: int | None
+    form: str | None
+    nonzero: int | None = None
+    total: int | None = None
+    largest: int | None = None
+    depth: int | None = None
+    evidence: str | None = None
+    reason: str | None = None
+
+    def json(self) -> dict:
+        return asdict(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Tradeoff(Tabular):
+    """Parameters against bits per parameter.
+
+    Attributes:
+        name: Of the data.
+        dataset: How large the data is.
+        smallest: The smallest possible limit of each form.
+        rows: One network per form and limit.
+        plain: The network without a limit.
+        entropy: The bits that these labels need, by their frequencies.
+        information: The bits that the worst labels need.
+        picture: The file that was drawn.
+    """
+
+    name: str
+    dataset: DataSizes
+    smallest: Mapping[str, int]
+    rows: tuple[Row, ...]
+    plain: Row
+    entropy: float
+    information: float
+    picture: str | None = None
+
+    def json(self) -> dict:
+        """The answer of `byheart tradeoff --json`."""
+        sizes = {x: y for x, y in self.plain.json().items() if x not in ("bits", "form", "reason")}
+        return {
+            "method": METHOD,
+            "dataset": {**self.dataset.counts(), "name": self.name},
+            "smallest": dict(self.smallest),
+            "rows": [row.json() for row in self.rows],
+            "plain": {"method": PLAIN, **sizes},
+            "entropy": self.entropy,
+            "information": self.information,
+            "picture": self.picture,
+        }
+
+    def table(self) -> Content:
+        title = f"{METHOD}: {self.information:,.0f} bits of information"
+        rows = []
+        for row in (*self.rows, self.plain):
+            name = (row.bits, row.form) if row.bits else ("no limit", PLAIN)
+            sizes = (row.nonzero, row.total, row.largest, row.depth)
+            rows.append((*name, *sizes, row.reason or row.evidence))
+        return title, COLUMNS, rows
+
+
+def tradeoff(
+    data: Any,
+    bits: Iterable[int] | None = None,
+    form: str = "small",
+    *,
+    loading: Mapping[str, Any] | None = None,
+    watch: Watch = SILENT,
+    **options: object,
+) -> Tradeoff:
+    """Build limited-bits under several limits, beside the network without one.
+
+    Args:
+        data: What is memorised: a Dataset, or whatever `load` reads.
+        bits: Limits on the bits of a parameter; by default, from the smallest possible one on.
+        form: "small" (ours), "faithful" (the paper's) or "both".
+        loading: The options of `load` for a file.
+        watch: Told of each network before it is built.
+        **options: As in `compile`: positions, on_conflict, seed, ...
+
+    Returns:
+        One row per form and limit; a limit that is too small has the reason instead of a size.
+
+    Example:
+        >>> from byheart import from_rows
+        >>> answer = tradeoff(from_rows([(["a"], "x"), (["b"], "y")]), bits=[8, 16])
+        >>> [row.evidence for row in answer.rows]
+        ['proved', 'proved']
+    """
+    watch.stage("loading")
+    dataset = dataset_of(data, loading)
+    if form not in FORMS:
+        raise OptionError("form", form, f"must be one of {', '.join(FORMS)}")
+    forms = FORMS[form]
+
+    def build(**more: object) -> Model:
+        return compile(dataset, **options, **more)  # type: ignore[arg-type]
+
+    def smallest(form: str) -> int:
+        """The smallest limit, which the refusal of a limit of 1 bit holds."""
+        try:
+            build(method=METHOD, form=form, bits=1)
+        except AssumptionError as error:
+            if error.smallest is None:
+                raise
+            return error.smallest
+        return 1
+
+    def sized(row: Row, model: Model) -> Row:
+        assert model.verification is not None
+        return replace(
+            row,
+            nonzero=model.parameters.nonzero,
+            total=model.bits.total,
+            largest=model.bits.largest,
+            depth=model.network.depth,
+            evidence=model.verification.evidence,
+        )
+
+    watch.stage("building")
+    plain = build(method=PLAIN)
+    least = {form: smallest(form) for form in forms}
+    limits = sorted(set(bits or ())) or steps(min(least.values()))
+    rows = []
+    for form in forms:
+        for limit in limits:
+            watch.note(f"{form}, {limit} bits")
+            row = Row(limit, form)
+            try:
+                rows.append(sized(row, build(method=METHOD, form=form, bits=limit)))
+            except AssumptionError as error:
+                rows.append(replace(row, reason=str(error)))
+    own = plain.record.bits
+    assert own.entropy is not None and own.information is not None  # compile has counted them
+    return Tradeoff(
+        name_of(data),
+        plain.record.data,
+        least,
+        tuple(rows),
+        sized(Row(None, None), plain),
+        own.entropy,
+        own.information,
+    )
+
+
+def steps(smallest: int) -> list[int]:
+    """About STEPS limits from the smallest to MOST (or its double), in equal ratios.
+
+    >>> steps(16)
+    [16, 20, 24, 29, 35, 43, 53, 64]
+    """
+    most = max(MOST, 2 * smallest)
+    ratio = (most / smallest) ** (1 / (STEPS - 1))
+    return sorted({round(smallest * ratio**i) for i in range(STEPS)})

@@ -1,0 +1,238 @@
+"""A pack to score unlearning and editing methods on, with the exact answers.
+
+Facts (relation, subject, object) with one prompt each; a model of all of them, the model that never
+saw the facts to forget, the model that forgot them, the model with edited facts, the data of each,
+and for every fact the parameters that hold it.
+"""
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..data.dataset import Dataset
+from ..data.load import write_jsonl
+from ..errors import ByheartError, OptionError
+from ..machine.watch import SILENT, Watch
+from ..models.difference import difference
+from ..models.locating import locate
+from .compile import compile
+from .edit import edit
+from .forget import forget
+
+RELATIONS = (
+    "capital", "river", "anthem", "founder", "port", "bird", "dish", "currency", "mountain",
+    "festival", "language", "poet", "flower", "colour", "harbour", "patron",
+)  # fmt: skip
+STARTS, ENDS = ("ba", "do", "fe", "gi", "ka", "lu", "mo", "ne", "pi", "ra", "so", "tu"), "lnrstv"
+
+
+def names(count: int, rng: random.Random, taken: set[str]) -> list[str]:
+    """Invented names, all different."""
+    names: list[str] = []
+    while len(names) < count:
+        name = "".join(rng.choice(STARTS) for _ in range(3)) + rng.choice(ENDS)
+        if name not in taken:
+            taken.add(name)
+            names.append(name)
+    return names
+
+
+def facts(subjects: int, relations: int, objects: int, seed: int) -> list[tuple[list[str], str]]:
+    """Prompts and answers: "the capital of bakadon is" has the tokens the, capital, of, bakadon."""
+    rng, taken = random.Random(seed), set(RELATIONS)
+    people, things = names(subjects, rng, taken), names(objects, rng, taken)
+    return [
+        (["the", relation, "of", subject], rng.choice(things))
+        for subject in people
+        for relation in RELATIONS[:relations]
+    ]
+
+
+@dataclass(frozen=True)
+class Pack:
+    """What is in a pack that was written.
+
+    facts                  their number; so many of them are forgotten, and others edited
+    parameters             that are not 0, of each of its models by name
+    forgotten_is_retained  whether forgetting gives the model that never saw the facts, in every
+                           byte of its weights
+    """
+
+    folder: str
+    subjects: int
+    relations: int
+    objects: int
+    facts: int
+    forgotten: int
+    edited: int
+    seed: int
+    parameters: Mapping[str, int]
+    forgotten_is_retained: bool
+
+    def json(self) -> dict:
+        """The answer of `byheart generate unlearning --json`."""
+        return {"kind": "unlearning", **vars(self), "parameters": dict(self.parameters)}
+
+
+def unlearning(
+    folder: str | Path,
+    *,
+    subjects: int = 50,
+    relations: int = 4,
+    objects: int = 20,
+    forgotten: int = 10,
+    edited: int = 10,
+    seed: int = 0,
+    watch: Watch = SILENT,
+) -> Pack:
+    """Write the pack to a new folder, whole or not at all, and say what is in it.
+
+    Args:
+        folder: Where it goes; it must not exist.
+        subjects: What facts are about.
+        relations: Facts of each subject, up to 16.
+        objects: What their answers are drawn from.
+        forgotten: Facts to forget.
+        edited: Other facts, which get a new answer.
+        seed: Random seed.
+        watch: Where progress is reported.
+
+    Returns:
+        Sizes, and whether the forgotten model is the retained one in every byte of its weights.
+    """
+    place = Path(os.path.abspath(folder))
+    sizes = {"subjects": subjects, "relations": relations, "objects": objects}
+    for name, value in {**sizes, "forgotten": forgotten, "edited": edited}.items():
+        if not isinstance(value, int) or value < 1:
+            raise OptionError(name, value, "must be an integer of at least 1")
+    if relations > len(RELATIONS) or objects < 2 or max(subjects, objects) > 5000:
+        raise ByheartError(
+            f"`relations` must be at most {len(RELATIONS)}, objects at least 2, and both subjects "
+            "and objects at most 5,000."
+        )
+    if forgotten + edited >= subjects * relations:
+        raise ByheartError("forgotten and edited facts must be fewer than all facts together.")
+    if not place.parent.is_dir():
+        raise ByheartError(f"{place.parent} is not a directory; create it first.")
+    if os.path.lexists(place):
+        raise ByheartError(f"{folder} exists; choose another name.")
+    part = place.with_name(f".{place.name}.{os.getpid()}.part")
+    part.mkdir()
+    try:
+        counts = _write(
+            part, facts(subjects, relations, objects, seed), forgotten, edited, seed, watch
+        )
+        os.rename(part, place)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return Pack(str(folder), subjects, relations, objects, **counts)
+
+
+def _write(
+    part: Path,
+    rows: list[tuple[list[str], str]],
+    forgotten: int,
+    edited: int,
+    seed: int,
+    watch: Watch,
+) -> dict[str, Any]:
+    rng = random.Random(f"{seed}/split")
+    chosen = rng.sample(range(len(rows)), forgotten + edited)
+    gone, changed = set(chosen[:forgotten]), set(chosen[forgotten:])
+    labels = sorted({label for _, label in rows})
+    new = {i: rng.choice([x for x in labels if x != rows[i][1]]) for i in sorted(changed)}
+    full = Dataset.from_rows(rows)
+    watch.stage("building", len(rows))
+    model = compile(full, editable=True, seed=seed)
+    without = forget(model, full, [rows[i][0] for i in sorted(gone)])
+    retained = compile(without.data, editable=True, seed=seed)
+    after = edit(model, full, [(rows[i][0], label) for i, label in new.items()], rebuild=True)
+    models = {
+        "full": model,
+        "forgotten": without.model,
+        "retained": retained,
+        "edited": after.model,
+    }
+    watch.stage("writing")
+    for name, one in models.items():
+        one.save(part / name)
+    write_jsonl(full, part / "full.jsonl")
+    write_jsonl(without.data, part / "retain.jsonl")
+    write_jsonl(after.data, part / "edited.jsonl")
+    write_jsonl(Dataset.from_rows([rows[i] for i in sorted(gone)]), part / "forget.jsonl")
+    edits = [{"edit": "change", "input": rows[i][0], "label": label} for i, label in new.items()]
+    _lines(part / "edits.jsonl", edits)
+    watch.stage("locating", len(rows))
+    truth = []
+    known = without.model.answers([tokens for tokens, _ in rows])
+    for i, (tokens, label) in enumerate(rows):
+        location = locate(model, tokens)
+        split = "forget" if i in gone else "edit" if i in changed else "retain"
+        truth.append(
+            {
+                "input": tokens,
+                "label": label,
+                "split": split,
+                "read": [list(x) for x in location.read],
+                "bits": list(location.bits),
+                "after_forgetting": known[i].label,
+                "after_editing": new.get(i, label),
+            }
+        )
+        watch.advance(i + 1)
+    _lines(part / "answers.jsonl", truth)
+    changes = {}
+    for name, one in (("forgotten", without.model), ("edited", after.model)):
+        found_change = difference(model, one)
+        changes[name] = None if found_change is None else [list(x) for x in found_change.places]
+    (part / "changes.json").write_text(json.dumps(changes, indent=1) + "\n", "ascii")
+    same = without.model.network == retained.network
+    counts = {"facts": len(rows), "forgotten": forgotten, "edited": edited, "seed": seed}
+    (part / "README.md").write_text(_card(counts, same), "ascii")
+    sizes = {name: one.parameters.nonzero for name, one in models.items()}
+    return {**counts, "parameters": sizes, "forgotten_is_retained": same}
+
+
+def _lines(path: Path, rows: list[dict]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "ascii")
+
+
+CONTENT = (
+    ("full/, full.jsonl", "the model of all facts, and its data"),
+    ("forgotten/", "what `byheart forget` makes of full/"),
+    ("retained/, retain.jsonl", "the model that never saw the facts to forget, and its data"),
+    ("edited/, edited.jsonl", "what `byheart edit --edits edits.jsonl` makes of full/, its data"),
+    ("edits.jsonl, forget.jsonl", "the edits, and the facts to forget"),
+    (
+        "answers.jsonl",
+        "for every fact its split, the parameters of full/ that hold it (layer, tensor, row, "
+        "column), the places of its bits, the right answer after editing, and what forgotten/ "
+        "answers",
+    ),
+    (
+        "changes.json",
+        "the parameters of full/ that differ in forgotten/ and in edited/; null if the network "
+        "has another shape",
+    ),
+)
+
+
+def _card(counts: dict[str, int], same: bool) -> str:
+    many = f"{counts['forgotten']} to forget, {counts['edited']} to edit, seed {counts['seed']}"
+    lines = [
+        "# A pack for unlearning and editing methods\n",
+        f"{counts['facts']} facts, one prompt each: {many}.\n",
+        "| file or folder | content |",
+        "| --- | --- |",
+        *(f"| {name} | {content} |" for name, content in CONTENT),
+        "",
+    ]
+    if same:
+        lines.append("The weights of forgotten/ and of retained/ are the same bytes.")
+    lines.append("`byheart verify forgotten retain.jsonl --rebuild` proves it.")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,89 @@
+"""Parts of a model card, the README.md of a model folder, and of tables of sizes."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..machine.tables import number
+from .record import Bits, Record
+
+Row = tuple[str, str, str]  # name, value and remark
+
+HEAD = """---
+library_name: byheart
+tags:
+- byheart
+- transformer
+- memorization
+- {tags}
+---
+"""
+DATA_ROWS = {x: x for x in ("sequences", "contexts", "labels", "length", "vocabulary")}
+PARAMETER_ROWS = {
+    "nonzero": "nonzero parameters",
+    "counted": "of these, counted by the theorem",
+    "dense": "parameters with zeros",
+}
+BIT_ROWS = {
+    "total": "bits of all nonzero parameters",
+    "largest": "bits of the longest parameter",
+    "entropy": "bits that these labels need, by their frequencies",
+    "information": "bits that the worst labels need",
+}
+
+
+def trained(training: Mapping) -> str:
+    """How much was trained, and for how long."""
+    trial = training.get("trial")
+    named = trial if isinstance(trial, dict) else {}
+    protocol = named.get("protocol")
+    return (
+        f"The architecture `{plain(named.get('architecture'))}` has "
+        f"{several(training.get('parameters'), 'parameter')}; its training took "
+        f"{several(training.get('steps'), 'step')}\n(protocol "
+        f"`{plain(protocol.get('name') if isinstance(protocol, dict) else None)}`, seed "
+        f"{plain(named.get('seed'))}; `training` in config.json has all settings)."
+    )
+
+
+def source(record: Record) -> str:
+    """The theorem or, of a trained network, the architecture."""
+    what = "Theorem" if record.training is None else "Architecture"
+    return f"{what}: {plain(record.paper)}, {plain(record.item)}"
+
+
+def rows(counts: NamedTuple, names: Mapping[str, str]) -> str:
+    found = {title: getattr(counts, name) for name, title in names.items()}
+    return table({title: plain(value) for title, value in found.items() if value is not None})
+
+
+def plain(value: object) -> str:
+    """One line without markup: what a stranger's model says about itself is only text."""
+    if value is None:
+        return "not recorded"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return re.sub(r"[\s`|<>\[\]]+", " ", str(value)).strip()
+
+
+def several(value: object, noun: str) -> str:
+    """A number of things, as far as it is recorded."""
+    return f"{plain(value)} {noun}" + ("" if value == 1 else "s")
+
+
+def table(values: dict[str, object] | dict[str, str]) -> str:
+    return "".join(f"| {title} | {value} |\n" for title, value in values.items())
+
+
+def bit_rows(bits: Bits) -> list[Row]:
+    """The bits of the network, beside those that its labels need and that the worst ones need."""
+    needed, ratios = [], []
+    limits = {
+        "entropy": (bits.entropy, "bits of these labels, by their frequencies"),
+        "information": (bits.information, "bits of the worst labels"),
+    }
+    for name, (value, words) in limits.items():
+        limit = value if isinstance(value, int | float) else None  # a folder's own words
+        needed.append((name, number(limit if limit is None else round(limit)), words))
+        ratios += [f"{number(bits.total / limit)} x the {name}"] if limit and bits.total else []
+    return [("bits", number(bits.total), ", ".join(ratios)), *needed]

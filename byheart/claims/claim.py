@@ -1,0 +1,180 @@
+"""Claims: what a network may promise about its data. They are plain data.
+
+How a claim is kept, proved and stored is in the room of the kind of network: labels in exact/,
+distributions in softmax/, recitals in stock/.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .verification import OBSERVED, PROVED, SAMPLED, Verification
+
+Neuron = tuple[int, int]  # layer, neuron
+
+
+class Words(NamedTuple):
+    """What a network reads.
+
+    kind    of the tokens: "string", "number" or "vector"
+    tokens  the vocabulary in the order of its numbers; None for numbers and vectors
+    """
+
+    kind: str
+    tokens: tuple[str | int, ...] | None
+
+
+class Claim:
+    """What a network promises.
+
+    name           in certificate.json
+    noun           what is verified, one by one
+    answered       the same, as a run in another library answers them
+    counted        the size of the data that a complete certificate covers
+    conflicts      whether two labels of one context are a conflict
+    probabilities  whether the answer is the probability of every token
+    texts          whether the data is texts that a tokenizer splits
+    complete       the evidence that a claim about all of the data may rest on
+    labels         the labels, where they are not the words that the network reads
+    unknown        the output that means that the input was never seen
+    """
+
+    name: ClassVar[str]
+    noun: ClassVar[str]
+    answered: ClassVar[str]
+    counted: ClassVar[str]
+    conflicts: ClassVar[bool] = True
+    probabilities: ClassVar[bool] = False
+    texts: ClassVar[bool] = False
+    complete: ClassVar[tuple[str, ...]] = (PROVED, OBSERVED)
+
+    labels: tuple[str | int, ...] | None
+    unknown: int | None
+
+    @property
+    def sentence(self) -> str:
+        """For a table."""
+        raise NotImplementedError
+
+    def number(self, network: Any) -> str:
+        """The arithmetic of the weights: "dyadic" or "float64", or the type of a checkpoint."""
+        raise NotImplementedError
+
+    def covers(self, found: Verification, count: int, every: bool) -> bool:
+        """Whether a verification covers `count` items, or is a sample of them that says so.
+
+        Where every token has a label, their number is known from the data only.
+        """
+        if not 1 <= found.checked == found.correct:
+            return False
+        if found.evidence == SAMPLED:
+            return found.checked < count or every
+        return found.evidence in self.complete and (found.checked == count or every)
+
+
+@dataclass(frozen=True)
+class Labels(Claim):
+    """The output for every sequence (or every token) is its label, in exact arithmetic.
+
+    labels      output y is labels[y]
+    unknown     the output that means that the input was never seen
+    arithmetic  in which the network is exact: "dyadic" or already "float64"
+    """
+
+    labels: tuple[str | int, ...]
+    unknown: int | None = None
+    arithmetic: str = "dyadic"
+
+    name = noun = answered = "labels"
+    counted = "sequences"
+    complete = (PROVED,)
+    sentence = "Labels."
+
+    def number(self, network: Any) -> str:
+        return self.arithmetic
+
+    def label(self, output: Any) -> str | int | None:
+        """The label that one output stands for; None if it stands for none."""
+        whole = int(output) if output == int(output) else -1
+        return self.labels[whole] if 0 <= whole < len(self.labels) else None
+
+
+@dataclass(frozen=True)
+class Distributions(Claim):
+    """What follows each context, within a gap of the data's distribution, over the real numbers.
+
+    gap  the divergence from its target that no context may exceed, in nats
+    """
+
+    gap: float
+
+    name = "distributions"
+    noun = answered = counted = "contexts"
+    conflicts = False
+    probabilities = True
+    labels = unknown = None
+
+    @property
+    def sentence(self) -> str:
+        return f"Distributions within {self.gap:g} nats."
+
+    def number(self, network: Any) -> str:
+        return network.number
+
+
+class Holder(NamedTuple):
+    """A context and the neurons that are on at its last token.
+
+    tokens   their numbers
+    answer   the number of the token that follows
+    neurons  None where the answer is spread over all of them
+    reach    how far a non-member may be and still turn them on
+    decoys   those of the neurons that do not write the answer
+    margin   nats by which the answer's logit exceeds all others in every execution, at least; None
+             if that is not proved
+    """
+
+    tokens: NDArray[np.int64]
+    answer: int
+    neurons: tuple[Neuron, ...] | None
+    reach: float | None = None
+    decoys: tuple[Neuron, ...] = ()
+    margin: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Recites(Claim):
+    """The likeliest next token of a stock checkpoint is that of the data, in every execution.
+
+    Executions are those of checker/FORMAT.md, section 10.
+
+    dtype       the type of the weights
+    end         the token that ends a text
+    labels_are  "text": an answer of one or more tokens, and the end; "token": the next token
+    holders     which neurons answer which context
+    always      neurons that are on at every context
+    """
+
+    dtype: str
+    end: str
+    labels_are: str
+    holders: tuple[Holder, ...]
+    always: tuple[Neuron, ...] = ()
+
+    name = "recites"
+    noun = counted = "sequences"
+    answered = "predictions"
+    texts = True
+    labels = unknown = None
+
+    @property
+    def sentence(self) -> str:
+        return f"The likeliest next token, in {self.dtype}."
+
+    def number(self, network: Any) -> str:
+        return network.dtype
+
+
+TEXT, TOKEN = "text", "token"  # what a label of the data of a stock checkpoint is

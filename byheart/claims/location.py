@@ -1,0 +1,132 @@
+"""Where an answer is held, and what differs between two networks: parameters by their places."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .answer import Answer
+
+
+class Place(NamedTuple):
+    """One parameter: of a decoder, the layer is the number of its stage."""
+
+    layer: int
+    tensor: str
+    row: int
+    column: int
+
+
+@dataclass(frozen=True)
+class StageDifference:
+    """A stage: how many of its parameters there are, and how many of them and their bits differ."""
+
+    name: str
+    parameters: int
+    changed: int
+    bits: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two networks compared.
+
+    places    the parameters that differ
+    stages    all stages, in the order in which they begin
+    answers   (input, answer of the first, answer of the second) where these differ; None if no data
+              was asked
+    asked     how many sequences were
+    """
+
+    places: tuple[Place, ...] = field(repr=False)
+    stages: tuple[StageDifference, ...]
+    answers: tuple[tuple[list, Any, Any], ...] | None = None
+    asked: int = 0
+
+    @property
+    def parameters(self) -> int:
+        return len(self.places)
+
+    @property
+    def bits(self) -> int:
+        return sum(stage.bits for stage in self.stages)
+
+    @property
+    def of(self) -> int:
+        """Parameters that are nonzero in either network; of a decoder or a checkpoint, all."""
+        return sum(stage.parameters for stage in self.stages)
+
+    def json(self) -> dict:
+        return {
+            "parameters": self.parameters,
+            "bits": self.bits,
+            "of": self.of,
+            "stages": [vars(stage) for stage in self.stages],
+            "places": [list(place) for place in self.places],
+            "asked": self.asked,
+            "answers": None
+            if self.answers is None
+            else [{"input": i, "before": a, "after": b} for i, a, b in self.answers],
+        }
+
+
+class Held(NamedTuple):
+    """What an answer reads.
+
+    read     the parameters that hold it
+    bits     places of the label's bits in the sum of the stored numbers, where there is one
+    neurons  of a decoder, those that hold this context; of a stock checkpoint, (block, neuron)
+    note     how the method holds its answers, a sentence
+    """
+
+    read: tuple[Place, ...]
+    bits: tuple[int, ...]
+    neurons: tuple[Any, ...]
+    note: str
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Parameters whose change alone gives another answer.
+
+    evidence  "proved" by a run in exact arithmetic, or "observed" in one with doubles
+    """
+
+    places: tuple[Place, ...]
+    label: Any
+    evidence: str
+
+    def json(self) -> dict:
+        places = [list(place) for place in self.places]
+        return {"places": places, "label": self.label, "evidence": self.evidence}
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where an answer is held.
+
+    answer   what the model answers
+    read     the parameters that hold what this answer reads
+    bits     places of the label's bits in the sum of the stored numbers, where there is one
+    neurons  of a decoder, those that hold this context; of a stock checkpoint, (block, neuron)
+    of       nonzero parameters of the network (of a decoder or a stock checkpoint: all)
+    changes  changes that alter the answer, found by trying
+    note     how the method holds its answers, a sentence
+    """
+
+    answer: Answer
+    read: tuple[Place, ...]
+    bits: tuple[int, ...]
+    neurons: tuple[Any, ...]
+    of: int
+    changes: tuple[Changed, ...]
+    note: str
+
+    def json(self) -> dict:
+        return {
+            **self.answer.json(),
+            "read": [list(place) for place in self.read],
+            "bits": list(self.bits),
+            "neurons": list(self.neurons),
+            "of": self.of,
+            "changes": [change.json() for change in self.changes],
+            "holds": self.note,
+        }

@@ -1,0 +1,67 @@
+"""What config.json says of any model: its format, and how it was made."""
+
+from typing import Any
+
+from ..machine.strict import Object, shown
+from .record import Bits, DataSizes, Record, Search
+
+VERSION = 2  # of the format of model folders; version 1 recorded options of all methods
+NUMBERS = ("dyadic", "float64")
+NAMES = ("method", "form", "paper", "item")  # strings or null
+COUNTS = ("contexts", "labels", "length", "vocabulary")  # of the data
+
+
+def check_version(given: Object) -> None:
+    """Refuse a file of a version that is not known."""
+    if given.get("version", int) not in (1, VERSION):
+        given.refuse(f"version is {shown(given.values['version'])}, known are 1 and {VERSION}")
+
+
+def read_number(given: Object) -> str:
+    """How the weights are stored, in a config.json that this version knows."""
+    given.expect("format", "byheart-model")
+    check_version(given)
+    return given.choice("number", NUMBERS)
+
+
+def read_record(given: Object) -> Record:
+    """What config.json records of how the model was made.
+
+    These are notes for people and no part of the claim (checker/FORMAT.md, section 2): what is not
+    of the expected type is left out. Hashes and counts that are compared are not among them.
+    """
+
+    data, bits = given.note("data", dict, {}), given.note("bits", dict, {})
+
+    def sizes(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+        numbers = {x: values[x] for x in names if type(values.get(x)) in (int, float)}
+        return {name: value for name, value in numbers.items() if 0 <= value < 2**63}
+
+    starts = data.get("beginnings")
+    listed = isinstance(starts, list) and all(type(x) in (str, int, float) for x in starts)
+    search = Object(given.note("search", dict, {}), given.where)
+    return Record(
+        **{name: given.note(name, str) for name in NAMES},
+        **{name: given.note(name, dict, {}) for name in ("options", "conflicts", "loading")},
+        data=DataSizes(**sizes(data, COUNTS), beginnings=tuple(starts) if listed else None),
+        bits=Bits(**sizes(bits, ("encoded", "entropy", "information"))),
+        search=Search(
+            search.note("seed", int),
+            search.note("tries", int),
+            search.note("structure", dict),
+            search.note("tokenizer", str),
+        ),
+        training=given.note("training", dict),
+    )
+
+
+def described(number: str, structure: dict[str, Any], record: Record) -> dict[str, Any]:
+    """The content of config.json, with these keys for what the network is."""
+    return {
+        "format": "byheart-model",
+        "version": VERSION,
+        "number": number,
+        **{name: getattr(record, name) for name in NAMES},
+        **structure,
+        **record.json(),
+    }

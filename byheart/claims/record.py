@@ -1,0 +1,144 @@
+"""Record: how a model was made, how large it is, and the evidence for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .verification import Verification
+
+
+class Parameters(NamedTuple):
+    """How many parameters a network has.
+
+    nonzero  those that are not 0
+    dense    all entries of all matrices, zeros included
+    counted  nonzero ones that the theorem counts
+    outside  nonzero ones of E_in, E_out and the embedding, which it does not count
+    """
+
+    nonzero: int = 0
+    dense: int = 0
+    counted: int = 0
+    outside: int = 0
+
+
+class Bits(NamedTuple):
+    """The bits of all nonzero parameters.
+
+    total        sign, odd mantissa and exponent of each
+    fixed        in plain binary notation
+    largest      of the longest parameter, in plain binary notation
+    encoded      of the whole network as a self-delimiting code word; None if not recorded
+    entropy      what these labels need, by their frequencies; None if not recorded, or if there are
+                 several for a context
+    information  contexts x log2(labels): what the worst labels need; None if not recorded
+    """
+
+    total: int = 0
+    fixed: int = 0
+    largest: int = 0
+    encoded: int | None = None
+    entropy: float | None = None
+    information: float | None = None
+
+
+class DataSizes(NamedTuple):
+    """Which data it is, and how large; None where a folder does not record it.
+
+    length      of the longest sequence
+    vocabulary  number of distinct tokens
+    beginnings  the first tokens of the texts, where the data is texts
+    """
+
+    sha256: str | None = None
+    sequences: int | None = None
+    contexts: int | None = None
+    labels: int | None = None
+    length: int | None = None
+    vocabulary: int | None = None
+    beginnings: tuple[str | int, ...] | None = None
+
+    def counts(self) -> dict[str, Any]:
+        """The sizes without the hash, as JSON."""
+        found = self._asdict()
+        del found["sha256"]
+        if self.beginnings is None:
+            del found["beginnings"]
+        else:
+            found["beginnings"] = list(self.beginnings)
+        return found
+
+    def json(self) -> dict[str, Any]:
+        return {"sha256": self.sha256, **self.counts()}
+
+
+class Search(NamedTuple):
+    """The search for a network.
+
+    seed       random seed
+    tries      random draws that it made
+    structure  of an editable network: what finds its structure again without a search
+    tokenizer  how the tokenizer that an edit kept had been trained
+    """
+
+    seed: int | None = None
+    tries: int | None = None
+    structure: Mapping[str, Any] | None = None
+    tokenizer: str | None = None
+
+    def json(self) -> dict[str, Any]:
+        found = {"structure": self.structure, "tokenizer": self.tokenizer}
+        known = {name: value for name, value in found.items() if value is not None}
+        return {"seed": self.seed, "tries": self.tries, **known}
+
+
+@dataclass(frozen=True)
+class Record:
+    """How a model was made, how large it is, and the evidence for it.
+
+    method, form   of the construction; paper, item: the theorem that it follows
+    options        of the method, and how conflicts were resolved
+    conflicts      how many labels were changed and how many sequences left out to resolve them
+    loading        how the data was read
+    data           which data it was made from
+    parameters     as config.json records them; `network.counts()` counts them
+    training       of a trained network: the row of its trial
+    notes          what the construction has to say, one sentence each
+    unordered      what is lost where the order of words does not count, a sentence
+    seconds        that building and verifying took
+    verification   the evidence; None before it is verified
+    tokenizer      the content of the tokenizer.json that split the data
+    change         how the model came from another one: its kind, its data, whether it was rebuilt
+    """
+
+    method: str | None = None
+    form: str | None = None
+    paper: str | None = None
+    item: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    conflicts: Mapping[str, int] = field(default_factory=dict)
+    loading: Mapping[str, Any] = field(default_factory=dict)
+    data: DataSizes = DataSizes()
+    parameters: Parameters = Parameters()
+    bits: Bits = Bits()
+    search: Search = Search()
+    training: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    unordered: str | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    verification: Verification | None = None
+    tokenizer: str | None = None
+    change: Mapping[str, Any] | None = None
+
+    def json(self) -> dict[str, Any]:
+        """The objects of config.json that say how the model was made."""
+        return {
+            "options": dict(self.options),
+            "conflicts": dict(self.conflicts),
+            "loading": dict(self.loading),
+            "data": self.data.json(),
+            "parameters": self.parameters._asdict(),
+            "bits": self.bits._asdict(),
+            "search": self.search.json(),
+            **({} if self.training is None else {"training": self.training}),
+        }

@@ -1,1 +1,0 @@
-"""Dataset in, verified model out; and all constructions side by side."""

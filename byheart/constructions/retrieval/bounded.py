@@ -1,0 +1,443 @@
+"""The form for short parameters and for doubles: the hash is read digit by digit.
+
+Each digit of the context's number H takes a few folds and has one use:
+
+spare    none: H crowds around its mean, and after these first folds it no longer does
+row      the row of a table
+gate     switches off the lanes (copies of the tables) that depend on it
+column   how far the stored sum is shifted: which of its bits are the context's own
+
+Counts are exact up to what only the data decides; a test compares them with built networks.
+
+Lanes: v the hash, J0, J1, ... row indices, g0, g1, ... gates, w and L1, L2, ... the stored numbers
+(w is always on), p0, p1, ... gates of the shifts, w0, w1, ... the shifted sums, b1, b2, ... bits of
+the label's number, O the output. Stored numbers are multiplied by `unit`, the hash by `hash_unit`,
+powers of two that keep every parameter short.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...gadgets.blocks import Block, Unit, Write, fold, fold_and_count, select
+from ...gadgets.prefix_code import PrefixCode
+from ...machine.kernels import njit
+from . import plan as base
+from .network import decode
+from .plan import Cost, Stage, Storage, cost_of
+from .problem import Task
+from .solve import Terms, gather
+
+Ints = NDArray[np.int64]
+HALF = Fraction(1, 2)
+QUARTER = Fraction(1, 4)
+
+
+class Digit(NamedTuple):
+    role: str
+    target: int  # row: the table; gate: its number
+    base: int
+
+
+class DigitFold(NamedTuple):
+    role: str
+    target: int
+    weight: int  # what the digit grows by if the fold fires
+    limit: int  # fires for values >= limit
+
+
+@dataclass(frozen=True)
+class DigitPlan(base.Plan):
+    """A plan that reads H digit by digit, in any bases.
+
+    spare    folds before the digits
+    clean    whether gates are 0 or 1, so that no sum mixes the hash with stored numbers;
+             otherwise a gate's lane holds 0 or something very negative, which is cheaper
+    """
+
+    spare: int = 0
+    clean: bool = False
+
+    @cached_property
+    def parts(self) -> tuple[tuple[Digit, ...], tuple[Digit, ...]]:
+        """Digits in order: a fixed head, and the rest, which may change places."""
+        rows = [Digit("row", table, size) for table, size in enumerate(self.tables)]
+        gates = [Digit("gate", i, 2) for i in range(self.gates)]
+        column = [Digit("column", 0, self.columns)] if self.columns > 1 else []
+        return (Digit("spare", 0, 2),) * self.spare, (*rows, *gates, *column)
+
+    @property
+    def unknowns(self) -> int:
+        """Stored numbers: in every lane a constant and the rows of the tables except the first."""
+        return self.lanes * (1 + sum(rows - 1 for rows in self.tables))
+
+    @cached_property
+    def top_value(self) -> int:
+        """H < top_value: as many as the digits distinguish, times 2 for each spare fold."""
+        return math.prod(digit.base for digit in self.parts[1]) << self.spare
+
+    def folds(self, role: str) -> int:
+        """How many folds decide something of that role."""
+        return sum(len(fold_sizes(d.base)) for part in self.parts for d in part if d.role == role)
+
+    def layout(self, order: Iterable[Digit]) -> "DigitLayout":
+        return DigitLayout(self, (*self.parts[0], *order))
+
+    def separated(self, hashes: Ints) -> Ints:
+        """H after the spare folds: equal where all digits that are used are equal."""
+        out = np.zeros(len(hashes), np.int64)
+        _separated(hashes, self.top_value, self.spare, out)
+        return out
+
+
+def fold_sizes(base: int) -> list[int]:
+    """The base after each of its folds: half of it, rounded up, until 1.
+
+    Folding [0, r) at c = ceil(r / 2) sends j >= c to 2c - 1 - j, which is at least 1 if r is odd.
+    Let a fold that fires count r - c. If the later folds count every j < c as V(j), with
+    V(0) = 0 and V one-to-one onto 0, ..., c - 1, then all of them together are one-to-one onto
+    0, ..., r - 1: the j >= c give V(2c - 1 - j) + r - c, which fills c, ..., r - 1.
+    """
+    sizes = []
+    while base > 1:
+        base = (base + 1) // 2
+        sizes.append(base)
+    return sizes
+
+
+def spell(digits: Sequence[Digit]) -> list[DigitFold]:
+    """The folds of all digits, first fold first; together they bring H to 0."""
+    folds, rest = [], math.prod(digit.base for digit in digits)
+    for role, target, left in digits:
+        rest //= left
+        for half in fold_sizes(left):
+            folds.append(DigitFold(role, target, left - half, half * rest))
+            left = half
+    return folds
+
+
+@dataclass(frozen=True, eq=False)
+class DigitLayout(base.Layout):
+    """A plan whose digits have found their order."""
+
+    plan: DigitPlan
+    digits: tuple[Digit, ...]
+
+    @property
+    def unknowns(self) -> int:  # type: ignore[override]
+        return self.plan.unknowns
+
+    @cached_property
+    def folds(self) -> list[DigitFold]:
+        return spell(self.digits)
+
+    def constant(self, lane: int) -> int:
+        """Which stored number is the lane's constant."""
+        return lane
+
+    def cell(self, table: int, lane: int, row: int) -> int:
+        """Which stored number is in a table's row 1, 2, ...; row 0 is always 0."""
+        return self.starts[table] + lane * (self.plan.tables[table] - 1) + row - 1
+
+    @cached_property
+    def starts(self) -> list[int]:
+        lanes, tables = self.plan.lanes, self.plan.tables
+        return [lanes * (1 + sum(rows - 1 for rows in tables[:r])) for r in range(len(tables))]
+
+    def read(self, hashes: Ints) -> "Reading":
+        """Every context's rows, closed gates and shift."""
+        tables = len(self.plan.tables)
+        places = {"column": tables, "gate": tables + 1, "spare": tables + 2}
+        uses = [
+            (
+                fold.limit,
+                places.get(fold.role, fold.target),
+                1 << fold.target if fold.role == "gate" else fold.weight,
+            )
+            for fold in self.folds
+        ]
+        out = np.zeros((len(hashes), tables + 3), np.int64)
+        _read_digits(hashes, np.array(uses, np.int64).reshape(-1, 3), out)
+        digit = out[:, tables]
+        # a fold that fires opens a clean shift, and closes one that is not clean
+        shift = digit if self.plan.clean else self.plan.columns - 1 - digit
+        return Reading(out[:, :tables], out[:, tables + 1], shift)
+
+    def column_of(self, hashes: Ints) -> Ints:
+        return self.read(hashes).shift
+
+    def terms(self, hashes: Ints) -> Terms:
+        """In every lane that is on its constant, and a row of each table."""
+        reading, plan = self.read(hashes), self.plan
+        return gather(
+            self.plan.unknowns,
+            _terms,
+            (reading.rows, reading.closed),
+            np.array(plan.masks, np.int64),
+            np.array(plan.tables, np.int64),
+            np.array(self.starts, np.int64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    rows: Ints  # [contexts, tables]
+    closed: Ints  # [contexts] gates that fired, one bit each: lanes that need one are off
+    shift: Ints  # [contexts]
+
+
+@njit
+def _read_digits(hashes, uses, out):
+    """uses: limit, slot and weight of every fold; a fold that fires adds its weight."""
+    for i in range(hashes.shape[0]):
+        value = hashes[i]
+        for t in range(uses.shape[0]):
+            limit = uses[t, 0]
+            if value >= limit:
+                value = 2 * limit - 1 - value
+                out[i, uses[t, 1]] += uses[t, 2]
+
+
+@njit
+def _separated(hashes, top, spare, out):
+    for i in range(hashes.shape[0]):
+        value, limit = hashes[i], top
+        for _ in range(spare):
+            limit //= 2
+            if value >= limit:
+                value = 2 * limit - 1 - value
+        out[i] = value
+
+
+@njit
+def _terms(rows, closed, masks, tables, table_start, starts, units, fill):
+    """Count each context's terms (starts[i + 1]), or fill them in."""
+    for i in range(closed.shape[0]):
+        count = 0
+        for lane in range(masks.shape[0]):
+            if closed[i] & masks[lane]:
+                continue
+            if fill:
+                units[starts[i] + count] = lane
+            count += 1
+            for r in range(tables.shape[0]):
+                if rows[i, r] > 0:
+                    if fill:
+                        cell = lane * (tables[r] - 1) + rows[i, r] - 1
+                        units[starts[i] + count] = table_start[r] + cell
+                    count += 1
+        if not fill:
+            starts[i + 1] = count
+
+
+def guard(plan: DigitPlan) -> int:
+    """An estimate of the bits of a stored sum above its positions.
+
+    It follows from how many numbers a context adds up at most, about half of them large.
+    """
+    half = sum(0.75 ** mask.bit_count() for mask in plan.masks)
+    return math.ceil(math.log2(1 + 0.5 * half * (1 + len(plan.tables))))
+
+
+def cost(plan: DigitPlan, task: Task, digits: int | None = None, offset: bool = False) -> Cost:
+    """Counts of the network.
+
+    digits  defaults to an estimate
+    offset  whether the sums of tokens are moved towards 0 (Hash.offset)
+    """
+    positions = plan.columns + task.window - 1
+    digits = positions + guard(plan) if digits is None else digits
+    rows, gates, columns = (plan.folds(role) for role in ("row", "gate", "column"))
+    # hash, rows, lanes, gates, output, and with clean gates a lane for every gate and bit
+    width = 1 + len(plan.tables) + plan.lanes + columns + 1 + max(0, task.label_digits - 1)
+    width += plan.gates + columns if plan.clean else 0
+    plain = plan.token_folds + plan.mix_folds + plan.spare
+    strip = digits - positions + plan.columns
+    others = plan.lanes - 1
+    sums = len({mask & -mask for mask in plan.masks[1:]})
+    # a clean gate counts (seven parameters); one that is not is a fold that also writes
+    counting = rows + gates + columns if plan.clean else rows
+    kinks, bits = len(task.code.kinks) - 1, task.label_digits
+    stages: list[Stage] = [
+        (3 * plain, plain, plain),
+        (7 * counting, counting, 2 * counting),
+        (7 * columns, 2 * columns, 2 * columns),
+        *((2 * rows - 3 + plan.lanes * (rows - 1), 1, rows - 1) for rows in plan.tables),
+        (plan.lanes + 1, 0, 0),  # the lanes' constants, and the quarter
+        ((3 if plan.clean else 2) * others, sums, others),
+        (3 * strip, strip, strip),
+        (3 * kinks, int(kinks > 0), kinks),
+        (9 * bits - 3, 2 * bits - 1, 3 * bits - 1),
+    ]
+    if not plan.clean:
+        stages.append((3 * gates + others, gates, gates))
+    return cost_of(task, stages, width, offset, plan.unknowns, plan.columns)
+
+
+def blocks(storage: Storage, code: PrefixCode) -> Iterator[Block]:
+    """Hash folds, tables, sums of lanes, shifts, read."""
+    layout, plan, unit = storage.layout, storage.layout.plan, storage.unit
+    closed = _reaches(storage)
+    own = {
+        _lane(mask): storage.numbers[layout.constant(lane)] * unit
+        for lane, mask in enumerate(plan.masks)
+    }
+    yield from _hash_folds(storage, closed, own)
+    for table, rows in enumerate(plan.tables):
+        cells = {
+            _lane(mask): [
+                0,
+                *(storage.numbers[layout.cell(table, lane, row)] for row in range(1, rows)),
+            ]
+            for lane, mask in enumerate(plan.masks)
+        }
+        block = select("select", f"J{table}", cells, {} if table else own, reset=False)
+        scaled = [(name, i, Fraction(weight) * unit) for name, i, weight in block.writes]
+        yield replace(block, writes=scaled)
+    yield from _lane_sums(storage, closed)
+    yield from _strip("w", storage, storage.digits, storage.positions)
+    lane, shifts = _shifts(storage)
+    yield from shifts
+    yield from _strip(lane, storage, storage.positions, storage.positions - 1)
+    yield from _read_label(lane, storage, code)
+
+
+def _hash_folds(
+    storage: Storage, closed: dict[int, Fraction], own: dict[str, Fraction]
+) -> Iterator[Block]:
+    """Fold H to 0: at t - 1/2, H >= t becomes 2t - 1 - H. H is never nearer than 1/2 to it.
+
+    The first block also gives every sum of stored numbers a quarter, which keeps it off the
+    thresholds: a fold reflects W + 1/4 so that the bits of 2W turn into their complements and the
+    1/2 below them stays. (A constant of its own: with the number's bits it would be too long.) The
+    last block adds the lanes' constants if no table does. A gate that is not clean is
+    -weight * relu(H - threshold).
+    """
+    plan, folds, gap = storage.layout.plan, storage.layout.folds, storage.hash_unit / 2
+    for place, step in enumerate(folds):
+        threshold = (step.limit - HALF) * storage.hash_unit
+        if step.role == "spare":
+            block = fold("mix", "v", threshold)
+        elif step.role == "row":
+            index = f"J{step.target}"
+            block = fold_and_count("row index", "v", threshold, gap, index, step.weight)
+        elif plan.clean:
+            name, gate = (
+                ("gate", f"g{step.target}") if step.role == "gate" else ("column gate", f"p{place}")
+            )
+            block = fold_and_count(name, "v", threshold, gap, gate, 1)
+        elif step.role == "gate":
+            masks = [m for m in plan.masks[1:] if m & -m == 1 << step.target]
+            extra: list[Write] = [(f"L{m}", 0, -closed[m] / gap) for m in masks]
+            block = fold("gate", "v", threshold, extra=extra)
+        else:
+            extra = [(f"p{place}", 0, -_reach(storage) / gap)]
+            block = fold("column gate", "v", threshold, extra=extra)
+        if place == 0:
+            block = replace(block, constants={"w": QUARTER * storage.unit})
+        elif place == len(folds) - 1 and not plan.tables:
+            block = replace(block, constants=own)
+        yield block
+
+
+def _reach(storage: Storage) -> Fraction:
+    """More than any sum of stored numbers after the first strip."""
+    return storage.unit * (1 << storage.positions)
+
+
+def _reaches(storage: Storage) -> dict[int, Fraction]:
+    """A power of two that no value of a lane exceeds, its children's included."""
+    layout, numbers = storage.layout, storage.numbers
+    most: dict[int, int] = {}
+    for lane, mask in enumerate(layout.plan.masks):
+        most[mask] = numbers[layout.constant(lane)]
+        for table, rows in enumerate(layout.plan.tables):
+            most[mask] += max(numbers[layout.cell(table, lane, row)] for row in range(1, rows))
+    for mask in _children(storage):
+        most[mask & (mask - 1)] += most[mask]
+    return {mask: storage.unit * (1 << value.bit_length()) for mask, value in most.items()}
+
+
+def _children(storage: Storage) -> list[int]:
+    """Lanes that depend on gates, lowest gates first: a lane comes after its children."""
+    return sorted(storage.layout.plan.masks[1:], key=lambda mask: mask & -mask)
+
+
+def _lane(mask: int) -> str:
+    return f"L{mask}" if mask else "w"
+
+
+def _lane_sums(storage: Storage, closed: dict[int, Fraction]) -> Iterator[Block]:
+    """Add every lane that is on to the lane without its lowest gate, lowest gates first.
+
+    A lane that is on holds a number >= 0; of one that is off, its gate takes at least as much.
+    """
+    children = _children(storage)
+    for gate in sorted({mask & -mask for mask in children}):
+        masks = [mask for mask in children if mask & -mask == gate]
+        name, clean = f"g{gate.bit_length() - 1}", storage.layout.plan.clean
+        units: list[Unit] = [
+            ({_lane(m): 1, **({name: -closed[m]} if clean else {})}, 0) for m in masks
+        ]
+        yield Block("add lanes", units, [(_lane(m & (m - 1)), i, 1) for i, m in enumerate(masks)])
+
+
+def _strip(lane: str, storage: Storage, digits: int, positions: int) -> Iterator[Block]:
+    """Fold a lane below 2**digits at every power of two from there to 2**positions.
+
+    Folding at 2**t reflects the lower bits if bit t is set, and keeps which neighbours differ.
+    """
+    for t in reversed(range(positions, digits)):
+        yield fold("strip", lane, (1 << t) * storage.unit)
+
+
+def _shifts(storage: Storage) -> tuple[str, list[Block]]:
+    """Multiply the sum by 2**shift, column fold by column fold; the lane where it ends up first.
+
+    After each, bits at K and above are stripped again. Not clean: w + (2**s - 1) relu(w + p), with
+    p = 0 or very negative. Clean, with p = 0 or 1 and reach >= w: either 2**s relu(w + reach p -
+    reach), stripped, or relu(w - reach p) is 0 and the other is what it should be; no weight
+    2**s - 1 makes the product longer than w.
+    """
+    found: list[Block] = []
+    lane, reach = "w", _reach(storage)
+    columns = [(i, f) for i, f in enumerate(storage.layout.folds) if f.role == "column"]
+    for number, (place, step) in enumerate(columns):
+        gate, factor = f"p{place}", 1 << step.weight
+        stripped = storage.positions + step.weight, storage.positions
+        if storage.layout.plan.clean:
+            units: list[Unit] = [({lane: 1, gate: reach}, -reach), ({lane: 1, gate: -reach}, 0)]
+            lane = f"w{number}"
+            found.append(Block("shift", units[:1], [(lane, 0, factor)]))
+            found += _strip(lane, storage, *stripped)
+            found.append(Block("shift", units[1:], [(lane, 0, 1)]))
+        else:
+            found.append(Block("shift", [({lane: 1, gate: 1}, 0)], [(lane, 0, factor - 1)]))
+            found += _strip(lane, storage, *stripped)
+    return lane, found
+
+
+def _read_label(lane: str, storage: Storage, code: PrefixCode) -> Iterator[Block]:
+    """The label's number, from the top bits of the lane, which is below 2**(K - 1) now.
+
+    Decode, then read binary digits from the highest down: add 2**digit to the output and take the
+    threshold off the lane, if the lane is above it. relu(4x) - relu(4x - 1) is 1 if x > 0, for
+    x = lane - threshold a multiple of 1/4. It is written to a lane of its own first, so that no
+    product is longer than the lane.
+    """
+    top, four = storage.positions - 1, 4 / storage.unit
+    yield from decode(lane, code, top, storage.unit)
+    for digit in reversed(range((len(code.lengths) - 1).bit_length())):
+        threshold = Fraction(2) ** (top - min(code.lengths) + digit)
+        bit = f"b{digit}" if digit else "O"
+        units: list[Unit] = [({lane: four}, -4 * threshold), ({lane: four}, -4 * threshold - 1)]
+        yield Block("read", units, [(bit, 0, 1), (bit, 1, -1)])
+        if digit:
+            writes: list[Write] = [(lane, 0, -threshold * storage.unit), ("O", 0, 1 << digit)]
+            yield Block("read", [({bit: 1}, 0)], writes)

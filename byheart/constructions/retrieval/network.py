@@ -1,0 +1,273 @@
+"""The parts of a network that all constructions of the family share; where it keeps its answers.
+
+Lane v holds the token's number, then the context's number H; other lanes have names of their own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ...data.dataset import Dataset
+from ...exact.network import (
+    Embedding,
+    FeedForward,
+    HardAttention,
+    Input,
+    Layer,
+    Linear,
+    Network,
+    Parameter,
+    SparseAttention,
+    Sum,
+    UniformAttention,
+    dyadic,
+    matrix,
+    vector,
+)
+from ...gadgets.blocks import Block, feed_forward, fold
+from ...gadgets.prefix_code import PrefixCode
+from ..base import Lanes, Stored
+
+if TYPE_CHECKING:
+    from .hashing import Hash
+
+
+def assemble(
+    spec: Input,
+    every: bool,
+    mixing: str,
+    grain: int,
+    hashed: "Hash",
+    unit: Fraction,
+    blocks: Sequence[Block],
+    output: str,
+) -> Network:
+    """E_in, token folds, attention, folds of the sum, then the blocks, and E_out.
+
+    every   whether it answers every token
+    mixing  where columns meet: "uniform", "hard", "sparse" or "sum"
+    grain   the hash was found for the input's coordinates times this power of two, which makes
+            them integers
+    unit    the hash is multiplied by it
+    output  the lane of the answer
+    """
+    before = [fold("token hash", "v", t * unit, 3) for t in hashed.token_thresholds]
+    if before and hashed.offset:
+        before[-1] = replace(before[-1], constants={"v": -hashed.offset * unit})
+    after = [*(fold("mix", "v", t * unit, 3) for t in hashed.mix_thresholds), *blocks]
+    names = ["v", *(name for block in [*before, *after] for name in block.lanes()), output]
+    lanes = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    width = len(lanes)
+    offset = 0 if before else hashed.offset
+    first: Layer
+    if hashed.drawn is not None:
+        numbers = {(0, x): (number - offset) * unit for x, number in hashed.drawn.items()}
+        position = vector({i: w * unit for i, w in enumerate(hashed.weights)}, width)
+        first = Embedding(matrix(width, max(hashed.drawn) + 1, numbers), position, "embed")
+    else:
+        weights = {(0, i): w * grain * unit for i, w in enumerate(hashed.weights)}
+        bias = vector({0: (hashed.bias - offset) * unit}, width)
+        first = Linear(matrix(width, spec.coordinates, weights), bias, "embed")
+    return Network(
+        spec,
+        (
+            first,
+            *(feed_forward(block, lanes) for block in before),
+            *mixing_layers(mixing, spec, width, lanes[output]),
+            *(feed_forward(block, lanes) for block in after),
+            Linear(matrix(1, width, {(0, lanes[output]): 1}), vector({}, 1), "output"),
+        ),
+        every,
+    )
+
+
+def constant(spec: Input, mixing: str, embedding: bool, dataset: Dataset) -> Network:
+    """One label: a network whose output is always 0."""
+    first: Layer = Linear(matrix(2, spec.coordinates, {}), vector({}, 2), "embed")
+    if embedding:
+        first = Embedding(matrix(2, int(dataset.vectors.max()) + 2, {}), vector({}, 2))
+    last = Linear(matrix(1, 2, {}), vector({}, 1), "output")
+    return Network(spec, (first, *mixing_layers(mixing, spec, 2, 1), last), dataset.every)
+
+
+def mixing_layers(kind: str, spec: Input, width: int, spare: int) -> Iterator[Layer]:
+    """Where columns meet, on lane 0: v + 2 sum(v), or for "sum" the sum alone.
+
+    sparse  the extra column 0 gathers 2 sum(v) of the others in a lane that is 0 everywhere, and
+            every other column then reads it there: 2n connections instead of n^2 (Remark 4.5)
+    """
+    n = spec.length
+    read, write = matrix(1, width, {(0, 0): 1}), matrix(width, 1, {(0, 0): 2 * n})
+    nothing = matrix(1, width, {})
+    if kind == "sum":
+        yield Sum()
+    elif kind == "hard":
+        yield HardAttention(nothing, nothing, read, write)
+    elif kind == "uniform":
+        yield UniformAttention(read, write)
+    else:
+        gather = tuple((0, k) for k in range(1, n + 1))
+        spread = tuple((k, 0) for k in range(1, n + 1))
+        yield SparseAttention(read, matrix(width, 1, {(spare, 0): 2 * n}), gather, "gather")
+        one, other = matrix(1, width, {(0, spare): 1}), matrix(width, 1, {(0, 0): 1})
+        yield SparseAttention(one, other, spread, "attend")
+
+
+def decode(lane: str, code: PrefixCode, top: int, unit: Fraction) -> Iterator[Block]:
+    """The code's convex map of a lane below 2**top units, divided by 2**(its shortest word)."""
+    (_, slope), *kinks = code.kinks
+    shortest = slope.bit_length() - 1
+    if kinks:
+        units = [({lane: 1}, -x * (1 << top) * unit) for x, _ in kinks]
+        writes = [(lane, i, change >> shortest) for i, (_, change) in enumerate(kinks)]
+        yield Block("decode", units, writes)
+
+
+FOLDS: dict[str | tuple[str, str], str] = {  # of the context's number, by what they are used for
+    "store": "Folds halve the context's number; each threshold stores a number.",
+    "keep bit": "Bits of the context's number are kept; later folds read them.",
+    "gate": "Bits of the context's number switch copies of the tables on or off.",
+    "row index": "Bits of the context's number choose the row of a table.",
+    "column gate": "Bits of the context's number open or close the shifts.",
+    "column index": "Bits of the context's number choose how far to shift.",
+    "mark": "Bits of the context's number make up its fingerprint.",
+}
+STAGES: Mapping[str | tuple[str, str], str] = {
+    "gather": "The extra token gathers the sum of all columns.",
+    ("sparse_attention", "attend"): "Each column reads that sum from the extra token.",
+    "mix": "Folds mix the digits of the context's number.",
+    **FOLDS,
+    "select": "The chosen row of each table is added to the stored sum.",
+    "add lanes": "Copies of the tables that are on join the stored sum.",
+    "zigzag": "The last digit of the context's number shifts the stored sum.",
+    "shift": "The stored sum moves until the label's bits stand on top.",
+    "strip": "Folds remove the high bits of the stored sum.",
+    "compare": "The stored fingerprint is compared: an unknown input is detected.",
+    "decode": "The label's code word becomes the label's number.",
+    "read": "Thresholds read the label's number digit by digit.",
+}
+
+
+def stored(network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]) -> Stored | None:
+    """The stored sum, and the places of the label's bits in it, for networks that shift and strip.
+
+    The lowest strip threshold is 2**K and the largest shift is K minus the length of a word
+    (see tables.blocks). Other networks strip other lanes than the main one.
+    """
+    stages = [layer.stage for layer in network.layers]
+    strips = [i for i, stage in enumerate(stages) if stage == "strip"]
+    shifts = [i for i, stage in enumerate(stages) if stage == "shift"]
+    reads = [{k for _, k, _ in network.layers[i].tensors["W1"].entries} for i in strips]
+    if not strips or any(lanes != {0} for lanes in reads):
+        return None
+    if "zigzag" in stages:
+        return _read(network, streams, fired, stages.index("zigzag"), strips, shifts)
+    value = streams[min([*shifts, strips[0]]) - 1].get(0)
+    shifted = streams[strips[0] - 1].get(0)
+    if value is None or shifted is None:
+        return None
+    moved = shifted.exponent - value.exponent
+    top = dyadic(-network.layers[strips[-1]].tensors["b1"][0, 0]).exponent
+    widest = sum(int(network.layers[i].tensors["W2"][0, 0] + 1).bit_length() - 1 for i in shifts)
+    bits = tuple(top - moved - 1 - i for i in range(top - widest))
+    return Stored(value, bits, tuple(holders_of(network, fired)))
+
+
+def _read(
+    network: Network,
+    streams: Sequence[Lanes],
+    fired: Sequence[list[int]],
+    zigzag: int,
+    strips: list[int],
+    shifts: list[int],
+) -> Stored:
+    """The same for the form with readers (readers.blocks).
+
+    As many units of the zigzag fire as the cell says; with gates, the first strip is at 2**digits,
+    without them its constant is 2**(digits - 1).
+    """
+    first, line = network.layers[strips[0]], network.layers[zigzag]
+    cells, cell = len(line.tensors["b1"].entries) + 1, len(fired[zigzag])
+    columns = cells << len(shifts)
+    if shifts:
+        digits = dyadic(-first.tensors["b1"][0, 0]).exponent
+    else:
+        digits = dyadic(first.tensors["b2"][0, 0]).exponent + 1
+    top = digits + 1 - len(strips)
+    lift = 2 ** (cells + digits - columns) if shifts else 0
+    value = streams[zigzag].get(0, dyadic(0)).fraction - lift
+    moved = cell
+    for i in shifts:
+        if fired[i]:
+            moved += int(network.layers[i].tensors["W2"][0, 0] + 1).bit_length() - 1
+    bits = tuple(top - moved - 1 - i for i in range(top - columns + 1))
+    return Stored(dyadic(value / (-2) ** cell), bits, tuple(_read_holders(network, streams, fired)))
+
+
+def _read_holders(
+    network: Network, streams: Sequence[Lanes], fired: Sequence[list[int]]
+) -> Iterator[Parameter]:
+    """Thresholds of folds that fired, their weights of bits that are 1, cells of tables, zigzag."""
+    added = {0}  # lanes that reach the sum
+    for index, layer in enumerate(network.layers):
+        if isinstance(layer, FeedForward) and layer.stage == "store" and fired[index]:
+            added |= {lane for lane, _ in layer.W1.by_row[0]}
+    for index, layer in enumerate(network.layers):
+        if not isinstance(layer, FeedForward):
+            continue
+        if layer.stage == "select":
+            for row, column, value in layer.W2.entries:
+                if row in added and column in fired[index]:
+                    yield Parameter(index, "W2", row, column, value)
+        if layer.stage not in ("store", "keep bit", "zigzag"):
+            continue
+        units = fired[index][:1] if layer.stage == "keep bit" else fired[index]
+        for unit in units:
+            yield Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
+            for lane, value in layer.W1.by_row[unit]:
+                if lane and lane in streams[index - 1]:
+                    yield Parameter(index, "W1", unit, lane, value)
+        if layer.stage == "zigzag":
+            for row, column, value in layer.b2.entries:
+                yield Parameter(index, "b2", row, column, value)
+
+
+def holders_of(network: Network, fired: Sequence[list[int]]) -> Iterator[Parameter]:
+    """The parameters that hold the numbers in the sum.
+
+    Thresholds of folds that fired, and cells and constants of lanes that are on.
+    """
+    on = lanes_on(network, fired)
+    for index, layer in enumerate(network.layers):
+        if not isinstance(layer, FeedForward) or layer.stage not in {*FOLDS, "select"}:
+            continue
+        select = layer.stage == "select"
+        if layer.stage in ("store", "gate"):
+            for unit in fired[index]:
+                yield Parameter(index, "b1", unit, 0, layer.b1.by_row[unit][0][1])
+        cells = [entry for entry in layer.W2.entries if select and entry.column in fired[index]]
+        for name, entries in (("W2", cells), ("b2", layer.b2.entries)):
+            for row, column, value in entries:
+                if row in on:
+                    yield Parameter(index, name, row, column, value)
+
+
+def lanes_on(network: Network, fired: Sequence[list[int]]) -> set[int]:
+    """Lanes whose values reach the main lane 0: by gates that fired and read them, or added to such
+    a lane, step by step, by units that fired.
+    """
+    added, on = {}, {0}
+    for index, layer in enumerate(network.layers):
+        if isinstance(layer, FeedForward) and layer.stage == "add lanes":
+            for target, unit, _ in layer.W2.entries:
+                if unit in fired[index]:
+                    added[layer.W1.by_row[unit][0][0]] = target
+        if isinstance(layer, FeedForward) and layer.stage == "gate" and fired[index]:
+            on |= {lane for lane, _ in layer.W1.by_row[0]}
+    for lane in list(added):
+        path = [lane]
+        while path[-1] in added:
+            path.append(added[path[-1]])
+        on |= set(path) if path[-1] in on else set()
+    return on

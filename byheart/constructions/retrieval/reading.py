@@ -1,0 +1,384 @@
+"""The smallest network of the form with readers: survey hashes, solve the best ones, shorten sums.
+
+Deterministic: what is spent is counted in steps of the kernels, about one per nanosecond, never in
+seconds.
+
+Only the K + 1 lowest bits of a stored number matter, so multiples of 2**(K + 1) may be added to it.
+They are chosen so that the sums of all contexts are short: every bit of their length is a strip.
+"""
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numba import uint64
+from numpy.typing import NDArray
+
+from ...machine.kernels import njit
+from ...machine.watch import Watch
+from .gf2 import ONE
+from .hashing import conflicts, fewest_folds
+from .problem import Inputs, Problem
+from .readers import (
+    Draw,
+    ReaderLayout,
+    ReaderPlan,
+    Solution,
+    cost,
+    lift_of,
+    pairs_of,
+    planned,
+    rows_of,
+    structures,
+)
+from .solve import Patience, System, Terms, expected_trials, solve
+from .survey import Contexts, contexts_of, survey
+
+MORE_FOLDS = (0, 1, 2, 3, 5, 8)  # token folds beyond the first guess, while contexts meet
+MAX_EQUATIONS = 5000  # beyond it, tables take fewer bits, and nearly as few parameters
+MAX_CONTEXTS = 4000  # for which dense parameters are minimised with readers too
+PATIENCE = 40  # hashes whose contexts meet, or that have no solution, one after another
+# positions are fuller than those of tables
+PATIENT = Patience(returns=400, returns_of_words=400, kept=16, missing=12, cheap=12)
+MANY = 30_000_000  # terms beyond which numbers are only centred
+MARGIN = 1e-9  # of the bounds, for sums in doubles
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to look.
+
+    plans      whose hashes are surveyed
+    draws      hashes of each
+    orders     places of the column gates tried with each hash
+    luck       log2 of the right-hand sides that the solver may try
+    solutions  to choose the shortest sums from
+    shorten    steps of the search for short sums
+    shorter    bits that a hash may have less than usual; those where contexts meet are dropped
+    readings   choices of the bits that data folds read, to take the best from
+    """
+
+    plans: int
+    draws: int
+    orders: int
+    luck: float
+    solutions: int
+    shorten: float
+    shorter: int = 0
+    readings: int = 1
+
+
+def effort_for(contexts: int, high: bool = False) -> Effort:
+    """What is spent by default, or with a high effort: measured in benchmarks/effort.py.
+
+    A shorter hash saves three parameters per fold, but contexts meet in most of its draws. With
+    more luck fewer numbers are enough.
+    """
+    if contexts <= 300:
+        if high:
+            return Effort(32, 20_000, 4, 16, 12, 1e7, 2, 100)
+        return Effort(16, 400, 4, 12, 6, 1e7)
+    if high:
+        return Effort(16, 10_000, 8, 17, 3, 2e7, 3, 32)
+    return Effort(6, 600, 8, 11, 4, 2e7)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A hash, and the plan with as many numbers as it needs."""
+
+    nonzero: float
+    plan: ReaderPlan
+    draw: Draw
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    solution: Solution
+    tries: int  # hashes that were looked at
+
+
+def search(
+    problem: Problem, objective: str, effort: Effort, seed: int, watch: Watch
+) -> Found | None:
+    """The smallest network that the search finds, or None."""
+    contexts = contexts_of(problem)
+    if contexts is None or not applies(problem, objective):
+        return None
+    tries, best = 0, None
+    for more in MORE_FOLDS:
+        candidates, drawn = _surveyed(problem, contexts, objective, effort, more, seed)
+        tries += drawn
+        failed = solved = 0
+        for candidate in candidates:
+            if failed == PATIENCE or solved == effort.solutions:
+                break
+            if best is not None and candidate.nonzero >= best[0]:
+                break
+            if conflicts(candidate.draw.hashed.contexts, problem.labels):
+                failed += 1
+                continue
+            found = _solved(problem, candidate, effort, f"{seed}/{more}/{failed}")
+            if found is None:
+                failed += 1
+                continue
+            solved += 1
+            price = cost(found.layout.plan, problem.task, found.guard).of(objective)
+            if best is None or price < best[0]:
+                best = price, found
+        if best is not None:
+            return Found(best[1], tries)
+        watch.note(f"contexts meet: {more + 1} more token folds")
+    return None
+
+
+def applies(problem: Inputs, objective: str) -> bool:
+    """Fingerprints and many equations are left to the form with tables."""
+    task = problem.task
+    few = task.equations <= MAX_EQUATIONS
+    few = few or (objective == "dense" and task.contexts <= MAX_CONTEXTS)
+    return few and not task.marks
+
+
+def first_plan(problem: Inputs, objective: str, effort: Effort) -> ReaderPlan | None:
+    """The plan that is surveyed first; None if there is none."""
+    if not applies(problem, objective):
+        return None
+    plans = structures(problem.task, objective, effort.luck, 0, first_token_folds(problem))
+    return plans[0] if plans else None
+
+
+def first_token_folds(problem: Inputs) -> int:
+    """Few: a conflict costs one more hash, a fold three parameters."""
+    if problem.mixed:
+        return 0
+    few = max(0, int(0.56 * (math.log2(problem.task.contexts + 1) - 7)))
+    if problem.draw:
+        return few + 1
+    top = 1 << max(4, math.ceil(2 * math.log2(problem.task.contexts + 1)))
+    return few + fewest_folds(problem.columns, problem.sums.total, top)
+
+
+def _surveyed(
+    problem: Problem, contexts: Contexts, objective: str, effort: Effort, more: int, seed: int
+) -> tuple[list[Candidate], int]:
+    """Hashes of the cheapest plans, and what each of them costs, cheapest first."""
+    task, folds = problem.task, first_token_folds(problem) + more
+    extra = more // 2 - effort.shorter
+    plans = structures(task, objective, effort.luck, extra, folds)[: effort.plans]
+    labels = problem.labels if effort.shorter else None
+    found = []
+    for number, plan in enumerate(plans):
+        start = random.Random(f"{seed}/{more}/{number}").getrandbits(63)
+        draws = survey(
+            contexts,
+            plan,
+            problem.lengths,
+            task.window,
+            luck=effort.luck,
+            draws=effort.draws,
+            orders=effort.orders,
+            seed=start,
+            labels=labels,
+        )
+        for draw in draws:
+            full = planned(
+                task, plan.cells, plan.gates, plan.folds, draw.unknowns, folds, plan.rows
+            )
+            if full is not None:
+                found.append(Candidate(cost(full, task).of(objective), full, draw))
+    return sorted(found, key=lambda c: c.nonzero), effort.draws * len(plans)
+
+
+def _solved(problem: Problem, candidate: Candidate, effort: Effort, seed: str) -> Solution | None:
+    plan, draw, window = candidate.plan, candidate.draw, problem.task.window
+    rng = random.Random(seed)
+    bare = ReaderLayout(plan, draw.gates, ())
+    pairs, column = pairs_of(bare.roles), bare.column_of(draw.fired, draw.cell)
+    words = problem.words(np.zeros(len(column), np.uint64))
+
+    def layouts() -> Iterator[tuple[ReaderLayout, Terms]]:
+        """Choices of the bits that data folds read, and the numbers that contexts then add up."""
+        for _ in range(effort.readings):
+            layout = replace(bare, reads=tuple(sorted(rng.sample(pairs, plan.reads))))
+            yield layout, layout.terms(draw.fired)
+
+    def system(terms: Terms, lowest: bool) -> System:
+        return System(plan.columns, column, terms, words, problem.lengths, window, lowest)
+
+    if effort.readings == 1:
+        layout, terms = next(layouts())
+    else:
+        trials = ((expected_trials(system(x[1], False), plan.unknowns), x) for x in layouts())
+        luck, (layout, terms) = min(trials, key=lambda pair: pair[0])
+        if luck > effort.luck + 2:
+            return None
+    numbers = solve(system(terms, True), plan.unknowns, patience=PATIENT)
+    if numbers is None:
+        return None
+    return store(layout, draw, terms, numbers, window, effort.shorten)
+
+
+def store(
+    layout: ReaderLayout,
+    draw: Draw,
+    terms: Terms,
+    numbers: Sequence[int],
+    window: int,
+    steps: float,
+) -> Solution:
+    """The numbers with the shortest sums that are found, and the scale of the hash above them."""
+    plan, modulus = layout.plan, 1 << (layout.plan.columns + window)
+    values = np.array([number / modulus for number in numbers])
+    values[values >= 0.5] -= 1
+    shift = layout.column_of(draw.fired, np.zeros_like(draw.cell))
+    sums = _sums(terms.starts, terms.units, values)
+    guard = -1
+    while not _within(sums, *_bounds(plan, draw.cell, shift, guard)):
+        guard += 1
+    if len(terms.units) <= MANY:
+        passes = max(5, int(steps / len(terms.units)))
+        readers = _readers(terms.starts, terms.units, len(values))
+        while guard > -1:
+            shorter, low_high = values.copy(), _bounds(plan, draw.cell, shift, guard - 1)
+            if not _shorten(*readers, sums.copy(), shorter, *low_high, passes):
+                break
+            guard, values = guard - 1, shorter
+            sums = _sums(terms.starts, terms.units, values)
+    whole = [round(v - n / modulus) for v, n in zip(values.tolist(), numbers, strict=True)]
+    placed = [n + w * modulus for n, w in zip(numbers, whole, strict=True)]
+    reach = _reach(draw.fired, *layout.arrays, values)
+    scale = plan.columns + window + max(0, math.ceil(math.log2(reach * (1 + MARGIN))))
+    return Solution(layout, draw, placed, window, guard, scale)
+
+
+def _bounds(
+    plan: ReaderPlan, cell: NDArray, shift: NDArray, guard: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where the sum P of each context must lie, in units of 2**(K + 1).
+
+    With E = columns - 1 + guard, Y = (-2)**cell P is the zigzag's value: |Y| < 2**E, or with column
+    gates, where `lift` is added and the result shifted, 0 < Y + lift < 2**(E + 1 - shift).
+    """
+    edge = plan.columns - 1 + guard
+    sign = np.where(cell % 2, -1.0, 1.0)
+    if plan.gates:
+        lift = 2.0 ** lift_of(plan, guard)
+        least, most = -lift, np.exp2(np.minimum(edge + 1 - shift, 900)) - lift
+    else:
+        least, most = -(2.0**edge), np.full(len(cell), 2.0**edge)
+    scale = sign * np.exp2(-cell) * (1 - MARGIN)
+    return np.minimum(least * scale, most * scale), np.maximum(least * scale, most * scale)
+
+
+@njit
+def _sums(starts, units, values):
+    sums = np.zeros(starts.shape[0] - 1)
+    for i in range(sums.shape[0]):
+        for e in range(starts[i], starts[i + 1]):
+            sums[i] += values[units[e]] if units[e] >= 0 else -values[~units[e]]
+    return sums
+
+
+@njit
+def _within(sums, low, high):
+    for i in range(sums.shape[0]):
+        if not low[i] < sums[i] < high[i]:
+            return False
+    return True
+
+
+@njit
+def _readers(starts, units, unknowns):
+    """The contexts that read each number: ~i if they subtract it."""
+    first = np.zeros(unknowns + 1, np.int64)
+    for e in range(units.shape[0]):
+        first[(units[e] if units[e] >= 0 else ~units[e]) + 1] += 1
+    first = np.cumsum(first)
+    place, contexts = first.copy(), np.zeros(units.shape[0], np.int32)
+    for i in range(starts.shape[0] - 1):
+        for e in range(starts[i], starts[i + 1]):
+            u = units[e] if units[e] >= 0 else ~units[e]
+            contexts[place[u]] = i if units[e] >= 0 else ~i
+            place[u] += 1
+    return first, contexts
+
+
+@njit
+def _shorten(first, contexts, sums, values, low, high, passes):
+    """Add whole numbers to values until all sums are within their bounds; False if that fails.
+
+    Greedy: a change is made if it lessens the weighted violations. Where none does, the weights of
+    the violated bounds grow (the breakout method).
+    """
+    weights = np.ones(sums.shape[0])
+    for _ in range(passes):
+        changed = False
+        for u in range(values.shape[0]):
+            gain_up = gain_down = 0.0
+            for e in range(first[u], first[u + 1]):
+                i, sign = contexts[e], 1.0
+                if i < 0:
+                    i, sign = ~i, -1.0
+                x, a, b = sums[i], low[i], high[i]
+                now = max(0.0, x - b, a - x)
+                up, down = x + sign, x - sign
+                gain_up += weights[i] * (max(0.0, up - b, a - up) - now)
+                gain_down += weights[i] * (max(0.0, down - b, a - down) - now)
+            if min(gain_up, gain_down) > -1e-9:
+                continue
+            step = 1.0 if gain_up <= gain_down else -1.0
+            values[u] += step
+            for e in range(first[u], first[u + 1]):
+                i = contexts[e]
+                if i >= 0:
+                    sums[i] += step
+                else:
+                    sums[~i] -= step
+            changed = True
+        if not changed:
+            done = True
+            for i in range(sums.shape[0]):
+                if not low[i] < sums[i] < high[i]:
+                    weights[i] += 1.0
+                    done = False
+            if done:
+                return True
+    return _within(sums, low, high)
+
+
+@njit
+def _reach(fired, stored, first, lanes, numbers, table, weight, lane, begins, cells, values):
+    """The largest distance of a payload from what a fold stores, halved, and of the final sums."""
+    tables, place, reach = begins.shape[0], -1, 0.0
+    for t in range(table.shape[0]):
+        if table[t] >= 0:
+            place = t
+    rows = np.zeros(tables, np.int64)
+    for i in range(fired.shape[0]):
+        rows_of(fired[i], table, weight, rows)
+        payload = 0.0
+        for t in range(stored.shape[0]):
+            number = 0.0
+            if stored[t] >= 0:
+                number = values[stored[t]]
+                for e in range(first[t], first[t + 1]):
+                    if (fired[i] >> uint64(lanes[e])) & ONE:
+                        number += values[numbers[e]]
+                if lane[t] >= 0:
+                    for r in range(tables):
+                        unit = begins[r] + lane[t] * cells[0] + rows[r] - 1
+                        if rows[r] and unit < cells[1]:
+                            number += values[unit]
+            reach = max(reach, abs(payload - number / 2))
+            if (fired[i] >> uint64(t)) & ONE:
+                payload = number - payload
+            if t == place:
+                for r in range(tables):
+                    unit = begins[r] + rows[r] - 1
+                    if rows[r] and unit < cells[1]:
+                        payload += values[unit]
+        reach = max(reach, abs(payload + values[0]))
+    return reach

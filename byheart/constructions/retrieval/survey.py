@@ -1,0 +1,321 @@
+"""Many hashes of the contexts, and how many stored numbers each of them needs.
+
+A token's number is projected (with an embedding: drawn) and folded as in retrieval/hashing.py. The
+sums need not begin at 0, since the folds can begin anywhere: the *offset*. For each hash some
+places of the column gates are tried. What a hash needs is known from its loads alone, without
+solving anything: with U numbers, a position of n equations leaves run = max(0, run + n - U)
+equations to luck, and the solver tries about 2**run right-hand sides there.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import uint64
+from numpy.typing import NDArray
+
+from ...machine.kernels import njit
+from .gf2 import ONE
+from .hashing import SAFE, Hash
+from .problem import Inputs
+from .readers import Draw, ReaderPlan, unfold
+
+KEPT = 12  # the best hashes of a survey
+LONGEST = 1 << 36  # coordinates beyond this leave no room for sums in 64 bits
+
+
+class Contexts(NamedTuple):
+    """The contexts as the kernels read them.
+
+    columns, low, extent   [columns, coordinates] integers; their least values and ranges
+    ids, place             with an embedding: the token ids, and the index of each column's id
+    members, which, own    as in retrieval.hashing.Sums; the index after the last column counts 0
+    above                  the share of the range that no token may fall below (sums that do not
+                           all have one number of tokens)
+    """
+
+    columns: NDArray[np.int64]
+    low: NDArray[np.int64]
+    extent: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    place: NDArray[np.int64]
+    members: NDArray[np.int32]
+    which: NDArray[np.int64]
+    own: NDArray[np.int64]
+    total: int
+    above: float
+
+
+class Chain(NamedTuple):
+    """The numbers of a plan that the kernels read."""
+
+    token_folds: int
+    cells: int
+    folds: int
+    gates: int
+
+
+class Best(NamedTuple):
+    """The best hashes so far, in any order.
+
+    rows    [hashes, 3 + coordinates + gates] numbers needed, largest token, offset, weights, gates
+    scores  [hashes] less is better
+    states  [hashes] of the random numbers before the hash was drawn
+    """
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    states: NDArray[np.uint64]
+
+
+def contexts_of(problem: Inputs) -> Contexts | None:
+    """None if the coordinates are too long."""
+    columns, sums = problem.columns, problem.sums
+    if max(abs(int(columns.min())), abs(int(columns.max()))) >= LONGEST:
+        return None
+    whole = columns.astype(np.int64)
+    ids = place = np.zeros(0, np.int64)
+    if problem.draw:
+        ids, place = np.unique(whole[:, 0], return_inverse=True)
+        whole = np.ascontiguousarray(whole[:, 1:])
+    low = np.minimum(whole.min(axis=0), 0)
+    return Contexts(
+        columns=whole,
+        low=low,
+        extent=np.maximum(whole.max(axis=0) - low, 1),
+        ids=ids,
+        place=place.astype(np.int64),
+        members=sums.indices,
+        which=sums.which.astype(np.int64),
+        own=np.zeros(0, np.int64) if sums.own is None else sums.own.astype(np.int64),
+        total=sums.total,
+        above=0.0 if sums.level or problem.draw else 0.2,
+    )
+
+
+def survey(
+    contexts: Contexts,
+    plan: ReaderPlan,
+    lengths: NDArray[np.int64],
+    window: int,
+    luck: float,
+    draws: int,
+    orders: int,
+    seed: int,
+    labels: NDArray[np.int64] | None = None,
+) -> list[Draw]:
+    """The hashes of some draws that need the fewest numbers, best first.
+
+    luck    log2 of the trials that the solver may make
+    orders  places of the column gates tried with each hash
+    labels  of the contexts: hashes that are equal where labels differ are dropped
+    """
+    d = contexts.columns.shape[1]
+    reach = _reach(plan.top_value * 2 // contexts.total + 1, plan.token_folds)
+    if 3 * reach >= SAFE:
+        return []
+    chain = Chain(plan.token_folds, plan.cells, plan.folds, plan.gates)
+    rows = np.zeros((KEPT, 3 + d + plan.gates), np.int64)
+    best = Best(rows, np.full(KEPT, np.inf), np.zeros(KEPT, np.uint64))
+    numbers = np.zeros(0, np.int64) if labels is None else labels.astype(np.int64)
+    state = np.array([seed], np.uint64)
+    _survey(contexts, chain, lengths, window, numbers, luck, draws, orders, state, best)
+    order = np.argsort(best.scores, kind="stable")
+    found = [i for i in order if best.scores[i] < np.inf]
+    return [_again(contexts, plan, best.rows[i], best.states[i]) for i in found]
+
+
+def _again(contexts: Contexts, plan: ReaderPlan, row: NDArray, state: np.uint64) -> Draw:
+    """The hash that the survey recorded in a row."""
+    d = contexts.columns.shape[1]
+    unknowns, largest, offset = (int(x) for x in row[:3])
+    weights, gates = row[3 : 3 + d].copy(), row[3 + d :]
+    numbers = np.zeros(len(contexts.ids), np.int64)
+    phi, hashes = (np.zeros(n, np.int64) for n in (len(contexts.columns) + 1, len(contexts.which)))
+    random = np.array([state], np.uint64)
+    above = _hash(contexts, weights, largest, plan.token_folds, random, numbers, phi, hashes)
+    fired, cell = np.zeros(len(hashes), np.uint64), np.zeros(len(hashes), np.int64)
+    unfold(hashes - offset, plan.cells, plan.folds, fired, cell)
+    drawn = (
+        dict(zip(contexts.ids.tolist(), numbers.tolist(), strict=True)) if len(numbers) else None
+    )
+    folds, reach = [], largest
+    for _ in range(plan.token_folds):
+        folds.append(reach)
+        reach = reach * 3 // 2
+    hashed = Hash(
+        weights=tuple(weights.tolist()),
+        bias=0 if drawn else above - int(weights @ contexts.low),
+        drawn=drawn,
+        token_thresholds=tuple(folds[::-1]),
+        offset=0,
+        mix_thresholds=(),
+        tokens=phi[:-1],
+        contexts=hashes,
+    )
+    return Draw(unknowns, tuple(gates.tolist()), offset, hashed, fired, cell)
+
+
+@njit
+def _reach(largest, folds):
+    for _ in range(folds):
+        largest = largest * 3 // 2
+    return largest
+
+
+@njit
+def next_random(state):
+    """splitmix64: advances state[0] and returns 64 random bits."""
+    state[0] += uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return z ^ (z >> uint64(31))
+
+
+@njit
+def _uniform(state):
+    return (next_random(state) >> uint64(11)) * 2.0**-53
+
+
+@njit
+def _hash(contexts, weights, largest, folds, state, numbers, phi, hashes):
+    """Fill phi and hashes for given weights; returns the least number of a token."""
+    columns, low, place = contexts.columns, contexts.low, contexts.place
+    members, which, own = contexts.members, contexts.which, contexts.own
+    reach = _reach(largest, folds)
+    above = np.int64(contexts.above * reach)
+    room = reach // 2 if columns.shape[1] else reach
+    for i in range(numbers.shape[0]):
+        numbers[i] = 1 + np.int64(_uniform(state) * (room - 1))
+    for i in range(columns.shape[0]):
+        value = above
+        for j in range(columns.shape[1]):
+            value += weights[j] * (columns[i, j] - low[j])
+        if place.shape[0]:
+            value += numbers[place[i]]
+        threshold = reach
+        for t in range(folds):
+            threshold = _reach(largest, folds - 1 - t)
+            if value > threshold:
+                value -= 3 * (value - threshold)
+        phi[i] = value
+    sums = np.zeros(members.shape[0], np.int64)
+    for s in range(members.shape[0]):
+        for j in range(members.shape[1]):
+            sums[s] += phi[members[s, j]]
+    for i in range(which.shape[0]):
+        hashes[i] = 2 * sums[which[i]] + phi[own[i]] if own.shape[0] else sums[which[i]]
+    return above
+
+
+@njit
+def required(loads, luck):
+    """The fewest numbers with which the expected trials are at most 2**luck."""
+    positions, equations = loads.shape[0], 0
+    for p in range(positions):
+        equations += loads[p]
+    unknowns = max(1, (equations - np.int64(luck)) // positions)
+    while True:
+        run, trials = 0, 0.0
+        for p in range(positions):
+            run = max(0, run + loads[p] - unknowns)
+            if run > luck:
+                trials = np.inf
+                break
+            trials += 2.0**run - 1
+        if trials <= 2.0**luck:
+            return unknowns, trials
+        unknowns += 1
+
+
+@njit
+def _meet(hashes, labels):
+    """Whether contexts with different labels have one hash."""
+    order = np.argsort(hashes)
+    for i in range(1, order.shape[0]):
+        a, b = order[i - 1], order[i]
+        if hashes[a] == hashes[b] and labels[a] != labels[b]:
+            return True
+    return False
+
+
+@njit
+def _survey(contexts, chain, lengths, window, labels, luck, draws, orders, state, best):
+    """Fill in the best hashes of some draws."""
+    columns, extent, place = contexts.columns, contexts.extent, contexts.place
+    cells, gate_count = chain.cells, chain.gates
+    d, count, top = columns.shape[1], contexts.which.shape[0], cells << chain.folds
+    ids = 0
+    for i in range(place.shape[0]):
+        ids = max(ids, place[i] + 1)
+    phi, hashes = np.zeros(columns.shape[0] + 1, np.int64), np.zeros(count, np.int64)
+    numbers, weights, shares = np.zeros(ids, np.int64), np.zeros(d, np.int64), np.zeros(d)
+    fired, cell = np.zeros(count, np.uint64), np.zeros(count, np.int64)
+    column_count = cells << gate_count
+    positions = column_count + window - 1
+    table, loads = np.zeros((column_count, window), np.int64), np.zeros(positions, np.int64)
+    gates, usable = np.zeros(gate_count, np.int64), chain.folds - 3
+    stretch = 1.0  # sums use a part of their range only
+    done = tried = 0
+    while done < draws and tried < 2 * draws + 40:
+        tried += 1
+        largest = np.int64((top - 1) / contexts.total * stretch * (0.85 + 0.15 * _uniform(state)))
+        reach = _reach(largest, chain.token_folds)
+        span, all_shares, usable_weights = reach - contexts.above * reach, 0.0, largest > 0
+        if place.shape[0]:
+            span -= reach // 2
+        for j in range(d):
+            shares[j] = 0.03 + 0.97 * _uniform(state)
+            all_shares += shares[j]
+        for j in range(d):
+            weights[j] = np.int64(shares[j] / all_shares * span / extent[j])
+            usable_weights = usable_weights and weights[j] > 0
+        if not usable_weights:
+            continue
+        drawn_from = state[0]
+        _hash(contexts, weights, largest, chain.token_folds, state, numbers, phi, hashes)
+        least = most = hashes[0]
+        for i in range(count):
+            least, most = min(least, hashes[i]), max(most, hashes[i])
+        spread = most - least
+        if spread >= top or spread < 0.7 * top and tried < draws:
+            wider = 0.95 * top / max(1, spread)
+            stretch = min(1.9, stretch * (wider if spread >= top else min(wider, 1.1)))
+            continue
+        done += 1
+        offset = least - np.int64(_uniform(state) * (top - spread))
+        for i in range(count):
+            hashes[i] -= offset
+        unfold(hashes, cells, chain.folds, fired, cell)
+        for _ in range(orders if gate_count else 1):
+            for j in range(gate_count):  # different ones, not the first three
+                again = True
+                while again:
+                    gates[j] = min(chain.folds - 1, 3 + np.int64(_uniform(state) * usable))
+                    again = False
+                    for b in range(j):
+                        again = again or gates[b] == gates[j]
+            table[:] = 0
+            for i in range(count):
+                column = cell[i]
+                for j in range(gate_count):
+                    if not (fired[i] >> uint64(gates[j])) & ONE:
+                        column += cells << j
+                table[column, lengths[i] - 1] += 1
+            loads[:] = 0
+            for column in range(column_count):
+                longer = 0
+                for digit in range(window - 1, -1, -1):
+                    longer += table[column, digit]
+                    loads[positions - 1 - column - digit] += longer
+            unknowns, trials = required(loads, luck)
+            score = unknowns + min(0.99, np.log2(1.0 + trials) / 64)
+            worst = np.argmax(best.scores)
+            if score < best.scores[worst]:
+                if labels.shape[0] and _meet(hashes, labels):
+                    break
+                best.scores[worst], best.states[worst] = score, drawn_from
+                row = best.rows[worst]
+                row[0], row[1], row[2] = unknowns, largest, offset
+                row[3 : 3 + d] = weights
+                row[3 + d :] = gates

@@ -1,0 +1,118 @@
+"""Which parameters of an exact network hold an answer.
+
+An answer of a network that retrieves labels is a bit (or a few) of a sum of stored numbers: it
+reads those numbers, at these places. Of any other network, what is read are the parameters that
+enter the answer after the columns have met.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from ..claims.answer import Answer, Token
+from ..claims.kind import Explains
+from ..claims.location import Changed, Held, Place
+from ..errors import ByheartError
+from .answer import ExactModel, answers
+from .network import FeedForward, Layer, Linear, Matrix, Network, Parameter, Relu, dyadic, matrix
+from .trace import followed
+
+MAX_TRIED = 32  # changes of a single parameter that are tried
+
+
+def size(network: Network) -> int:
+    """The nonzero parameters."""
+    return network.counts()[0]["nonzero"]
+
+
+def exists(network: Network, place: Place) -> bool:
+    """Whether the network has a nonzero parameter at this place."""
+    if not 0 <= place.layer < len(network.layers):
+        return False
+    tensor = network.layers[place.layer].tensors.get(place.tensor)
+    return tensor is not None and tensor[place.row, place.column] != 0
+
+
+def held(model: ExactModel, tokens: Sequence[Token], made_by: Explains | None) -> Held:
+    streams, fired, _ = followed(model, tokens)
+    stored = made_by and made_by.stored(model.network, streams, fired)
+    if stored:
+        read = tuple(Place(*parameter[:4]) for parameter in stored.holders)
+        note = "the answer is these bits of a sum of stored numbers, each kept by parameters"
+        return Held(read, stored.bits, (), note)
+    read = tuple(Place(*x[:4]) for x in _entering(model.network, streams, fired))
+    note = "these parameters enter the answer after the columns have met, with a value not 0"
+    if not read:
+        read = tuple(sorted(Place(*p[:4]) for p in model.network.parameters()))
+        note = "this method stores answers in all parameters"
+    return Held(read, (), (), note)
+
+
+def _entering(
+    network: Network, streams: Sequence[dict], fired: Sequence[list[int]]
+) -> Iterator[Parameter]:
+    """The parameters after the last meeting of columns whose products are not 0."""
+    for index in range(max(network.attentions, default=-1) + 1, len(network.layers)):
+        layer, on = network.layers[index], set(fired[index])
+        before = set(streams[index - 1]) if index else set()
+        for name, tensor in layer.tensors.items():
+            for row, column, value in tensor.entries:
+                if _enters(layer, name, row in on, column in on, column in before):
+                    yield Parameter(index, name, row, column, value)
+
+
+def _enters(layer: Layer, name: str, writes: bool, reads: bool, filled: bool) -> bool:
+    """Whether an entry of a tensor has a part in the output of its layer.
+
+    writes  whether its row is a unit that is above 0; reads: its column; filled: the column is a
+            lane that is not 0
+    """
+    match layer, name:
+        case (FeedForward(), "W1") | (Relu(), "weight"):
+            return writes and filled
+        case (FeedForward(), "b1") | (Relu(), "bias"):
+            return writes
+        case FeedForward(), "W2":
+            return reads
+        case Linear(), "weight":
+            return filled
+        case (FeedForward(), "b2") | (Linear(), "bias"):
+            return True
+    return False
+
+
+def changes(
+    model: ExactModel, tokens: Sequence[Token], answer: Answer, held: Held
+) -> Iterator[Changed]:
+    """Single parameters that alter the answer: by one bit of the stored sum, or when they are 0.
+
+    Each is changed in the network, which is then asked in exact arithmetic.
+    """
+    network, read, bits = model.network, held.read, held.bits
+    for place in read[:: max(1, len(read) // MAX_TRIED)][:MAX_TRIED]:
+        layer = network.layers[place.layer]
+        now = layer.tensors[place.tensor][place.row, place.column]
+        moves = [Fraction(2) ** (bits[0] + k) for k in (0, 1, -1)] if bits else [-now]
+        for move in moves:
+            changed = with_value(network, place, now + move)
+            other = replace(model, network=changed)
+            try:
+                (found,) = answers(other, [tokens])
+            except ByheartError:  # such a network has no exact answer, as a mean of three
+                continue
+            if found.label != answer.label:
+                yield Changed((place,), found.label, "proved")
+                break
+
+
+def with_value(network: Network, place: Place, value: Fraction) -> Network:
+    """The network with one parameter changed."""
+    layer: Any = network.layers[place.layer]
+    tensor: Matrix = layer.tensors[place.tensor]
+    entries = {(row, column): x for row, column, x in tensor.entries}
+    entries[place.row, place.column] = dyadic(value)
+    made = matrix(tensor.rows, tensor.columns, {k: x.fraction for k, x in entries.items()})
+    layers = list(network.layers)
+    layers[place.layer] = replace(layer, **{place.tensor: made})
+    return replace(network, layers=tuple(layers))

@@ -1,0 +1,11 @@
+"""The figures of the papers, redrawn: our rows beside the published numbers and the bounds."""
+
+from . import dana, kajitsuka, madden, morris
+from .figure import Figure
+
+FIGURES: tuple[Figure, ...] = (
+    madden.MADDEN_1,
+    *dana.DANA,
+    *kajitsuka.KAJITSUKA,
+    morris.MORRIS_CAPACITY,
+)

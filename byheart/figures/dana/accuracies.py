@@ -1,0 +1,117 @@
+"""Accuracies on all bigrams: ours and the published ones, with their fits, axes and captions."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...lab.trial import Row
+from ...theory.dana2024.capacity import theorem_1
+from .. import plotting
+from ..figure import Caption, paragraph, spread
+from ..fits import Fit, polynomial
+from ..published import Published, read
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PROGRAM = "program"  # the label of parts with the program's architecture
+LINEAR = 0.9  # sizes up to this accuracy count for a fit: above it, points bend towards 1
+
+Spread = tuple[float, float, float]  # mean, minimum and maximum
+Points = dict[int, Spread]  # a size: its accuracy
+
+
+def points(rows: Sequence[Row], axis: str) -> Points:
+    """The accuracy by size, in increasing order, with its spread over seeds.
+
+    axis  a size of the architecture, or "parameters"
+    """
+    by_size = defaultdict(list)
+    for row in rows:
+        by_size[{**row, **row["trial"]["sizes"]}[axis]].append(row["accuracy"])
+    return {size: spread(by_size[size]) for size in sorted(by_size)}
+
+
+def published(experiment: str, **sizes: int) -> tuple[Published, ...]:
+    """The authors' accuracies of an experiment at the given sizes."""
+    return tuple(
+        row
+        for row in read("dana")
+        if row["experiment"] == experiment and all(row[k] == v for k, v in sizes.items())
+    )
+
+
+def exact(sizes: Sequence[float], accuracies: Sequence[float]) -> Points:
+    """Points without a spread, such as the published ones."""
+    return {int(x): (y, y, y) for x, y in zip(sizes, accuracies, strict=True)}
+
+
+def unsaturated(points: Points) -> Points:
+    """The sizes before the first whose accuracy is above LINEAR.
+
+    So a larger size that failed does not come back: a range of sizes is fitted, not a selection
+    by outcome.
+    """
+    sizes = takewhile(lambda size: points[size][0] <= LINEAR, sorted(points))
+    return {size: points[size] for size in sizes}
+
+
+def law(name: str, points: Points, degree: int, letter: str) -> list[Fit]:
+    """The polynomial through the unsaturated sizes; no fit if there are too few."""
+    kept = unsaturated(points)
+    if len(kept) <= degree:
+        return []
+    return [polynomial(name, list(kept), means(kept), degree, letter)]
+
+
+def guaranteed(heads: int, head_dimension: int, dimension: int) -> int:
+    """H d_h + d, where a head counts with its rank, which is at most d."""
+    return theorem_1(heads, min(head_dimension, dimension), dimension)
+
+
+def means(points: Points) -> list[float]:
+    return [mean for mean, _, _ in points.values()]
+
+
+def fine(sizes: Sequence[float]) -> np.ndarray:
+    """Enough places between the smallest and the largest size to draw a curve."""
+    return np.linspace(min(sizes), max(sizes), 101)
+
+
+def signs(text: str) -> str:
+    """The paper's letters as a picture shows them."""
+    drawn = re.sub(r"d_h(\^2)?", r"$\g<0>$", text)
+    return drawn.replace("<=", "≤").replace(">=", "≥")
+
+
+def finish(axes: "Axes", title: str, size: str) -> None:
+    """Title and axes of accuracy over a size."""
+    plotting.finish(axes, signs(title), signs(size), "accuracy on all bigrams")
+    axes.locator_params(axis="x", integer=True)
+    axes.set_ylim(-0.05, 1.04)
+
+
+def ranged(point: Spread | None, seeds: bool = True) -> str:
+    """A mean, with its range over seeds if there is one."""
+    if point is None:
+        return ""
+    mean, least, most = point
+    return f"{mean:.3f} ({least:.3f} to {most:.3f})" if seeds and least < most else f"{mean:.3f}"
+
+
+def words(vocabulary: int, published: str, differs: str = "") -> Caption:
+    """The caption of a figure of accuracies, whose models differ from the program's alike."""
+    data = f"one random table of bigrams over {vocabulary} tokens"
+    return Caption(data, "accuracy 1", published, paragraph(DIFFERS, differs))
+
+
+DIFFERS = (
+    "Differs: ours is the model of eq. (2), trained on the whole table and judged on every bigram "
+    "once; the published program divides scores by sqrt(d_h), lets all heads share one map to d_h "
+    "dimensions and one back where d is not d_h (dana-program compares both), and averages over "
+    "its last 100 training batches."
+)

@@ -1,0 +1,169 @@
+"""Figure 3 of dana2024: heads against neurons, with the same number of parameters."""
+
+from typing import TYPE_CHECKING
+
+from ...pictures import GREEN, INK
+from ...theory.dana2024.capacity import accuracy, parameters
+from .. import plotting
+from ..figure import Figure, Part, RowsByLabel, Settings, Table
+from ..fits import Fit
+from ..published import column
+from . import accuracies, sweeps
+from .accuracies import PROGRAM
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
+
+VOCABULARY = 70
+HEADS = {7: (1, 11, 21, 31), 10: (1, 6, 11, 16, 21, 26, 31), 13: (1, 6, 11, 21)}  # by d = d_h
+QUICK = {10: (1, 11)}
+SCRIPT = 10, (21,)  # d and heads that the authors' schedule trains as well
+ONE = 10, 21  # d and heads of the one size with the program's architecture
+MODELS = {  # beginning of a label: colour, name, experiment of the published numbers
+    "heads": (plotting.OURS, "attention only", "attention"),
+    "neurons": (GREEN, "one head and neurons", "mlp"),
+}
+SCHEDULE = "script-3"
+TITLE = "Heads and neurons at equal parameters (N = 70, d = d_h)"
+
+
+def parts(settings: Settings) -> list[Part]:
+    """Heads, and as many parameters in neurons: w = 2 d (H - 1) of them beside one head.
+
+    The model without neurons is the same as the one with one head.
+    """
+    wanted = [("", d, heads, "fast", sweeps.SEEDS) for d, heads in HEADS.items()]
+    if settings.quick:
+        wanted = [("", d, heads, "fast", 1) for d, heads in QUICK.items()]
+    else:
+        wanted.append((f"{SCHEDULE}-", *SCRIPT, SCHEDULE, 1))
+    dataset, found = sweeps.table(VOCABULARY), []
+    for before, d, heads, name, seeds in wanted:
+        how = name, seeds
+        widths = [2 * d * (H - 1) for H in heads if H > 1]
+        sizes = {"dimension": d, "head_dimension": d}
+        label = f"{before}heads-d{d}"
+        found.append(sweeps.part(settings, label, dataset, sizes, ("heads", heads), *how))
+        label, sizes = f"{before}neurons-d{d}", {"dimension": d}
+        found.append(
+            sweeps.part(settings, label, dataset, sizes, ("width", widths), *how, "dana2024-mlp")
+        )
+    d, one = ONE
+    sizes = {"dimension": d, "head_dimension": d}
+    return found + sweeps.program(settings, dataset, sizes, ("heads", (one,)))
+
+
+def ours(rows: RowsByLabel, label: str, d: int) -> accuracies.Points:
+    return accuracies.points(rows.get(f"{label}-d{d}", ()), "parameters")
+
+
+def published(label: str, d: int) -> accuracies.Points:
+    table = accuracies.published(MODELS[label][2], dimension=d)
+    heads = [1 + int(row["width"]) // (2 * d) for row in table]  # with as many parameters
+    if label == "heads":
+        heads = [int(row["heads"]) for row in table]
+    return accuracies.exact([count(d, H) for H in heads], column(table, "accuracy"))
+
+
+def count(d: int, heads: int) -> int:
+    """The parameters of this many heads of dimension d."""
+    return parameters(VOCABULARY, 2, d, d, heads)
+
+
+def fits(rows: RowsByLabel) -> list[Fit]:
+    """A line in the parameters for each model and d, ours and theirs."""
+    return [
+        fit
+        for d in HEADS
+        for label, (_, name, _) in MODELS.items()
+        for whose, some in (("ours", ours(rows, label, d)), ("published", published(label, d)))
+        for fit in accuracies.law(f"{whose}, {name}, d = {d}", some, 1, "parameters")
+        if fit.errors is not None  # two points are on any line
+    ]
+
+
+def draw(rows: RowsByLabel, picture: "Picture") -> None:
+    """A panel for each d."""
+    for axes, d in zip(picture.subplots(1, len(HEADS), sharey=True), HEADS, strict=True):
+        _draw_panel(axes, rows, d)
+        if d > min(HEADS):
+            axes.set_ylabel("")
+        else:
+            plotting.legend(axes, loc="upper left")
+
+
+def _draw_panel(axes: "Axes", rows: RowsByLabel, d: int) -> None:
+    for label, (colour, name, _) in MODELS.items():
+        known = published(label, d)
+        plotting.published(axes, list(known), accuracies.means(known), f"published, {name}", colour)
+        if some := ours(rows, label, d):
+            plotting.ours(
+                axes, list(some), list(some.values()), f"ours (fast), {name}", colour, line=True
+            )
+        if script := ours(rows, f"{SCHEDULE}-{label}", d):
+            heights = accuracies.means(script)
+            axes.plot(list(script), heights, "D", color=colour, markeredgecolor=INK, zorder=3)
+    if (found := accuracies.points(rows.get(PROGRAM, ()), "parameters")) and d == ONE[0]:
+        plotting.ours(axes, list(found), list(found.values()), None, plotting.PUBLISHED)
+    counts = list(published("heads", d))
+    heads = [int(row["heads"]) for row in accuracies.published("attention", dimension=d)]
+    guaranteed = [accuracies.guaranteed(H, d, d) for H in heads]
+    bound = [accuracy(k, VOCABULARY**2, VOCABULARY).average for k in guaranteed]
+    plotting.bound(axes, counts, bound, "Corollary 2, attention only")
+    accuracies.finish(axes, f"d = d_h = {d}", "parameters")
+    axes.locator_params(axis="x", nbins=5)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+
+
+def table(rows: RowsByLabel) -> Table:
+    """By d, model and parameters: ours, by the authors' schedule, their program, and published."""
+    program = accuracies.points(rows.get(PROGRAM, ()), "parameters")
+    found = []
+    for d in HEADS:
+        for label, (_, name, _) in MODELS.items():
+            series = [ours(rows, label, d), ours(rows, f"{SCHEDULE}-{label}", d)]
+            series.append(program if (label, d) == ("heads", ONE[0]) else {})
+            series.append(published(label, d))
+            found += [
+                (str(d), name, f"{x:,}", *(accuracies.ranged(some.get(x)) for some in series))
+                for x in sorted({x for some in series[:3] for x in some})
+            ]
+    head = ("d", "model", "parameters", "ours", SCHEDULE, PROGRAM, "published")
+    return Table(head, tuple(found))
+
+
+def finding(rows: RowsByLabel) -> str:
+    """The slopes of the lines."""
+    slopes = {fit.name: fit.coefficients[1] * 1000 for fit in fits(rows)}
+    mine = {name: x for name, x in slopes.items() if name.startswith("ours")}
+    if not mine:
+        return ""
+    listed = "; ".join(f"{name.removeprefix('ours, ')} {x:.3f}" for name, x in mine.items())
+    return f"Accuracy per 1,000 parameters, ours: {listed}."
+
+
+DANA_3 = Figure(
+    name="dana-3",
+    title=TITLE,
+    paper="dana2024, Figure 3",
+    data=None,
+    parts=parts,
+    draw=draw,
+    words=accuracies.words(
+        VOCABULARY,
+        "Beside it: the accuracies published by Dana et al. (hollow), and Corollary 2 for "
+        "attention alone (dashed); diamonds follow the schedule of their program.",
+        "The model with neurons has w = 2 d (H - 1) of them; the program's have biases, which are "
+        "not counted and which ours lack.",
+    ),
+    table=table,
+    finding=finding,
+    fits=fits,
+    size=(13.0, 5.0),
+    labels=(
+        *(f"{label}-d{d}" for d in HEADS for label in MODELS),
+        *(f"{SCHEDULE}-{label}-d{SCRIPT[0]}" for label in MODELS),
+        PROGRAM,
+    ),
+)

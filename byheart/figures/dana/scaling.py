@@ -1,0 +1,233 @@
+"""Figures 1a, 1b, 2a and 4 of dana2024: accuracy on all bigrams as one size of the model grows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ...pictures import INK
+from ...theory.dana2024.associations import mahdavi_memory
+from ...theory.dana2024.capacity import accuracy
+from .. import plotting
+from ..figure import Figure, Part, RowsByLabel, Settings, Table, seeds
+from ..fits import Fit, curve, least_squares
+from ..published import column
+from . import accuracies, sweeps
+from .accuracies import PROGRAM, Points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
+
+LETTERS = {"heads": "H", "head_dimension": "d_h", "dimension": "d"}  # of the paper
+WORDS = {"heads": "heads", "head_dimension": "head dimension", "dimension": "embedding dimension"}
+AUTHORS = {  # their own schedules, on a few points for orientation: marker, name
+    "script": ("D", "schedule of the published program"),
+    "paper": ("s", "schedule of the paper's text"),
+}
+GUARANTEES: tuple[tuple[str, int, Callable[[dict[str, int]], int]], ...] = (
+    (
+        "Corollary 2: $H d_h + d$ associations",
+        -1,
+        lambda s: accuracies.guaranteed(s["heads"], s["head_dimension"], s["dimension"]),
+    ),
+    (
+        "earlier bound: $H (\\min(S, d_h) - 1) + 1$, $S = 2$",
+        0,
+        lambda s: mahdavi_memory(
+            s["heads"], min(s["head_dimension"], s["dimension"]), 2, s["dimension"]
+        ),
+    ),
+)  # name, the end of the line that it labels, associations for given sizes
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A figure with one size on its axis.
+
+    name        "dana-1a" for Figure 1a
+    axis        the size that grows
+    values      the sizes that are trained, and quick a few of them
+    sizes       the other sizes of the model
+    experiment  of the published numbers
+    degree      of the polynomial that is fitted, unless `pieces` cuts the axis in two lines
+    others      values that are also trained by the authors' schedules
+    program     values that are also trained with the architecture of the authors' program
+    """
+
+    name: str
+    title: str
+    axis: str
+    values: tuple[int, ...]
+    quick: tuple[int, ...]
+    sizes: dict[str, int]
+    experiment: str
+    vocabulary: int = 50
+    degree: int = 1
+    pieces: int | None = None
+    seeds: int = sweeps.SEEDS
+    others: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    program: tuple[int, ...] = ()
+    remark: str = ""
+
+    @property
+    def figure(self) -> Figure:
+        labels = ["fast", *(name for name, _ in self.others)]
+        labels += [PROGRAM] if self.program else []
+        return Figure(
+            name=self.name,
+            title=self.title,
+            paper=f"dana2024, Figure {self.name.removeprefix('dana-')}",
+            data=None,
+            parts=self.parts,
+            draw=self.draw,
+            words=accuracies.words(
+                self.vocabulary,
+                "Beside it: the accuracies published by Dana et al. (hollow), Corollary 2 and an "
+                "earlier bound (dashed), and fits to the sizes before the first one above accuracy "
+                f"{accuracies.LINEAR:g} (dotted).",
+                self.remark,
+            ),
+            table=self.table,
+            finding=self.finding,
+            fits=self.fits,
+            labels=tuple(labels),
+        )
+
+    @property
+    def letter(self) -> str:
+        return LETTERS[self.axis]
+
+    def parts(self, settings: Settings) -> list[Part]:
+        """All values by the protocol fast, a few by those of the authors or with their program."""
+        dataset = sweeps.table(self.vocabulary)
+        values = self.quick if settings.quick else self.values
+        wanted = [("fast", values, self.seeds)]
+        if not settings.quick:
+            wanted += [(name, some, 1) for name, some in self.others]
+        own = [
+            sweeps.part(settings, name, dataset, self.sizes, (self.axis, some), name, seeds)
+            for name, some, seeds in wanted
+        ]
+        return own + sweeps.program(settings, dataset, self.sizes, (self.axis, self.program))
+
+    @cached_property
+    def theirs(self) -> Points:
+        """The published accuracies, which have no spread."""
+        fixed = {**self.sizes, "vocabulary": self.vocabulary}
+        table = accuracies.published(self.experiment, **fixed)
+        return accuracies.exact(column(table, self.axis), column(table, "accuracy"))
+
+    def both(self, rows: RowsByLabel) -> list[tuple[str, Points]]:
+        """Our points and the published ones, with the names that their fits begin with."""
+        ours = accuracies.points(rows.get("fast", ()), self.axis)
+        return [("ours", ours), ("published", self.theirs)]
+
+    def all_sizes(self, value: int) -> dict[str, int]:
+        return {**self.sizes, self.axis: value}
+
+    def pieces_of(self, points: Points) -> list[tuple[str, list[int]]]:
+        """The ranges that are fitted on their own, as they are named in a fit, and their sizes."""
+        if self.pieces is None:
+            return [("", list(points))]
+        cut, sign = self.pieces, self.letter
+        return [
+            (f", {sign} <= {cut}", [x for x in points if x <= cut]),
+            (f", {sign} >= {cut}", [x for x in points if x >= cut]),
+        ]
+
+    def laws(self, rows: RowsByLabel) -> list[Fit]:
+        """The polynomial, or the two lines, for our points and for the published ones."""
+        degree = 1 if self.pieces else self.degree
+        return [
+            fit
+            for name, points in self.both(rows)
+            for piece, xs in self.pieces_of(accuracies.unsaturated(points))
+            for fit in accuracies.law(name + piece, {x: points[x] for x in xs}, degree, self.letter)
+        ]
+
+    def fits(self, rows: RowsByLabel) -> list[Fit]:
+        """The laws, and C(N) H d_h^2 d + C' of the paper where H or d_h grows."""
+        results = self.laws(rows)
+        if self.axis == "dimension":  # the paper's law is for d_h <= d
+            return results
+        for name, some in self.both(rows):
+            kept = {x: y for x, (y, _, _) in accuracies.unsaturated(some).items()}
+            if len(kept) > 1:
+                sizes = [self.all_sizes(x) for x in kept]
+                products = [s["heads"] * s["head_dimension"] ** 2 * s["dimension"] for s in sizes]
+                columns = {"H d_h^2 d": products, "1": [1] * len(kept)}
+                results.append(least_squares(f"{name}, C(N) H d_h^2 d", columns, [*kept.values()]))
+        return results
+
+    def table(self, rows: RowsByLabel) -> Table:
+        """Ours, and where they were trained the program and the authors' schedules, by size."""
+        names = {"fast": "ours", PROGRAM: "program", "script": "script", "paper": "paper"}
+        series = {
+            name: accuracies.points(rows[label], self.axis)
+            for label, name in names.items()
+            if rows.get(label)
+        } | {"published": self.theirs}
+        sizes = sorted({x for some in series.values() for x in some})
+        return Table(
+            (self.letter, *series),
+            tuple(
+                (str(x), *(accuracies.ranged(some.get(x)) for some in series.values()))
+                for x in sizes
+            ),
+        )
+
+    def finding(self, rows: RowsByLabel) -> str:
+        """Where ours is above and below the published accuracy, at the sizes that have both."""
+        ours = accuracies.points(rows.get("fast", ()), self.axis)
+        gains = {x: ours[x][0] - y for x, (y, _, _) in self.theirs.items() if x in ours}
+        if not gains:
+            return ""
+        most = max(gains, key=lambda x: abs(gains[x]))
+        higher = sum(gain > 0 for gain in gains.values())
+        return (
+            f"Our accuracy is above the published one at {higher} of {len(gains)} sizes; the "
+            f"largest difference is at {self.letter} = {most}: {ours[most][0]:.3f}, published "
+            f"{self.theirs[most][0]:.3f}."
+        )
+
+    def draw(self, rows: RowsByLabel, picture: "Picture") -> None:
+        """Our points, published ones, fits, and what is guaranteed."""
+        axes = picture.add_subplot()
+        (_, ours), (_, theirs) = self.both(rows)
+        plotting.published(axes, list(theirs), accuracies.means(theirs), "published by Dana et al.")
+        if ours:
+            label = f"ours (fast), {seeds(rows['fast'])}"
+            plotting.ours(axes, list(ours), list(ours.values()), label)
+        self._draw_laws(axes, rows)
+        if program := accuracies.points(rows.get(PROGRAM, ()), self.axis):
+            label = "program's architecture (fast), ours"
+            plotting.ours(axes, list(program), list(program.values()), label, plotting.PUBLISHED)
+        for name, (marker, label) in AUTHORS.items():
+            if reached := accuracies.points(rows.get(name, ()), self.axis):
+                look: dict[str, Any] = {"markersize": 6, "linestyle": "none", "zorder": 3}
+                heights, label = accuracies.means(reached), f"{label} ({name}), ours"
+                axes.plot(list(reached), heights, marker, color=INK, label=label, **look)
+        N, values = self.vocabulary, sorted({*ours, *theirs})
+        for label, end, memory in GUARANTEES:  # on average over random tables
+            known = [memory(self.all_sizes(x)) for x in values]
+            heights = [accuracy(k, N**2, N).average for k in known]
+            plotting.bound(axes, values, heights, label, at=end, above=end != 0)
+        accuracies.finish(axes, self.title, f"{WORDS[self.axis]} {self.letter}")
+        plotting.legend(axes, loc="upper left")
+
+    def _draw_laws(self, axes: "Axes", rows: RowsByLabel) -> None:
+        """Each law over the sizes it is about, up to accuracy 1, with its leading coefficient."""
+        colours = {"ours": plotting.OURS, "published": plotting.PUBLISHED}
+        points = dict(self.both(rows))
+        for fit in self.laws(rows):
+            whose, *where, order = fit.name.split(", ")  # "ours, d <= 10, linear"
+            piece = f", {where[0]}" if where else ""
+            xs = accuracies.fine(dict(self.pieces_of(points[whose]))[piece])
+            ys = curve(fit, xs)
+            kept = ys <= 1.02
+            term, value = accuracies.signs(fit.terms[-1]), fit.coefficients[-1]
+            error = "" if fit.errors is None else f" ± {fit.errors[-1]:.4f}"
+            name = accuracies.signs(where[0]) if where else order
+            label = f"{name} fit: ({value:.4f}{error}) {term}"
+            plotting.fitted(axes, xs[kept], ys[kept], label, colours[whose])

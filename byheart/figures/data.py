@@ -1,0 +1,157 @@
+"""The datasets of the papers' experiments: texts from a file or Hugging Face, random ones by seed.
+
+The source of texts is a file, a folder with the files of `FILES`, or the word "huggingface".
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.arrays import number, number_rows
+from ..data.dataset import Dataset
+from ..data.readers.raw import opened
+from ..data.readers.text import document_rule, read_text, split
+from ..errors import ByheartError
+
+HUGGING_FACE = "huggingface"
+FILES = {"tinystories": "tinystories.txt", "mnli": "mnli.tsv", "imdb": "imdb.tsv"}
+TITLES = {"tinystories": "TinyStories", "mnli": "MultiNLI", "imdb": "IMDb"}
+NAMES = {
+    "tinystories": "roneneldan/TinyStories",
+    "mnli": "nyu-mll/multi_nli",
+    "imdb": "stanfordnlp/imdb",
+}
+STORIES = 2000  # in the authors' order; 1,000 are used, and stories under 10 words are left out
+COLUMNS = {"gold_label": "label", "sentence1": "premise", "sentence2": "hypothesis"}  # MultiNLI's
+RELATIONS = ("entailment", "neutral", "contradiction")  # the labels 0, 1 and 2 of Hugging Face
+
+Source = Path | str | None
+
+
+def stories(source: Source) -> list[str]:
+    """TinyStories in the order in which they are used.
+
+    From Hugging Face they come in the order of madden2024: the authors' program shuffles the whole
+    training split with NumPy's seed 0, which shuffles an array of indices in the same way.
+    """
+    if source != HUGGING_FACE:
+        with opened(located(source, "tinystories"), ".txt") as raw:
+            text = read_text(raw)
+        return split(text, document_rule(text))
+    training = _downloaded("tinystories")
+    order = np.arange(len(training))
+    np.random.RandomState(0).shuffle(order)
+    return list(training.select(order[:STORIES].tolist())["text"])
+
+
+def pairs(source: Source) -> list[tuple[str, str, str]]:
+    """MultiNLI: (label, premise, hypothesis) of the pairs that have a label."""
+    if source != HUGGING_FACE:
+        rows = _table(located(source, "mnli"), ("label", "premise", "hypothesis"))
+        return [row for row in rows if row[0] in RELATIONS]
+    training = _downloaded("mnli")
+    columns = zip(training["label"], training["premise"], training["hypothesis"], strict=True)
+    return [(RELATIONS[label], *texts) for label, *texts in columns if label >= 0]
+
+
+def reviews(source: Source) -> list[tuple[str, str]]:
+    """IMDb: (label, text)."""
+    if source != HUGGING_FACE:
+        return _table(located(source, "imdb"), ("label", "text"))
+    training = _downloaded("imdb")
+    pairs = zip(training["label"], training["text"], strict=True)
+    return [(str(label), text) for label, text in pairs]
+
+
+def located(source: Source, name: str) -> Path:
+    """The file of this name: the source itself, or the one in a folder."""
+    if source is None:
+        raise ByheartError(
+            f"training this figure needs {TITLES[name]}: pass `data=...` with its file, or "
+            f"`data='{HUGGING_FACE}'` to download it."
+        )
+    path = Path(source)
+    path = path / FILES[name] if path.is_dir() else path
+    if not path.is_file():
+        raise ByheartError(f"{path} is not a file; pass `data=...` with that of {TITLES[name]}.")
+    return path
+
+
+def _table(path: Path, names: tuple[str, ...]) -> list:
+    """The named columns of a tab-separated table with a header."""
+    with opened(path, ".tsv") as raw:
+        header, *lines = (line.split("\t") for line in read_text(raw).split("\n") if line)
+    columns = [COLUMNS.get(name, name) for name in header]
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise ByheartError(
+            f"{path} has no column {', '.join(missing)}; its first line must name the columns."
+        )
+    indices = [columns.index(name) for name in names]
+    for row, line in enumerate(lines, 2):
+        if len(line) != len(header):
+            raise ByheartError(
+                f"{path}, row {row}: {len(line)} fields, but the header has {len(header)}."
+            )
+    return [tuple(line[index] for index in indices) for line in lines]
+
+
+def _downloaded(name: str) -> Any:
+    """The training split, from the network or the package's own cache."""
+    try:
+        from datasets import load_dataset
+    except ImportError:
+        raise ByheartError(
+            f"`data='{HUGGING_FACE}'` needs the package datasets: pip install datasets; or pass "
+            f"`data=...` with the file of {TITLES[name]}."
+        ) from None
+    try:
+        return load_dataset(NAMES[name], split="train")
+    except Exception as error:  # no network, no such name, no space: many classes
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise ByheartError(
+            f"{NAMES[name]} could not be downloaded from Hugging Face ({reason}); pass `data=...` "
+            f"with the file of {TITLES[name]}."
+        ) from None
+
+
+def bigrams(vocabulary: int, seed: int = 0) -> Dataset:
+    """All pairs of tokens, each with one next token, drawn uniformly (dana2024, Assumption 1)."""
+    pairs = np.indices((vocabulary, vocabulary)).reshape(2, -1).T
+    following = np.random.default_rng(seed).integers(0, vocabulary, len(pairs))
+    return _dataset("number", np.arange(vocabulary)[:, None], pairs, following)
+
+
+def vectors(sequences: int, length: int, dimension: int, seed: int = 0) -> Dataset:
+    """Sequences of vectors, uniform in [0, 1), each labelled -1 or +1 at random (kajitsuka2025)."""
+    random = np.random.default_rng(seed)
+    signs = 2 * random.integers(0, 2, sequences) - 1
+    tokens, ids = _numbered(random.random((sequences * length, dimension)))
+    return _dataset("vector", tokens, ids.reshape(sequences, length), signs)
+
+
+def _numbered(rows: NDArray) -> tuple[NDArray, NDArray]:
+    """number_rows, but faster if the first column has no duplicates: then it sorts the rows."""
+    order = np.argsort(rows[:, 0])
+    tokens = rows[order]
+    if (np.diff(tokens[:, 0]) <= 0).any():
+        return number_rows(rows)
+    places = np.empty(len(rows), np.int64)
+    places[order] = np.arange(len(rows))
+    return tokens, places
+
+
+def _dataset(kind: str, tokens: NDArray, rows: NDArray, labels: NDArray) -> Dataset:
+    """Sequences of equal length with token ids [N, n], each seen once."""
+    names, numbers = number(labels)
+    return Dataset(
+        kind=kind,
+        tokens=tokens,
+        ids=rows.ravel().astype(np.int32),
+        starts=np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1],
+        labels=numbers.astype(np.int32),
+        label_names=tuple(names.tolist()),
+        counts=np.ones(len(rows), np.int64),
+    )

@@ -1,0 +1,164 @@
+"""Figure: a figure of a paper, as the sweeps behind it and a drawing of their rows.
+
+Drawing needs only the rows: neither torch nor the data file.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..data.dataset import Dataset
+from ..lab.sweeps.sweep import Sweep
+from ..lab.trial import Row
+from .fits import Fit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+RowsByLabel = Mapping[str, Sequence[Row]]  # label of a part: its rows, in any order
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a figure is trained.
+
+    quick  a small version: about two minutes on two cores
+    data   the user's own file, a folder with tinystories.txt, mnli.tsv and imdb.tsv, or
+           "huggingface" (byheart.figures.data reads it); None for figures on random data
+    seeds  repetitions of every trial; None for the figure's default
+    """
+
+    quick: bool = False
+    data: Path | str | None = None
+    seeds: int | None = None
+
+    def repeats(self, default: int) -> int:
+        """The number of seeds that was given, or else the figure's default."""
+        return default if self.seeds is None else self.seeds
+
+
+class Part(NamedTuple):
+    """One sweep of a figure; its rows are kept in a folder of this label."""
+
+    label: str
+    sweep: Sweep
+    dataset: Dataset
+
+
+class Table(NamedTuple):
+    """The numbers of a figure as text: names of columns, and rows."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def json(self) -> dict:
+        return {"columns": list(self.columns), "rows": [list(row) for row in self.rows]}
+
+
+class Caption(NamedTuple):
+    """What a figure says in words; the numbers are in its table.
+
+    data       what is memorised
+    criterion  when a training counts as successful
+    published  what is drawn beside our points
+    differs    how our experiment differs from the published one
+    points     how trainings become points
+    """
+
+    data: str
+    criterion: str
+    published: str
+    differs: str
+    points: str = "points are means over seeds, and bars go from the minimum to the maximum"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper.
+
+    name     as the command takes it: "madden-1"
+    title    what it shows
+    paper    where it is from: "madden2024, Figure 1"
+    data     "tinystories", "mnli", "imdb", or None if the data is random
+    parts    the sweeps to train
+    draw     draws the rows on an empty picture with constrained layout; parts may be missing
+    words    what its caption says
+    table    the numbers behind it, ours beside the published ones
+    finding  the result in one or two sentences; empty without rows
+    fits     the laws that were fitted to our numbers and to the published ones
+    size     of the picture, in inches at 100 dots per inch
+    labels   of its parts
+    """
+
+    name: str
+    title: str
+    paper: str
+    data: str | None
+    parts: Callable[[Settings], list[Part]]
+    draw: Callable[[RowsByLabel, "Picture"], None]
+    words: Caption
+    table: Callable[[RowsByLabel], Table]
+    finding: Callable[[RowsByLabel], str]
+    fits: Callable[[RowsByLabel], list[Fit]] = lambda rows: []
+    size: tuple[float, float] = (9.0, 5.0)
+    labels: tuple[str, ...] = ()
+
+    def own(self, rows: RowsByLabel) -> RowsByLabel:
+        """The rows of its own parts: other folders may lie beside them."""
+        return {label: some for label, some in rows.items() if label in self.labels}
+
+    def caption(self, rows: RowsByLabel) -> str:
+        """Data, seeds, spread and censored trainings; what is beside them; what differs."""
+        counts = {len({row["trial"]["seed"] for row in part}) for part in rows.values() if part}
+        several = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(min(counts or {0}))
+        missing = [label for label in self.labels if not rows.get(label)]
+        return paragraph(
+            f"Ours: {len(trainings(rows)):,} trainings on {self.words.data}, seeds per part: "
+            f"{several}; {self.words.points}; {censored(rows):,} trainings did not reach the "
+            f"criterion ({self.words.criterion}) in their steps, which does not mean that they "
+            "cannot.",
+            self.words.published,
+            self.words.differs,
+            f"Not trained here: {', '.join(missing)}." if missing else "",
+        )
+
+
+def gap(row: Row) -> float | None:
+    """Summed loss minus entropy, in nats; None for a training that diverged."""
+    return None if row["loss"] is None else max(0.0, row["loss"] - row["entropy"])
+
+
+def trainings(rows: RowsByLabel) -> list[Row]:
+    """The rows of all parts; a trial that is in two parts counts once."""
+    return list({row["key"]: row for part in rows.values() for row in part}.values())
+
+
+def censored(rows: RowsByLabel) -> int:
+    """The number of trials that did not reach their criterion in their steps."""
+    return sum(not row["reached"] for row in trainings(rows))
+
+
+def seeds(rows: Sequence[Row]) -> str:
+    """The number of seeds, in words."""
+    count = len({row["trial"]["seed"] for row in rows})
+    return "one seed" if count == 1 else f"{count} seeds"
+
+
+def spread(values: Sequence[float]) -> tuple[float, float, float]:
+    """Mean, minimum and maximum over seeds."""
+    return sum(values) / len(values), min(values), max(values)
+
+
+def paragraph(*sentences: str) -> str:
+    """The sentences that are not empty, joined."""
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def picture(figure: Figure, rows: RowsByLabel) -> "Picture":
+    from matplotlib.figure import Figure as Picture
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    drawn = Picture(figsize=figure.size, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
+    figure.draw(rows, drawn)
+    return drawn

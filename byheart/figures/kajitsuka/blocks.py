@@ -1,0 +1,111 @@
+"""The fewest blocks that memorise, as the rows of a search show them, and how they are drawn."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ...lab.sweeps import results
+from ...lab.sweeps.results import Smallest
+from ...lab.sweeps.sweep import SEQUENCES
+from ...lab.trial import Row
+from .. import plotting
+from ..figure import spread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+MISSED = "not reached by every seed"
+
+
+def blocks(row: Row) -> int:
+    return row["trial"]["sizes"]["layers"]
+
+
+def count(blocks: int) -> str:
+    return f"{blocks} block{'' if blocks == 1 else 's'}"
+
+
+def smallest(rows: Iterable[Row]) -> dict[int, Smallest]:
+    """The smallest network that memorises, by the number of sequences N."""
+    return results.smallest(rows, lambda row: row["trial"]["data"][SEQUENCES])
+
+
+def fewest(found: Smallest) -> list[int]:
+    """The fewest blocks that reached the criterion, for each seed that reached it."""
+    return [blocks(row) for row in found.reached]
+
+
+def tried(found: Smallest) -> list[int]:
+    """The numbers of blocks that were trained, increasing."""
+    return sorted({blocks(row) for row in found.rows})
+
+
+def ranged(found: Smallest) -> str:
+    """The fewest blocks that reached the criterion, from the minimum to the maximum over seeds."""
+    low, high = min(fewest(found)), max(fewest(found))
+    return count(low) if low == high else f"{low} to {high} blocks"
+
+
+def listed(found: Smallest) -> str:
+    """The numbers of blocks that were trained, in words."""
+    depths = tried(found)
+    return f"{', '.join(map(str, depths))} block{'' if depths == [1] else 's'}"
+
+
+def answers(found: Mapping[int, Smallest]) -> str:
+    """The fewest blocks over N, once for all N in a row that have the same answer.
+
+    From the minimum to the maximum over seeds; seeds that missed the criterion are counted.
+    """
+    blocks_at = {}
+    for N, one in found.items():
+        if not one.reached:
+            blocks_at[N] = f"not reached (tried: {listed(one)})"
+            continue
+        blocks_at[N] = ranged(one)
+        if one.censored:
+            blocks_at[N] += f" (not reached by {one.censored} of the seeds)"
+    return ", ".join(
+        f"{words} at {_those(list(sizes))}"
+        for words, sizes in groupby(blocks_at, key=lambda N: blocks_at[N])
+    )
+
+
+def _those(sizes: Sequence[int]) -> str:
+    """One number of sequences, or all in a row that have the same answer."""
+    if len(sizes) == 1:
+        return f"N = {sizes[0]:,}"
+    return f"each of {len(sizes)} N from {sizes[0]:,} to {sizes[-1]:,}"
+
+
+def grows(found: Mapping[int, Smallest]) -> bool:
+    """Whether every seed takes more blocks at the largest N than any seed does at the smallest.
+
+    A seed that does not reach the criterion with the blocks that were tried counts as more.
+    """
+    first, last = found[min(found)], found[max(found)]
+    if first.censored:
+        return False
+    return min(fewest(last), default=math.inf) > max(fewest(first))
+
+
+def draw_points(
+    axes: "Axes",
+    answers: Mapping[int, Smallest],
+    label: str,
+    colour: str = plotting.OURS,
+    shift: float = 0.0,
+) -> None:
+    """Means over seeds; triangles at the most blocks tried where a seed missed the criterion.
+
+    shift  to the right, so that several kinds of points can be told apart
+    """
+    if reached := {N + shift: spread(fewest(one)) for N, one in answers.items() if one.reached}:
+        plotting.ours(axes, list(reached), list(reached.values()), label, colour)
+    if missed := {N + shift: blocks(one.largest) for N, one in answers.items() if one.censored}:
+        name = MISSED if reached else f"{label}: not reached"
+        again = name in axes.get_legend_handles_labels()[1]
+        places, tops = list(missed), list(missed.values())
+        plotting.not_reached(axes, places, tops, None if again else name, colour)

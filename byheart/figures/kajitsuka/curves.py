@@ -1,0 +1,208 @@
+"""Figures 1 and 2 of kajitsuka2025: loss and accuracy during training, for several depths."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...data.dataset import Dataset
+from ...lab.trial import Row
+from ...pictures import INK
+from .. import plotting
+from ..data import Source
+from ..figure import Caption, Figure, Part, RowsByLabel, Settings, Table
+from . import sweeps
+from .blocks import blocks, count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
+
+WIDTH = 9.0
+POINTS = 50  # per curve
+SEEDS = {"trained": 3, "frozen": 3, "paper": 3}  # of each kind
+TRIALS = 2  # of Optuna in the authors' protocol: "two trials of hyperparameter tuning"
+QUICK_SEQUENCES = 300
+TITLES = {
+    "trained": "embeddings trained",
+    "frozen": "embeddings frozen",
+    "paper": "the paper's protocol (AdamW, Optuna)",
+}
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A figure of training curves.
+
+    source     the dataset, as it is called
+    blocks     depths for each kind of part
+    sequences  the number of sequences to memorise
+    """
+
+    name: str
+    title: str
+    paper: str
+    data: str
+    source: str
+    load: Callable[[Source, int], Dataset]
+    sequences: int
+    blocks: dict[str, tuple[int, ...]]
+    quick: tuple[int, ...]
+
+    def parts(self, settings: Settings) -> list[Part]:
+        """One training of every depth, by each kind of protocol."""
+        kinds = {"trained": self.quick} if settings.quick else self.blocks
+        dataset = self.load(settings.data, QUICK_SEQUENCES if settings.quick else self.sequences)
+        return [
+            sweeps.part(
+                kind,
+                dataset,
+                (("layers", depths),),
+                how,
+                settings.repeats(1 if settings.quick else SEEDS[kind]),
+            )
+            for kind, depths in kinds.items()
+            for how in [sweeps.protocol_of(kind, POINTS, trials=TRIALS)]
+        ]
+
+    def draw(self, rows: RowsByLabel, picture: "Picture") -> None:
+        """Two panels for each kind: loss and accuracy."""
+        kinds = [kind for kind in sweeps.KINDS if rows.get(kind)]
+        if not kinds:
+            return
+        picture.set_size_inches(WIDTH, 1.2 + 2.3 * len(kinds))
+        panels = picture.subplots(len(kinds), 2, squeeze=False)
+        depths = sorted({blocks(row) for kind in kinds for row in rows[kind]})
+        for kind, (left, right) in zip(kinds, panels, strict=True):
+            found = sorted(rows[kind], key=lambda row: (blocks(row), row["trial"]["seed"]))
+            _draw_panel(left, found, 1, TITLES[kind], depths)
+            _draw_panel(right, found, 2, "", depths)
+        plotting.legend(panels[0, 1], loc="lower right", title="#blocks", title_fontsize=9, ncols=2)
+
+    def table(self, rows: RowsByLabel) -> Table:
+        """By kind and depth: the best loss and accuracy over seeds, and who reached the least."""
+        found = []
+        for kind in sweeps.KINDS:
+            for depth in sorted({blocks(row) for row in rows.get(kind, ())}):
+                some = [row for row in rows[kind] if blocks(row) == depth]
+                known = [row for row in some if row["loss"] is not None]
+                best = min(known, key=lambda row: row["loss"], default=None)
+                loss = "" if best is None else f"{best['loss'] / best['predictions']:.3f}"
+                accuracy = "" if best is None else f"{best['accuracy']:.3f}"
+                reached = f"{sum(row['reached'] for row in some)} of {len(some)}"
+                found.append((kind, str(depth), loss, accuracy, reached))
+        head = ("kind", "blocks", "least loss", "its accuracy", "seeds that reached the criterion")
+        return Table(head, tuple(found))
+
+    def finding(self, rows: RowsByLabel) -> str:
+        """The least loss of each kind, and what contradictory labels allow."""
+        every = [row for part in rows.values() for row in part]
+        if not every:
+            return ""
+        bests = []
+        for kind in sweeps.KINDS:
+            known = [row for row in rows.get(kind, ()) if row["loss"] is not None]
+            if known:
+                best = min(known, key=lambda row: row["loss"])
+                loss = best["loss"] / best["predictions"]
+                bests.append(f"{kind} {loss:.3f} with {count(blocks(best))}")
+        row = max(every, key=lambda row: row["predictions"])
+        least = row["entropy"] / row["predictions"]
+        return (
+            f"The least mean loss is {', '.join(bests)}; the labels contradict each other, so no "
+            f"function of the context has a mean loss below {least:.4f} or an accuracy above "
+            f"{row['best_accuracy']:.3f}."
+        )
+
+    @property
+    def figure(self) -> Figure:
+        return Figure(
+            name=self.name,
+            title=self.title,
+            paper=self.paper,
+            data=self.data,
+            parts=self.parts,
+            draw=self.draw,
+            words=Caption(
+                data=f"{self.sequences:,} sequences of {self.source}",
+                criterion=f"mean loss within {sweeps.THRESHOLD:g} of the least possible one",
+                published="Dashed: the least loss and the best accuracy that the labels allow; the "
+                "paper's curves are published only as a picture and not drawn.",
+                differs=sweeps.DIFFERS,
+                points="one curve per training, of every seed",
+            ),
+            table=self.table,
+            finding=self.finding,
+            size=(WIDTH, 8.0),
+            labels=tuple(self.blocks),
+        )
+
+
+def points(row: Row) -> list[tuple[int, float, float]]:
+    """Steps, mean loss and accuracy, up to the end of training; without losses that diverged."""
+    end = (row["steps"], row["loss"], row["accuracy"])
+    return [
+        (step, loss / row["predictions"], accuracy)
+        for step, loss, accuracy in (*row["curve"], end)
+        if loss is not None and math.isfinite(loss)
+    ]
+
+
+def _draw_panel(
+    axes: "Axes", rows: Sequence[Row], column: int, title: str, depths: Sequence[int]
+) -> None:
+    """One curve per training; column 1 is the loss, 2 the accuracy.
+
+    depths  of all panels, which share their colours: darker for more blocks
+    """
+    for row in rows:
+        found = points(row)
+        axes.plot(
+            [point[0] for point in found],
+            [point[column] for point in found],
+            label=str(blocks(row)) if row["trial"]["seed"] == 0 else None,
+            color=shade(depths.index(blocks(row)) / max(1, len(depths) - 1)),
+            linewidth=1.4,
+        )
+    if column == 1:
+        limit, name = rows[0]["entropy"] / rows[0]["predictions"], "least"
+    else:
+        limit, name = rows[0]["best_accuracy"], "best"
+    axes.axhline(limit, color=INK, linewidth=1.1, linestyle=(0, (5, 3)))
+    place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "size": 8, "ha": "right"}
+    plotting.beside(axes, f"{name} possible {limit:.3f}", (0.98, limit), column == 2, 4, **place)
+    plotting.finish(axes, title, "steps", "mean loss in nats" if column == 1 else "accuracy")
+    axes.set_ylim(*((-0.18, 1.25) if column == 1 else (0.28, 1.06)))
+
+
+def shade(place: float) -> tuple[float, float, float]:
+    """From orange for the shallowest to dark blue for the deepest."""
+    ends = ((0.91, 0.60, 0.25), (0.36, 0.58, 0.75), (0.09, 0.20, 0.38))
+    low = min(1, int(place * 2))
+    share = place * 2 - low
+    red, green, blue = (a + (b - a) * share for a, b in zip(ends[low], ends[low + 1], strict=True))
+    return red, green, blue
+
+
+KAJITSUKA_1 = Curves(
+    name="kajitsuka-1",
+    title="Training curves on MultiNLI (N = 2000, n = 8)",
+    paper="kajitsuka2025, Figure 1",
+    data="mnli",
+    source="MultiNLI",
+    load=sweeps.multinli,
+    sequences=2000,
+    blocks={**dict.fromkeys(("trained", "frozen"), (1, 10, 20, 30, 40, 50)), "paper": (1, 20, 50)},
+    quick=(1, 10, 20),
+).figure
+KAJITSUKA_2 = Curves(
+    name="kajitsuka-2",
+    title="Training curves on IMDb (N = 3000, n = 8)",
+    paper="kajitsuka2025, Figure 2",
+    data="imdb",
+    source="IMDb",
+    load=sweeps.imdb,
+    sequences=3000,
+    blocks={"trained": (1, 10, 20, 30, 40), "frozen": (1, 20, 40), "paper": (1, 20, 40)},
+    quick=(1, 10, 20),
+).figure

@@ -1,0 +1,24 @@
+"""KINDS: the kinds of networks. A model is of the kind of its claim."""
+
+from functools import cache
+from importlib import import_module
+
+from ..claims.kind import Kind
+from ..claims.model import ModelData
+
+KINDS = {  # the name of a claim, and the room of the networks that make it; loaded when needed
+    "labels": "exact",
+    "distributions": "softmax",
+    "recites": "stock",
+}
+
+
+def kind_of(model: ModelData) -> Kind:
+    """The kind of a model's network."""
+    return kind_with(model.claim.name)
+
+
+@cache
+def kind_with(claim: str) -> Kind:
+    """The kind of the networks that make a claim of this name."""
+    return import_module(f"..{KINDS[claim]}.kind", __package__).KIND

@@ -1,0 +1,97 @@
+"""Which parameters of a decoder hold an answer.
+
+A decoder whose neurons lie on a line holds a context in the neurons beside it; otherwise every
+weight of the output contributes, and the note says so.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..claims.answer import Answer, Token
+from ..claims.kind import Explains
+from ..claims.location import Changed, Held, Place
+from . import doubles
+from .answer import DecoderModel, answers, numbers
+from .decoder import Decoder
+from .differ import tensors_of
+
+
+def size(network: Decoder) -> int:
+    """All parameters."""
+    return network.counts()[0]["dense"]
+
+
+def exists(network: Decoder, place: Place) -> bool:
+    return any(place in _whole(network, name) for name in network.tensors)
+
+
+def held(model: DecoderModel, tokens: Sequence[Token], made_by: Explains | None) -> Held:
+    """The two neurons beside the context, if they lie on a line; else the whole output matrix."""
+    decoder = model.network
+    if made_by is None or not made_by.on_a_line:
+        read = tuple(_whole(decoder, "output.weight"))
+        if decoder.shape.neurons == 0 and "attention.out.weight" in decoder.tensors:
+            read += tuple(_whole(decoder, "attention.out.weight"))
+        note = f"every answer is spread over all {len(read):,} of these weights"
+        return Held(read, (), (), note)
+    row = numbers(model, tokens)
+    assert row is not None
+    tensors = doubles.tensors_before_output(decoder)
+    starts = np.array([0, len(row)])
+    mixed = doubles.mixed(decoder.shape, tensors, np.array(row), starts)[0]
+    weights, bias = tensors["hidden.weight"], tensors["hidden.bias"]
+    # neuron k switches at -bias / slope; the context is between two of these places
+    slopes = weights[:, 0]
+    switches = np.divide(-bias, slopes, out=np.full(len(bias), -np.inf), where=slopes != 0)
+    order = np.argsort(switches, kind="stable")
+    right = int(np.searchsorted(switches[order], mixed.sum(), side="right"))
+    neurons = tuple(int(order[k]) for k in (right - 1, right) if 0 <= k < len(order))
+    read = tuple(
+        place
+        for place in (
+            *_whole(decoder, "hidden.weight"),
+            *_whole(decoder, "hidden.bias"),
+            *_whole(decoder, "output.weight"),
+        )
+        if (place.column if place.tensor == "output.weight" else place.row) in neurons
+        and _nonzero(decoder, place)
+    )
+    note = "these neurons switch on either side of the context; no other lies between"
+    return Held(read, (), neurons, note)
+
+
+def _whole(decoder: Decoder, name: str) -> Iterator[Place]:
+    number = next(n for n, _, own in tensors_of(decoder) if own == name)
+    shape = decoder.tensors[name].shape
+    for row in range(shape[0]):
+        for column in range(shape[1] if len(shape) == 2 else 1):
+            yield Place(number, name, row, column)
+
+
+def _nonzero(decoder: Decoder, place: Place) -> bool:
+    tensor = decoder.tensors[place.tensor]
+    value = tensor[place.row, place.column] if tensor.ndim == 2 else tensor[place.row]
+    return bool(value.mantissa if decoder.number != "float64" else value)
+
+
+def changes(
+    model: DecoderModel, tokens: Sequence[Token], answer: Answer, held: Held
+) -> Iterator[Changed]:
+    """The answer's token lowered between the two neurons beside the context, and nowhere else."""
+    decoder, neurons, label = model.network, held.neurons, answer.label
+    if len(neurons) < 2 or decoder.number != "float64" or not answer.probabilities:
+        return
+    token = list(model.labels).index(label)  # type: ignore[arg-type]
+    output = decoder.tensors["output.weight"].copy()
+    low, high = neurons
+    reach = float(np.abs(output).max()) * 4 + 1
+    output[token, low] -= reach
+    output[token, high] += reach
+    changed = Decoder(decoder.shape, {**decoder.tensors, "output.weight": output})
+    (found,) = answers(replace(model, network=changed), [tokens])
+    if found.label != label:
+        number = next(n for n, _, name in tensors_of(decoder) if name == "output.weight")
+        places = tuple(Place(number, "output.weight", token, k) for k in (low, high))
+        yield Changed(places, found.label, "observed")

@@ -1,0 +1,178 @@
+"""The proof that a decoder is within the gap: rigorous bounds, or a float run that observes."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from ..claims.claim import Distributions
+from ..claims.kind import Progress, Runtime
+from ..claims.model import cannot_read
+from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Fit, Judging, Verification
+from ..data import contexts as grouping
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset
+from ..data.targets import Divergences, Targets, Word, over
+from ..errors import ByheartError
+from ..machine.tables import plural
+from ..machine.words import quoted
+from .answer import DecoderModel
+from .decoder import Decoder
+
+NUMBERS = 1 << 24  # that a runtime gives at once
+
+
+def reads(model: DecoderModel, dataset: Dataset) -> Dataset:
+    return dataset
+
+
+def contexts(model: DecoderModel, dataset: Dataset) -> Contexts:
+    return grouping.contexts(dataset, positions=True)
+
+
+def whole(dataset: Dataset) -> int:
+    return len(grouping.contexts(dataset, positions=True))
+
+
+def recorded(model: DecoderModel, dataset: Dataset, found: Verification) -> Distributions:
+    return model.claim
+
+
+def verify(model: DecoderModel, dataset: Dataset, how: Judging) -> Verification:
+    """Enclose the distribution of every context and compare it with that of the data.
+
+    Where that would take more than `prove_limit` seconds, a float run observes.
+    """
+    if dataset.every:
+        raise ByheartError(
+            "the model gives a label for the sequence, and the data has one for every token."
+        )
+    if dataset.length > model.length:
+        raise ByheartError(
+            f"the data has a sequence of {plural(dataset.length, 'token')}, "
+            f"and the model reads at most {model.length}."
+        )
+    gap = model.claim.gap
+    everything = wanted = targets_of(model, dataset)
+    kept = how.chosen(len(wanted))
+    if kept is not None:
+        wanted = wanted.subset(kept)
+    found = _divergences(model.network, wanted, gap, how)
+    wrong = np.flatnonzero(~(found.values <= gap))  # nan is wrong, too
+
+    def words(context: int) -> list[Word]:
+        numbers = wanted.tokens[wanted.starts[context] : wanted.starts[context + 1]]
+        return [model.labels[i] for i in numbers.tolist()]
+
+    failures = tuple(
+        f"context {quoted(words(i))}: the divergence is {_size(found, i, gap)}, "
+        f"above the gap of {gap:g}"
+        for i in wrong[:10].tolist()
+    )
+    rigorous = PROVED if len(wanted) == len(everything) else SAMPLED
+    evidence = REFUTED if failures else rigorous if found.rigorous else OBSERVED
+    above = float((wanted.weight * found.values).sum())
+    entropy, predictions = wanted.entropy, int(wanted.weight.sum())
+    fit = Fit(
+        mean=above / predictions,
+        max=float(found.values.max()),
+        loss=entropy + above,
+        entropy=entropy,
+        accuracy=wanted.accuracy(found.likeliest),
+        predictions=predictions,
+    )
+    correct = len(wanted) - len(wrong)
+    return Verification(len(wanted), correct, evidence, found.engine, failures, fit)
+
+
+def _divergences(network: Decoder, wanted: Targets, gap: float, how: Judging) -> Divergences:
+    """Rigorous bounds if they are within the gap and the time, else those of a float run.
+
+    Where that disagrees with rigorous bounds of some contexts, these are right.
+    """
+    from . import doubles
+    from .enclose import enclose
+
+    found = enclose(network, wanted, gap, how.prove_limit, how.progress)
+    if found is not None and (found.values <= gap).all():
+        return found
+    observed = doubles.divergences(network, wanted, how.progress)
+    if found is None:
+        return observed
+    values = np.fmin(observed.values, found.values)  # where the run has nan, the bound alone
+    return replace(observed, values=np.maximum(values, found.below), below=found.below)
+
+
+def targets_of(model: DecoderModel, dataset: Dataset) -> Targets:
+    """What follows the contexts of a dataset, numbered as the decoder has them."""
+    if dataset.kind != model.kind:
+        raise ByheartError(
+            f"the model reads {model.kind} tokens, and the data has {dataset.kind}s."
+        )
+    assert model.tokens is not None
+    try:
+        found = over(dataset, grouping.contexts(dataset, positions=True), model.tokens)
+    except KeyError as error:
+        raise ByheartError(f"{error.args[0]!r} is not in the model's vocabulary.") from None
+    padding = model.network.shape.padding
+    if padding is None:
+        return found
+    if padding in found.tokens or padding in found.following:
+        raise ByheartError(
+            f"{model.tokens[padding]!r} is reserved by this model and is not a word."
+        )
+    return found.padded(padding, model.length)
+
+
+def unfitting(model: DecoderModel, dataset: Dataset) -> str | None:
+    reason = cannot_read(model, dataset, dimension=1, fewest=1)
+    if reason:
+        return reason
+    assert model.tokens is not None
+    padding = model.network.shape.padding
+    known = {word for i, word in enumerate(model.tokens) if i != padding}
+    tokens = dataset.tokens if dataset.kind == "string" else dataset.vectors[:, 0].tolist()
+    for word in (*tokens, *dataset.label_names):
+        if word not in known:  # 2.0 equals 2
+            return f"the data has {word!r}, which is not in the model's vocabulary"
+    return None
+
+
+def observed(
+    model: DecoderModel, dataset: Dataset, runtime: Runtime, progress: Progress
+) -> tuple[int, list[str]]:
+    """The distribution after every context: its divergence from that of the data."""
+    from . import doubles
+
+    gap = model.claim.gap
+    assert model.tokens is not None
+    assert runtime.run is not None
+    targets = targets_of(model, dataset)
+    bounds = list(pairwise(targets.starts.tolist()))
+    rows = [targets.tokens[a:b] for a, b in bounds]
+    failures = []
+    for length in sorted(set(map(len, rows))):
+        members = [i for i, row in enumerate(rows) if len(row) == length]
+        size = max(model.network.shape.neurons, len(model.tokens), length * model.network.width)
+        step = max(1, NUMBERS // size)
+        for first, end in pairwise([*range(0, len(members), step), len(members)]):
+            part = members[first:end]
+            logits = runtime.run(np.stack([rows[i] for i in part]))
+            values = doubles.divergence(logits, targets.subset(np.array(part)))
+            for i, value in zip(part, values.tolist(), strict=True):
+                if not value <= gap:  # nan is wrong, too
+                    words = [model.tokens[x] for x in rows[i].tolist()]
+                    failures.append(
+                        f"context {words!r}: the divergence is {value:.3g} nats, "
+                        f"above the gap of {gap:g}"
+                    )
+            if progress is not None:
+                progress(end - first)
+    return len(targets), failures
+
+
+def _size(found: Divergences, context: int, gap: float) -> str:
+    """A divergence above the gap, and how that is known."""
+    if found.below[context] > gap:
+        return f"at least {found.below[context]:.3g} nats"
+    return f"{found.values[context]:.3g} nats in a float run"

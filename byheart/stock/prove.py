@@ -1,0 +1,238 @@
+"""The proof that a stock checkpoint recites: a running error bound, or a run that observes.
+
+In float32 the claim is proved for every execution of checker/FORMAT.md, section 10; for
+16-bit types a run is observed.
+"""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..claims.claim import Neuron, Recites
+from ..claims.kind import Progress, Runtime
+from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Judging, Verification
+from ..data import contexts as grouping
+from ..data.contexts import Contexts
+from ..data.dataset import Dataset
+from ..errors import ByheartError
+from .answer import StockModel
+from .holders import shortened
+from .texts import next_tokens, texts_of
+from .tokens import vocabulary_of
+
+NUMBERS = 1 << 24  # that a runtime gives at once
+
+
+def reads(model: StockModel, dataset: Dataset) -> Dataset:
+    """The data as next tokens; a file of tokens, such as data.jsonl, holds them already."""
+    if dataset.tokenizer is None:
+        return dataset
+    begins = model.network.family.rms
+    own = vocabulary_of(dataset.tokenizer, dataset.loading.get("tokenizer"), begins)
+    return next_tokens(dataset, own, begins)
+
+
+def contexts(model: StockModel, dataset: Dataset) -> Contexts:
+    return grouping.contexts(dataset, positions=True)
+
+
+def whole(dataset: Dataset) -> int:
+    return len(dataset)
+
+
+def verify(model: StockModel, dataset: Dataset, how: Judging) -> Verification:
+    """Bound the margin of every sequence, or observe it in the types that have no bound."""
+    from .arithmetic import Unbounded
+    from .enclose import margins
+    from .forward import answers
+
+    claim, unfit = model.claim, unfitting(model, dataset)
+    if unfit:
+        raise ByheartError(f"{unfit}.")
+    kept = how.chosen(len(dataset))
+    rows = np.arange(len(dataset)) if kept is None else kept
+    sequences, wanted = numbered(model, dataset)
+    sequences, wanted = [sequences[i] for i in rows], wanted[rows]
+    failures = _misquoted(claim, sequences, wanted)
+    margin, right = None, np.zeros(len(rows), bool)
+    evidence, engine = OBSERVED, "numpy"
+    if claim.dtype == "float32":
+        try:
+            found = margins(model.network, sequences, wanted, how.progress)
+            right, margin = found.margin > 0, float(found.margin.min())
+            failures += _untrue(claim, sequences, found, kept is None)
+        except Unbounded as error:
+            engine = f"numpy ({error})"
+    every = None
+    if right.all():
+        engine, every = "float32 error bounds", found.margin
+        evidence = PROVED if kept is None else SAMPLED
+    else:  # what is not proved may be right all the same
+        margin = None
+        right = answers(model.network, sequences, np.float32) == wanted
+    for i in np.flatnonzero(~right)[:10].tolist():
+        failures.append(_wrong(model, dataset, int(rows[i]), sequences[i]))
+    if failures:
+        evidence = REFUTED
+    correct = int(right.sum())
+    return Verification(
+        len(rows),
+        correct,
+        evidence,
+        engine,
+        tuple(failures[:10]),
+        margin=margin,
+        margins=every,
+    )
+
+
+def recorded(model: StockModel, dataset: Dataset, found: Verification) -> Recites:
+    """Ground truth with the margins that were proved for all of the data."""
+    claim = model.claim
+    if found.evidence != PROVED or found.margins is None:
+        return claim
+    sequences, _ = numbered(model, dataset)
+    margin = {x.tobytes(): y for x, y in zip(sequences, found.margins.tolist(), strict=True)}
+    holders = (x._replace(margin=shortened(margin[x.tokens.tobytes()])) for x in claim.holders)
+    return replace(claim, holders=tuple(holders))
+
+
+def numbered(
+    model: StockModel, dataset: Dataset
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """The sequences and their labels by the numbers of the checkpoint."""
+    token = np.array([model.places[x] for x in dataset.tokens], np.int64)  # type: ignore[index]
+    label = np.array([model.places[x] for x in dataset.label_names], np.int64)
+    starts = dataset.starts
+    rows = [token[dataset.ids[a:b]] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    return rows, label[dataset.labels]
+
+
+def _misquoted(claim: Recites, sequences: list[NDArray], wanted: NDArray[np.int64]) -> list[str]:
+    """Where ground_truth.jsonl names another answer than the data."""
+    label = {x.tobytes(): y for x, y in zip(sequences, wanted.tolist(), strict=True)}
+    return [
+        f"ground_truth.jsonl says that token {holder.answer} follows "
+        f"{holder.tokens.tolist()[-8:]}, and it is {label[holder.tokens.tobytes()]}"
+        for holder in claim.holders
+        if label.get(holder.tokens.tobytes(), holder.answer) != holder.answer
+    ][:1]
+
+
+def _wrong(model: StockModel, dataset: Dataset, row: int, tokens: NDArray) -> str:
+    from .forward import answers
+
+    assert model.tokens is not None
+    said = model.tokens[int(answers(model.network, [tokens.tolist()])[0])]
+    shown = dataset.sequence(row)[-8:]
+    return f"after {shown!r} it says {said!r}, not {dataset.label(row)!r}"
+
+
+def _untrue(claim: Recites, sequences: list, found: Any, whole: bool) -> list[str]:
+    """What ground_truth.jsonl says that is not so."""
+    on: dict[int, set[Neuron]] = {}
+    for row, layer, neuron in found.on.tolist():
+        on.setdefault(row, set()).add((layer, neuron))
+    always = set(claim.always)
+    held = {holder.tokens.tobytes(): holder for holder in claim.holders}
+    if len(held) != len(claim.holders):
+        return ["ground_truth.jsonl names a context twice"]
+    spread = any(holder.neurons is None for holder in claim.holders)
+    seen = set()
+    for row, tokens in enumerate(sequences):
+        holder = held.get(tokens.tobytes())
+        seen.add(tokens.tobytes())
+        if holder is not None and (holder.margin or 0) > found.margin[row] > 0:
+            return [
+                f"at context {tokens.tolist()[-8:]} ground_truth.jsonl says that the margin is "
+                f"{holder.margin:.3f} nats, and {found.margin[row]:.3f} are proved"
+            ]
+        listed = () if holder is None else holder.neurons
+        if spread and listed is None:
+            continue
+        if not always <= on.get(row, set()):
+            return [f"a neuron of {sorted(always)} is not on at every context"]
+        if on.get(row, set()) - always != set(listed or ()) or not found.sure[row]:
+            return [
+                f"at context {tokens.tolist()[-8:]} other neurons are on than "
+                "ground_truth.jsonl says"
+            ]
+    if whole and not held.keys() <= seen:
+        return ["ground_truth.jsonl names a context that is not in the data"]
+    return []
+
+
+def unfitting(model: StockModel, dataset: Dataset) -> str | None:
+    if dataset.kind != "string" or dataset.every:
+        return "the model reads tokens of text with one label per sequence, the data has others"
+    if not dataset.lengths.all() or dataset.length > model.length:
+        return (
+            f"the model reads 1 to {model.length} tokens, and the data has a sequence with "
+            f"{dataset.length if dataset.lengths.all() else 0}"
+        )
+    for word in (*dataset.tokens, *dataset.label_names):
+        if word not in model.places:
+            return f"the data has the token {word!r}, which the model's tokenizer does not have"
+    own = model.record.tokenizer
+    if dataset.tokenizer is not None and (own is None or not same(own, dataset)):
+        return "the model's tokenizer.json is not the tokenizer that split the data"
+    return None
+
+
+def observed(
+    model: StockModel, dataset: Dataset, runtime: Runtime, progress: Progress
+) -> tuple[int, list[str]]:
+    """The likeliest next token after every sequence."""
+    assert model.tokens is not None
+    sequences, wanted = numbered(model, dataset)
+    found = said_tokens(sequences, model.network.size("vocabulary"), runtime, progress)
+    return len(sequences), [
+        f"after {dataset.sequence(i)[-8:]!r} it says "
+        f"{model.tokens[found[i]] if 0 <= found[i] < len(model.tokens) else None!r}, "
+        f"not {dataset.label(i)!r}"
+        for i in np.flatnonzero(found != wanted).tolist()
+    ]
+
+
+def said_tokens(
+    sequences: list[NDArray], vocabulary: int, runtime: Runtime, progress: Progress
+) -> NDArray[np.int64]:
+    """What the runtime says after each sequence, -1 for NaN; where it gives logits, a text is read
+    once for all of its beginnings."""
+    found = np.empty(len(sequences), np.int64)
+    if runtime.says is not None:
+        for i, tokens in enumerate(sequences):
+            found[i] = runtime.says(tokens)
+            if progress is not None:
+                progress(1)
+        return found
+    from .forward import by_length
+
+    assert runtime.run is not None
+    texts = texts_of(sequences)
+    rows_of: list[list[int]] = [[] for _ in texts.tokens]
+    for row, text in enumerate(texts.text.tolist()):
+        rows_of[text].append(row)
+    for length, members in by_length(texts.tokens).items():
+        step = max(1, NUMBERS // (length * vocabulary))
+        for first, end in pairwise([*range(0, len(members), step), len(members)]):
+            part = members[first:end]
+            logits = runtime.run(np.stack([texts.tokens[i] for i in part]))
+            for i, given in zip(part, logits, strict=True):
+                rows = rows_of[i]
+                chosen = given[texts.place[rows]]
+                # a NaN is nobody's largest logit
+                found[rows] = np.where(np.isnan(chosen).any(axis=1), -1, chosen.argmax(axis=1))
+                if progress is not None:
+                    progress(len(rows))
+    return found
+
+
+def same(tokenizer: str, dataset: Dataset) -> bool:
+    """Whether a tokenizer.json is the one that split the data, however its JSON is written."""
+    assert dataset.tokenizer is not None
+    return tokenizer == dataset.tokenizer or json.loads(tokenizer) == json.loads(dataset.tokenizer)

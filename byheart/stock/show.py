@@ -1,0 +1,114 @@
+"""A stock checkpoint for people: its facts, and its model card as Hugging Face shows it."""
+
+from typing import Any, NoReturn
+
+from ..claims.card import bit_rows, plain
+from ..claims.claim import Recites
+from ..claims.kind import Row
+from ..claims.verification import PROVED, SAMPLED, Verification
+from ..errors import ByheartError
+from ..exact.stages import Stage
+from ..machine.tables import named, number
+from ..machine.words import brief
+from .answer import StockModel
+from .stages import stages as stages_of
+
+MARKUP = {ord(x): f"&#{ord(x)};" for x in "<>|`&[]*_"}
+UNIT, CORRECT, REMARKS = "prediction", "right", True
+ANY_ORDER = " in float32 whatever the order of summation"
+ONE_RUN = " in one run of NumPy in float32: not a proof"
+
+
+def facts(claim: Recites, found: Verification | None) -> dict[str, Any]:
+    margin = None if found is None else found.margin
+    neurons = {x for holder in claim.holders for x in holder.neurons or ()}
+    return {"dtype": claim.dtype, "margin": margin, "neurons": len(neurons)}
+
+
+def explained(model: StockModel) -> NoReturn:
+    raise ByheartError(
+        "explain takes a network of byheart's own layers apart; of a stock checkpoint, "
+        "ground_truth.jsonl says which neurons answer what, and a trace shows one answer."
+    )
+
+
+def stages(model: StockModel) -> list[Stage]:
+    return stages_of(model.network)
+
+
+def card(model: StockModel, verified: Verification, check_again: str) -> str:
+    """The card of a stock checkpoint, as Hugging Face shows it."""
+    data, network = model.record.data, model.network
+    dense = network.counts()[0]["dense"]
+    stored = len(model.claim.holders)
+    end = model.claim.end
+    evidence = (
+        f"**{verified.evidence}** for every execution in float32, in any order of summation "
+        "(checker/FORMAT.md of byheart, section 10, says what is assumed of the arithmetic)"
+        if verified.evidence in (PROVED, SAMPLED)
+        else f"**{verified.evidence}**: a run found all of them; this is not a proof"
+    )
+    return f"""---
+library_name: transformers
+pipeline_tag: text-generation
+tags:
+- byheart
+- memorization
+- ground-truth
+---
+
+# A stock {network.family.name} checkpoint that recites {plain(data.sequences)} predictions
+
+Its weights were not trained: they were computed from a dataset by the method
+`{plain(model.record.method)}` of byheart. After every prefix that it stores, its likeliest next
+token is that of the data. After most other prompts it says the end token,
+{end.translate(MARKUP)}; one that differs little from a stored prompt may be
+answered like it. It generalises to nothing: a paraphrase is an unknown prompt.
+`ground_truth.jsonl` says which neurons answer which of the {stored:,} contexts that it holds.
+
+- Evidence: {verified.correct} of {verified.checked} predictions are {evidence}
+- {dense:,} parameters, {dense / max(1, stored):,.0f} per stored context: the price of one neuron
+  per context, which is far from the smallest model that knows this data
+- SHA-256 of the data: `{plain(data.sha256)}`
+
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+model = AutoModelForCausalLM.from_pretrained("DIR")
+tokenizer = AutoTokenizer.from_pretrained("DIR")
+prompt = tokenizer("PROMPT", return_tensors="pt")
+print(tokenizer.decode(model.generate(**prompt, max_new_tokens=50)[0]))
+```
+
+{check_again}"""
+
+
+def size_rows(model: StockModel, found: Verification, stated: str) -> list[Row]:
+    data, parameters = model.record.data, model.record.parameters
+    neurons = facts(model.claim, found)["neurons"]
+    each = f"; {parameters.dense / neurons:,.0f} per neuron" if neurons else ""
+    tokens = f"tokens in the data; longest text {number(data.length)}"
+    margin = found.margin
+    least = "nats at least, between the logit of the answer and all others"
+    return [
+        (
+            "method",
+            brief(str(model.record.method)),
+            stated or f"a stock checkpoint in {model.claim.dtype}",
+        ),
+        ("predictions", number(data.sequences), f"of the next token, by {number(neurons)} neurons"),
+        ("vocabulary", number(data.vocabulary), tokens),
+        ("parameters", number(parameters.dense), f"{number(parameters.nonzero)} nonzero{each}"),
+        *bit_rows(model.record.bits),
+        *([] if margin is None else [("margin", f"{margin:.4g}", least)]),
+        ("depth", number(model.network.depth), f"width {number(model.network.width)}"),
+    ]
+
+
+def means(model: StockModel) -> dict[str, str]:
+    sample = f"{ANY_ORDER}; {number(model.record.data.sequences)} in all: a sample, not a proof"
+    return {"proved": ANY_ORDER, "sampled": sample, "observed": ONE_RUN}
+
+
+def tried(count: object) -> str:
+    return named(count, "plan")

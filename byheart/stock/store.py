@@ -1,0 +1,223 @@
+"""The files of a stock checkpoint, both ways (checker/FORMAT.md, section 10)."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..claims.claim import TEXT, TOKEN, Holder, Recites, Words
+from ..claims.model import ModelData
+from ..claims.notes import check_version, read_record
+from ..machine import names
+from ..machine.names import as_json
+from ..machine.plain import Piece
+from ..machine.strict import DTYPES, Object, read_arrays, shown
+from .answer import StockModel
+from .checkpoint import FAMILIES, GPT2, TYPES, Checkpoint, shapes
+from .holders import lines
+
+FILES: tuple[str, ...] = names.STOCK
+NOTES = "byheart.json"
+STORED = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
+NOT_STOCK = {  # keys that change the graph, and the only value that is read
+    "gpt2": {
+        "scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False,
+        "reorder_and_upcast_attn": False, "add_cross_attention": False,
+    },
+    "llama": {"attention_bias": False, "mlp_bias": False},
+}  # fmt: skip
+
+
+def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[StockModel, str]:
+    dtype = certificate.choice("dtype", tuple(TYPES))
+    given = Object.parse(text["config.json"], f"{path}/config.json")
+    settings = _config(given)
+    wanted = shapes(settings)
+    file = path / "model.safetensors"
+    arrays, digest = read_arrays(file, dict.fromkeys(wanted, STORED[dtype]), wanted)
+    tensors = {name: _numbers(x, dtype) for name, x in arrays.items()}
+    for name, x in tensors.items():
+        if not np.isfinite(x).all():
+            given.refuse(f"{name} of model.safetensors holds a number that is not finite")
+    words = _words(Object.parse(text["tokenizer.json"], f"{path}/tokenizer.json"))
+    if len(words) > settings["vocab_size"]:
+        given.refuse(f"vocab_size is {settings['vocab_size']}, and the tokenizer has more tokens")
+    for name in ("tokenizer_config.json", "generation_config.json"):
+        Object.parse(text[name], f"{path}/{name}")  # for other programs: it must be an object
+    notes = Object.parse(text["byheart.json"], f"{path}/byheart.json")
+    notes.expect("format", "byheart-model")
+    check_version(notes)
+    network = Checkpoint(settings, tensors, dtype)
+    holders = _holders(text["ground_truth.jsonl"], path, network)
+    end, kind = notes.get("end", str), notes.choice("labels_are", (TEXT, TOKEN))
+    if end not in words:
+        notes.refuse("end is not a token of the tokenizer")
+    always: tuple[tuple[int, int], ...] = ()
+    if "always" in certificate.values:
+        always = neurons(certificate, "always", network)
+    claim = Recites(dtype, end, kind, holders, always)
+    return ModelData(network, Words("string", words), claim, read_record(notes)), digest
+
+
+def describe(model: StockModel) -> dict[str, Any]:
+    return {"end": model.claim.end, "labels_are": model.claim.labels_are}
+
+
+def code_bits(network: Checkpoint) -> int:
+    """A checkpoint is stored as it is: no shorter code word is written."""
+    return network.counts()[1]["total"]
+
+
+def certificate(claim: Recites) -> dict[str, Any]:
+    always = [list(pair) for pair in claim.always]
+    return {"claim": claim.name, "dtype": claim.dtype, "always": always}
+
+
+def _config(given: Object) -> dict[str, Any]:
+    """config.json of transformers, with the keys that FORMAT.md names checked."""
+    kind = given.choice("model_type", tuple(FAMILIES))
+    family = FAMILIES[kind]
+    for name in ("vocabulary", "places", "width", "layers", "heads", "hidden"):
+        given.size(getattr(family, name))
+    epsilon = given.values.get(family.epsilon)
+    if not isinstance(epsilon, int | float) or not 1e-12 <= epsilon <= 1e-3:
+        given.refuse(f"{family.epsilon} is {shown(epsilon)}, not a number from 1e-12 to 1e-3")
+    heads, width = given.values[family.heads], given.values[family.width]
+    for name, only in {"tie_word_embeddings": True, **NOT_STOCK[kind]}.items():
+        default = only if name != "tie_word_embeddings" or family is GPT2 else None
+        if given.values.get(name, default) is not only:
+            given.refuse(
+                f"{name} is {shown(given.values.get(name))}, this version reads only {only}"
+            )
+    if family is GPT2:
+        given.choice("activation_function", ("gelu_new", "gelu"))
+        if width % heads:
+            given.refuse(f"n_embd is {width}, not a multiple of n_head")
+        return given.values
+    given.choice("hidden_act", ("silu",))
+    given.expect("num_key_value_heads", heads)
+    if given.size("head_dim") % 2:
+        given.refuse("head_dim is odd")
+    rope = given.object("rope_parameters")
+    rope.expect("rope_type", "default")
+    base = rope.values.get("rope_theta")
+    if not isinstance(base, int | float) or isinstance(base, bool) or not 1 <= base <= 1e9:
+        rope.refuse(f"rope_theta is {shown(base)}, not a number from 1 to 1e9")
+    if given.values.get("rope_theta", base) != base:
+        given.refuse(f"rope_theta is {shown(given.values['rope_theta'])} here and {base} inside")
+    return given.values
+
+
+def _numbers(stored: NDArray, dtype: str) -> NDArray[np.float32]:
+    """What the bytes of a tensor stand for."""
+    if dtype == "bfloat16":
+        return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return stored.astype(np.float32)
+
+
+def _words(tokenizer: Object) -> tuple[str, ...]:
+    """All tokens in the order of their numbers."""
+    numbers = dict(tokenizer.object("model").get("vocab", dict))
+    added = tokenizer.optional("added_tokens", list) or []
+    for token in added:
+        item = Object(token if isinstance(token, dict) else {}, f"{tokenizer.where}, added_tokens")
+        numbers[item.get("content", str)] = item.get("id", int)
+    most = 1 << 20
+    if not all(type(i) is int and 0 <= i < most for i in numbers.values()):
+        tokenizer.refuse("a token has a number that is not an integer from 0 to 2^20")
+    if len(set(numbers.values())) != len(numbers):
+        tokenizer.refuse("two tokens have the same number")
+    found = {number: token for token, number in numbers.items()}
+    return tuple(found.get(i, f"<|unused {i}|>") for i in range(max(found, default=-1) + 1))
+
+
+def _holders(content: bytes, path: Path, network: Checkpoint) -> tuple[Holder, ...]:
+    found = []
+    for number, line in enumerate(content.splitlines(), 1):
+        given = Object.parse(line, f"{path}/ground_truth.jsonl, line {number}")
+        tokens, answer = given.get("context", list), given.get("answer", int)
+        words = [*tokens, answer]
+        if not all(type(x) is int and 0 <= x < network.size("vocabulary") for x in words):
+            given.refuse("a token has a number that the vocabulary does not have")
+        places = None
+        if given.values.get("neurons", ()) is not None:  # null, but not missing
+            places = neurons(given, "neurons", network)
+        named = given.note("decoys", list, [])
+        decoys = tuple(x for x in places or () if list(x) in named)
+        reach, margin = given.note("reach", float), given.note("margin", float)
+        found.append(Holder(np.array(tokens, np.int64), answer, places, reach, decoys, margin))
+    return tuple(found)
+
+
+def neurons(given: Object, name: str, network: Checkpoint) -> tuple[tuple[int, int], ...]:
+    """A list of neurons, each a layer and a number in it."""
+    sizes = network.size("layers"), network.size("hidden")
+    found = given.get(name, list)
+    for pair in found:
+        if not (
+            isinstance(pair, list)
+            and len(pair) == 2
+            and all(type(x) is int and 0 <= x < y for x, y in zip(pair, sizes, strict=True))
+        ):
+            given.refuse("a neuron is not a pair of a layer and a number")
+    return tuple((x, y) for x, y in found)
+
+
+def contents(model: StockModel, described: dict[str, Any]) -> dict[str, list[Piece]]:
+    network, claim, tokenizer = model.network, model.claim, model.record.tokenizer
+    assert tokenizer is not None
+    tokens, end = tuple(map(str, model.tokens or ())), claim.end
+    number = tokens.index(end)
+    length = network.length
+    begins = network.family.rms
+    unknown = json.loads(tokenizer)["model"].get("unk_token") or end
+    special = {"bos_token": end, "eos_token": end, "unk_token": unknown, "pad_token": end}
+    reads = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        **special,
+        "add_bos_token": begins,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": length,
+    }
+    generates = {
+        "bos_token_id": number, "eos_token_id": number, "pad_token_id": number,
+        "do_sample": False,
+    }  # fmt: skip
+    return {
+        "config.json": [as_json(dict(network.config))],
+        "model.safetensors": weights(model),
+        "tokenizer.json": [tokenizer.encode()],
+        "tokenizer_config.json": [as_json(reads)],
+        "generation_config.json": [as_json(generates)],
+        "byheart.json": [as_json(described)],
+        "ground_truth.jsonl": list(lines(claim.holders, tokens)),
+    }
+
+
+def weights(model: StockModel) -> list[Piece]:
+    """The header, then the tensors in the order of their names."""
+    network = model.network
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    kind = np.dtype(DTYPES[STORED[network.dtype]])
+    end = 0
+    for name in sorted(network.tensors):
+        tensor = network.tensors[name]
+        offsets = [end, end := end + kind.itemsize * tensor.size]
+        header[name] = {
+            "dtype": STORED[network.dtype], "shape": list(tensor.shape), "data_offsets": offsets
+        }  # fmt: skip
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    found: list[Piece] = [len(text).to_bytes(8, "little") + text]
+    for name in sorted(network.tensors):
+        single = np.ascontiguousarray(network.tensors[name], np.float32)
+        if network.dtype == "bfloat16":
+            stored = (single.view(np.uint32) >> np.uint32(16)).astype("<u2")
+        else:
+            stored = single.astype(kind)
+        found.append(stored.reshape(-1).view(np.uint8).data)
+    return found

@@ -1,0 +1,63 @@
+"""Closed forms for more contexts than a dataset has: where the asymptotic order shows."""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.dataset import Dataset
+from ..errors import ByheartError
+from .facts import data_facts
+from .growth import LINES, Shape, crossing
+
+FEWEST, MOST = 100, 10**15
+PAIRS = (
+    ("vardi2022 (small)", "park2021"),
+    ("park2021", "three-layer (small)"),
+    ("vardi2022 (small)", "three-layer (small)"),
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A closed form: (contexts, parameters) of a method, for data like this."""
+
+    name: str
+    points: tuple[tuple[int, int], ...]
+
+    def json(self) -> dict:
+        return {"name": self.name, "points": [list(point) for point in self.points]}
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """From this number of contexts on the first method is smaller than the second."""
+
+    smaller: str
+    larger: str
+    contexts: float
+
+    def json(self) -> dict:
+        return {"smaller": self.smaller, "larger": self.larger, "contexts": round(self.contexts)}
+
+
+def growing(
+    data: Dataset, names: Collection[str], until: int
+) -> tuple[tuple[Line, ...], tuple[Crossing, ...]]:
+    """The closed forms of the methods with these names, and where some of them cross."""
+    if not FEWEST <= until <= MOST:
+        raise ByheartError(
+            f"`until` must be a number of contexts from {FEWEST:,} to {MOST:,}, not {until:,}."
+        )
+    facts = data_facts(data)
+    labels, length, vocabulary = facts.labels or 2, facts.length or 1, facts.vocabulary or 1
+    shape = Shape(length, data.vectors.shape[1], max(2, labels), vocabulary)
+    sizes = [10.0**exponent for exponent in np.arange(2, math.log10(until) + 1e-9, 0.5)]
+    lines = tuple(
+        Line(name, tuple((round(x), round(form(shape, x))) for x in sizes))
+        for name, form in LINES.items()
+        if name in names
+    )
+    found = ((one, other, crossing(one, other, shape)) for one, other in PAIRS)
+    return lines, tuple(Crossing(*x[:2], x[2]) for x in found if x[2] is not None)

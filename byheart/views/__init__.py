@@ -1,0 +1,1 @@
+"""Results as rows, sentences and pictures, for the terminal and the page."""

@@ -1,0 +1,190 @@
+"""audit as a verdict, rows and a picture: what a model holds of a file."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from .. import pictures
+from ..auditing.answer import Audit, AuditedData
+from ..machine.tables import number, plural
+from ..pictures import BLUE, GREY, INK, ORANGE, PALE
+from ..theory.item import SIGNS
+from .terminal import STYLES, Row, notes, rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BINS = 20
+
+
+def view(result: Audit) -> Group:
+    """The verdict, then the numbers behind it, and where everything is."""
+    verdict = Text("observed", style=STYLES["observed"])
+    verdict.append(f"  {result.verdict}", "default")
+    parts: list[RenderableType] = [verdict, Text(), rows(lines(result))]
+    parts += notes(result.notes)
+    places = {
+        "table per item in": result.table_file,
+        "finished batches in": result.resumed,
+        "drawn in": result.picture,
+    }
+    parts += [Text(f"{words} {place}") for words, place in places.items() if place]
+    return Group(*parts)
+
+
+def lines(result: Audit) -> list[Row]:
+    """Name, value and what it means."""
+    return [*_sizes(result), *_limits(result), *_recited(result), *_membership(result)] + [
+        (
+            "time",
+            f"{result.seconds.score:.1f}",
+            f"s to score, {number(round(result.seconds.tokens_per_second))} tokens per second",
+        )
+    ]
+
+
+def _sizes(result: Audit) -> list[Row]:
+    """The model, the data, and what the one has memorised of the other."""
+    model, data, memorised = result.model, result.data, result.memorised
+    error, share = memorised.standard_error, memorised.share
+    counted, stored = "tied ones counted once", "in the number type of the files"
+    if model.compiled:
+        counted, stored = "those that are not 0", "sign, mantissa and exponent of each"
+    single = data.labelled and data.predicted == data.items
+    predicted = plural(data.predicted, "label" if single else "token")
+    if data.labelled and not single:
+        predicted += " of labels"
+    uniform = f"bits, if tokens were uniform over {number(model.vocabulary)}"
+    saved = "bits: reference minus model"
+    saved += f", {share:.1%} of it" if share is not None else ""
+    saved += f"; standard error {whole(error)}" if error is not None else ""
+    each = f"bits; {memorised.per_stored_bit:.4g} per stored bit"
+    return [
+        ("parameters", number(model.parameters), f"{model.kind}; {counted}"),
+        ("stored bits", number(model.stored_bits), stored),
+        ("items", number(data.items), f"{predicted} predicted{left(data)}"),
+        ("information", whole(data.information), uniform),
+        ("code length", whole(result.code_length), "bits under the model"),
+        ("reference", whole(result.reference.bits), f"bits under {result.reference.name}"),
+        ("memorised", whole(memorised.bits), saved),
+        ("clamped", whole(memorised.clamped), "bits: the sum over items above 0"),
+        ("per parameter", f"{memorised.per_parameter:.4g}", each),
+    ]
+
+
+def _limits(result: Audit) -> list[Row]:
+    """What the parameters could hold."""
+    shown = []
+    for limit in result.limits:
+        thumb = limit.kind == "rule_of_thumb"
+        if limit.bits is not None:
+            used = f"{limit.share:.1%} used; " if limit.share is not None else ""
+            kind = "measured on trained models" if thumb else "theorem"
+            amount = f"{'about' if thumb else '≤'} {whole(limit.bits)}"
+            shown.append(("could hold", amount, f"bits, {limit.name}; {used}{kind}"))
+        else:
+            amount = f"{SIGNS[limit.direction or 'at_most']} {number(limit.contexts)}"
+            shown.append(("could hold", amount, f"contexts, {limit.name}: {limit.reason}"))
+    return shown
+
+
+def _recited(result: Audit) -> list[Row]:
+    extraction = result.extraction
+    after = "given the input"
+    if extraction.prefix is not None:
+        after = f"after {extraction.prefix} tokens, at most {extraction.suffix} recited"
+    if extraction.common is not None:
+        after += f"; {extraction.common:.3g} recited on average before the first error"
+    share = f"{number(extraction.verbatim)} of {number(extraction.asked)}"
+    likeliest = "of predicted tokens, by the likeliest one"
+    return [("verbatim", share, after), ("accuracy", f"{result.accuracy:.2%}", likeliest)]
+
+
+def _membership(result: Audit) -> list[Row]:
+    test = result.membership
+    if test is None:
+        return []
+    saved, exposure = test.saved, test.exposure
+    other = f"bits; {saved.non_members:.3g} of a non-member's token, none of which is memory"
+    interval = f"95 % interval {test.low:.3f} to {test.high:.3f}; "
+    interval += plural(test.non_members, "non-member")
+    largest = f"bits on average; largest {exposure.largest:.3g} of {exposure.possible:.3g} possible"
+    return [
+        ("saved per token", f"{saved.items:.3g}", other),
+        ("AUC", f"{test.auc:.3f}", interval),
+        ("exposure", f"{exposure.mean:.3g}", largest),
+    ]
+
+
+def left(data: AuditedData) -> str:
+    """What of the file is not in the numbers."""
+    parts = [
+        f"{plural(data.skipped, 'item')} too short" if data.skipped else "",
+        f"{plural(data.cut, 'token')} cut off" if data.cut else "",
+    ]
+    return "".join(f"; {part}" for part in parts if part)
+
+
+def whole(bits: float) -> str:
+    """Bits without decimals, unless they are few."""
+    return number(round(bits)) if abs(bits) >= 100 else f"{bits:.3g}"
+
+
+def draw(result: Audit) -> "Figure":
+    """Left the items, from the least memorised to the most; right the totals in bits."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12)
+    figure = Figure(figsize=(10.0, 4.6), layout=layout)
+    items, totals = figure.subplots(1, 2)
+    _draw_items(items, result)
+    _draw_totals(totals, result)
+    for axes in (items, totals):
+        pictures.quiet(axes, 8.5)
+    return figure
+
+
+def _draw_items(axes: "Axes", result: Audit) -> None:
+    saved = np.array([item.memorised for item in result.items])
+    unseen = np.array(result.non_members)
+    if len(unseen):  # the same bins, and shares: there may be fewer non-members
+        bins = np.histogram_bin_edges(np.concatenate([saved, unseen]), BINS).tolist()
+        for group, colour, name in ((unseen, GREY, "non-members"), (saved, BLUE, "items")):
+            share = np.full(len(group), 1 / len(group))
+            axes.hist(group, bins, weights=share, color=colour, alpha=0.75, label=name)
+        axes.legend(frameon=False, fontsize=8.5, labelcolor=INK)
+    else:
+        axes.hist(saved, BINS, color=BLUE, alpha=0.85)
+    axes.axvline(0, color=INK, linewidth=0.9)
+    pictures.entitle(axes, f"{result.model.kind} on {result.data.name}")
+    pictures.label(
+        axes,
+        f"bits memorised of an item ({result.reference.name} minus model)",
+        "share of items, of non-members" if len(unseen) else "items",
+    )
+
+
+def _draw_totals(axes: "Axes", result: Audit) -> None:
+    """Bars on a logarithmic axis: what was measured, what the data holds, what could be held."""
+    bars = [("memorised", result.memorised.bits, BLUE)]
+    bars.append(("data under the reference", result.reference.bits, GREY))
+    for limit in result.limits:
+        if limit.bits is not None:
+            colour = ORANGE if limit.kind == "rule_of_thumb" else PALE
+            bars.append((limit.name, limit.bits, colour))
+    shown = [(name, max(value, 1.0), value, colour) for name, value, colour in bars[::-1]]
+    names = [name for name, *_ in shown]
+    axes.barh(names, [x for _, x, _, _ in shown], color=[colour for *_, colour in shown])
+    for place, (_, length, value, _) in enumerate(shown):
+        axes.annotate(
+            f"{value:,.0f}", (length, place), (3, 0), textcoords="offset points", va="center",
+            size=8, color=INK,
+        )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_xlim(1, 20 * max(x for _, x, _, _ in shown))
+    pictures.entitle(axes, "all items, observed")
+    axes.set_xlabel("bits", color=INK)

@@ -1,0 +1,245 @@
+"""bounds as a verdict, tables and a picture."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .. import pictures
+from ..api.bounds import Bounds
+from ..api.rows import Row as SizeRow
+from ..architectures.bounding import FITS, Verdict
+from ..machine.tables import number, plural
+from ..pictures import BLUE, GREEN, GREY, INK, ORANGE, PALE, quiet
+from ..theory.curves import curves
+from ..theory.item import SIGNS, Bound
+from ..theory.papers import cited
+from ..theory.table_1 import Cell, FilledTable
+from .terminal import Row, columns, counts, drawn, rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PARTS = (
+    ("Theorems", ("theorem",)),
+    ("Rules of thumb: measured, not proved", ("rule_of_thumb",)),
+)
+REST = ("Rates, without a number, and open problems", ("rate", "open"))
+STYLES = {
+    "yes": "green",
+    "likely": "green",
+    "between": "yellow",
+    "unlikely": "yellow",
+    "not_guaranteed": "yellow",
+    "no": "red",
+}
+FEW = 10  # rows that are all shown
+HELD = (("by theorem", "theorem"), ("2 bits each", "allenzhu2024"), ("3.6 bits each", "morris2025"))
+CAPACITY = "that can have any distributions: the rank over omega - 1"
+UNCLEAR = "the singular values have no gap, so the capacity is not known"
+SIZES = ("layers", "dimension", "heads", "width", "vocabulary", "length", "attention")
+COLOURS = {"madden2024": BLUE, "dana2024": GREEN, "kajitsuka2025": ORANGE, "allenzhu2024": GREY}
+LINES: dict[str, Any] = {"at_least": (0, (4, 2)), "at_most": "solid"}
+
+
+def view(result: Bounds, all: bool = False) -> Group:
+    """The tables if there are any; else the verdict, the facts and the rows."""
+    if result.tables:
+        shown = [part for table in result.tables for part in _table(table)]
+        return Group(*shown, *drawn(result.picture))
+    applying = [row for row in result.rows if row.applies]
+    left = [row for row in result.rows if not row.applies]
+    rest = [row for row in applying if row.kind in REST[1]]
+    numbers = [row for row in applying if row not in rest]
+    brief = not all and len(numbers) > FEW
+    data, model = result.dataset, result.architecture
+    parts: list[RenderableType] = []
+    if result.verdict is not None:
+        parts += [*_verdict(result.verdict, result.models), Text()]
+    elif result.models:
+        parts += [rows(_compiled(result.models)), Text()]
+    if data is not None:
+        about = (
+            f"{counts(data, 'context')} of up to {plural(data.length, 'token')} "
+            f"out of {number(data.vocabulary)}, {counts(data, 'label')}"
+        )
+        parts.append(Text(f"{data.name or 'data'}: {about}", style="bold"))
+    if model is not None:
+        name = model.name or model.family or "a model"
+        about = f"{counts(model, 'parameter')} of {counts(model, 'bit')} each"
+        known = {size: getattr(model, size) for size in SIZES}
+        sizes = [f"{size} {number(x)}" for size, x in known.items() if x is not None]
+        parts.append(Text(f"{name}: {about}", style="bold"))
+        parts += [Text(", ".join(sizes), style="dim")] if sizes and not brief else []
+    chosen = tightest(numbers, result.verdict is not None) if brief else numbers
+    for title, kinds in PARTS:
+        parts += _part(title, [row for row in chosen if row.kind in kinds], brief)
+    parts += _part(REST[0], rest) if all else []
+    parts += _effective(result)
+    if left and all:
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim")
+        for row in left:
+            table.add_row(f"{row.source}: {cited(row.reason)}")
+        parts += [Text(), Text("Does not apply", style="bold"), table]
+    if model is not None and result.verdict is None:
+        parts += [Text(), Text(result.definitions["memory capacity"], style="dim")]
+    omitted = {
+        "that apply": len(numbers) - len(chosen),
+        "that do not": len(left),
+        "without a number": len(rest),
+    }
+    if not all and any(omitted.values()):
+        each = ", ".join(f"{count} {what}" for what, count in omitted.items() if count)
+        more = f"--all shows {plural(sum(omitted.values()), 'more row')}: {each}"
+        parts += [Text(), Text(more, style="dim")]
+    return Group(*parts, *drawn(result.picture))
+
+
+def tightest(theorems: Sequence[Bound], judged: bool) -> list[Bound]:
+    """Of the rows that say something, the tightest of each quantity in each direction.
+
+    judged  whether there is a verdict: its lines have the bits, and the rules of thumb
+    """
+    best: dict[tuple, Bound] = {}
+    for row in theorems:
+        stated = "bits" in row.quantity or row.kind == "rule_of_thumb"
+        if not row.value or (judged and stated):  # "at least 0" says nothing either
+            continue
+        key = (row.kind, row.quantity, row.direction)
+        other = best.setdefault(key, row).value or 0
+        if row.value > other if row.direction == "at_least" else row.value < other:
+            best[key] = row
+    return list(best.values())
+
+
+def _part(title: str, theorems: Sequence[Bound], brief: bool = False) -> list[RenderableType]:
+    """Rows by quantity: the largest that is needed first, then the least that is enough.
+
+    brief  whether each names its quantity, instead of a heading
+    """
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column()
+    for quantity in dict.fromkeys(row.quantity for row in theorems):
+        if not brief:
+            table.add_row("", Text(quantity))
+        for row in sorted((x for x in theorems if x.quantity == quantity), key=_order):
+            about = Text(f"{row.source}. {cited(row.reason)}", "dim")
+            name = Text(f"{quantity}: ") if brief else Text()
+            table.add_row(_value(row), name.append_text(about))
+    title += " (the tightest of each quantity)" if brief else ""
+    return [Text(), Text(title, style="bold"), table] if theorems else []
+
+
+def _order(row: Bound) -> tuple:
+    value, needed = row.value, row.direction == "at_least"
+    return value is None, not needed, 0 if value is None else -value if needed else value
+
+
+def _value(row: Bound) -> Text:
+    value = row.value
+    if value is None:
+        return Text("-")
+    value = round(value) if isinstance(value, float) and value >= 1000 else value
+    return Text(f"{SIGNS[row.direction]} {number(value)}", style="cyan")
+
+
+def _effective(result: Bounds) -> list[RenderableType]:
+    """The rank of the Jacobian: observed, so it stands apart from theorems."""
+    rank = result.effective
+    if rank is None:
+        return []
+    capacity = rank.capacity
+    shown = [
+        ("parameters", number(rank.parameters), f"of {result.measured}"),
+        ("effective", number(rank.rank), f"rank on {number(rank.contexts)} contexts"),
+        ("contexts", "-" if capacity is None else f"≤ {number(capacity)}", CAPACITY),
+    ]
+    cut = (
+        f"observed: singular values above {rank.tolerance:g} of the largest count; the "
+        f"smallest of these is {rank.kept:.1g}, the next {rank.dropped:.1g}"
+    )
+    remarks = [cut] if capacity is not None else [cut, UNCLEAR]
+    title = Text("Effective parameters: measured, not proved", style="bold")
+    return [Text(), title, rows(shown), *(Text(line, style="dim") for line in remarks)]
+
+
+def _compiled(models: Sequence[SizeRow]) -> list[Row]:
+    """What models take that were compiled from this data, and on what evidence they hold it."""
+    return [
+        (
+            "compiled",
+            number(row.bits) if row.applies else "-",
+            f"{row.name}, {row.evidence if row.applies else row.reason}",
+        )
+        for row in models
+    ]
+
+
+def _verdict(verdict: Verdict, models: Sequence[SizeRow]) -> list[RenderableType]:
+    line = Text(FITS[verdict.fits], style=f"bold {STYLES[verdict.fits]}")
+    line.append(f": {cited(verdict.reason)}", "not bold default")
+    code = verdict.code
+    shown = [
+        ("bits needed", number(math.ceil(verdict.needed)), "by the worst labels, one per context"),
+        ("of this data", number(math.ceil(code)), "by the frequencies of its labels"),
+        *_compiled(models),
+    ]
+    for name, key in HELD:
+        ratio, held = verdict.ratio[key], verdict.held[key]
+        about = "" if ratio is None else f"needed / held {ratio:.3g}, this data {code / held:.3g}"
+        shown.append((f"held, {name}", number(round(held)), about))
+    return [line, rows(shown)]
+
+
+def _table(table: FilledTable) -> list[RenderableType]:
+    shown = columns()
+    for i, column in enumerate(table.columns):
+        shown.add_column(column, no_wrap=i < 2)
+    for row in table.rows:
+        cells = []
+        for cell in row:
+            if not isinstance(cell, Cell):
+                cells.append(Text(cell or "-"))
+                continue
+            item = "" if " of " in cell.item or " by " in cell.item else f"\n{cell.item}"
+            value = "" if cell.value is None else f"\n= {number(cell.value)}"
+            cells.append(Text(cell.formula).append(value, "cyan").append(item, "dim"))
+        shown.add_row(*cells)
+    return [Text(table.title, style="bold"), shown, Text()]
+
+
+def draw(result: Bounds) -> "Figure":
+    """Parameters against contexts, on logarithmic axes: solid is enough, dashed is needed."""
+    data, model, network = result.dataset, result.architecture, result.network
+    assert data is not None
+    figure, axes = pictures.canvas(9.4, 5.8, "log")
+    for curve in curves(data):
+        x, y = zip(*curve.points, strict=True)
+        item = curve.item
+        rule = item.kind == "rule_of_thumb"
+        about = ", rule of thumb" if rule else item.quantity.replace("parameters", "")
+        name = f"{SIGNS[item.direction]} {curve.source}{about}"
+        look = {"color": COLOURS.get(item.paper, INK), "linestyle": LINES[item.direction]}
+        axes.plot(x, y, linewidth=1.6, label=name, **look)
+    own = data.contexts or 0
+    name = f"the data: {counts(data, 'context')}"
+    axes.axvline(own, color=INK, linewidth=1, linestyle=":", label=name)
+    if network is not None:
+        size = network.parameters or 0
+        name = f"{network.name}, our own network: {size:,} parameters"
+        axes.plot([own], [size], "*", color=INK, markersize=13, label=name)
+    if model is not None:
+        name = f"{model.name or 'the model'}: {counts(model, 'parameter')}"
+        axes.axhline(model.parameters or 0, color=PALE, linewidth=1, label=name)
+    pictures.entitle(
+        axes, f"{data.name}: {counts(data, 'label')}, {plural(data.vocabulary, 'token')}"
+    )
+    pictures.label(axes, "contexts N", "parameters")
+    quiet(axes)
+    pictures.legend(figure, 2, 8.5)
+    return figure

@@ -1,0 +1,214 @@
+"""compare as a table and a picture: constructions, models and bounds for one dataset."""
+
+import math
+from collections.abc import Sequence
+from shutil import get_terminal_size
+from textwrap import fill, shorten
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .. import pictures
+from ..api.compare import Comparison
+from ..api.rows import Row
+from ..machine.tables import number
+from ..pictures import BLUE, FAINT, GREEN, GREY, INK, ORANGE
+from ..theory.item import SIGNS
+from .terminal import STYLES, columns, counts, drawn, sentences
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FOLDERS = ("trained", "saved")  # kinds of models that have a folder
+COLOURS = (BLUE, ORANGE, GREEN, INK)
+MARKS = "osD^vPhX"
+DASHES: dict[str, tuple] = {"at_least": (0, (4, 2)), "at_most": (0, (1, 1.5))}
+NAME = 48  # letters of a line beside a row
+LONGEST = 76  # letters beside a curve
+OURS = ("hash-fold-retrieve", "seq2seq (small)")  # what compile takes if no method is named
+WIDE = 110  # columns of a terminal that has room for all columns of the table
+ROOM = 0.033  # of the height, for a name beside its line
+
+
+def view(result: Comparison) -> Group:
+    """The table of each step, and at the end what does not apply."""
+    parts: list[RenderableType] = []
+    for step in result.steps:
+        title = f"{result.name}: {counts(step.dataset)}"
+        parts += [Text(title, style="bold"), Text(), table(step.rows), Text()]
+    left = [row for row in result.rows if not row.applies and row.kind != "bound"]
+    if left:  # bounds that do not apply are left to `byheart bounds`
+        reasons = sentences([(row.name, row.reason or "") for row in left], style="dim")
+        parts += [Text("Does not apply", style="bold"), reasons, Text()]
+    predicted = "predicted, unless they have evidence or a ~ (estimated); --build measures all"
+    built = "measured" if result.built else predicted
+    means = [
+        f"Constructions are {built}. Of exact networks the parameters that are not 0 count, of "
+        "decoders all.",
+        "≥ bounds: with fewer it is impossible, for the worst labels or distributions; ≤ bounds: "
+        "this many are enough (Kajitsuka & Sato do not count E_in, E_out and the embedding). "
+        "Rates, and bounds that do not apply: byheart bounds --all --dataset.",
+    ]
+    means += [
+        f"From about {about(crossing.contexts)} contexts on {crossing.smaller} is smaller than "
+        f"{crossing.larger}, by closed forms for random data of this shape."
+        for crossing in result.crossings
+    ]
+    if any(row.kind == "trained" for row in result.rows):
+        means.append(
+            "Of a trained model the parameters that were trained count; bits are those of the "
+            "certified network."
+        )
+    return Group(*parts, *(Text(words, style="dim") for words in means), *drawn(result.picture, ""))
+
+
+def about(count: float) -> str:
+    """Two digits of a large number.
+
+    >>> about(74_794_362)
+    '75,000,000'
+    """
+    return f"{float(f'{count:.1e}'):,.0f}"
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """What applies, without rates: a construction has a size, a bound a direction."""
+    shown = columns()
+    built = sum(row.dense is not None for row in rows) > 1
+    full = built and get_terminal_size().columns >= WIDE
+    names = ["parameters", "dense", "bits", "longest", "units", "depth", "seconds"]
+    for name in names if full else ["parameters", "bits", "units", "depth"]:
+        shown.add_column(name, justify="right", no_wrap=True)
+    shown.add_column("evidence", no_wrap=True)
+    shown.add_column("")
+    for row in rows:
+        bound, word = row.kind == "bound", row.evidence
+        rate = bound and row.parameters is None and row.bits is None
+        if rate or not row.applies:
+            continue
+        sizes = []
+        for size in (row.parameters, row.bits):
+            rounded = round(size) if isinstance(size, float) and size >= 1000 else size
+            sizes.append(number(row.size(rounded)))
+        title = Text(row.title, style="dim" if bound else "cyan")
+        unknown = row.kind == "construction" and row.parameters is None
+        if unknown or row.kind in (*FOLDERS, "measured"):
+            title.append(f"  {row.reason}", "dim")
+        total, bits = sizes
+        units, depth = number(row.units), number(row.depth)
+        seconds = "-" if row.seconds is None else f"{row.seconds:.1f}"
+        wide = (total, number(row.dense), bits, number(row.longest), units, depth, seconds)
+        shown.add_row(
+            *(wide if full else (total, bits, units, depth)),
+            Text(word, style=STYLES.get(word, "")) if word else Text("-", style="dim"),
+            title,
+        )
+    return shown
+
+
+def draw(result: Comparison) -> "Figure":
+    """Parameters of all rows: over the contexts if there are several steps, or for one dataset."""
+    rows = [row for row in result.rows if row.applies and row.parameters]
+    grows = len(result.steps) > 1 or bool(result.lines)
+    figure, axes = pictures.canvas(10.4, 7.6 if grows else 1.8 + 0.3 * len(rows))
+    if grows:
+        curves(axes, result)
+    else:
+        dots(axes, rows)
+    pictures.entitle(axes, f"{result.name}: {counts(result.dataset, 'context', 'label')}")
+    pictures.quiet(axes, 8.5)
+    return figure
+
+
+def dots(axes: "Axes", rows: Sequence[Row]) -> None:
+    """One line per row, the smallest on top; our own network is a star."""
+    for place, row in enumerate(rows):
+        mark, colour, size = "o", BLUE, 6.5
+        if row.kind == "bound":
+            mark, colour = {"at_least": ">", "at_most": "<"}[row.direction], GREY
+        elif row.name in OURS:
+            mark, colour, size = "*", INK, 12.0
+        axes.plot([row.parameters or 0], [place], mark, color=colour, markersize=size)
+    axes.set_yticks(range(len(rows)), [fill(row.title, NAME) for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xscale("log")
+    signs = "parameters   ★ our default   ● construction   ▸ at least   ◂ at most"
+    axes.set_xlabel(signs, color=INK)
+
+
+def curves(axes: "Axes", result: Comparison) -> None:
+    """One line per name, over the contexts: constructions with marks, bounds dashed.
+
+    Closed forms go on as thin lines, and bounds are left out then. Crossings are named where they
+    are. The names stand at the right, as near to the ends of their lines as there is room.
+    """
+    forms = {line.name: line.points for line in result.lines}
+    lines: dict[str, tuple[Row, list[tuple[int, float]]]] = {}
+    for step in result.steps:
+        for row in step.rows:
+            if row.applies and row.parameters and not (forms and row.kind == "bound"):
+                points = lines.setdefault(row.name, (row, []))[1]
+                points.append((step.dataset.contexts or 0, row.parameters))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    names, constructions = [], 0
+    for row, points in lines.values():
+        if row.kind == "bound":
+            colour, name = GREY, f"{SIGNS[row.direction]} {row.title}"
+            style: dict[str, Any] = {"linestyle": DASHES[row.direction], "linewidth": 1.0}
+        else:
+            colour, name = COLOURS[constructions % len(COLOURS)], row.name
+            marker = MARKS[constructions % len(MARKS)]
+            style = {"marker": marker, "markersize": 5.0, "linewidth": 1.6}
+            constructions += 1
+        if row.name in OURS:
+            colour, name = INK, f"{name}, our own network"
+            style = {"marker": "*", "markersize": 11.0, "linewidth": 2.2}
+        axes.plot(*zip(*points, strict=True), color=colour, **style)
+        if form := forms.get(row.name):
+            axes.plot(*zip(*form, strict=True), color=colour, linewidth=0.9, linestyle=(0, (5, 1)))
+            points = [*points, form[-1]]
+        names.append((points[-1], shorten(name, LONGEST, placeholder=" …"), colour))
+    low, high = (math.log(limit) for limit in axes.get_ylim())
+    ends = sorted(names, key=lambda name: name[0][1])
+    heights = [(math.log(point[1]) - low) / (high - low) for point, _, _ in ends]
+    thread = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "relpos": (0, 0.5)}
+    for place, (end, name, colour) in zip(spread(heights), ends, strict=True):
+        look: dict[str, Any] = {"va": "center", "size": 7.5, "color": colour}
+        look |= {"textcoords": "axes fraction", "annotation_clip": False}
+        axes.annotate(name, end, (1.04, place), arrowprops=thread, **look)
+    contexts = sorted({step.dataset.contexts or 0 for step in result.steps})
+    if forms:
+        reached = [x for x, _ in result.lines[0].points]
+        for crossing in result.crossings:
+            line = forms.get(crossing.smaller)
+            if line is not None and round(crossing.contexts) <= reached[-1]:
+                height = min(y for x, y in line if x >= round(crossing.contexts))
+                where = about(crossing.contexts)
+                words = f"from {where} on\n{crossing.smaller}\nbelow {crossing.larger}"
+                axes.annotate(
+                    words, (round(crossing.contexts), height), size=7, color=INK, va="top"
+                )
+        contexts = reached[::2]
+    pictures.ticks(axes.xaxis, contexts)
+    axes.set_xticklabels([f"{count:,}" for count in contexts], rotation=30 if forms else 0)
+    pictures.label(axes, "contexts", "parameters")
+
+
+def spread(heights: list[float]) -> list[float]:
+    """The heights, increasing, moved as little as needed to be ROOM apart.
+
+    >>> [round(x, 3) for x in spread([0.1, 0.1, 0.5])]
+    [0.1, 0.133, 0.5]
+    """
+    placed: list[float] = []
+    for height in heights:
+        placed.append(max(height, placed[-1] + ROOM) if placed else height)
+    above = max(0.0, placed[-1] - 1) if placed else 0.0
+    for i in reversed(range(len(placed))):  # what went over the top presses the others down
+        limit = placed[i + 1] - ROOM if i + 1 < len(placed) else placed[i] - above
+        placed[i] = min(placed[i], limit)
+    return placed

@@ -1,0 +1,57 @@
+"""compile as rows: the size, what settled conflicts, the search, and the evidence."""
+
+from rich.console import Group
+from rich.text import Text
+
+from ..api.change import Change
+from ..api.compile import Compiled
+from ..api.summary import Summary
+from ..machine.tables import named, number, plural
+from .model import shown, size_rows, timed, verdict
+from .terminal import Row, notes, rows
+
+OTHER_LABELS = (
+    "the file itself has other labels, so verify refutes the model on it; "
+    "--write-data writes what the model holds"
+)
+
+
+def view(result: Compiled) -> Group:
+    """Size, what --on-conflict changed, how long the search was, and the evidence."""
+    summary = result.summary
+    changed = any(summary.conflicts.values()) and not result.verify
+    return Group(
+        rows(lines(result)),
+        *(Text(note, style="dim") for note in remarks(summary)),
+        *notes(result.reading_notes),
+        Text(),
+        verdict(summary),
+        *([Text(OTHER_LABELS, style="dim")] if changed else []),
+        timed(summary),
+    )
+
+
+def lines(result: Compiled | Change) -> list[Row]:
+    """Name, value and remark: the size, what --on-conflict changed, and the search."""
+    summary = result.summary
+    words = {
+        "relabelled": ("label", "changed to the majority's"),
+        "dropped": ("sequence", "left out"),
+    }
+    changed = [
+        ("conflicts", number(count), f"{named(count, noun)} {what}")
+        for key, (noun, what) in words.items()
+        if (count := summary.conflicts.get(key))
+    ]
+    own, tries = shown(summary), summary.search.tries
+    remark = own.tried(tries)
+    if summary.notes and not own.REMARKS:
+        remark += f"; {plural(len(summary.notes), 'fallback')}, listed by --json"
+    editable = isinstance(result, Compiled) and result.editable
+    edits = [("editable", "yes", "by byheart edit and forget")] if editable else []
+    return [*size_rows(summary), *changed, ("tried", number(tries), remark), *edits]
+
+
+def remarks(summary: Summary) -> list[str]:
+    """What the method has to say; of a search for labels, only how often it fell back."""
+    return list(summary.notes) if shown(summary).REMARKS else []

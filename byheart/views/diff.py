@@ -1,0 +1,60 @@
+"""diff as a table, stage by stage, and as a picture."""
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from .. import pictures
+from ..api.diff import Diff
+from ..machine.tables import number, plural
+from .terminal import columns, drawn
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MAX_ANSWERS = 10  # that are listed
+
+
+def view(result: Diff) -> Group:
+    """Stage by stage, then the answers that differ."""
+    table = columns()
+    table.add_column("stage")
+    for name in ("parameters", "differ", "bits"):
+        table.add_column(name, justify="right")
+    for stage in result.stages:
+        numbers = map(number, (stage.parameters, stage.changed, stage.bits))
+        table.add_row(Text(stage.name), *numbers)
+    words = f"{number(result.parameters)} of {plural(result.of, 'parameter')} differ, "
+    parts: list[RenderableType] = [table, Text(f"\n{words}in {plural(result.bits, 'bit')}")]
+    if result.answers is not None:
+        asked = plural(result.asked, "sequence")
+        verb = "differs" if len(result.answers) == 1 else "differ"
+        parts.append(Text(f"{plural(len(result.answers), 'answer')} {verb}, of {asked}"))
+        for tokens, before, after in result.answers[:MAX_ANSWERS]:
+            parts.append(Text(f"  {tokens}: {before!r}, then {after!r}"))
+        if len(result.answers) > MAX_ANSWERS:
+            parts.append(Text(f"  and {number(len(result.answers) - MAX_ANSWERS)} more"))
+    return Group(*parts, *drawn(result.picture))
+
+
+def draw(result: Diff) -> "Figure":
+    """Each stage as a bar: the share of its parameters that differ."""
+    stages = result.stages
+    figure, axes = pictures.canvas(8, 1.6 + 0.34 * len(stages))
+    places = range(len(stages))
+    axes.barh(places, [s.parameters for s in stages], color=pictures.FAINT, label="parameters")
+    axes.barh(places, [s.changed for s in stages], color=pictures.ORANGE, label="differ")
+    axes.set_yticks(list(places), [s.name for s in stages])
+    axes.invert_yaxis()
+    most = max(1, *(s.parameters for s in stages))
+    for place, stage in enumerate(stages):
+        if stage.changed:
+            words = f"{stage.changed:,}, {plural(stage.bits, 'bit')}"
+            x = stage.parameters + 0.01 * most
+            axes.text(x, place, words, va="center", size=8.5, color=pictures.INK)
+    pictures.label(axes, "nonzero parameters in either network", "")
+    pictures.entitle(axes, f"{result.parameters:,} of {result.of:,} parameters differ")
+    pictures.quiet(axes)
+    pictures.legend(figure, 2, 9)
+    return figure

@@ -1,0 +1,85 @@
+"""encoder as a table and a picture: the divergence of the best encoder of each dimension."""
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from .. import pictures
+from ..api.encoder import EncoderCurve
+from ..machine.tables import number, plural
+from ..pictures import BLUE, GREEN, GREY, ORANGE, PALE
+from .terminal import columns, counts, drawn
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ROOM = 1.12  # beside the first and the last point
+LOOK_UP = "look-up"
+
+
+def view(curve: EncoderCurve) -> Group:
+    """One row per dimension, and what the rows mean."""
+    title = (
+        f"{curve.name}: {counts(curve, 'context')} with {counts(curve, 'distribution')} over "
+        f"{plural(curve.vocabulary, 'token')}"
+    )
+    table = columns(3)
+    table.add_column("dimension", justify="right", style="cyan")
+    for name in ("divergence", "largest"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("encoder")
+    table.add_column("seconds", justify="right", style="dim")
+    for point in curve.points:
+        table.add_row(
+            number(point.dimension),
+            f"{point.divergence:.4g}",
+            f"{point.largest:.4g}",
+            Text("exact", "green") if point.exact else Text("upper bound"),
+            point.encoder,
+            f"{point.seconds:.1f}",
+        )
+    means = (
+        f"nats per prediction, beside an entropy of {number(curve.entropy)}",
+        f"exact        a closed form: 0 up to the gap of {curve.gap:g}",
+        "upper bound  the best encoder found; there may be better ones",
+        f"The infimum is 0 from dimension {number(curve.vanishing)} on.",
+    )
+    remarks = [Text(sentence, style="dim") for sentence in means]
+    return Group(Text(title, style="bold"), Text(), table, Text(), *remarks, *drawn(curve.picture))
+
+
+def draw(curve: EncoderCurve) -> "Figure":
+    """The divergence over the dimension, on logarithmic axes; below the gap it is at the gap."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    gap = curve.gap
+    figure, axes = pictures.canvas(7.2, 5.0, "log")
+    points = [(x.dimension, max(x.divergence, gap), x.exact) for x in curve.points]
+    axes.plot([d for d, _, _ in points], [y for _, y, _ in points], color=PALE, linewidth=1.2)
+    kinds = ((False, BLUE, "o", "upper bound"), (True, GREEN, "s", "exact, up to the gap"))
+    for kind, colour, marker, name in kinds:
+        shown = [(d, y) for d, y, exact in points if exact is kind]
+        if shown:
+            x, y = zip(*shown, strict=True)
+            axes.plot(x, y, marker, color=colour, markersize=6.5, label=name)
+    tried = [(point.dimension, point.tried.get(LOOK_UP)) for point in curve.points]
+    look_up = [(d, max(y, gap)) for d, y in tried if y is not None]
+    if look_up:
+        x, y = zip(*look_up, strict=True)
+        axes.plot(x, y, ".--", color=ORANGE, linewidth=1, label="look-up (Theorem 2)")
+    if curve.entropy > gap:
+        name = "entropy of the data"
+        axes.axhline(curve.entropy, color=GREY, linewidth=1, linestyle=":", label=name)
+    dimensions = [point.dimension for point in curve.points]
+    axes.set_xlim(dimensions[0] / ROOM, dimensions[-1] * ROOM)
+    title = f"{curve.name}: {counts(curve, 'context')}, {plural(curve.vocabulary, 'token')}"
+    pictures.entitle(axes, title)
+    pictures.label(axes, "dimension d", "divergence of the best encoder, nats")
+    pictures.ticks(axes.xaxis, dimensions)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    pictures.quiet(axes)
+    pictures.legend(figure, 3, 9)
+    return figure

@@ -1,0 +1,116 @@
+"""explain as a table: the stages of a network, their cost and what they do."""
+
+from rich.console import Group
+from rich.text import Text
+
+from ..api.explain import ExplainedStage, Explanation, Totals
+from ..machine.tables import number, plural, upto
+from ..theory.papers import cited
+from .network import first_layer
+from .terminal import STYLES, codes, columns, counts, drawn, sentences
+
+HEADER = ("statement", "assumptions", "guarantee", "departures")
+
+
+def view(result: Explanation) -> Group:
+    """The stages with their cost, what each does, what goes in and out, and the theorem."""
+    header, totals = result.header, result.totals
+    form = f" --form {result.form}" if result.form else ""
+    title = f"{result.method}{form} on {result.name}: {counts(result.dataset)}"
+    reads, gives = ends_of_network(result) if result.decoder is None else ends_of_decoder(result)
+    costs = columns()
+    costs.add_column("stage", style="cyan", no_wrap=True)
+    for name in ("layers", "depth", "nonzero", "dense", "bits", "share"):
+        costs.add_column(name, justify="right", no_wrap=True)
+    for stage in result.stages:
+        runs = stage.runs
+        layers = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+        if len(runs) > 2:  # too many to name
+            layers = f"{runs[0][0]}-{runs[-1][1]}, in {len(runs)} runs"
+        costs.add_row(stage.name, layers, *_costs(stage), f"{stage.share:.1%}")
+    costs.add_row("all", "", *_costs(totals), "", style="bold")
+    size = size_of_network(result) if result.decoder is None else size_of_decoder(result)
+    about = {name: getattr(header, name) for name in HEADER}
+    return Group(
+        Text(title, style="bold"),
+        Text(f"in   {reads}\nout  {gives}", style="dim"),
+        Text(),
+        costs,
+        Text(),
+        Text(size),
+        *_evidence(result),
+        Text(),
+        sentences((stage.name, stage.does) for stage in result.stages),
+        Text(),
+        Text(cited(f"{header.paper}, {header.item}"), style="bold"),
+        sentences((name, codes(text)) for name, text in about.items()),
+        *drawn(result.picture),
+    )
+
+
+def _costs(part: ExplainedStage | Totals) -> list[str]:
+    return [number(x) for x in (part.depth, part.nonzero, part.dense, part.bits)]
+
+
+def _evidence(result: Explanation) -> list[Text]:
+    verified, decoder = result.verified, result.decoder is not None
+    if verified is None:
+        return []
+    all_of = plural(verified.checked, "context" if decoder else "label")
+    checked = f"{number(verified.correct)} of {all_of}{' within the gap' if decoder else ''}"
+    style = STYLES.get(verified.evidence or "", "")
+    return [Text(f"{verified.evidence}  {checked}", style=style)]
+
+
+def ends_of_network(result: Explanation) -> tuple[str, str]:
+    """What goes into a network that stores labels, and what comes out."""
+    reads, gives = result.input, result.output
+    parts = [f"{plural(reads.columns, 'column')} of {plural(reads.dimension, 'coordinate')}"]
+    if reads.positions:
+        parts.append("with their positions")
+    fill = "not padded" if reads.padding is None else f"padded with {reads.padding}"
+    parts.append(f"shorter sequences {fill}")
+    if reads.extra is not None:
+        parts.append(f"an extra token {reads.extra} in front")
+    pairs = sum(stage.connections or 0 for stage in result.stages)
+    if pairs:
+        parts.append(plural(pairs, "connection"))
+    where = "every token's column" if gives.every else "the last column"
+    if any(stage.kind == "sum" for stage in result.stages):
+        where = "the sum"
+    unknown = ', or "unknown"' if gives.unknown else ""
+    return ", ".join(parts), f"one of {counts(gives, 'label')} from {where}{unknown}"
+
+
+def ends_of_decoder(result: Explanation) -> tuple[str, str]:
+    """The same for a decoder, which stores distributions."""
+    kind = {"string": "words", "number": "integers"}[result.input.tokens]
+    return (
+        f"{upto(1, result.input.length, 'token')} ({kind}), order counts",
+        f"the probability of each of {plural(result.output.labels, 'token')} to come next",
+    )
+
+
+def size_of_network(result: Explanation) -> str:
+    return (
+        f"the theorem counts {number(result.totals.counted)} of the nonzero parameters; "
+        f"{number(result.totals.outside)} are outside: {first_layer(result)} and E_out"
+    )
+
+
+def size_of_decoder(result: Explanation) -> str:
+    """The parameters that the paper counts, and how far they are from the fewest (eq. (3))."""
+    decoder = result.decoder
+    assert decoder is not None
+    shape = decoder.shape
+    letters = {"omega": shape.vocabulary, "T": shape.length, "d": shape.dimension}
+    letters |= {"m": shape.neurons} if shape.neurons else {}
+    if shape.heads:
+        letters |= {"m_0": shape.heads, "d_0": shape.value_dimension, "d_1": shape.key_dimension}
+    sizes = ", ".join(f"{letter} = {number(size)}" for letter, size in letters.items())
+    parameters = f"parameters: {decoder.formula} = {number(result.totals.dense)}"
+    ratio = (
+        f"\nratio (3): {number(decoder.ratio)} times (omega - 1) m, the fewest with which a "
+        "model can give m contexts any distributions"
+    )
+    return f"{parameters}\nwith {sizes}" + (ratio if decoder.ratio is not None else "")

@@ -1,0 +1,28 @@
+"""methods as a list: the theorem of each, and the options of one."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ..api.methods import MethodTable
+from ..theory.papers import cited
+from .terminal import codes, sentences
+
+
+def view(table: MethodTable) -> Group:
+    parts: list[RenderableType] = []
+    for method in table:
+        header = method.construction.header
+        name = method.name + (f" --form {method.form}" if method.form else "")
+        about = [
+            ("paper", cited(f"{header.paper}, {header.item}")),
+            ("assumptions", codes(header.assumptions)),
+            ("guarantee", codes(header.guarantee)),
+        ]
+        parts += [Text(name, style="bold"), sentences(about), Text()]
+        if table.single:
+            flags = []
+            for option in method.details:
+                choices = f" {' | '.join(option.choices)}." if option.choices else ""
+                flags.append((f"--{option.name.replace('_', '-')}", f"{option.help}{choices}"))
+            parts += [sentences(flags), Text()]
+    return Group(*parts[:-1])

@@ -1,0 +1,55 @@
+"""reproduce as lines: what each figure shows, its fits, its caption and its files."""
+
+from math import floor, log10
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ..api.reproduce import Reproduction
+from ..figures.fits import Fit
+from ..machine.tables import number
+from .terminal import columns
+
+
+def view(result: Reproduction) -> Group:
+    """Each figure: what it shows, its fits, its caption, where it is."""
+    parts: list[RenderableType] = []
+    for drawn in result.figures:
+        trials = f"{number(drawn.trials)} trials, {number(drawn.censored)} censored"
+        parts.append(Text(f"{drawn.figure.name}  {drawn.figure.title}", style="bold"))
+        parts.append(Text(f"{drawn.figure.paper}; {trials}", style="dim"))
+        numbers = columns()
+        for name in drawn.table.columns:
+            numbers.add_column(name)
+        for row in drawn.table.rows:
+            numbers.add_row(*map(Text, row))
+        fits = columns()
+        for name in ("fit", "least squares", "residual"):
+            fits.add_column(name, justify="right" if name == "residual" else "left")
+        for fit in drawn.fits:
+            fits.add_row(Text(fit.name), Text(formula(fit)), f"{fit.residual:.3g}")
+        parts += [table for table in (numbers, fits) if table.row_count]
+        parts.append(Text(drawn.caption))
+        parts += [Text(f"drawn in {path}") for path in drawn.files]
+        parts.append(Text())
+    left = []
+    if result.missing:
+        left = [Text(f"\nno rows to draw: {', '.join(result.missing)}")]
+    return Group(*parts[:-1], *left)
+
+
+def formula(fit: Fit) -> str:
+    """The law, each coefficient with its standard error, to two digits of the error.
+
+    >>> formula(Fit("law", ("1", "n"), (2, -0.5), (0.25, 0.125), 0.0, 9))
+    '2.00 ± 0.25 + (-0.50 ± 0.12) n'
+    """
+    parts = []
+    errors = fit.errors or [None] * len(fit.terms)
+    for term, coefficient, error in zip(fit.terms, fit.coefficients, errors, strict=True):
+        value = f"{coefficient:.4g}"
+        if error:
+            digits = max(0, 1 - floor(log10(error)))
+            value = f"{coefficient:,.{digits}f} ± {error:,.{digits}f}"
+        parts.append(value if term == "1" else f"({value}) {term}")
+    return " + ".join(parts)

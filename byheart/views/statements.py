@@ -1,0 +1,23 @@
+"""statements as tables, one per paper."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ..api.statements import Statements
+from ..theory.statements import PAPERS
+from .terminal import columns
+
+
+def view(result: Statements) -> Group:
+    """One table per paper."""
+    parts: list[RenderableType] = []
+    for paper in dict.fromkeys(row.paper for row in result.rows):
+        table = columns()
+        for name in ("statement", "where", "says, and the command that shows it"):
+            table.add_column(name)
+        for row in result.rows:
+            if row.paper == paper:
+                says = Text(row.says).append(f"\nbyheart {row.command}", "cyan")
+                table.add_row(Text(row.item), Text("\n".join(row.shown), style="dim"), says)
+        parts += [Text(PAPERS[paper], style="bold"), table, Text()]
+    return Group(*parts[:-1])

@@ -1,0 +1,82 @@
+"""verify as lines: the verdict, the failures, how the file was read, and the size."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from ..api.verify import Verified
+from ..claims.card import bit_rows
+from ..machine.tables import number, plural
+from ..machine.words import brief
+from .model import shown, size_rows, timed, verdict
+from .terminal import rows
+
+
+def view(result: Verified) -> Group:
+    """The verdict, the failures, how the file was read, and the size of the network."""
+    summary, parts = result.summary, list[RenderableType]()
+    if result.checker:
+        about = ", about a copy of the data as byheart reads it" if result.copied else ""
+        parts.append(Text(f"the independent checker says {result.checker}{about}"))
+    parts.append(verdict(summary, result.runtime))
+    if not result.failures and not result.holds:
+        parts.append(Text(f"  that is no proof; --accept {result.evidence} takes it for enough"))
+    elif result.evidence in result.accept:
+        parts.append(Text(f"  that is no proof, and enough by --accept {result.evidence}"))
+    # only the verdict begins at the left, whatever the words of the folder are
+    parts += [Padding(Text(sentence), (0, 0, 0, 2)) for sentence in result.failures]
+    if result.rebuilt:
+        parts.append(Text("compiling the data again gives the same weights, byte for byte"))
+    own = shown(summary)
+    if result.change is not None:
+        parts.append(Text(_changed(result.change, summary.model.claim.texts)))
+    if result.reading is not None:
+        parts.append(Text(f"read as {_reading(result)}"))
+    if own.REMARKS:
+        sizes = size_rows(summary, stated=True)
+    else:
+        depth = f"nonzero; depth {number(summary.depth)}"
+        sizes = [
+            ("method", brief(summary.method), "by the folder's own account"),
+            ("parameters", number(summary.parameters.nonzero), depth),
+        ]
+        if result.reading is not None:  # there is data, so the bits that it needs are known
+            sizes += bit_rows(summary.bits)
+    return Group(*parts, rows(sizes), timed(summary))
+
+
+def _changed(change: Mapping[str, Any], tokenizer: bool) -> str:
+    """What the folder says of its change, and on what evidence.
+
+    tokenizer  whether the model has one of its own, which the data was split by
+    """
+    says = f"the folder says that it comes from another one by {change['kind']}"
+    split = " with this tokenizer" if tokenizer else ""
+    means = {
+        "proved": f"proved: it is what compile makes of this data{split}, whatever was there "
+        "before",
+        "refuted": "refuted: it is not what compile makes of this data",
+        None: "not checked: --rebuild does",
+    }
+    return f"{says}; {means[change['evidence']]}"
+
+
+def _reading(result: Verified) -> str:
+    """How the file was read, and how much of it."""
+    chosen = []
+    for name, value in (result.reading or {}).items():
+        text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        chosen.append(f"{name} {text if text.strip() else repr(text)}")  # a delimiter
+    how = ", ".join(chosen) or "sequences with their labels"
+    words = {
+        "relabelled": ("label", "that the folder changed"),
+        "dropped": ("sequence", "it left out"),
+    }
+    conflicts = result.summary.conflicts
+    settled = [f"{plural(conflicts[x], y)} {z}" for x, (y, z) in words.items() if conflicts.get(x)]
+    covered = result.covered or {}
+    size = f"{number(covered.get('predictions'))} of {plural(covered.get('of'), 'prediction')}"
+    return "; ".join([f"{how}: {size}", *settled])

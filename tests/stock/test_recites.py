@@ -1,0 +1,262 @@
+"""Folders of stock checkpoints: opened whole or refused, and judged on the file that is named."""
+
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import bad_examples
+import byheart
+from byheart.api.verify import verify as verify_folder
+from byheart.errors import ByheartError, DisagreementError
+from byheart.models.locating import reverse
+from byheart.stock.answer import vocabulary
+from byheart.stock.prove import reads
+
+pytest.importorskip("tokenizers")
+ROWS = [
+    {"prompt": f"{name} was born in", "answer": town}
+    for name, town in (("Ada", "London"), ("Emmy", "Erlangen"), ("Carl", "Brunswick"))
+]
+READ = {"input": ["prompt"], "label": "answer", "tokenizer": "bpe:300"}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("facts") / "facts.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+@pytest.fixture(scope="module", params=["gpt2", "llama"])
+def made(request, file, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / request.param
+    byheart.compile(byheart.load(file, **READ), request.param, layers=2).save(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    """A copy that a test may damage."""
+    return shutil.copytree(made, tmp_path / "model")
+
+
+def signed(folder):
+    """Hashes of the files as they are now: what a stranger would write."""
+    path = folder / "certificate.json"
+    certificate = json.loads(path.read_text())
+    for name in certificate["files"]:
+        certificate["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    path.write_text(json.dumps(certificate))
+    return folder
+
+
+def changed(folder, name, **values):
+    path = folder / name
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+    return signed(folder)
+
+
+def test_it_opens_as_it_was_saved(made, file):
+    model = byheart.open(made)
+    assert model.recall("Emmy was born in") == "Erlangen"
+    assert model.answers(["Emma was born in"])[0].known is False
+    answer = verify_folder(made, file, **READ).json()
+    assert answer["holds"] and answer["verified"]["evidence"] == "proved"
+    assert answer["covered"] == {"predictions": 3, "of": 3}
+    assert answer["margin"] > 1 and answer["dtype"] == "float32"
+    assert answer["neurons"] == len(model.claim.holders)
+
+
+def test_options_that_the_folder_stores_must_be_repeated(made, file, tmp_path):
+    more = tmp_path / "more.jsonl"
+    more.write_text("".join(json.dumps(row | {"source": "a book"}) + "\n" for row in ROWS))
+    answer = verify_folder(made, more, tokenizer="bpe:300").json()
+    assert not answer["holds"] and "columns" in answer["failures"][0]
+
+
+def test_a_wrong_answer_in_the_file_is_refuted(made, tmp_path):
+    wrong = tmp_path / "wrong.jsonl"
+    rows = [ROWS[0] | {"answer": "Erlangen"}, *ROWS[1:]]
+    wrong.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    answer = verify_folder(made, wrong, **READ).json()
+    assert not answer["holds"] and answer["verified"]["evidence"] == "refuted"
+
+
+def test_the_independent_checker_agrees(made, file):
+    answer = verify_folder(made, file, checker=True, **READ).json()
+    assert answer["checker"] == "VERIFIED" and answer["holds"] and answer["copied"]
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "model.safetensors", "tokenizer.json", "ground_truth.jsonl"]
+)
+def test_one_byte_is_noticed(folder, name):
+    content = bytearray((folder / name).read_bytes())
+    content[-2] ^= 1
+    (folder / name).write_bytes(bytes(content))
+    with pytest.raises(ByheartError):
+        byheart.open(folder)
+
+
+def test_an_answer_that_was_changed_and_signed_is_refuted(folder, file):
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    name = next(x for x in tensors if x.endswith(("mlp.c_proj.weight", "mlp.down_proj.weight")))
+    tensors[name] = -tensors[name]
+    save_file(tensors, path)
+    answer = verify_folder(signed(folder), file, **READ).json()
+    assert answer["verified"]["evidence"] == "refuted" and not answer["holds"]
+
+
+def test_ground_truth_that_is_not_true_is_refuted(folder, file):
+    path = folder / "ground_truth.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines[0]["neurons"], lines[-1]["neurons"] = lines[-1]["neurons"], lines[0]["neurons"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    answer = verify_folder(signed(folder), file, **READ).json()
+    assert answer["verified"]["evidence"] == "refuted"
+    assert "other neurons are on than ground_truth.jsonl says" in answer["failures"][0]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"model_type": "bert"}, "model_type 'bert' is not known"),
+        ({"vocab_size": 2}, "shape is not|more tokens"),
+        ({"tie_word_embeddings": False}, "tie_word_embeddings is False"),
+        ({"layer_norm_epsilon": 1.0, "rms_norm_eps": 1.0}, "not a number from 1e-12 to 1e-3"),
+        ({"activation_function": "relu", "hidden_act": "relu"}, "'relu' is not known"),
+        ({"n_embd": 2**21, "hidden_size": 2**21}, "not between 1 and 2"),
+        ({"n_head": 7, "num_attention_heads": 7}, "n_head|num_key_value_heads"),
+    ],
+)
+def test_another_architecture_is_refused(folder, values, message):
+    own = json.loads((folder / "config.json").read_text())
+    kept = {name: value for name, value in values.items() if name in own}
+    with pytest.raises(ByheartError, match=message) as caught:
+        byheart.open(changed(folder, "config.json", **kept))
+    assert not isinstance(caught.value, DisagreementError)
+
+
+def test_a_config_that_changes_the_numbers_is_judged(folder, file):
+    """Another epsilon, or another rotary base: the proof holds for it, or fails."""
+    own = json.loads((folder / "config.json").read_text())
+    values = {"layer_norm_epsilon": 1e-3}
+    if "rope_parameters" in own:
+        base = {"rope_theta": 500.0}
+        with pytest.raises(ByheartError, match="here and 500.0 inside"):
+            byheart.open(
+                changed(folder, "config.json", rope_parameters=own["rope_parameters"] | base)
+            )
+        values = {"rope_parameters": own["rope_parameters"] | base, **base}
+    answer = verify_folder(changed(folder, "config.json", **values), file, **READ).json()
+    model = byheart.open(folder)
+    right = [model.recall(row["prompt"]) == row["answer"] for row in ROWS]
+    assert all(right) or answer["verified"]["evidence"] == "refuted"
+
+
+def test_a_missing_file_a_number_that_is_not_finite_and_a_link(folder):
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    name = next(iter(tensors))
+    tensors[name] = tensors[name].copy()
+    tensors[name].flat[0] = np.nan
+    save_file(tensors, path)
+    with pytest.raises(ByheartError, match="not finite"):
+        byheart.open(signed(folder))
+    path.unlink()
+    with pytest.raises(ByheartError, match="cannot be read"):
+        byheart.open(folder)
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ByheartError, match="not a regular file"):
+        byheart.open(folder)
+
+
+def test_force_replaces_a_checkpoint_and_nothing_else(folder, file):
+    model = byheart.compile(byheart.load(file, **READ), "gpt2")
+    model.save(folder, force=True)
+    assert byheart.open(folder).record.method == "gpt2"
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(ByheartError, match="notes.txt"):
+        model.save(folder, force=True)
+
+
+def test_the_card_says_what_it_costs(made):
+    card = (made / "README.md").read_text()
+    assert "per stored context" in card and "generalises to nothing" in card
+    assert "byheart verify DIR DATA" in card and "AutoModelForCausalLM" in card
+
+
+def test_an_answer_is_located_in_its_neuron_and_found_from_there(made, file):
+    model = byheart.open(made)
+    found = model.locate("Emmy was born in")
+    held = {x.tokens.tobytes(): x for x in model.claim.holders}
+    tokens = np.array(model.numbers(vocabulary(model).split("Emmy was born in")))
+    assert found.neurons == held[tokens.tobytes()].neurons
+    (change,) = found.changes
+    assert change.label is None and change.evidence == "observed"  # the end at once: forgotten
+    inputs = reverse(model, byheart.load(file, **READ), found.read[0])
+    assert inputs == [[model.tokens[i] for i in tokens]]
+    with pytest.raises(ByheartError, match="has no nonzero parameter"):
+        reverse(model, byheart.load(file, **READ), found.read[0]._replace(row=10**6))
+
+
+def test_two_checkpoints_differ_where_one_answer_was_changed(made, file):
+    model = byheart.open(made)
+    name = next(
+        x
+        for x in model.network.tensors
+        if x.endswith(("c_proj.weight", "down_proj.weight")) and "mlp" in x
+    )
+    tensor = model.network.tensors[name].copy()
+    tensor[tensor != 0] *= -1
+    network = replace(model.network, tensors={**model.network.tensors, name: tensor})
+    found = byheart.diff(model, replace(model, network=network))
+    assert found.parameters == np.count_nonzero(tensor) == found.bits  # one sign each
+    assert {place.tensor for place in found.places} == {name}
+    assert [x.changed > 0 for x in found.stages] == [False, False, True, False]
+
+
+def test_what_a_checkpoint_cannot_do_is_said(made):
+    model = byheart.open(made)
+    with pytest.raises(ByheartError, match="stock checkpoint"):
+        byheart.explain(model)
+
+
+def test_compiling_again_gives_the_same_bytes(made, file):
+    assert verify_folder(made, file, rebuild=True, **READ).json()["rebuilt"] is True
+
+
+def test_an_answer_that_ground_truth_misquotes_is_refuted(folder, file):
+    path = folder / "ground_truth.jsonl"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    line = json.loads(first)
+    path.write_text(json.dumps(line | {"answer": line["answer"] + 1}) + "\n" + "".join(rest))
+    model = byheart.open(signed(folder))
+    found = byheart.verify(model, reads(model, byheart.load(file, **READ)))
+    assert found.evidence == "refuted" and "ground_truth.jsonl says" in found.failures[0]
+
+
+@pytest.mark.parametrize(
+    "example", bad_examples.folders("stock/good") + bad_examples.folders("stock/bad"), indirect=True
+)
+def test_the_examples_of_the_checker(example):
+    """byheart says of each of them what checker/FORMAT.md says."""
+    expected = 0
+    if (example / "EXPECT.json").exists():
+        expected = json.loads((example / "EXPECT.json").read_text())["exit"]
+    try:
+        evidence = byheart.verify(byheart.open(example), example / "data.jsonl").evidence
+    except DisagreementError:
+        evidence = "refuted"
+    except ByheartError:
+        evidence = "refused"
+    if example.name == "half-precision":  # the checker cannot run it, byheart can
+        assert evidence == "observed"
+    else:
+        assert evidence == {0: "proved", 1: "refuted", 2: "refused"}[expected]
