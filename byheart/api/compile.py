@@ -12,7 +12,6 @@ from ..claims.record import Record, Search
 from ..claims.verification import PROVE_LIMIT
 from ..constructions.base import Construction
 from ..data.contexts import settled
-from ..data.dataset import Dataset
 from ..data.load import dataset_of
 from ..errors import ByheartError, OptionError
 from ..machine.swap import check_place
@@ -81,8 +80,6 @@ def compile(
     if sample is not None and sample < 1:
         raise OptionError("sample", sample, "must be an integer of at least 1")
     named = None if method is None else configured(method, form, seed, options)
-    if named is not None and isinstance(data, Dataset):
-        check_fits(named, data)
     dataset = dataset_of(data_for_method(data, named))
     construction = named or configured(default_method(dataset), form, seed, options)
     construction = with_positions(construction, dataset)

@@ -16,6 +16,7 @@ from ..models.model import Model
 from ..models.opening import open as open_folder
 from ..models.source import load_for, stored, unaccepted
 from ..stock.sources import holds_text, split_by
+from .configure import check_fits
 
 
 def model_of(model: Model | str | Path, verb: str) -> Model:
@@ -35,6 +36,8 @@ def data_for_method(
     Where the method has a tokenizer of its own and the user names none, that one splits the text.
     """
     named = find(method) if isinstance(method, str) else method
+    if named is not None and isinstance(data, Dataset):
+        check_fits(named, data)
     tokenizer = named.tokenizer if isinstance(named, Construction) else None
     given = dict(loading or {})
     chosen = given.get("unit", "word") != "word" or given.get("tokenizer") is not None
