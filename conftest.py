@@ -6,6 +6,7 @@ has a deadline, because machines differ.
 """
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,13 @@ def pytest_collection_modifyitems(config, items):
         )
     config.hook.pytest_deselected(items=[item for item in items if item not in properties])
     items[:] = properties
+
+
+@pytest.fixture(autouse=True)
+def subnormal_numbers():
+    """Fails for a test that leaves them rounded to 0: later tests would read other numbers."""
+    yield
+    assert sys.float_info.min / 2 > 0, "this test left subnormal numbers flushed"
 
 
 @pytest.fixture(scope="session")

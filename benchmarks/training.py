@@ -20,6 +20,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 
@@ -144,14 +145,20 @@ def summed(group: str, rows: list[dict]) -> dict:
     }
 
 
-def prepared() -> None:
+@contextmanager
+def training_arithmetic() -> Iterator[None]:
+    """One thread and no subnormal numbers, as in the lab; numbers are as before afterwards."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
+@training_arithmetic()
 def grouped(name: str, tiny: bool = False, keep: bool = False) -> dict:
     """A group of cells; with a malloc that keeps memory instead of giving it back, if asked."""
-    prepared()
     if keep:
         library = ctypes.CDLL("libc.so.6")
         trim, mmap = -1, -3  # malloc.h: the thresholds
@@ -171,9 +178,9 @@ def grown(options: Options, stories: int, neurons: int = 32) -> dict:
     return row
 
 
+@training_arithmetic()
 def peak(stories: int, neurons: int, place: int) -> float:
     """Megabytes that a model, its optimiser and three steps need on top of the data."""
-    prepared()
     for count in (2, stories):  # the first only loads what either size needs
         cell = madden(count, neurons)
         pairs = pairs_of(cell, 1, np.random.default_rng(0))
