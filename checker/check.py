@@ -774,7 +774,11 @@ def read_data(path: str) -> Data:
     reader = readers.get(os.path.splitext(path)[1].lower())
     if reader is None:
         refuse(f"{show(path)}: the checker reads .jsonl and .npz")
-    kind, dimension, every, rows = reader(path)
+    return data_of(path, *reader(path))
+
+
+def data_of(path: str, kind: str, dimension: int, every: bool, rows: list[Row]) -> Data:
+    """The data of these rows, with its hash."""
     if not one_type(chain.from_iterable(row[1] for row in rows)):
         refuse(f"{show(path)}: the labels are not all strings or all integers")
     labels = set(chain.from_iterable(row[1] for row in rows))
@@ -3026,7 +3030,8 @@ def token_failure(model: LanguageModel, words: list, context: Context) -> str | 
 class Report:
     """settled  whether the failures are facts, and not only what could not be shown
     unit     what is checked: labels, contexts, or answers of a stock checkpoint
-    largest  the largest bound of a divergence"""
+    largest  the largest bound of a divergence
+    about    of a stock checkpoint: whether the data was texts or tokens"""
 
     checked: int = 0
     correct: int = 0
@@ -3035,6 +3040,7 @@ class Report:
     settled: bool = True
     unit: str = "labels"
     largest: Fraction | None = None
+    about: str | None = None
 
     @property
     def evidence(self) -> str | None:
@@ -3183,6 +3189,8 @@ def print_report(report: Report, as_json: bool) -> None:
         }
         if report.largest is not None:
             answer["divergence"] = rounded_up(report.largest)
+        if report.about is not None:
+            answer["about"] = report.about
         print(json.dumps(answer))
         return
     print(report.verdict + sentence(report))
@@ -3202,6 +3210,8 @@ def sentence(report: Report) -> str:
     elif report.unit == "answers":
         right = "answers are right in every execution in float32"
         all_of_them = "every logit was enclosed in integers"
+        if report.about == "tokens":
+            all_of_them += "; this is about tokens, the text was not checked"
     else:
         right = "contexts are within the gap"
         largest = None if report.largest is None else rounded_up(report.largest)

@@ -1,8 +1,8 @@
 """Check a stock checkpoint: section 10 of FORMAT.md, its folder, its claim and the verdict.
 
 `check.py` hands folders with the claim `recites` to this file; what every execution can compute is
-enclosed by `enclose.py` and `enclose_blocks.py`. Standard library only, and no code shared with the
-package that writes these folders.
+enclosed by `enclose.py` and `enclose_blocks.py`, and `texts.py` reads tokenizers and texts.
+Standard library only, and no code shared with the package that writes these folders.
 """
 
 import hashlib
@@ -19,11 +19,12 @@ from fractions import Fraction
 from typing import Any
 
 try:
-    from . import check, enclose, enclose_blocks
+    from . import check, enclose, enclose_blocks, texts
 except ImportError:  # this folder is no package, but on the path
     import check
     import enclose
     import enclose_blocks
+    import texts
 
 FILES = (
     "config.json",
@@ -36,6 +37,43 @@ FILES = (
 )
 DTYPES = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 CERTIFICATE = "certificate.json"
+SMALLEST = 2.0**-126  # normal number of float32
+BESIDE = ("README.md", "data.jsonl", ".gitattributes", ".gitignore", ".DS_Store")  # not loaded
+FOLDERS = (".git", ".cache")
+SIZES = {
+    "gpt2": ("vocab_size", "n_positions", "n_embd", "n_layer", "n_head", "n_inner"),
+    "llama": (
+        "vocab_size",
+        "max_position_embeddings",
+        "hidden_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+        "intermediate_size",
+    ),
+}
+KEYS = (
+    "model_type",
+    "architectures",
+    "tie_word_embeddings",
+    "bos_token_id",
+    "eos_token_id",
+    "dtype",
+)
+OWN_KEYS = {
+    "gpt2": ("activation_function", "layer_norm_epsilon"),
+    "llama": ("hidden_act", "rms_norm_eps", "head_dim", "num_key_value_heads", "rope_parameters"),
+}
+ONLY = {  # keys that may be missing, and the only value that they may have
+    "gpt2": {
+        "scale_attn_weights": True,
+        "scale_attn_by_inverse_layer_idx": False,
+        "reorder_and_upcast_attn": False,
+        "add_cross_attention": False,
+    },
+    "llama": {"attention_bias": False, "mlp_bias": False},
+}
+DROPOUT = {"gpt2": ("resid_pdrop", "embd_pdrop", "attn_pdrop"), "llama": ("attention_dropout",)}
+CLASSES = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM"}
 
 
 # ---------------------------------------------------------------- config.json
@@ -96,31 +134,25 @@ class Shape:
         return {prefix + name: shape for name, shape in (found | last).items()}
 
 
-def read_shape(content: bytes) -> Shape:
+def read_shape(content: bytes) -> tuple[Shape, dict[str, Any]]:
+    """The sizes of the network, and all of config.json, which has no other keys than these."""
     where = "config.json"
     raw = check.parse_object(content, where)
-    kind = check.read_choice(raw, "model_type", ("gpt2", "llama"), where)
-    names = {
-        "gpt2": ("vocab_size", "n_positions", "n_embd", "n_layer", "n_head", "n_inner"),
-        "llama": (
-            "vocab_size",
-            "max_position_embeddings",
-            "hidden_size",
-            "num_hidden_layers",
-            "num_attention_heads",
-            "intermediate_size",
-        ),
-    }[kind]
-    v, places, width, layers, heads, neurons = (check.get_size(raw, n, where) for n in names)
+    kind = check.read_choice(raw, "model_type", tuple(SIZES), where)
+    optional = (*ONLY[kind], *DROPOUT[kind], *(("rope_theta",) if kind == "llama" else ()))
+    texts.closed(raw, where, (*KEYS, *OWN_KEYS[kind], *SIZES[kind]), optional)
+    v, places, width, layers, heads, neurons = (check.get_size(raw, n, where) for n in SIZES[kind])
+    texts.equals(raw, where, {"architectures": [CLASSES[kind]], "tie_word_embeddings": True})
+    texts.equals(raw, where, ONLY[kind])
+    for key in DROPOUT[kind]:
+        if key in raw:
+            read_real(raw, key, 0, 0, where)
     if kind == "gpt2":
         if width % heads:
             check.refuse(f"{where}: {heads} heads do not divide {width} lanes")
         head, theta = width // heads, None
         activation = check.read_choice(raw, "activation_function", ("gelu_new", "gelu"), where)
         epsilon = read_real(raw, "layer_norm_epsilon", 1e-12, 1e-3, where)
-        flags = {"tie_word_embeddings": True, "scale_attn_weights": True}
-        flags |= {"scale_attn_by_inverse_layer_idx": False, "reorder_and_upcast_attn": False}
-        flags |= {"add_cross_attention": False}
     else:
         head = check.get_size(raw, "head_dim", where)
         if head % 2 or heads * head > check.SIZE_LIMIT:
@@ -128,18 +160,14 @@ def read_shape(content: bytes) -> Shape:
         activation = check.read_choice(raw, "hidden_act", ("silu",), where)
         check.expect(raw, "num_key_value_heads", heads, where)
         epsilon = read_real(raw, "rms_norm_eps", 1e-12, 1e-3, where)
-        rope = check.get(raw, "rope_parameters", dict, where)
-        check.read_choice(rope, "rope_type", ("default",), f"{where}, rope_parameters")
-        theta = read_real(rope, "rope_theta", 1, 1e9, f"{where}, rope_parameters")
+        inner = f"{where}, rope_parameters"
+        rope = texts.closed(raw["rope_parameters"], inner, ("rope_type", "rope_theta"))
+        check.read_choice(rope, "rope_type", ("default",), inner)
+        theta = read_real(rope, "rope_theta", 1, 1e9, inner)
         if raw.get("rope_theta", rope["rope_theta"]) != rope["rope_theta"]:
             check.refuse(f'{where}: "rope_theta" is not that of "rope_parameters"')
-        check.expect(raw, "tie_word_embeddings", True, where)
-        flags = {"attention_bias": False, "mlp_bias": False}
-    for key, wanted in flags.items():
-        if key in raw:
-            check.expect(raw, key, wanted, where)
     sizes = v, places, width, layers, heads, head, neurons
-    return Shape(kind, *sizes, activation, epsilon, theta)
+    return Shape(kind, *sizes, activation, epsilon, theta), raw
 
 
 def read_real(raw: dict[str, Any], key: str, least: float, most: float, where: str) -> Fraction:
@@ -163,25 +191,52 @@ def read_floats(numbers: array, dtype: str, name: str) -> array:
         numbers = array("f", array("I", [x << 16 for x in numbers]).tobytes())
     if not all(map(math.isfinite, numbers)):
         check.refuse(f"model.safetensors, {name}: a number is not finite")
+    if any(0 < abs(number) < SMALLEST for number in numbers):
+        check.refuse(f"model.safetensors, {name}: a number is subnormal in float32")
     return numbers
 
 
-def read_tokenizer(content: bytes, shape: Shape) -> dict[str, int]:
-    """The number of each token; an added token counts before an entry of the vocabulary."""
-    name = "tokenizer.json"
-    raw = check.parse_object(content, name)
-    found = dict(check.get(check.get(raw, "model", dict, name), "vocab", dict, f"{name}, model"))
-    for token in check.get(raw, "added_tokens", list, name):
-        if not isinstance(token, dict):
-            check.refuse(f"{name}: an added token is {check.show(token)}, not an object")
-        where = f"{name}, added_tokens"
-        number = check.get(token, "id", int, where)
-        found[check.get(token, "content", str, where)] = number
-    for token, number in found.items():
-        if type(number) is not int or not 0 <= number < shape.vocabulary:
-            told = f"{check.show(token)} has the number {check.show(number)}"
-            check.refuse(f"{name}: {told}, not one from 0 to {shape.vocabulary - 1}")
-    return found
+def check_settings(
+    content: dict[str, bytes],
+    config: dict[str, Any],
+    claim: dict[str, Any],
+    shape: Shape,
+    tokenizer: texts.Tokenizer,
+    end: str,
+) -> None:
+    """Refuse what would let a library load or generate something else."""
+    number = tokenizer.numbers[end]
+    ids = {"bos_token_id": number, "eos_token_id": number}
+    texts.equals(config, "config.json", {**ids, "dtype": claim["dtype"]})
+    end_names = dict.fromkeys(("bos_token", "eos_token", "pad_token"), end)
+    for name, wanted in (
+        ("generation_config.json", {**ids, "pad_token_id": number, "do_sample": False}),
+        (
+            "tokenizer_config.json",
+            {
+                "tokenizer_class": "PreTrainedTokenizerFast",
+                **end_names,
+                "unk_token": end if tokenizer.unknown is None else tokenizer.unknown,
+                "add_bos_token": shape.kind == "llama",
+                "model_input_names": ["input_ids", "attention_mask"],
+                "clean_up_tokenization_spaces": False,
+                "model_max_length": shape.places,
+            },
+        ),
+    ):
+        raw = check.parse_object(content[name], name)
+        texts.equals(texts.closed(raw, name, tuple(wanted)), name, wanted)
+
+
+def check_listing(directory: str) -> None:
+    """Refuse a folder that holds anything but the listed files."""
+    for entry in sorted(os.scandir(directory), key=lambda entry: entry.name):
+        name = entry.name
+        if name in FOLDERS and entry.is_dir(follow_symlinks=False):
+            continue
+        listed = name in (CERTIFICATE, *FILES, *BESIDE) or name.startswith("LICENSE")
+        if not listed or not entry.is_file(follow_symlinks=False):
+            check.refuse(f"the folder holds {check.show(name)}, which the format does not list")
 
 
 @dataclass
@@ -250,7 +305,8 @@ class Stock:
 
     shape: Shape
     tensors: dict[str, array]
-    numbers: dict[str, int]  # of tokens
+    tokenizer: texts.Tokenizer
+    end: str
     lines: list[Line]
     always: frozenset[tuple[int, int]]
     certificate: dict[str, Any]
@@ -258,19 +314,22 @@ class Stock:
 
 
 def read_stock(directory: str) -> Stock:
+    check_listing(directory)
     content = {
         name: check.read_bytes(os.path.join(directory, name), check.JSON_LIMIT)
         for name in (CERTIFICATE, *FILES)
         if name != "model.safetensors"
     }
     claim = read_certificate(content[CERTIFICATE])
-    for name in ("tokenizer_config.json", "generation_config.json", "byheart.json"):
-        check.parse_object(content[name], name)
-    shape = read_shape(content["config.json"])
+    end = check.get(
+        check.parse_object(content["byheart.json"], "byheart.json"), "end", str, "byheart.json"
+    )
+    shape, config = read_shape(content["config.json"])
     always = claim.get("always", [])
     if type(always) is not list:
         check.refuse(f"{CERTIFICATE}: always is {check.show(always)}, not a list")
-    numbers = read_tokenizer(content["tokenizer.json"], shape)
+    tokenizer = texts.read_tokenizer(content[texts.NAME], shape.kind, shape.vocabulary, end)
+    check_settings(content, config, claim, shape, tokenizer, end)
     lines = read_ground_truth(content["ground_truth.jsonl"], shape)
     path = os.path.join(directory, "model.safetensors")
     with check.open_regular(path) as opened:
@@ -284,7 +343,7 @@ def read_stock(directory: str) -> Stock:
     hashes = {name: hashlib.sha256(text).hexdigest() for name, text in content.items()}
     hashes["model.safetensors"] = file.sha256
     always = read_neurons(always, shape, f"{CERTIFICATE}, always")
-    return Stock(shape, tensors, numbers, lines, always, claim, hashes)
+    return Stock(shape, tensors, tokenizer, end, lines, always, claim, hashes)
 
 
 def structure_failures(stock: Stock) -> list[str]:
@@ -457,13 +516,16 @@ def check_stock(directory: str, path: str | None, sample: int | None, seed: int)
         return report
     if stock.certificate["dtype"] != "float32":
         check.refuse(f"executions in {stock.certificate['dtype']} have no proved errors")
-    data = check.read_data(path)
+    data = read_data(stock, path, report)
+    if data is None:
+        return report
     report.failures += check.identity_failures(stock.certificate, data)
     if data.kind != "string" or data.every or not isinstance(data.labels[0], str):
         report.failures.append("the data is not strings with one label each, a string")
         return report
-    tokens = [stock.numbers.get(token) for token in data.tokens]
-    labels = [stock.numbers.get(label) for label in data.labels]
+    numbers = stock.tokenizer.numbers
+    tokens = [numbers.get(token) for token in data.tokens]
+    labels = [numbers.get(label) for label in data.labels]
     asked = [
         Asked(index, [tokens[place] for place in sequence], labels[answer])
         for index, (sequence, (answer,)) in enumerate(
@@ -481,6 +543,29 @@ def check_stock(directory: str, path: str | None, sample: int | None, seed: int)
             told = check.show(data.input(one.index))
             report.failures.append(f"sequence {one.index} {told}: {one.failure}")
     return report
+
+
+def read_data(stock: Stock, path: str, report: check.Report) -> check.Data | None:
+    """The sequences of a file of tokens, or of one of texts; a text that its tokens do not spell
+    is a failure. None if nothing is left."""
+    report.about = "tokens"
+    if not texts.holds_texts(path):
+        return check.read_data(path)
+    report.about = "texts"
+    lines = texts.read_texts(path, stock.tokenizer, stock.shape.kind, stock.end)
+    report.failures += [
+        f"line {line.number}: the tokens of a text do not spell it"
+        for line in lines
+        if line.tokens is None
+    ]
+    rows = texts.sequences(lines, stock.end)
+    if not rows and report.failures:
+        return None
+    if not rows:
+        check.refuse(f"{check.show(path)} holds no tokens")
+    return check.data_of(
+        path, "string", 1, False, [(words, [label], n) for words, label, n in rows]
+    )
 
 
 @dataclass
@@ -524,7 +609,7 @@ def enclose_all(stock: Stock, asked: list[Asked]) -> None:
     if not readable:
         return
     network = Builder(stock).network()
-    texts = {number: token for token, number in stock.numbers.items()}
+    names = {number: token for token, number in stock.tokenizer.numbers.items()}
     lines = {line.context: line for line in stock.lines}
     shown = time.monotonic()
     readable.sort(key=lambda one: one.tokens)
@@ -533,7 +618,7 @@ def enclose_all(stock: Stock, asked: list[Asked]) -> None:
             answer = network.answer(one.tokens, one.label or 0)
         except check.Refusal as reason:
             check.refuse(f"sequence {one.index}: {reason}")
-        judge(one, answer, texts, lines.get(tuple(one.tokens)), stock.always)
+        judge(one, answer, names, lines.get(tuple(one.tokens)), stock.always)
         if sys.stderr.isatty() and time.monotonic() - shown > 0.5:
             shown = time.monotonic()
             print(f"{done} answers", end="\r", file=sys.stderr, flush=True)
@@ -542,12 +627,12 @@ def enclose_all(stock: Stock, asked: list[Asked]) -> None:
 def judge(
     one: Asked,
     answer: enclose_blocks.Answer,
-    texts: dict[int, str],
+    names: dict[int, str],
     line: Line | None,
     always: frozenset[tuple[int, int]],
 ) -> None:
     """Compare the logits with the label, and the neurons with the line of the ground truth."""
-    own, rival = (check.show(texts.get(n, n)) for n in (one.label, answer.rival))
+    own, rival = (check.show(names.get(n, n)) for n in (one.label, answer.rival))
     if answer.beaten:
         one.failure = f"the label is {own}, the network answers {rival}"
     elif answer.margin <= 0:

@@ -75,7 +75,7 @@ class Rotary:
             n += 1
             term = (term * rest >> bits) // n
             parts[n & 1] += -term if n & 2 else term
-        error = (10 * angle >> U) + (8 << bits - U) + (1 << bits - 70)
+        error = (18 * angle >> U) + (8 << bits - U) + (1 << bits - 70)
         return parts[0] >> bits - F, parts[1] >> bits - F, (error >> bits - F) + 2
 
     def rotate(self, given: Box, place: int) -> Box:
@@ -144,7 +144,7 @@ def mixed(values: list[Box], scores: Sequence[tuple[int, int]] | int) -> Box:
     first = values[best]
     middle = [0] * len(first.middle)
     share = ONE - sum(weight.low for weight in weights)
-    unit = enclose.gamma(len(values) + 47) + 2 * rest
+    unit = enclose.gamma(len(values) + 63) + 2 * rest
     radius = [
         (r * share >> F) + (x * unit >> F) + 4 for r, x in zip(first.radius, largest, strict=True)
     ]

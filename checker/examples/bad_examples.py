@@ -4,8 +4,8 @@
 
 writes DIR/bad and DIR/stock/bad, and beside them DIR/good and DIR/stock/good, which it copies. Each
 bad folder is a good one with a few edits; bad_examples.txt lists them all and explains how an edit
-is written. EXPECT.json in each folder is the exit code and a part of the message. Standard library
-only; no code is shared with check.py.
+is written. The file NAME.json beside the folder NAME has the exit code and a part of the message.
+Standard library only; no code is shared with check.py.
 """
 
 import hashlib
@@ -64,8 +64,13 @@ def rebuild(example: Example) -> Files:
     files = {path.name: path.read_bytes() for path in base.iterdir()}
     for line in example.edits:
         files = edit(files, line)
-    expected = {"exit": example.exit_code, "message": example.message}
-    return {**files, "EXPECT.json": encode({**expected, "data": example.only_with_data})}
+    return files
+
+
+def expected(example: Example) -> bytes:
+    """What a checker says of it."""
+    answer = {"exit": example.exit_code, "message": example.message}
+    return encode({**answer, "data": example.only_with_data})
 
 
 # ---------------------------------------------------------------- edits
@@ -81,7 +86,7 @@ def edit(files: Files, line: str) -> Files:
     if sign == "-" and not path:
         return {key: content for key, content in files.items() if key != name}
     if path.startswith("@"):
-        changed = splice(files[name], path[1:], json.loads(value[0]).encode("latin-1"))
+        changed = splice(files.get(name, b""), path[1:], json.loads(value[0]).encode("latin-1"))
     elif sign == "as":
         _, arrays = read_arrays(files[name])
         changed = write_arrays(dict.fromkeys(arrays, value[0]), arrays)
@@ -196,6 +201,7 @@ def write_all(root: Path) -> None:
         shutil.copytree(HERE / good, root / good)
     for example in read_table():
         write(root / example.folder, rebuild(example))
+        (root / f"{example.folder}.json").write_bytes(expected(example))
 
 
 if __name__ == "__main__":

@@ -78,9 +78,11 @@ def gpt2() -> dict:
             "n_inner": 3,
             "activation_function": "gelu_new",
             "layer_norm_epsilon": 1e-5,
+            "tie_word_embeddings": True,
         },
         "tensors": {f"transformer.{name}": tensor for name, tensor in tensors.items()},
         "vocabulary": {"a": 1, "b": 2},
+        "end": "<s>",
         "added": {"<s>": 0},
         "text": ["<s>", "a", "a", "b"],
         "neurons": [[[0, 0]], [[0, 1]], [[0, 2]]],
@@ -144,17 +146,73 @@ def llama() -> dict:
             "tie_word_embeddings": True,
         },
         "tensors": {f"model.{name}": tensor for name, tensor in tensors.items()},
-        "vocabulary": {"<s>": 0, "a": 1, "b": 2, "</s>": 3},
-        "added": {},
+        "vocabulary": {"a": 1, "b": 2},
+        "end": "</s>",
+        "added": {"<s>": 0, "</s>": 3},
         "text": ["<s>", "a", "a", "b", "</s>"],
         "neurons": [[[0, 0]], [[0, 1]], [[0, 2]], [[0, 3]]],
         "always": [[0, 4]],
     }
 
 
+def words() -> dict:
+    """The checkpoint of `gpt2` for the text "aab", which its data comes from: token and place give
+    the next token, and the end token is the last one."""
+    example = gpt2()
+    tensors = example["tensors"]
+    read, write_ = zeros(8, 3), zeros(3, 8)
+    for neuron, (token, place, answer) in enumerate([(1, 0, 1), (1, 1, 2), (2, 2, 0)]):
+        read[token][neuron] = read[3 + place][neuron] = 8.0
+        write_[neuron][answer] = 1.0
+    tensors["transformer.h.0.mlp.c_fc.weight"] = read
+    tensors["transformer.h.0.mlp.c_proj.weight"] = write_
+    return {**example, "text": ["a", "a", "b", "<s>"]}
+
+
+def tokenizer(example: dict) -> dict:
+    """Bytes as tokens, without merges."""
+    end, number = example["end"], example["added"][example["end"]]
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    bytes_ = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    bytes_["use_regex"] = True
+    pair = [
+        [{"SpecialToken": {"id": end, "type_id": i}}, {"Sequence": {"id": name, "type_id": i}}]
+        for i, name in enumerate("AB")
+    ]
+    template = {
+        "type": "TemplateProcessing",
+        "single": pair[0],
+        "pair": pair[0] + pair[1],
+        "special_tokens": {end: {"id": end, "ids": [number], "tokens": [end]}},
+    }
+    added = example["added"].items()
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": i, "content": t, "special": True, **flags} for t, i in added],
+        "normalizer": None,
+        "pre_tokenizer": bytes_,
+        "post_processor": template if example["config"]["model_type"] == "llama" else None,
+        "decoder": bytes_,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": False,
+            "vocab": example["vocabulary"],
+            "merges": [],
+        },
+    }
+
+
 def build(example: dict) -> Files:
     """The files of an example."""
-    text, config = example["text"], example["config"]
+    text, config, end = example["text"], example["config"], example["end"]
     numbers = {**example["vocabulary"], **example["added"]}
     rows = [{"input": text[:n], "label": text[n]} for n in range(1, len(text))]
     truth = [
@@ -162,10 +220,8 @@ def build(example: dict) -> Files:
         for n, on in enumerate(example["neurons"], 1)
     ]
     arrays = ((name, "F32", tensor) for name, tensor in example["tensors"].items())
-    end = next(token for token, number in numbers.items() if number == 0)
     version = {"version": example.get("version", 2)}
     notes = {"format": "byheart-model", **version, "end": end, "labels_are": "token"}
-    added = [{"id": number, "content": token} for token, number in example["added"].items()]
     certificate = {
         "format": "byheart-certificate",
         **version,
@@ -176,14 +232,24 @@ def build(example: dict) -> Files:
         "data": {"sha256": data_hash("string", rows), "sequences": len(rows)},
         "verified": {"checked": len(rows), "correct": len(rows), "evidence": "proved"},
     }
+    llama = config["model_type"] == "llama"
+    places = config["max_position_embeddings" if llama else "n_positions"]
+    ids = {"bos_token_id": numbers[end], "eos_token_id": numbers[end]}
+    classes = ["LlamaForCausalLM" if llama else "GPT2LMHeadModel"]
+    reads = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        **dict.fromkeys(("bos_token", "eos_token", "unk_token", "pad_token"), end),
+        "add_bos_token": llama,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": places,
+    }
     files = {
-        "config.json": encode(config),
+        "config.json": encode({"architectures": classes, **config, **ids, "dtype": "float32"}),
         "model.safetensors": safetensors(arrays),
-        "tokenizer.json": encode(
-            {"model": {"vocab": example["vocabulary"]}, "added_tokens": added}
-        ),
-        "tokenizer_config.json": encode({}),
-        "generation_config.json": encode({}),
+        "tokenizer.json": encode(tokenizer(example)),
+        "tokenizer_config.json": encode(reads),
+        "generation_config.json": encode({**ids, "pad_token_id": numbers[end], "do_sample": False}),
         "byheart.json": encode(notes),
         "ground_truth.jsonl": lines(truth),
         "certificate.json": encode(certificate),
@@ -198,7 +264,7 @@ def seal(files: Files) -> Files:
     return {**files, "certificate.json": encode(certificate)}
 
 
-GOOD = {"gpt2": gpt2, "llama": llama}
+GOOD = {"gpt2": gpt2, "llama": llama, "text": words}
 
 
 def main() -> None:

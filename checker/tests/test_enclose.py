@@ -85,12 +85,12 @@ def test_angles_are_enclosed():
     for place in (0, 1, 7, 200, 5000):
         for f, (cosine, sine, radius) in enumerate(rotary.at(place)):
             angle = place * (arb(10000).log() * arb(-2 * f) / 8).exp()
-            wide = angle * 9 / 2**24  # what item 6 allows
+            wide = angle * 17 / 2**24  # what item 6 allows
             for turned in (angle - wide, angle, angle + wide):
                 allowed = radius - 8 * ONE // 2**24
                 assert abs(turned.cos() * ONE - cosine) <= allowed
                 assert abs(turned.sin() * ONE - sine) <= allowed
-            assert radius < ONE * (float(angle) * 1e-6 + 1e-6)
+            assert radius < ONE * (float(angle) * 1.1e-6 + 1e-6)
 
 
 @given(
@@ -391,7 +391,7 @@ def random_tensors(shape: check_stock.Shape, seed: int, scale: float = 0.7) -> d
 
 def stock_of(shape: check_stock.Shape, tensors: dict) -> check_stock.Stock:
     arrays = {name: array("f", values.ravel().tolist()) for name, values in tensors.items()}
-    return check_stock.Stock(shape, arrays, {}, [], frozenset(), {}, {})
+    return check_stock.Stock(shape, arrays, None, "", [], frozenset(), {}, {})
 
 
 class Run:
@@ -590,8 +590,8 @@ def test_no_changed_example_is_accepted_that_a_run_refutes(name):
             tensor += (noise * (random.random(tensor.shape) < 0.2)).astype(np.float32)
         network = check_stock.Builder(stock_of(shape, tensors)).network()
         for sequence, (answer,) in zip(data.sequences, data.answers, strict=True):
-            tokens = [stock.numbers[data.tokens[place]] for place in sequence]
-            label = stock.numbers[data.labels[answer]]
+            tokens = [stock.tokenizer.numbers[data.tokens[place]] for place in sequence]
+            label = stock.tokenizer.numbers[data.labels[answer]]
             found = network.answer(tokens, label)
             logits = [
                 Run(shape, tensors, np.float32, random)(tokens)[1],

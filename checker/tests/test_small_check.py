@@ -54,7 +54,9 @@ def test_some_good_folders_are_verified(folder, capsys):
 
 @pytest.mark.parametrize("example", QUICK_BAD, indirect=True)
 def test_some_bad_folders_are_not(example, capsys):
-    agrees(example, json.loads((example / "EXPECT.json").read_text())["exit"], capsys)
+    agrees(
+        example, json.loads(example.with_name(f"{example.name}.json").read_text())["exit"], capsys
+    )
 
 
 @pytest.mark.slow
@@ -66,7 +68,9 @@ def test_good_folders_are_verified(folder, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("example", BAD, indirect=True)
 def test_bad_folders_have_the_exit_code_of_the_first_checker(example, capsys):
-    agrees(example, json.loads((example / "EXPECT.json").read_text())["exit"], capsys)
+    agrees(
+        example, json.loads(example.with_name(f"{example.name}.json").read_text())["exit"], capsys
+    )
 
 
 def test_it_is_small_and_shares_no_code():

@@ -53,6 +53,7 @@ def test_a_sample_is_no_proof(capsys):
         "correct": 2,
         "evidence": "sampled",
         "failures": [],
+        "about": "tokens",
     }
 
 
@@ -117,6 +118,8 @@ def test_a_tensor_in_bfloat16_is_read(copied, capsys):
     claim |= {"dtype": "bfloat16"}
     claim["verified"]["evidence"] = "observed"
     (folder / "certificate.json").write_text(json.dumps(claim))
+    config = json.loads((folder / "config.json").read_text()) | {"dtype": "bfloat16"}
+    (folder / "config.json").write_text(json.dumps(config))
     found = check_stock.read_stock(str(folder))
     before = check_stock.read_stock(str(EXAMPLES / "stock" / "good" / "gpt2"))
     assert found.tensors == before.tensors
@@ -126,7 +129,7 @@ def test_a_tensor_in_bfloat16_is_read(copied, capsys):
 
 
 def test_only_the_standard_library_and_the_checker_are_imported():
-    for name in ("check_stock.py", "enclose.py", "enclose_blocks.py"):
+    for name in ("check_stock.py", "enclose.py", "enclose_blocks.py", "texts.py"):
         names = set()
         for node in ast.walk(ast.parse((CHECKER / name).read_text())):
             if isinstance(node, ast.Import):
@@ -135,7 +138,7 @@ def test_only_the_standard_library_and_the_checker_are_imported():
                 found = [alias.name for alias in node.names] if node.level else [node.module]
                 names |= {str(module).split(".")[0] for module in found}
             assert not isinstance(node, ast.Assert)  # python -O leaves them out
-        assert names <= sys.stdlib_module_names | {"check", "enclose", "enclose_blocks"}
+        assert names <= sys.stdlib_module_names | {"check", "enclose", "enclose_blocks", "texts"}
 
 
 @pytest.mark.parametrize("example", ["stock/good/gpt2", "stock/bad/tie"], indirect=True)

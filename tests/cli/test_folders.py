@@ -49,7 +49,7 @@ def question(folder: Path) -> list[str]:
 def test_every_example_as_the_checker_judges_it(run, example):
     expected = {"exit": 0, "data": True}
     if example.parent.name == "bad":
-        expected = json.loads((example / "EXPECT.json").read_text())
+        expected = json.loads(example.with_name(f"{example.name}.json").read_text())
     data = example / "data.jsonl"
     assert run("verify", example, data) == expected["exit"]
     assert run("verify", example, data, "--json") == expected["exit"]

@@ -248,8 +248,9 @@ def test_an_answer_that_ground_truth_misquotes_is_refuted(folder, file):
 def test_the_examples_of_the_checker(example):
     """byheart says of each of them what checker/FORMAT.md says."""
     expected = 0
-    if (example / "EXPECT.json").exists():
-        expected = json.loads((example / "EXPECT.json").read_text())["exit"]
+    beside = example.with_name(f"{example.name}.json")
+    if beside.exists():
+        expected = json.loads(beside.read_text())["exit"]
     try:
         evidence = byheart.verify(byheart.open(example), example / "data.jsonl").evidence
     except DisagreementError:
