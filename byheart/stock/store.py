@@ -18,21 +18,24 @@ from ..machine.strict import DTYPES, Object, read_arrays, shown
 from .answer import StockModel
 from .checkpoint import FAMILIES, GPT2, TYPES, Checkpoint, shapes
 from .holders import lines
+from .listing import (
+    check_config,
+    check_files,
+    check_settings,
+    check_tokenizer,
+    generation_settings,
+    tokenizer_settings,
+)
 
 FILES: tuple[str, ...] = names.STOCK
 NOTES = "byheart.json"
 STORED = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
-NOT_STOCK = {  # keys that change the graph, and the only value that is read
-    "gpt2": {
-        "scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False,
-        "reorder_and_upcast_attn": False, "add_cross_attention": False,
-    },
-    "llama": {"attention_bias": False, "mlp_bias": False},
-}  # fmt: skip
+SMALLEST = 2.0**-126  # normal number of float32
 
 
 def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[StockModel, str]:
     dtype = certificate.choice("dtype", tuple(TYPES))
+    check_files(path)
     given = Object.parse(text["config.json"], f"{path}/config.json")
     settings = _config(given)
     wanted = shapes(settings)
@@ -42,11 +45,12 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[St
     for name, x in tensors.items():
         if not np.isfinite(x).all():
             given.refuse(f"{name} of model.safetensors holds a number that is not finite")
-    words = _words(Object.parse(text["tokenizer.json"], f"{path}/tokenizer.json"))
+        if ((x != 0) & (np.abs(x) < SMALLEST)).any():
+            given.refuse(f"{name} of model.safetensors holds a number that is subnormal in float32")
+    tokenizer = Object.parse(text["tokenizer.json"], f"{path}/tokenizer.json")
+    words = _words(tokenizer)
     if len(words) > settings["vocab_size"]:
         given.refuse(f"vocab_size is {settings['vocab_size']}, and the tokenizer has more tokens")
-    for name in ("tokenizer_config.json", "generation_config.json"):
-        Object.parse(text[name], f"{path}/{name}")  # for other programs: it must be an object
     notes = Object.parse(text["byheart.json"], f"{path}/byheart.json")
     notes.expect("format", "byheart-model")
     check_version(notes)
@@ -55,6 +59,10 @@ def read(path: Path, text: Mapping[str, bytes], certificate: Object) -> tuple[St
     end, kind = notes.get("end", str), notes.choice("labels_are", (TEXT, TOKEN))
     if end not in words:
         notes.refuse("end is not a token of the tokenizer")
+    check_config(given, dtype, words.index(end))
+    check_tokenizer(tokenizer, settings["model_type"], end)
+    for name, wanted in _settings(network, tokenizer.values, words, end).items():
+        check_settings(Object.parse(text[name], f"{path}/{name}"), wanted)
     always: tuple[tuple[int, int], ...] = ()
     if "always" in certificate.values:
         always = neurons(certificate, "always", network)
@@ -86,12 +94,6 @@ def _config(given: Object) -> dict[str, Any]:
     if not isinstance(epsilon, int | float) or not 1e-12 <= epsilon <= 1e-3:
         given.refuse(f"{family.epsilon} is {shown(epsilon)}, not a number from 1e-12 to 1e-3")
     heads, width = given.values[family.heads], given.values[family.width]
-    for name, only in {"tie_word_embeddings": True, **NOT_STOCK[kind]}.items():
-        default = only if name != "tie_word_embeddings" or family is GPT2 else None
-        if given.values.get(name, default) is not only:
-            given.refuse(
-                f"{name} is {shown(given.values.get(name))}, this version reads only {only}"
-            )
     if family is GPT2:
         given.choice("activation_function", ("gelu_new", "gelu"))
         if width % heads:
@@ -169,33 +171,26 @@ def neurons(given: Object, name: str, network: Checkpoint) -> tuple[tuple[int, i
 def contents(model: StockModel, described: dict[str, Any]) -> dict[str, list[Piece]]:
     network, claim, tokenizer = model.network, model.claim, model.record.tokenizer
     assert tokenizer is not None
-    tokens, end = tuple(map(str, model.tokens or ())), claim.end
-    number = tokens.index(end)
-    length = network.length
-    begins = network.family.rms
-    unknown = json.loads(tokenizer)["model"].get("unk_token") or end
-    special = {"bos_token": end, "eos_token": end, "unk_token": unknown, "pad_token": end}
-    reads = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        **special,
-        "add_bos_token": begins,
-        "model_input_names": ["input_ids", "attention_mask"],
-        "clean_up_tokenization_spaces": False,
-        "model_max_length": length,
-    }
-    generates = {
-        "bos_token_id": number, "eos_token_id": number, "pad_token_id": number,
-        "do_sample": False,
-    }  # fmt: skip
+    tokens = tuple(map(str, model.tokens or ()))
+    settings = _settings(network, json.loads(tokenizer), tokens, claim.end)
     return {
         "config.json": [as_json(dict(network.config))],
         "model.safetensors": weights(model),
         "tokenizer.json": [tokenizer.encode()],
-        "tokenizer_config.json": [as_json(reads)],
-        "generation_config.json": [as_json(generates)],
+        **{name: [as_json(values)] for name, values in settings.items()},
         "byheart.json": [as_json(described)],
         "ground_truth.jsonl": list(lines(claim.holders, tokens)),
     }
+
+
+def _settings(
+    network: Checkpoint, tokenizer: dict[str, Any], tokens: tuple[str, ...], end: str
+) -> dict[str, dict[str, Any]]:
+    """What tells other libraries how to split text and how to generate it."""
+    unknown = tokenizer["model"].get("unk_token")
+    reads = tokenizer_settings(unknown, end, network.length, network.family.rms)
+    written = generation_settings(tokens.index(end))
+    return {"tokenizer_config.json": reads, "generation_config.json": written}
 
 
 def weights(model: StockModel) -> list[Piece]:

@@ -8,6 +8,8 @@ from typing import Any
 
 from ..data.readers.tokenizers import is_trained, opened
 from ..errors import ByheartError
+from ..machine.strict import Object
+from .listing import begin_with, check_tokenizer
 
 END = "<|endoftext|>"
 ENDS = (END, "</s>", "<|end_of_text|>", "<eos>", "<|eot_id|>", "<|im_end|>")  # as models name it
@@ -88,21 +90,8 @@ def vocabulary_of(content: str, name: object, begins: bool) -> Vocabulary:
         flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
         values["added_tokens"] = [*(values.get("added_tokens") or ()), added | flags]
     if begins:
-        number = _numbers(values)[end]
-        values["post_processor"] = {
-            "type": "TemplateProcessing",
-            "single": [
-                {"SpecialToken": {"id": end, "type_id": 0}},
-                {"Sequence": {"id": "A", "type_id": 0}},
-            ],
-            "pair": [
-                {"SpecialToken": {"id": end, "type_id": 0}},
-                {"Sequence": {"id": "A", "type_id": 0}},
-                {"SpecialToken": {"id": end, "type_id": 1}},
-                {"Sequence": {"id": "B", "type_id": 1}},
-            ],
-            "special_tokens": {end: {"id": end, "ids": [number], "tokens": [end]}},
-        }
+        values["post_processor"] = begin_with(end, _numbers(values)[end])
+    check_tokenizer(Object(values, "the tokenizer"), "llama" if begins else "gpt2", end)
     return Vocabulary(json.dumps(values), end)
 
 
