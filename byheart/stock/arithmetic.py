@@ -79,7 +79,7 @@ class Normed:
             raise Unbounded("the error of a norm's variance is as large as the variance")
         scale = 1 / np.sqrt(variance + epsilon)
         share = moved / (variance + epsilon)
-        self.factor = up(1 / np.sqrt(1 - share) - 1 + 10 * U)
+        self.factor = up((1 + 10 * U) / np.sqrt(1 - share) - 1)
         self.y = centred * scale * gain
         self.c = at.c * scale * gain
         self.bias = np.zeros(size) if bias is None else bias
@@ -179,7 +179,7 @@ class Normed:
         rest = 0.375 * share**2 * (1 - share) ** -2.5
         second = np.abs(moved) * (square / 2 + rest) + straight * (share / 2 + rest)
         inner = up(first + second)
-        off = up(1 / np.sqrt(1 - part.off[:, 0]) - 1 + 10 * U)
+        off = up((1 + 10 * U) / np.sqrt(1 - part.off[:, 0]) - 1)
         grown = scale * (1 + part.factor[:, 0])
         terms = np.count_nonzero(w, axis=1) + 2
         total = dot(part.most, size) + np.abs(added)

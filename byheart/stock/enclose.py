@@ -135,7 +135,7 @@ def _attention(
     read, radius = np.empty((len(owner), heads, size)), np.empty((len(owner), heads, size))
     gap = math.inf
     seen = np.arange(length)[None, :] <= place[:, None]  # [rows, n]
-    many = gamma(place + 48)[:, None]
+    many = gamma(place + 64)[:, None]
     for head in range(heads):
         values, error = v[owner, :, head], rv[owner, :, head]  # [rows, n, s]
         largest = np.where(seen[..., None], np.abs(values) + error, 0).max(axis=1)
@@ -178,7 +178,7 @@ def _rotated(y: Floats, r: Floats, angle: Floats) -> tuple[Floats, Floats]:
     """Rotary positions: y of heads [B, n, H, s]."""
     half = y.shape[-1] // 2
     cos, sin = (f(angle)[:, None, :] for f in (np.cos, np.sin))
-    wrong = (10 * U * angle + FUNCTION + 2 * U)[:, None, :]  # of a computed cos or sin
+    wrong = (18 * U * angle + FUNCTION + 2 * U)[:, None, :]  # of a computed cos or sin
     a, b, ra, rb = y[..., :half], y[..., half:], r[..., :half], r[..., half:]
     size = np.abs(a) + np.abs(b) + ra + rb
     turned = np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
