@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import number, number_rows
 from ..contexts import contexts, tally
 from ..dataset import Dataset
-from .summary import Conflicts, Histogram, Statistics, derived
+from .summary import Conflicts, Statistics, derived
 
 
 def statistics(dataset: Dataset, epsilons: Sequence[float]) -> Statistics:
@@ -21,19 +20,11 @@ def statistics(dataset: Dataset, epsilons: Sequence[float]) -> Statistics:
     np.maximum.at(most, table.context, table.count)
     seen_labels = np.zeros(len(dataset.label_names), np.int64)
     np.add.at(seen_labels, table.label, table.count)
-    seen, places = number(totals)
     whole = totals[table.context]
-    split = whole > table.count
-    kinds, same = number_rows(np.stack([whole[split], table.count[split]], axis=1))
-    histogram = Histogram(
-        seen=seen,
-        contexts=np.bincount(places, minlength=len(seen)),
-        whole=kinds[:, 0],
-        part=kinds[:, 1],
-        occurrences=np.bincount(same, minlength=len(kinds)),
-    )
+    split = np.stack([whole, table.count, np.ones_like(whole)], axis=1)[whole > table.count]
+    alone = np.stack([totals, np.zeros_like(totals), np.ones_like(totals)], axis=1)
     return derived(
-        histogram,
+        np.concatenate([alone, split]),
         dataset.vectors,
         int(most.sum()),
         seen_labels[seen_labels > 0],

@@ -3,16 +3,14 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..dataset import Ints
-from .multisets import Hashes, key_of
+from .multisets import key_of
 from .pairs import compiled, inlined
 
 ENDLESS = 1 << 62  # a length or a window that no document reaches
 
 
-class Found(NamedTuple):
+class Survey(NamedTuple):
     """Documents of two tokens or more, shorter ones, the longest; predictions and their tokens."""
 
     documents: int
@@ -52,7 +50,7 @@ def survey(ids, separator, length, window, in_context, as_label):
                 in_context[ids[i - 1]] = True
                 as_label[ids[i]] += 1
         at, end = next_document(ids, separator, end)
-    return Found(documents, skipped, longest, predictions, tokens)
+    return Survey(documents, skipped, longest, predictions, tokens)
 
 
 @compiled
@@ -68,8 +66,12 @@ def document_starts(ids, separator, starts):
 
 
 @compiled
-def _windows(ids, separator, length, window, words, parts, part, starts, sums, sizes):
-    """Visit every place with `window` tokens before it; see window_sizes and window_starts."""
+def visit_windows(ids, separator, length, window, words, parts, part, starts, sums, sizes):
+    """Visit every place with `window` tokens before it, and count the windows of each part.
+
+    The hash of multiset and last token decides the part, so equal contexts share theirs. `starts`
+    is where the windows of one part begin, and `sums` the hashes of their tokens but the last.
+    """
     found = 0
     at, end = next_document(ids, separator, 0)
     while at < end:
@@ -86,31 +88,3 @@ def _windows(ids, separator, length, window, words, parts, part, starts, sums, s
                 found += 1
             total = whole - words[ids[label - window]]
         at, end = next_document(ids, separator, end)
-
-
-class Windows(NamedTuple):
-    """Windows of a corpus; the number of parts is a power of two.
-
-    The hash of multiset and last token decides the part, so equal contexts share theirs.
-    """
-
-    ids: NDArray
-    separator: int
-    length: int
-    window: int
-    words: Hashes
-    parts: int
-
-
-def window_sizes(windows: Windows) -> Ints:
-    """How many windows each part has."""
-    sizes = np.zeros(windows.parts, np.int64)
-    _windows(*windows, -1, np.empty(0, np.uint32), np.empty(0, np.uint64), sizes)
-    return sizes
-
-
-def window_starts(windows: Windows, part: int, starts: NDArray) -> Hashes:
-    """Fill in where the windows of a part begin; the hashes of their tokens except the last."""
-    sums = np.empty(len(starts), np.uint64)
-    _windows(*windows, part, starts, sums, np.zeros(windows.parts, np.int64))
-    return sums
