@@ -7,7 +7,7 @@ sorted together, and every shard gets the numbers of that order.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -59,9 +59,6 @@ class Reading:
     @property
     def in_place(self) -> bool:
         return self.kind == ".bin"
-
-    def json(self) -> dict:
-        return asdict(self)
 
 
 def listed(folder: Path, loading: Mapping[str, Any]) -> tuple[tuple[Shard, ...], Reading]:
