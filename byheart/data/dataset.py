@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import OptionError
 from ..machine.tables import plural
-from .arrays import Ints, beyond_float, number, offsets, take
+from .arrays import Ints, beyond_float, number, number_rows, offsets, take
 from .records import pack, plain_rows
 
 TokenKind = str  # "string", "number" or "vector"
@@ -251,6 +251,23 @@ class Dataset:
         for array in (self.lengths, self.ids, self.labels, self.counts):
             digest.update(array.astype("<i8").tobytes())
         return digest.hexdigest()
+
+
+def rectangular(inputs: NDArray, labels: NDArray) -> Dataset:
+    """The dataset of numbers [N, n] or vectors [N, n, d], and labels [N], or [N, n] of tokens."""
+    count, length = inputs.shape[:2]
+    tokens, ids = number_rows(inputs.reshape(count * length, -1))
+    names, numbers = number(labels.ravel())
+    return Dataset(
+        kind="vector" if inputs.ndim == 3 else "number",
+        tokens=tokens.astype(np.float64 if tokens.dtype.kind == "f" else np.int64, copy=False),
+        ids=ids.astype(np.int32, copy=False),
+        starts=np.arange(count + 1, dtype=np.int64) * length,
+        labels=numbers.astype(np.int32),
+        label_names=tuple(names.tolist()),
+        counts=np.ones(count, np.int64),
+        every=labels.ndim == 2,
+    )
 
 
 def _json_lines(values: Iterable) -> bytes:

@@ -34,8 +34,6 @@ def numbers_of(path: Path) -> dict[str, list[Fraction]]:
     if path.suffix.lower() == ".npz":
         import numpy as np
 
-        from ...data.readers.npz import DAMAGED
-
         try:
             with np.load(path, allow_pickle=False) as archive:
                 content = {name: archive[name].ravel().tolist() for name in archive.files}

@@ -7,7 +7,6 @@ by block; a checksum of the archive is verified either way.
 import math
 import struct
 import zipfile
-import zlib
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,28 +15,12 @@ from numpy.typing import NDArray
 
 from ...errors import ByheartError
 from ...machine.files import replacing
-from ..arrays import number, number_rows
-from ..dataset import Dataset
+from ..dataset import Dataset, rectangular
 from ..values import Fault, finite
-from .raw import Raw
+from .raw import Raw, reason
 
 MAPPED = 1 << 24  # bytes from which on an array is mapped
 CHUNK = 1 << 22
-DAMAGED = (
-    ValueError,
-    OSError,
-    EOFError,
-    KeyError,
-    TypeError,
-    SyntaxError,
-    RuntimeError,  # an encrypted member; NotImplementedError, an unknown compression, is its child
-    MemoryError,
-    OverflowError,
-    RecursionError,
-    struct.error,
-    zlib.error,
-    zipfile.BadZipFile,
-)
 
 
 def read(raw: Raw) -> Dataset:
@@ -70,19 +53,7 @@ def read(raw: Raw) -> Dataset:
             raise Fault(f'"labels" row {row} holds an integer beyond signed 64 bits')
     except Fault as fault:
         raise ByheartError(f"{raw.name}: {fault}.") from None
-    tokens, ids = number_rows(inputs.reshape(inputs.shape[0] * inputs.shape[1], -1))
-    tokens = tokens.astype(np.int64 if tokens.dtype.kind in "iu" else np.float64, copy=False)
-    names, numbers = number(labels.ravel())
-    return Dataset(
-        kind="vector" if inputs.ndim == 3 else "number",
-        tokens=tokens,
-        ids=ids.astype(np.int32, copy=False),
-        starts=np.arange(len(labels) + 1, dtype=np.int64) * inputs.shape[1],
-        labels=numbers.astype(np.int32),
-        label_names=tuple(names.tolist()),
-        counts=np.ones(len(labels), np.int64),
-        every=labels.ndim == 2,
-    )
+    return rectangular(inputs, labels)
 
 
 def _arrays(raw: Raw) -> tuple[NDArray, NDArray]:
@@ -97,10 +68,9 @@ def _arrays(raw: Raw) -> tuple[NDArray, NDArray]:
             return _array(archive, "inputs", raw), _array(archive, "labels", raw)
     except ByheartError:
         raise
-    except DAMAGED as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    except Exception as error:  # whatever a damaged archive leads to
         raise ByheartError(
-            f"{path} cannot be read ({reason.rstrip('.')}); "
+            f"{path} cannot be read ({reason(error)}); "
             "write plain arrays of numbers with numpy.savez."
         ) from None
 
@@ -159,15 +129,15 @@ def _signed(integers: NDArray) -> NDArray:
 
 def write(dataset: Dataset, path: str | Path) -> None:
     """Write the .npz file; reading it back gives the same sha256."""
-    reasons = {
+    contents = {
         "string tokens": dataset.kind == "string",
         "string labels": isinstance(dataset.label_names[0], str),
         "sequences of different lengths": len(set(dataset.lengths.tolist())) > 1,
         "counts": bool((dataset.counts != 1).any()),
     }
-    for reason, holds in reasons.items():
+    for content, holds in contents.items():
         if holds:
-            raise ByheartError(f"{path}: an .npz file cannot hold {reason}; use .jsonl.")
+            raise ByheartError(f"{path}: an .npz file cannot hold {content}; use .jsonl.")
     vectors = np.asarray(dataset.tokens)
     inputs = vectors[dataset.ids].reshape(len(dataset), dataset.length, -1)
     inputs = inputs[:, :, 0] if dataset.kind == "number" else inputs

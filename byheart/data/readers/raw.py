@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -39,27 +40,31 @@ class Raw:
         return size
 
 
-def arrow(path: str | Path) -> Any:
-    """The package pyarrow; ByheartError says how to install it for this file."""
+def package(name: str, extra: str, what: str | Path) -> Any:
+    """The package that `what` needs; ByheartError says how to install it."""
     try:
-        import pyarrow
+        return import_module(name)
     except ImportError:
         raise ByheartError(
-            f"{path} needs the package pyarrow, which is not installed; "
-            "run: pip install 'byheart[parquet]'."
+            f"{what} needs the package {name}, which is not installed; "
+            f"run: pip install 'byheart[{extra}]'."
         ) from None
-    return pyarrow
 
 
-def _zstandard(path: Path) -> Any:
-    return arrow(path).input_stream(str(path), compression="zstd")
+def arrow(path: str | Path) -> Any:
+    return package("pyarrow", "parquet", path)
+
+
+def reason(error: Exception) -> str:
+    """The first line of an error, to stand in brackets."""
+    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
 
 
 COMPRESSED: dict[str, Callable[[Path], Any]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
-    ".zst": _zstandard,
+    ".zst": lambda path: arrow(path).input_stream(str(path), compression="zstd"),
 }
 
 

@@ -163,7 +163,7 @@ def tokens_of(shard: Shard, reading: Reading) -> tuple[NDArray, tuple[str, ...] 
 
 def _cells(shard: Shard, column: str) -> Iterator[Any]:
     """The documents of a .parquet file, a few thousand at a time in memory; null ones are not."""
-    package = raw.arrow(shard.path)
+    library = raw.arrow(shard.path)
     from pyarrow import parquet
 
     try:
@@ -176,9 +176,8 @@ def _cells(shard: Shard, column: str) -> Iterator[Any]:
         for batch in file.iter_batches(ROWS, columns=[column]):
             batch.validate(full=True)
             yield from (cell for cell in batch.column(0).to_pylist() if cell is not None)
-    except (package.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise ByheartError(f"{shard.name} cannot be read ({reason}).") from None
+    except (library.ArrowException, OSError) as error:
+        raise ByheartError(f"{shard.name} cannot be read ({raw.reason(error)}).") from None
 
 
 def _of_numbers(
