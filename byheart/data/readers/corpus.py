@@ -109,12 +109,7 @@ def id_documents(
     raw: Raw, dtype: str, separator: int | None, length: int | None, window: int | str | None
 ) -> Documents:
     """The documents of a .bin file; the separator ends a document and belongs to none."""
-    size = np.dtype(dtype).itemsize
-    if raw.size() % size:
-        raise ByheartError(
-            f"{raw.name} has {raw.size()} bytes, which is not a multiple of the {size} bytes "
-            f"of a {dtype}; give the right `dtype=...` or the whole file."
-        )
+    count_ids(raw.name, raw.size(), dtype)
     if separator is not None and separator > np.iinfo(dtype).max:
         raise ByheartError(
             f"{raw.name}: `separator={separator}` is larger than every {dtype}; give one that fits."
@@ -122,6 +117,17 @@ def id_documents(
     ids = np.memmap(raw.file, np.dtype(dtype).newbyteorder("<"), "r")  # stays when it is closed
     loading = {"dtype": dtype, "separator": separator, "length": length, "window": window}
     return _windowed(Documents(raw.name, ids, separator, length=length, loading=loading), window)
+
+
+def count_ids(name: str | Path, size: int, dtype: str) -> int:
+    """How many token ids a .bin file of this size holds."""
+    each = np.dtype(dtype).itemsize
+    if size % each:
+        raise ByheartError(
+            f"{name} has {size} bytes, which is not a multiple of the {each} bytes of a {dtype}; "
+            "give the right `dtype=...` or the whole file."
+        )
+    return size // each
 
 
 def _windowed(documents: Documents, window: int | str | None) -> Documents:
