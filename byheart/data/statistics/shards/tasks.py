@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ....errors import ByheartError
 from ....machine.files import replacing
 from ...arrays import Ints, number, offsets, places, take, totals
-from ..places import ENDLESS
+from ..corpus import ENDLESS
 from . import keys
 from .reading import Reading, Shard, tokens_of
 
