@@ -6,7 +6,6 @@ multiset with the token. Sequences are grouped by a 64-bit sum of random numbers
 is then compared with its representative, so the grouping is exact whatever the random numbers are.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -186,18 +185,6 @@ def settled(given: Dataset, dataset: Dataset) -> dict[str, int]:
     return {"relabelled": int(changed.sum()), "dropped": 0}
 
 
-def _one_text(loading: Mapping[str, object]) -> str | None:
-    """The options that read a text without conflicts; None if it is not text, or they are set.
-
-    A single document has no two equal prefixes, so some window is always long enough.
-    """
-    if "documents" not in loading or "length" in loading:
-        return None
-    if loading["documents"] == "whole" and "window" not in loading:
-        return None
-    return "`documents='whole'` `window='auto'`, which reads a file as one text"
-
-
 def _refusal(
     dataset: Dataset, own: Contexts, conflicts: NDArray[np.bool_], advice: str | None
 ) -> str:
@@ -224,7 +211,11 @@ def _refusal(
         choices = ["`on_conflict='majority'` or `on_conflict='drop'`"]
         if dataset.has_vocabulary:
             choices.append("`method='one-layer'`, which stores distributions")
-        if one_text := _one_text(dataset.loading):
+        loading = dataset.loading
+        whole = loading.get("documents") == "whole" and "window" not in loading
+        if "documents" in loading and "length" not in loading and not whole:
+            # a single document has no two equal prefixes, so some window is always long enough
+            one_text = "`documents='whole'` `window='auto'`, which reads a file as one text"
             choices.insert(0, one_text)
         advice = f"use {', or '.join(choices)}"
     return (

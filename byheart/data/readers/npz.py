@@ -25,7 +25,21 @@ CHUNK = 1 << 22
 
 def read(raw: Raw) -> Dataset:
     """The sequences of a .npz file; [N, n] holds numbers and [N, n, d] vectors."""
-    inputs, labels = _arrays(raw)
+    path = raw.name
+    if not zipfile.is_zipfile(raw.file):
+        raise ByheartError(
+            f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
+        )
+    try:
+        with zipfile.ZipFile(raw.file) as archive:
+            inputs, labels = _array(archive, "inputs", raw), _array(archive, "labels", raw)
+    except ByheartError:
+        raise
+    except Exception as error:  # whatever a damaged archive leads to
+        raise ByheartError(
+            f"{path} cannot be read ({reason(error)}); "
+            "write plain arrays of numbers with numpy.savez."
+        ) from None
     try:
         if inputs.ndim not in (2, 3):
             raise Fault(f'"inputs" has the shape {inputs.shape}; give [N, n] or [N, n, d]')
@@ -52,27 +66,8 @@ def read(raw: Raw) -> Dataset:
             row = np.argwhere(labels >= 2**63)[0][0]
             raise Fault(f'"labels" row {row} holds an integer beyond signed 64 bits')
     except Fault as fault:
-        raise ByheartError(f"{raw.name}: {fault}.") from None
+        raise ByheartError(f"{path}: {fault}.") from None
     return rectangular(inputs, labels)
-
-
-def _arrays(raw: Raw) -> tuple[NDArray, NDArray]:
-    """Inputs and labels as they are stored; the file may be damaged in any way."""
-    path, file = raw.name, raw.file
-    if not zipfile.is_zipfile(file):
-        raise ByheartError(
-            f"{path} is not an .npz file, or is truncated; write it with numpy.savez."
-        )
-    try:
-        with zipfile.ZipFile(file) as archive:
-            return _array(archive, "inputs", raw), _array(archive, "labels", raw)
-    except ByheartError:
-        raise
-    except Exception as error:  # whatever a damaged archive leads to
-        raise ByheartError(
-            f"{path} cannot be read ({reason(error)}); "
-            "write plain arrays of numbers with numpy.savez."
-        ) from None
 
 
 def _array(archive: zipfile.ZipFile, name: str, raw: Raw) -> NDArray:
