@@ -126,12 +126,7 @@ def uniform(
     return rectangular(rows[:, :-1], rows[:, 1:])
 
 
-KINDS: dict[str, Callable[..., Dataset]] = {
-    "random": random,
-    "tokens": tokens,
-    "multisets": multisets,
-    "uniform": uniform,
-}
+KINDS = {"random": random, "tokens": tokens, "multisets": multisets, "uniform": uniform}
 WRITERS = {".jsonl": jsonl.write, ".npz": npz.write}
 
 

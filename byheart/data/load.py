@@ -354,7 +354,20 @@ def _read(data: Any, given: dict[str, Any], readers: Mapping[str, Callable]) -> 
         raise ByheartError("`tokenizer=...` and `unit=...` exclude each other; give one of them.")
     read, own = readers[kind], {x: options[x] for x in OPTIONS[kind] if x != "format"}
     try:
-        contents = read(data, **own) if kind == OBJECTS else _of_path(Path(data), kind, read, own)
+        path = Path(name)
+        if kind == OBJECTS:
+            contents = read(data, **own)
+        elif kind in (TEXT_FOLDER, DATASETS):
+            contents = read(Raw(str(path), path, kind, io.BytesIO()), **own)
+        else:
+            if str(path) != STANDARD_INPUT and path.is_dir():
+                raise ByheartError(f"{path} is a directory; give a file.")
+            if str(path) != STANDARD_INPUT and not path.exists():
+                raise ByheartError(f"{path} does not exist; check the path.")
+            with opened(path, kind) as raw:
+                if raw.size() == 0:
+                    raise ByheartError(f"{raw.name} is empty; give at least one sequence.")
+                contents = read(raw, **own)
     except OSError as error:
         raise ByheartError(f"{name} cannot be read: {error.strerror or error}.") from error
     also = {x: options[x] for x in ("format", "records") if options[x] is not None}
@@ -369,18 +382,3 @@ def _is_text(path: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         return False
     return bool(start) and b"\0" not in start
-
-
-def _of_path(path: Path, kind: str, read: Callable, options: Mapping[str, Any]) -> Any:
-    """What the reader makes of a file, of standard input or of a folder."""
-    if kind in (TEXT_FOLDER, DATASETS):
-        return read(Raw(str(path), path, kind, io.BytesIO()), **options)
-    if str(path) != STANDARD_INPUT:
-        if path.is_dir():
-            raise ByheartError(f"{path} is a directory; give a file.")
-        if not path.exists():
-            raise ByheartError(f"{path} does not exist; check the path.")
-    with opened(path, kind) as raw:
-        if raw.size() == 0:
-            raise ByheartError(f"{raw.name} is empty; give at least one sequence.")
-        return read(raw, **options)

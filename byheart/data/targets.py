@@ -82,14 +82,13 @@ class Targets:
     def subset(self, kept: Ints) -> "Targets":
         """Some of the contexts, over the same vocabulary."""
         sizes, lengths = self.support[kept], np.diff(self.starts)[kept]
-        return Targets(
-            self.vocabulary,
-            take(self.tokens, self.starts[kept], lengths),
-            offsets(lengths),
-            take(self.following, self.ends[kept], sizes),
-            offsets(sizes),
-            take(self.counts, self.ends[kept], sizes),
-            self.kind,
+        return replace(
+            self,
+            tokens=take(self.tokens, self.starts[kept], lengths),
+            starts=offsets(lengths),
+            following=take(self.following, self.ends[kept], sizes),
+            ends=offsets(sizes),
+            counts=take(self.counts, self.ends[kept], sizes),
         )
 
 

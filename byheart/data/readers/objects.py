@@ -187,8 +187,8 @@ def _at(value: Any, path: str | None, name: str) -> Any:
         sizes = [x for x in range(len(rest), 0, -1) if has(".".join(rest[:x]))]
         if not sizes:
             there = [str(key) for key in value] if isinstance(value, Mapping) else []
-            has = f"there are {', '.join(there[:NAMED])}" if there else "nothing is there"
-            raise ByheartError(f"{name}: `records={path!r}` leads nowhere at {rest[0]!r}; {has}.")
+            holds = f"there are {', '.join(there[:NAMED])}" if there else "nothing is there"
+            raise ByheartError(f"{name}: `records={path!r}` leads nowhere at {rest[0]!r}; {holds}.")
         key, rest = ".".join(rest[: sizes[0]]), rest[sizes[0] :]
         value = value[key] if isinstance(value, Mapping) else value[int(key)]
     return value

@@ -328,32 +328,25 @@ def _compare(classes: NDArray, sums: NDArray[np.bool_], job: Job) -> None:
     """
     alike = ~sums
     alike[:-1] |= alike[1:]
-    rows, begins = classes[alike], sums[alike]
-    ends, a = offsets(rows["size"]), 0
+    classes, sums = classes[alike], sums[alike]
+    ends, a = offsets(classes["size"]), 0
     held = job.memory // 64  # tokens
-    while a < len(rows):
+    while a < len(classes):
         b = int(np.searchsorted(ends, ends[a] + held, side="right")) - 1
-        b = max(b, min(a + 2, len(rows)))
-        if not _equal(rows[a:b], begins[a:b], job):
+        b = max(b, min(a + 2, len(classes)))
+        rows = classes[a:b]
+        sizes = rows["size"].astype(np.int64)
+        starts = offsets(sizes)
+        keys = np.empty(starts[-1], np.uint64)  # row and token, to be sorted
+        for shard in np.unique(rows["shard"]).tolist():
+            mine = np.flatnonzero(rows["shard"] == shard)
+            mine = mine[np.argsort(rows["start"][mine])]  # a file is read from its beginning on
+            begins = rows["start"][mine].astype(np.int64)
+            keys[places(starts[mine], sizes[mine])] = take(_ids(job, shard)[0], begins, sizes[mine])
+        keys |= np.repeat(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), sizes)
+        tokens = np.sort(keys).astype(np.uint32)
+        inner = 1 + np.flatnonzero(~sums[a + 1 : b])  # each has the tokens of the row before
+        one, other = (places(starts[own], sizes[inner]) for own in (inner, inner - 1))
+        if (tokens[one] != tokens[other]).any():
             raise ByheartError(COLLISION)
-        a = b if b == len(rows) else b - 1  # the last one is compared with the next
-
-
-def _equal(rows: NDArray, begins: NDArray[np.bool_], job: Job) -> bool:
-    """Whether each row has the tokens of the row before, except where a sum begins."""
-    sizes = rows["size"].astype(np.int64)
-    ends = offsets(sizes)
-    keys = np.empty(ends[-1], np.uint64)
-    for shard in np.unique(rows["shard"]).tolist():
-        mine = np.flatnonzero(rows["shard"] == shard)
-        mine = mine[np.argsort(rows["start"][mine])]  # a file is read from its beginning to its end
-        ids, _ = _ids(job, shard)
-        starts = rows["start"][mine].astype(np.int64)
-        tokens = take(ids, starts, sizes[mine]).astype(np.uint64)
-        keys[places(ends[mine], sizes[mine])] = tokens
-    keys |= np.repeat(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), sizes)
-    tokens = np.sort(keys).astype(np.uint32)
-    inner = np.flatnonzero(~begins)
-    inner = inner[inner > 0]
-    one, other = places(ends[inner], sizes[inner]), places(ends[inner - 1], sizes[inner])
-    return bool((tokens[one] == tokens[other]).all())
+        a = b if b == len(classes) else b - 1  # the last one is compared with the next
