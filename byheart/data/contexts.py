@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import AssumptionError, OptionError
 from ..machine.tables import plural
-from .arrays import Ints, blocks, number, offsets, places, take
+from .arrays import Ints, blocks, offsets, places, take, totals
 from .dataset import Dataset
 
 Hashes = NDArray[np.uint64]
@@ -59,11 +59,8 @@ class Tally:
 
 def tally(dataset: Dataset, contexts: Contexts) -> Tally:
     """The pairs of a context and a label that occur, with their counts."""
-    labels = len(dataset.label_names)
-    pairs, places = number(contexts.group * labels + dataset.labels)
-    counts = np.zeros(len(pairs), np.int64)
-    np.add.at(counts, places, dataset.counts[dataset.owner])
-    return Tally(pairs // labels, pairs % labels, counts)
+    columns = contexts.group, dataset.labels, dataset.counts[dataset.owner]
+    return Tally(*totals(np.column_stack(columns)).T)
 
 
 def contexts(dataset: Dataset, positions: bool, last: bool = True) -> Contexts:

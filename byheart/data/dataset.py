@@ -19,7 +19,6 @@ from ..machine.tables import plural
 from .arrays import Ints, beyond_float, number, number_rows, offsets, take
 from .records import pack, plain_rows
 
-TokenKind = str  # "string", "number" or "vector"
 SHOWN = 8  # rows in a notebook
 
 
@@ -56,7 +55,7 @@ class Dataset:
     <Dataset: 1 sequence of 2 tokens, 2 distinct strings, 1 label>
     """
 
-    kind: TokenKind
+    kind: str
     tokens: tuple[str, ...] | NDArray
     ids: NDArray[np.int32]
     starts: Ints  # [N + 1]
@@ -204,11 +203,8 @@ class Dataset:
             <Dataset: 2 sequences of 1 token, 2 distinct strings, 2 labels>
         """
         if not 1 <= count <= len(self):
-            raise OptionError(
-                "count",
-                count,
-                f"must be an integer from 1 to the {len(self)} sequences of the dataset",
-            )
+            problem = f"must be an integer from 1 to the {len(self)} sequences of the dataset"
+            raise OptionError("count", count, problem)
         return self.subset(np.arange(count)).occurring()
 
     def subset(self, kept: Ints) -> "Dataset":

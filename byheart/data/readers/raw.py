@@ -81,14 +81,15 @@ def ending(path: Path) -> str:
 @contextmanager
 def opened(path: Path, kind: str) -> Iterator[Raw]:
     """The bytes of a file, of a compressed file, or of standard input (-)."""
-    compression = path.suffix.lower()
-    if str(path) == STANDARD_INPUT:
-        with tempfile.TemporaryFile() as copy:
+    compression, standard = path.suffix.lower(), str(path) == STANDARD_INPUT
+    if not standard and compression not in COMPRESSED:
+        with open(path, "rb") as file:
+            yield Raw(str(path), path, kind, file)
+        return
+    with tempfile.TemporaryFile() as copy:
+        if standard:
             shutil.copyfileobj(sys.stdin.buffer, copy)
-            copy.seek(0)
-            yield Raw("standard input", path, kind, copy)
-    elif compression in COMPRESSED:
-        with tempfile.TemporaryFile() as copy:
+        else:
             try:
                 with COMPRESSED[compression](path) as stream:
                     shutil.copyfileobj(stream, copy)
@@ -99,8 +100,5 @@ def opened(path: Path, kind: str) -> Iterator[Raw]:
                     f"{path} cannot be decompressed ({error}); it is damaged, truncated or not "
                     f"a {compression} file."
                 ) from None
-            copy.seek(0)
-            yield Raw(str(path), path, kind, copy)
-    else:
-        with open(path, "rb") as file:
-            yield Raw(str(path), path, kind, file)
+        copy.seek(0)
+        yield Raw("standard input" if standard else str(path), path, kind, copy)
