@@ -83,6 +83,14 @@ def _number_rows(rows: NDArray, room: int = 1024) -> tuple[NDArray, Ints]:
     return rows[member], numbers
 
 
+def totals(rows: Ints) -> Ints:
+    """The distinct rows but for their last column, in order, each with the sum of that column."""
+    distinct, places = number_rows(rows[:, :-1])
+    sums = np.zeros(len(distinct), np.int64)
+    np.add.at(sums, places, rows[:, -1])
+    return np.column_stack([distinct, sums])
+
+
 def occurs(values: NDArray) -> NDArray[np.bool_]:
     """Which of the numbers 0, 1, ..., values.max() are among the values, at least one."""
     result = np.zeros(int(values.max()) + 1, np.bool_)
