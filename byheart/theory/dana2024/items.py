@@ -67,6 +67,7 @@ def look_up_divergence(
     return theorem_2(vocabulary, dimension, near or ()) if conflicts else 0.0
 
 
+# Logits are W E(t), W the unembedding and E what stands before it: an encoder, whatever computes E.
 PROPOSITION_1 = Item(
     PAPER, "Proposition 1", "data", "theorem", "at_least", "nats of divergence",
     "d_KL(π, L(N, S, d))", None, (),
