@@ -6,15 +6,14 @@ Drawing needs only the rows: neither torch nor the data file.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..data.dataset import Dataset
-from ..lab.sweeps.sweep import Sweep
-from ..lab.trial import Row
+from ..lab.protocol import Protocol
+from ..lab.sweeps.sweep import Axis, Sweep
+from ..lab.trial import Criterion, Row
 from .fits import Fit
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+from .plotting import Picture
 
 RowsByLabel = Mapping[str, Sequence[Row]]  # label of a part: its rows, in any order
 
@@ -44,6 +43,24 @@ class Part(NamedTuple):
     label: str
     sweep: Sweep
     dataset: Dataset
+
+
+def make_part(
+    label: str,
+    dataset: Dataset,
+    architecture: str,
+    sizes: Mapping[str, int],
+    axes: tuple[Axis, ...],
+    protocol: Protocol,
+    criterion: Criterion,
+    seeds: int,
+    find: bool = False,
+    **options: str,
+) -> Part:
+    """A sweep of this dataset; options are what else identifies its data."""
+    data = {"sha256": dataset.sha256(), **options}
+    sweep = Sweep(architecture, sizes, axes, data, protocol, criterion, seeds, find)
+    return Part(label, sweep, dataset)
 
 
 class Table(NamedTuple):
@@ -96,7 +113,7 @@ class Figure:
     paper: str
     data: str | None
     parts: Callable[[Settings], list[Part]]
-    draw: Callable[[RowsByLabel, "Picture"], None]
+    draw: Callable[[RowsByLabel, Picture], None]
     words: Caption
     table: Callable[[RowsByLabel], Table]
     finding: Callable[[RowsByLabel], str]
@@ -155,7 +172,7 @@ def paragraph(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def picture(figure: Figure, rows: RowsByLabel) -> "Picture":
+def picture(figure: Figure, rows: RowsByLabel) -> Picture:
     from matplotlib.figure import Figure as Picture
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 

@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,16 +11,13 @@ from ...lab.trial import Row
 from ...theory.dana2024.capacity import theorem_1
 from .. import plotting
 from ..figure import Caption, paragraph, spread
-from ..fits import Fit, polynomial
+from ..fits import Fit, curve, polynomial
+from ..plotting import Axes, Spread
 from ..published import Published, read
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PROGRAM = "program"  # the label of parts with the program's architecture
 LINEAR = 0.9  # sizes up to this accuracy count for a fit: above it, points bend towards 1
 
-Spread = tuple[float, float, float]  # mean, minimum and maximum
 Points = dict[int, Spread]  # a size: its accuracy
 
 
@@ -77,6 +73,13 @@ def means(points: Points) -> list[float]:
     return [mean for mean, _, _ in points.values()]
 
 
+def draw_law(axes: Axes, fit: Fit, sizes: Sequence[float], label: str | None, colour: str) -> None:
+    """A polynomial from the smallest to the largest of these sizes, up to accuracy 1."""
+    xs = fine(sizes)
+    ys = curve(fit, xs)
+    plotting.fitted(axes, xs[ys <= 1.02], ys[ys <= 1.02], label, colour)
+
+
 def fine(sizes: Sequence[float]) -> np.ndarray:
     """Enough places between the smallest and the largest size to draw a curve."""
     return np.linspace(min(sizes), max(sizes), 101)
@@ -88,7 +91,7 @@ def signs(text: str) -> str:
     return drawn.replace("<=", "≤").replace(">=", "≥")
 
 
-def finish(axes: "Axes", title: str, size: str) -> None:
+def finish(axes: Axes, title: str, size: str) -> None:
     """Title and axes of accuracy over a size."""
     plotting.finish(axes, signs(title), signs(size), "accuracy on all bigrams")
     axes.locator_params(axis="x", integer=True)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from ...lab.sweeps import results
 from ...lab.sweeps.results import Smallest
@@ -11,10 +10,7 @@ from ...lab.sweeps.sweep import SEQUENCES
 from ...lab.trial import Row
 from .. import plotting
 from ..figure import spread
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+from ..plotting import Axes
 
 MISSED = "not reached by every seed"
 
@@ -92,7 +88,7 @@ def grows(found: Mapping[int, Smallest]) -> bool:
 
 
 def draw_points(
-    axes: "Axes",
+    axes: Axes,
     answers: Mapping[int, Smallest],
     label: str,
     colour: str = plotting.OURS,
@@ -103,7 +99,7 @@ def draw_points(
     shift  to the right, so that several kinds of points can be told apart
     """
     if reached := {N + shift: spread(fewest(one)) for N, one in answers.items() if one.reached}:
-        plotting.ours(axes, list(reached), list(reached.values()), label, colour)
+        plotting.ours(axes, reached, label, colour)
     if missed := {N + shift: blocks(one.largest) for N, one in answers.items() if one.censored}:
         name = MISSED if reached else f"{label}: not reached"
         again = name in axes.get_legend_handles_labels()[1]

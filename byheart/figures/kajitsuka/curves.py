@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...data.dataset import Dataset
 from ...lab.trial import Row
@@ -11,12 +11,9 @@ from ...pictures import INK
 from .. import plotting
 from ..data import Source
 from ..figure import Caption, Figure, Part, RowsByLabel, Settings, Table
+from ..plotting import Axes, Picture
 from . import sweeps
 from .blocks import blocks, count
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
 
 WIDTH = 9.0
 POINTS = 50  # per curve
@@ -65,7 +62,7 @@ class Curves:
             for how in [sweeps.protocol_of(kind, POINTS, trials=TRIALS)]
         ]
 
-    def draw(self, rows: RowsByLabel, picture: "Picture") -> None:
+    def draw(self, rows: RowsByLabel, picture: Picture) -> None:
         """Two panels for each kind: loss and accuracy."""
         kinds = [kind for kind in sweeps.KINDS if rows.get(kind)]
         if not kinds:
@@ -149,7 +146,7 @@ def points(row: Row) -> list[tuple[int, float, float]]:
 
 
 def _draw_panel(
-    axes: "Axes", rows: Sequence[Row], column: int, title: str, depths: Sequence[int]
+    axes: Axes, rows: Sequence[Row], column: int, title: str, depths: Sequence[int]
 ) -> None:
     """One curve per training; column 1 is the loss, 2 the accuracy.
 

@@ -1,7 +1,7 @@
 """Figure 3 of kajitsuka2025: the fewest blocks that memorise N sequences of MultiNLI."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,10 @@ from ...theory.kajitsuka2025.sign_patterns import uniform_attention
 from .. import plotting
 from ..figure import Caption, Figure, Part, RowsByLabel, Settings, Table, seeds, spread
 from ..fits import Fit, curve, least_squares, polynomial
+from ..plotting import Axes, Picture
 from . import sweeps
 from .blocks import answers, draw_points, fewest, grows, smallest, tried
 from .setups import QUICK, SETUPS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Picture
 
 ROOT = 1400  # the paper sees sqrt(N) up to here
 TRIALS = 10  # of Optuna in the authors' protocol
@@ -114,7 +111,7 @@ def fits(rows: RowsByLabel) -> list[Fit]:
     return found
 
 
-def draw(rows: RowsByLabel, picture: "Picture") -> None:
+def draw(rows: RowsByLabel, picture: Picture) -> None:
     """A panel for each kind of tokens and numbers that there are rows of, two beside each other."""
     panels = [one for one in PANELS if any(rows.get(label) for label in one.looks)] or [PANELS[0]]
     height, width = -(-len(panels) // 2), min(2, len(panels))
@@ -126,7 +123,7 @@ def draw(rows: RowsByLabel, picture: "Picture") -> None:
         _draw_panel(axes, rows, panel)
 
 
-def _draw_panel(axes: "Axes", rows: RowsByLabel, panel: Panel) -> None:
+def _draw_panel(axes: Axes, rows: RowsByLabel, panel: Panel) -> None:
     answers = {label: smallest(rows[label]) for label in panel.looks if rows.get(label)}
     for place, (label, found) in enumerate(answers.items()):
         name, colour = panel.looks[label]
@@ -150,7 +147,7 @@ def _draw_panel(axes: "Axes", rows: RowsByLabel, panel: Panel) -> None:
         plotting.legend(axes, handles=handles, labels=labels, loc="upper left")
 
 
-def _draw_law(axes: "Axes", rows: RowsByLabel, fit: Fit, colour: str) -> None:
+def _draw_law(axes: Axes, rows: RowsByLabel, fit: Fit, colour: str) -> None:
     """A fitted law over the N that it was fitted to."""
     kind, where, _ = fit.name.split(", ")
     root = fit.name.endswith("sqrt(N)")

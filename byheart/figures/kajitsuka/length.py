@@ -4,7 +4,6 @@ Tokens are random vectors, labels are random signs, the loss is the squared erro
 """
 
 import math
-from typing import TYPE_CHECKING
 
 from ...lab.sweeps.results import Smallest
 from ...theory.kajitsuka2025.sign_patterns import uniform_attention
@@ -12,11 +11,9 @@ from ...theory.kajitsuka2025.sizes import bit_extraction_size
 from .. import plotting
 from ..data import vectors
 from ..figure import Caption, Figure, Part, RowsByLabel, Settings, Table, seeds
+from ..plotting import Picture
 from . import sweeps
 from .blocks import draw_points, listed, ranged
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 SEQUENCES, COORDINATES = 500, 6
 PUBLISHED = 4  # blocks, "for all sequence lengths"
@@ -65,7 +62,7 @@ def by_length(rows: RowsByLabel) -> dict[int, Smallest]:
     return {n: Smallest(tuple(lengths[n])) for n in sorted(lengths)}
 
 
-def draw(rows: RowsByLabel, picture: "Picture") -> None:
+def draw(rows: RowsByLabel, picture: Picture) -> None:
     """Left blocks over n, right the parameters of the smallest network beside the bounds."""
     left, right = picture.subplots(1, 2)
     answers = by_length(rows)
