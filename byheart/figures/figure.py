@@ -3,10 +3,13 @@
 Drawing needs only the rows: neither torch nor the data file.
 """
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..data.dataset import Dataset
 from ..lab.protocol import Protocol
@@ -74,19 +77,13 @@ class Table(NamedTuple):
 
 
 class Caption(NamedTuple):
-    """What a figure says in words; the numbers are in its table.
+    """What a figure says in words (captions.toml); the numbers are in its table."""
 
-    data       what is memorised
-    criterion  when a training counts as successful
-    published  what is drawn beside our points
-    differs    how our experiment differs from the published one
-    points     how trainings become points
-    """
-
-    data: str
+    memorised: str
     criterion: str
     published: str
     differs: str
+    remark: str = ""
     points: str = "points are means over seeds, and bars go from the minimum to the maximum"
 
 
@@ -131,14 +128,28 @@ class Figure:
         several = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(min(counts or {0}))
         missing = [label for label in self.labels if not rows.get(label)]
         return paragraph(
-            f"Ours: {len(trainings(rows)):,} trainings on {self.words.data}, seeds per part: "
+            f"Ours: {len(trainings(rows)):,} trainings on {self.words.memorised}, seeds per part: "
             f"{several}; {self.words.points}; {censored(rows):,} trainings did not reach the "
             f"criterion ({self.words.criterion}) in their steps, which does not mean that they "
             "cannot.",
             self.words.published,
             self.words.differs,
+            self.words.remark,
             f"Not trained here: {', '.join(missing)}." if missing else "",
         )
+
+
+@cache
+def captions() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(files(__package__).joinpath("captions.toml").read_text("utf-8"))
+
+
+def described(name: str, **code: Any) -> Figure:
+    """The figure of this name, with the words that captions.toml has for it and for its paper."""
+    words = {**captions().get(name.split("-")[0], {}), **captions()[name]}
+    title, paper, data = words.pop("title"), words.pop("paper"), words.pop("data", None)
+    size = tuple(words.pop("size", Figure.size))
+    return Figure(name, title, paper, data, words=Caption(**words), size=size, **code)
 
 
 def gap(row: Row) -> float | None:

@@ -24,7 +24,7 @@ from ..lab.trial import Criterion, Row
 from ..pictures import GREEN, INK, PALE
 from ..theory.madden2024.capacity import theorem_1_parameters, theorem_5_parameters
 from . import data, plotting
-from .figure import Caption, Figure, Part, RowsByLabel, Settings, Table, gap, make_part
+from .figure import Part, RowsByLabel, Settings, Table, described, gap, make_part
 from .fits import Fit, curve, polynomial
 from .plotting import Axes, Picture
 from .published import column, read
@@ -369,27 +369,12 @@ def finding(rows: RowsByLabel) -> str:
     )
 
 
-MADDEN_1 = Figure(
-    name="madden-1",
-    title="Gap to the entropy, and the smallest model that memorises TinyStories",
-    paper="madden2024, Figure 1",
-    data="tinystories",
+MADDEN_1 = described(
+    "madden-1",
     parts=parts,
     draw=draw,
-    words=Caption(
-        data=f"the first {LENGTH} words of 100 to 1,000 TinyStories",
-        criterion="summed loss within 1 % of the entropy; censored cells are triangles",
-        published="Beside it: the gaps read off the published plot; framed is the smallest m "
-        "that reached the criterion, and the bounds are for the worst data of this size, so real "
-        "text may need less.",
-        differs="Differs: another sample of TinyStories, m finer than powers of two, and SOAP "
-        "on the full batch of distinct contexts with few restarts instead of 50,000 steps of Adam.",
-        points="a cell shows its best seed, and bars go up to the largest of the smallest sizes "
-        "of single seeds",
-    ),
     table=table,
     finding=finding,
     fits=fits,
-    size=(9.0, 8.4),
     labels=LABELS,
 )

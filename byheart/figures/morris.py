@@ -22,7 +22,7 @@ from ..lab.trial import Criterion, Row
 from ..pictures import GREEN, INK
 from ..theory.information import MORRIS_2025
 from . import plotting
-from .figure import Caption, Figure, Part, RowsByLabel, Settings, Table, make_part
+from .figure import Part, RowsByLabel, Settings, Table, described, make_part
 from .fits import Fit, affine
 from .plotting import Axes, Picture
 from .published import column, read
@@ -237,27 +237,12 @@ def finding(rows: RowsByLabel) -> str:
     )
 
 
-MORRIS_CAPACITY = Figure(
-    name="morris-capacity",
-    title="Bits that small GPT-2 models memorise of random tokens, beside compiled models",
-    paper="morris2025, the experiment on uniform random tokens",
-    data=None,
+MORRIS_CAPACITY = described(
+    "morris-capacity",
     parts=parts,
     draw=draw,
-    words=Caption(
-        data=f"uniform sequences of {LENGTH + 1} tokens out of {VOCABULARY}",
-        criterion="settled: twice the steps change the bits by at most 2 %; triangles are not",
-        published=f"Beside it: the {MORRIS_2025:g} bits per parameter of Morris et al., and "
-        "compiled models that are proved; per parameter and per stored bit, since one alone "
-        "misleads.",
-        differs="Differs: models of thousands of parameters instead of 500,000 to 1.5 billion, "
-        "shorter sequences over a smaller vocabulary, far fewer steps, weights of 32 bits, and a "
-        "first token that is given and not counted.",
-        points="points are medians over seeds, and bars go from the minimum to the maximum",
-    ),
     table=table,
     finding=finding,
     fits=fits,
-    size=(13.0, 4.6),
     labels=tuple(SETUPS),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from ...lab.trial import Row
 from ...theory.dana2024.capacity import theorem_1
 from .. import plotting
-from ..figure import Caption, paragraph, spread
+from ..figure import spread
 from ..fits import Fit, curve, polynomial
 from ..plotting import Axes, Spread
 from ..published import Published, read
@@ -104,17 +104,3 @@ def ranged(point: Spread | None, seeds: bool = True) -> str:
         return ""
     mean, least, most = point
     return f"{mean:.3f} ({least:.3f} to {most:.3f})" if seeds and least < most else f"{mean:.3f}"
-
-
-def words(vocabulary: int, published: str, differs: str = "") -> Caption:
-    """The caption of a figure of accuracies, whose models differ from the program's alike."""
-    data = f"one random table of bigrams over {vocabulary} tokens"
-    return Caption(data, "accuracy 1", published, paragraph(DIFFERS, differs))
-
-
-DIFFERS = (
-    "Differs: ours is the model of eq. (2), trained on the whole table and judged on every bigram "
-    "once; the published program divides scores by sqrt(d_h), lets all heads share one map to d_h "
-    "dimensions and one back where d is not d_h (dana-program compares both), and averages over "
-    "its last 100 training batches."
-)

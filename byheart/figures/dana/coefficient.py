@@ -10,7 +10,7 @@ import numpy as np
 
 from ...pictures import GREEN, GREY, INK
 from .. import plotting
-from ..figure import Figure, Part, RowsByLabel, Settings, Table
+from ..figure import Part, RowsByLabel, Settings, Table, described
 from ..fits import ORDERS, Fit, Floats, affine, least_squares, polynomial, power
 from ..plotting import Axes, Picture
 from ..published import column
@@ -185,21 +185,12 @@ def finding(rows: RowsByLabel) -> str:
     )
 
 
-DANA_2B = Figure(
-    name="dana-2b",
-    title="How the gain of a head grows with d = d_h (N = 50)",
-    paper="dana2024, Figure 2b",
-    data=None,
+DANA_2B = described(
+    "dana-2b",
     parts=parts,
     draw=draw,
-    words=accuracies.words(
-        VOCABULARY,
-        "Beside it: slopes of the accuracies published by Dana et al., with standard errors; lines "
-        f"are fitted to the sizes before the first one above accuracy {accuracies.LINEAR:g}.",
-    ),
     table=table,
     finding=finding,
     fits=fits,
-    size=(10.0, 5.0),
     labels=(*(f"d{d}" for d in HEADS), PROGRAM),
 )

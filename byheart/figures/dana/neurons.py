@@ -3,7 +3,7 @@
 from ...pictures import GREEN, INK
 from ...theory.dana2024.capacity import accuracy, parameters
 from .. import plotting
-from ..figure import Figure, Part, RowsByLabel, Settings, Table
+from ..figure import Part, RowsByLabel, Settings, Table, described
 from ..fits import Fit
 from ..plotting import Axes, Picture
 from ..published import column
@@ -20,7 +20,6 @@ MODELS = {  # beginning of a label: colour, name, experiment of the published nu
     "neurons": (GREEN, "one head and neurons", "mlp"),
 }
 SCHEDULE = "script-3"
-TITLE = "Heads and neurons at equal parameters (N = 70, d = d_h)"
 
 
 def parts(settings: Settings) -> list[Part]:
@@ -133,24 +132,13 @@ def finding(rows: RowsByLabel) -> str:
     return f"Accuracy per 1,000 parameters, ours: {listed}."
 
 
-DANA_3 = Figure(
-    name="dana-3",
-    title=TITLE,
-    paper="dana2024, Figure 3",
-    data=None,
+DANA_3 = described(
+    "dana-3",
     parts=parts,
     draw=draw,
-    words=accuracies.words(
-        VOCABULARY,
-        "Beside it: the accuracies published by Dana et al. (hollow), and Corollary 2 for "
-        "attention alone (dashed); diamonds follow the schedule of their program.",
-        "The model with neurons has w = 2 d (H - 1) of them; the program's have biases, which are "
-        "not counted and which ours lack.",
-    ),
     table=table,
     finding=finding,
     fits=fits,
-    size=(13.0, 5.0),
     labels=(
         *(f"{label}-d{d}" for d in HEADS for label in MODELS),
         *(f"{SCHEDULE}-{label}-d{SCRIPT[0]}" for label in MODELS),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import plotting
-from ..figure import Caption, Figure, Part, RowsByLabel, Settings, Table
+from ..figure import Part, RowsByLabel, Settings, Table, described
 from ..fits import Fit, affine, curve, polynomial, power
 from ..plotting import Axes, Picture
 from . import accuracies, sweeps
@@ -33,6 +33,7 @@ class Panel(sweeps.Growth):
     The name is the end of its labels; both are trained by the protocol.
     """
 
+    title: str = ""
     protocol: str = "fast"
 
     def parts(self, settings: Settings) -> list[Part]:
@@ -93,21 +94,36 @@ TO_TEN, SOME = tuple(range(1, 11)), (1, 2, 4, 6, 8, 10)
 OVER, ACROSS = "head_dimension", "dimension"
 NARROW = Panel(
     "2a-script",
-    "d_h = 10, 20 heads (script)",
     ACROSS,
     (5, 7, 9),
     (),
     HIGH,
     ACROSS,
+    title="d_h = 10, 20 heads (script)",
     protocol="script",
 )
 PANELS = (
-    Panel("script", "20 heads (script)", OVER, SOME, (), WIDE, "head-dimension", protocol="script"),
-    Panel("1b", "20 heads (fast)", OVER, TO_TEN, (2, 6, 10), WIDE, "head-dimension"),
-    Panel("fewer-heads", "8 heads (fast)", OVER, SOME, (), FEW),
+    Panel(
+        "script",
+        OVER,
+        SOME,
+        (),
+        WIDE,
+        "head-dimension",
+        title="20 heads (script)",
+        protocol="script",
+    ),
+    Panel("1b", OVER, TO_TEN, (2, 6, 10), WIDE, "head-dimension", title="20 heads (fast)"),
+    Panel("fewer-heads", OVER, SOME, (), FEW, title="8 heads (fast)"),
     NARROW,
     Panel(
-        "2a", "d_h = 10, 20 heads (fast)", ACROSS, tuple(range(5, 16)), (6, 10, 13), HIGH, ACROSS
+        "2a",
+        ACROSS,
+        tuple(range(5, 16)),
+        (6, 10, 13),
+        HIGH,
+        ACROSS,
+        title="d_h = 10, 20 heads (fast)",
     ),
 )
 
@@ -197,25 +213,12 @@ def leading(fit: Fit) -> str:
     return f"{fit.coefficients[-1]:+.4f} ± {fit.errors[-1]:.4f}"
 
 
-DANA_PROGRAM = Figure(
-    name="dana-program",
-    title="Heads of their own, and heads that share a bottleneck (N = 50)",
-    paper="dana2024, Figures 1b and 2a, and the program of the published numbers",
-    data=None,
+DANA_PROGRAM = described(
+    "dana-program",
     parts=parts,
     draw=draw,
-    words=Caption(
-        data=f"one random table of bigrams over {VOCABULARY} tokens",
-        criterion="accuracy 1",
-        published="Blue is eq. (2), where every head has its own maps of rank d_h (4 d d_h "
-        "parameters); orange is the published program, whose heads share one map to d_h dimensions "
-        "and one back (4 d_h^2), beside its published numbers (hollow).",
-        differs="Differs: another random table; ours is the accuracy on every bigram once, theirs "
-        "an average over training batches; script is the program's schedule, fast is ours.",
-    ),
     table=table,
     finding=finding,
     fits=fits,
-    size=(13.0, 8.0),
     labels=tuple(f"{label}-{panel.name}" for panel in PANELS for label in MODELS),
 )

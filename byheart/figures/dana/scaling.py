@@ -8,7 +8,7 @@ from ...pictures import INK
 from ...theory.dana2024.associations import mahdavi_memory
 from ...theory.dana2024.capacity import accuracy
 from .. import plotting
-from ..figure import Figure, Part, RowsByLabel, Settings, Table, seeds
+from ..figure import Figure, Part, RowsByLabel, Settings, Table, described, seeds
 from ..fits import Fit, least_squares
 from ..plotting import Axes, Picture
 from . import accuracies, sweeps
@@ -45,26 +45,15 @@ class Scaling(sweeps.Growth):
     seeds: int = sweeps.SEEDS
     others: tuple[tuple[str, tuple[int, ...]], ...] = ()
     program: tuple[int, ...] = ()
-    remark: str = ""
 
     @property
     def figure(self) -> Figure:
         labels = ["fast", *(name for name, _ in self.others)]
         labels += [PROGRAM] if self.program else []
-        return Figure(
-            name=self.name,
-            title=self.title,
-            paper=f"dana2024, Figure {self.name.removeprefix('dana-')}",
-            data=None,
+        return described(
+            self.name,
             parts=self.parts,
             draw=self.draw,
-            words=accuracies.words(
-                self.vocabulary,
-                "Beside it: the accuracies published by Dana et al. (hollow), Corollary 2 and an "
-                "earlier bound (dashed), and fits to the sizes before the first one above accuracy "
-                f"{accuracies.LINEAR:g} (dotted).",
-                self.remark,
-            ),
             table=self.table,
             finding=self.finding,
             fits=self.fits,
@@ -179,7 +168,7 @@ class Scaling(sweeps.Growth):
             known = [memory(**self.all_sizes(x)) for x in values]
             heights = [accuracy(k, N**2, N).average for k in known]
             plotting.bound(axes, values, heights, label, at=end, above=end != 0)
-        accuracies.finish(axes, self.title, self.axis_label)
+        accuracies.finish(axes, self.figure.title, self.axis_label)
         plotting.legend(axes, loc="upper left")
 
     def _draw_laws(self, axes: Axes, rows: RowsByLabel) -> None:

@@ -71,7 +71,6 @@ class Growth:
     """
 
     name: str
-    title: str
     axis: str
     values: tuple[int, ...]
     quick: tuple[int, ...]

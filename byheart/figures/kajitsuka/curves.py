@@ -10,7 +10,7 @@ from ...lab.trial import Row
 from ...pictures import INK
 from .. import plotting
 from ..data import Source
-from ..figure import Caption, Figure, Part, RowsByLabel, Settings, Table
+from ..figure import Figure, Part, RowsByLabel, Settings, Table, described
 from ..plotting import Axes, Picture
 from . import sweeps
 from .blocks import blocks, count
@@ -19,7 +19,7 @@ WIDTH = 9.0
 POINTS = 50  # per curve
 SEEDS = {"trained": 3, "frozen": 3, "paper": 3}  # of each kind
 TRIALS = 2  # of Optuna in the authors' protocol: "two trials of hyperparameter tuning"
-QUICK_SEQUENCES = 300
+QUICK_SEQUENCES, QUICK = 300, (1, 10, 20)
 TITLES = {
     "trained": "embeddings trained",
     "frozen": "embeddings frozen",
@@ -31,36 +31,25 @@ TITLES = {
 class Curves:
     """A figure of training curves.
 
-    source     the dataset, as it is called
-    blocks     depths for each kind of part
+    load       reads the dataset
     sequences  the number of sequences to memorise
+    blocks     depths for each kind of part
     """
 
     name: str
-    title: str
-    paper: str
-    data: str
-    source: str
     load: Callable[[Source, int], Dataset]
     sequences: int
     blocks: dict[str, tuple[int, ...]]
-    quick: tuple[int, ...]
 
     def parts(self, settings: Settings) -> list[Part]:
         """One training of every depth, by each kind of protocol."""
-        kinds = {"trained": self.quick} if settings.quick else self.blocks
         dataset = self.load(settings.data, QUICK_SEQUENCES if settings.quick else self.sequences)
-        return [
-            sweeps.part(
-                kind,
-                dataset,
-                (("layers", depths),),
-                how,
-                settings.repeats(1 if settings.quick else SEEDS[kind]),
-            )
-            for kind, depths in kinds.items()
-            for how in [sweeps.protocol_of(kind, POINTS, trials=TRIALS)]
-        ]
+        parts = []
+        for kind, depths in ({"trained": QUICK} if settings.quick else self.blocks).items():
+            how = sweeps.protocol_of(kind, POINTS, trials=TRIALS)
+            seeds = settings.repeats(1 if settings.quick else SEEDS[kind])
+            parts.append(sweeps.part(kind, dataset, (("layers", depths),), how, seeds))
+        return parts
 
     def draw(self, rows: RowsByLabel, picture: Picture) -> None:
         """Two panels for each kind: loss and accuracy."""
@@ -71,68 +60,58 @@ class Curves:
         panels = picture.subplots(len(kinds), 2, squeeze=False)
         depths = sorted({blocks(row) for kind in kinds for row in rows[kind]})
         for kind, (left, right) in zip(kinds, panels, strict=True):
-            found = sorted(rows[kind], key=lambda row: (blocks(row), row["trial"]["seed"]))
-            _draw_panel(left, found, 1, TITLES[kind], depths)
-            _draw_panel(right, found, 2, "", depths)
+            part = sorted(rows[kind], key=lambda row: (blocks(row), row["trial"]["seed"]))
+            _draw_panel(left, part, 1, TITLES[kind], depths)
+            _draw_panel(right, part, 2, "", depths)
         plotting.legend(panels[0, 1], loc="lower right", title="#blocks", title_fontsize=9, ncols=2)
 
     def table(self, rows: RowsByLabel) -> Table:
         """By kind and depth: the best loss and accuracy over seeds, and who reached the least."""
-        found = []
+        lines = []
         for kind in sweeps.KINDS:
             for depth in sorted({blocks(row) for row in rows.get(kind, ())}):
                 some = [row for row in rows[kind] if blocks(row) == depth]
-                known = [row for row in some if row["loss"] is not None]
-                best = min(known, key=lambda row: row["loss"], default=None)
-                loss = "" if best is None else f"{best['loss'] / best['predictions']:.3f}"
-                accuracy = "" if best is None else f"{best['accuracy']:.3f}"
+                best = least(some)
+                loss, accuracy = (
+                    (f"{best[1]:.3f}", f"{best[0]['accuracy']:.3f}") if best else ("", "")
+                )
                 reached = f"{sum(row['reached'] for row in some)} of {len(some)}"
-                found.append((kind, str(depth), loss, accuracy, reached))
+                lines.append((kind, str(depth), loss, accuracy, reached))
         head = ("kind", "blocks", "least loss", "its accuracy", "seeds that reached the criterion")
-        return Table(head, tuple(found))
+        return Table(head, tuple(lines))
 
     def finding(self, rows: RowsByLabel) -> str:
         """The least loss of each kind, and what contradictory labels allow."""
         every = [row for part in rows.values() for row in part]
         if not every:
             return ""
-        bests = []
-        for kind in sweeps.KINDS:
-            known = [row for row in rows.get(kind, ()) if row["loss"] is not None]
-            if known:
-                best = min(known, key=lambda row: row["loss"])
-                loss = best["loss"] / best["predictions"]
-                bests.append(f"{kind} {loss:.3f} with {count(blocks(best))}")
+        best = {kind: least(rows.get(kind, ())) for kind in sweeps.KINDS}
+        losses = [f"{kind} {x[1]:.3f} with {count(blocks(x[0]))}" for kind, x in best.items() if x]
         row = max(every, key=lambda row: row["predictions"])
-        least = row["entropy"] / row["predictions"]
         return (
-            f"The least mean loss is {', '.join(bests)}; the labels contradict each other, so no "
-            f"function of the context has a mean loss below {least:.4f} or an accuracy above "
+            f"The least mean loss is {', '.join(losses)}; the labels contradict each other, so no "
+            "function of the context has a mean loss below "
+            f"{row['entropy'] / row['predictions']:.4f} or an accuracy above "
             f"{row['best_accuracy']:.3f}."
         )
 
     @property
     def figure(self) -> Figure:
-        return Figure(
-            name=self.name,
-            title=self.title,
-            paper=self.paper,
-            data=self.data,
+        return described(
+            self.name,
             parts=self.parts,
             draw=self.draw,
-            words=Caption(
-                data=f"{self.sequences:,} sequences of {self.source}",
-                criterion=f"mean loss within {sweeps.THRESHOLD:g} of the least possible one",
-                published="Dashed: the least loss and the best accuracy that the labels allow; the "
-                "paper's curves are published only as a picture and not drawn.",
-                differs=sweeps.DIFFERS,
-                points="one curve per training, of every seed",
-            ),
             table=self.table,
             finding=self.finding,
-            size=(WIDTH, 8.0),
             labels=tuple(self.blocks),
         )
+
+
+def least(rows: Sequence[Row]) -> tuple[Row, float] | None:
+    """The row with the least loss, and its mean loss; None if all trainings diverged."""
+    known = [row for row in rows if row["loss"] is not None]
+    best = min(known, key=lambda row: row["loss"], default=None)
+    return None if best is None else (best, best["loss"] / best["predictions"])
 
 
 def points(row: Row) -> list[tuple[int, float, float]]:
@@ -153,10 +132,10 @@ def _draw_panel(
     depths  of all panels, which share their colours: darker for more blocks
     """
     for row in rows:
-        found = points(row)
+        curve = points(row)
         axes.plot(
-            [point[0] for point in found],
-            [point[column] for point in found],
+            [point[0] for point in curve],
+            [point[column] for point in curve],
             label=str(blocks(row)) if row["trial"]["seed"] == 0 else None,
             color=shade(depths.index(blocks(row)) / max(1, len(depths) - 1)),
             linewidth=1.4,
@@ -182,24 +161,14 @@ def shade(place: float) -> tuple[float, float, float]:
 
 
 KAJITSUKA_1 = Curves(
-    name="kajitsuka-1",
-    title="Training curves on MultiNLI (N = 2000, n = 8)",
-    paper="kajitsuka2025, Figure 1",
-    data="mnli",
-    source="MultiNLI",
-    load=sweeps.multinli,
-    sequences=2000,
-    blocks={**dict.fromkeys(("trained", "frozen"), (1, 10, 20, 30, 40, 50)), "paper": (1, 20, 50)},
-    quick=(1, 10, 20),
+    "kajitsuka-1",
+    sweeps.multinli,
+    2000,
+    {**dict.fromkeys(("trained", "frozen"), (1, 10, 20, 30, 40, 50)), "paper": (1, 20, 50)},
 ).figure
 KAJITSUKA_2 = Curves(
-    name="kajitsuka-2",
-    title="Training curves on IMDb (N = 3000, n = 8)",
-    paper="kajitsuka2025, Figure 2",
-    data="imdb",
-    source="IMDb",
-    load=sweeps.imdb,
-    sequences=3000,
-    blocks={"trained": (1, 10, 20, 30, 40), "frozen": (1, 20, 40), "paper": (1, 20, 40)},
-    quick=(1, 10, 20),
+    "kajitsuka-2",
+    sweeps.imdb,
+    3000,
+    {"trained": (1, 10, 20, 30, 40), "frozen": (1, 20, 40), "paper": (1, 20, 40)},
 ).figure

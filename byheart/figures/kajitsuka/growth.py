@@ -1,6 +1,5 @@
 """Figure 3 of kajitsuka2025: the fewest blocks that memorise N sequences of MultiNLI."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +10,8 @@ from ...lab.trial import Row
 from ...pictures import GREEN, INK
 from ...theory.kajitsuka2025.sign_patterns import uniform_attention
 from .. import plotting
-from ..figure import Caption, Figure, Part, RowsByLabel, Settings, Table, seeds, spread
-from ..fits import Fit, curve, least_squares, polynomial
+from ..figure import Part, RowsByLabel, Settings, Table, described, seeds, spread
+from ..fits import Fit, affine, curve, polynomial
 from ..plotting import Axes, Picture
 from . import sweeps
 from .blocks import answers, draw_points, fewest, grows, smallest, tried
@@ -91,24 +90,20 @@ def fits(rows: RowsByLabel) -> list[Fit]:
     A law takes three different numbers of blocks. The name gives the range of N that was fitted,
     which may end earlier.
     """
-
-    def name(kind: str, sizes: Iterable[int]) -> str:
-        return f"{kind}, N = {min(sizes)} to {max(sizes)}"
-
-    found = []
+    laws = []
     for kind in SETUPS:
         blocks = _known(rows, kind)
         some = {N: y for N, y in blocks.items() if N <= ROOT}
-        if len(set(some.values())) > 2:
-            columns = {"1": np.ones(len(some)), "sqrt(N)": np.sqrt(list(some))}
-            found.append(
-                least_squares(f"{name(kind, some)}, sqrt(N)", columns, list(some.values()))
-            )
-        if len(set(blocks.values())) > 2:
-            found.append(
-                polynomial(name(kind, blocks), list(blocks), list(blocks.values()), 1, "N")
-            )
-    return found
+        for points, root in ((some, True), (blocks, False)):
+            x, y = list(points), list(points.values())
+            if len(set(y)) < 3:
+                continue
+            name = f"{kind}, N = {min(x)} to {max(x)}"
+            if root:
+                laws.append(affine(f"{name}, sqrt(N)", "sqrt(N)", np.sqrt(x), y))
+            else:
+                laws.append(polynomial(name, x, y, 1, "N"))
+    return laws
 
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:
@@ -161,8 +156,7 @@ def _draw_law(axes: Axes, rows: RowsByLabel, fit: Fit, colour: str) -> None:
 
 def needed_blocks(row: Row) -> int:
     """The fewest blocks that learn as many parameters as any labels of these contexts need."""
-    needed = uniform_attention(row["contexts"], row["vocabulary"])
-    short = needed - learnt(row, 1)
+    short = uniform_attention(row["contexts"], row["vocabulary"]) - learnt(row, 1)
     return 1 + max(0, -(-short // BLOCK))
 
 
@@ -177,46 +171,33 @@ def learnt(row: Row, layers: int) -> int:
 
 def table(rows: RowsByLabel) -> Table:
     """By set-up: what it is, the fewest blocks over N, and whether they grow."""
-    found = []
+    lines = []
     for label, setup in SETUPS.items():
         if rows.get(label):
             some = smallest(rows[label])
             more = "yes" if grows(some) else "no"
-            found.append((label, str(setup), answers(some), more, seeds(rows[label])))
-    return Table(("set-up", "tokens", "fewest blocks", "grows", "seeds"), tuple(found))
+            lines.append((label, str(setup), answers(some), more, seeds(rows[label])))
+    return Table(("set-up", "tokens", "fewest blocks", "grows", "seeds"), tuple(lines))
 
 
 def finding(rows: RowsByLabel) -> str:
     """Which set-ups take more blocks at their largest N by every seed."""
-    found = table(rows).rows
-    more = [f"`{label}`" for label, _, _, grows, _ in found if grows == "yes"]
-    if not found:
+    lines = table(rows).rows
+    more = [f"`{label}`" for label, _, _, grows, _ in lines if grows == "yes"]
+    if not lines:
         return ""
     return (
-        f"The paper reports growth from N = 600 to 1,700; here {len(more)} of {len(found)} set-ups "
+        f"The paper reports growth from N = 600 to 1,700; here {len(more)} of {len(lines)} set-ups "
         f"take more blocks at their largest N by every seed ({', '.join(more) or 'none'})."
     )
 
 
-KAJITSUKA_3 = Figure(
-    name="kajitsuka-3",
-    title="Fewest blocks that memorise N sequences of MultiNLI (n = 8)",
-    paper="kajitsuka2025, Figure 3",
-    data="mnli",
+KAJITSUKA_3 = described(
+    "kajitsuka-3",
     parts=parts,
     draw=draw,
-    words=Caption(
-        data=f"N sequences of {sweeps.LENGTH} tokens of MultiNLI",
-        criterion=f"mean loss within {sweeps.THRESHOLD:g} of the least possible one; triangles: "
-        "some seed missed it with every number of blocks, and the N is left out of the fits",
-        published="Beside it: Theorem 4.2, which is about the worst labels of as many contexts; "
-        "the paper's points, sqrt(N) up to 1,400 and faster beyond, are published only as a "
-        "picture and not drawn.",
-        differs=sweeps.DIFFERS,
-    ),
     table=table,
     finding=finding,
     fits=fits,
-    size=(9.0, 9.0),
     labels=tuple(SETUPS),
 )
