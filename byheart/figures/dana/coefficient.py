@@ -164,13 +164,8 @@ def table(rows: RowsByLabel) -> Table:
         f"published, points up to the first above {SATURATED:g}": models("", authors_slopes()),
     }
     names = [*(f"a + b {power('d', k)}" for k in ORDERS), "c d^3 (the paper's law)"]
-    return Table(
-        ("residual of", *series),
-        tuple(
-            (name, *(f"{found[i].residual:.2g}" if found else "" for found in series.values()))
-            for i, name in enumerate(names)
-        ),
-    )
+    residuals = [[f"{fit.residual:.2g}" for fit in x] or [""] * len(names) for x in series.values()]
+    return Table(("residual of", *series), tuple(zip(names, *residuals, strict=True)))
 
 
 def finding(rows: RowsByLabel) -> str:

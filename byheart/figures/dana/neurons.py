@@ -54,12 +54,8 @@ def published(label: str, d: int) -> accuracies.Points:
     heads = [1 + int(row["width"]) // (2 * d) for row in table]  # with as many parameters
     if label == "heads":
         heads = [int(row["heads"]) for row in table]
-    return accuracies.exact([count(d, H) for H in heads], column(table, "accuracy"))
-
-
-def count(d: int, heads: int) -> int:
-    """The parameters of this many heads of dimension d."""
-    return parameters(VOCABULARY, 2, d, d, heads)
+    counts = [parameters(VOCABULARY, 2, d, d, H) for H in heads]
+    return accuracies.exact(counts, column(table, "accuracy"))
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:

@@ -1,7 +1,7 @@
 """The fewest blocks that memorise, as the rows of a search show them, and how they are drawn."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 from ...lab.sweeps import results
@@ -55,25 +55,20 @@ def answers(found: Mapping[int, Smallest]) -> str:
 
     From the minimum to the maximum over seeds; seeds that missed the criterion are counted.
     """
-    blocks_at = {}
-    for N, one in found.items():
+
+    def answer(N: int) -> str:
+        one = found[N]
         if not one.reached:
-            blocks_at[N] = f"not reached (tried: {listed(one)})"
-            continue
-        blocks_at[N] = ranged(one)
-        if one.censored:
-            blocks_at[N] += f" (not reached by {one.censored} of the seeds)"
-    return ", ".join(
-        f"{words} at {_those(list(sizes))}"
-        for words, sizes in groupby(blocks_at, key=lambda N: blocks_at[N])
-    )
+            return f"not reached (tried: {listed(one)})"
+        missed = f" (not reached by {one.censored} of the seeds)" if one.censored else ""
+        return ranged(one) + missed
 
-
-def _those(sizes: Sequence[int]) -> str:
-    """One number of sequences, or all in a row that have the same answer."""
-    if len(sizes) == 1:
-        return f"N = {sizes[0]:,}"
-    return f"each of {len(sizes)} N from {sizes[0]:,} to {sizes[-1]:,}"
+    groups = []
+    for words, group in groupby(found, key=answer):
+        first, *more = group
+        several = f"each of {len(more) + 1} N from {first:,} to {more[-1]:,}" if more else ""
+        groups.append(f"{words} at {several or f'N = {first:,}'}")
+    return ", ".join(groups)
 
 
 def grows(found: Mapping[int, Smallest]) -> bool:

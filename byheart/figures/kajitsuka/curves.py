@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ...data.dataset import Dataset
 from ...lab.trial import Row
@@ -27,84 +28,49 @@ TITLES = {
 }
 
 
-@dataclass(frozen=True)
-class Curves:
-    """A figure of training curves.
+def draw(rows: RowsByLabel, picture: Picture) -> None:
+    """Two panels for each kind: loss and accuracy."""
+    kinds = [kind for kind in sweeps.KINDS if rows.get(kind)]
+    if not kinds:
+        return
+    picture.set_size_inches(WIDTH, 1.2 + 2.3 * len(kinds))
+    panels = picture.subplots(len(kinds), 2, squeeze=False)
+    depths = sorted({blocks(row) for kind in kinds for row in rows[kind]})
+    for kind, (left, right) in zip(kinds, panels, strict=True):
+        part = sorted(rows[kind], key=lambda row: (blocks(row), row["trial"]["seed"]))
+        _draw_panel(left, part, 1, TITLES[kind], depths)
+        _draw_panel(right, part, 2, "", depths)
+    plotting.legend(panels[0, 1], loc="lower right", title="#blocks", title_fontsize=9, ncols=2)
 
-    load       reads the dataset
-    sequences  the number of sequences to memorise
-    blocks     depths for each kind of part
-    """
 
-    name: str
-    load: Callable[[Source, int], Dataset]
-    sequences: int
-    blocks: dict[str, tuple[int, ...]]
+def table(rows: RowsByLabel) -> Table:
+    """By kind and depth: the best loss and accuracy over seeds, and who reached the least."""
+    lines = []
+    for kind in sweeps.KINDS:
+        for depth in sorted({blocks(row) for row in rows.get(kind, ())}):
+            some = [row for row in rows[kind] if blocks(row) == depth]
+            best = least(some)
+            loss, accuracy = (f"{best[1]:.3f}", f"{best[0]['accuracy']:.3f}") if best else ("", "")
+            reached = f"{sum(row['reached'] for row in some)} of {len(some)}"
+            lines.append((kind, str(depth), loss, accuracy, reached))
+    head = ("kind", "blocks", "least loss", "its accuracy", "seeds that reached the criterion")
+    return Table(head, tuple(lines))
 
-    def parts(self, settings: Settings) -> list[Part]:
-        """One training of every depth, by each kind of protocol."""
-        dataset = self.load(settings.data, QUICK_SEQUENCES if settings.quick else self.sequences)
-        parts = []
-        for kind, depths in ({"trained": QUICK} if settings.quick else self.blocks).items():
-            how = sweeps.protocol_of(kind, POINTS, trials=TRIALS)
-            seeds = settings.repeats(1 if settings.quick else SEEDS[kind])
-            parts.append(sweeps.part(kind, dataset, (("layers", depths),), how, seeds))
-        return parts
 
-    def draw(self, rows: RowsByLabel, picture: Picture) -> None:
-        """Two panels for each kind: loss and accuracy."""
-        kinds = [kind for kind in sweeps.KINDS if rows.get(kind)]
-        if not kinds:
-            return
-        picture.set_size_inches(WIDTH, 1.2 + 2.3 * len(kinds))
-        panels = picture.subplots(len(kinds), 2, squeeze=False)
-        depths = sorted({blocks(row) for kind in kinds for row in rows[kind]})
-        for kind, (left, right) in zip(kinds, panels, strict=True):
-            part = sorted(rows[kind], key=lambda row: (blocks(row), row["trial"]["seed"]))
-            _draw_panel(left, part, 1, TITLES[kind], depths)
-            _draw_panel(right, part, 2, "", depths)
-        plotting.legend(panels[0, 1], loc="lower right", title="#blocks", title_fontsize=9, ncols=2)
-
-    def table(self, rows: RowsByLabel) -> Table:
-        """By kind and depth: the best loss and accuracy over seeds, and who reached the least."""
-        lines = []
-        for kind in sweeps.KINDS:
-            for depth in sorted({blocks(row) for row in rows.get(kind, ())}):
-                some = [row for row in rows[kind] if blocks(row) == depth]
-                best = least(some)
-                loss, accuracy = (
-                    (f"{best[1]:.3f}", f"{best[0]['accuracy']:.3f}") if best else ("", "")
-                )
-                reached = f"{sum(row['reached'] for row in some)} of {len(some)}"
-                lines.append((kind, str(depth), loss, accuracy, reached))
-        head = ("kind", "blocks", "least loss", "its accuracy", "seeds that reached the criterion")
-        return Table(head, tuple(lines))
-
-    def finding(self, rows: RowsByLabel) -> str:
-        """The least loss of each kind, and what contradictory labels allow."""
-        every = [row for part in rows.values() for row in part]
-        if not every:
-            return ""
-        best = {kind: least(rows.get(kind, ())) for kind in sweeps.KINDS}
-        losses = [f"{kind} {x[1]:.3f} with {count(blocks(x[0]))}" for kind, x in best.items() if x]
-        row = max(every, key=lambda row: row["predictions"])
-        return (
-            f"The least mean loss is {', '.join(losses)}; the labels contradict each other, so no "
-            "function of the context has a mean loss below "
-            f"{row['entropy'] / row['predictions']:.4f} or an accuracy above "
-            f"{row['best_accuracy']:.3f}."
-        )
-
-    @property
-    def figure(self) -> Figure:
-        return described(
-            self.name,
-            parts=self.parts,
-            draw=self.draw,
-            table=self.table,
-            finding=self.finding,
-            labels=tuple(self.blocks),
-        )
+def finding(rows: RowsByLabel) -> str:
+    """The least loss of each kind, and what contradictory labels allow."""
+    every = [row for part in rows.values() for row in part]
+    if not every:
+        return ""
+    best = {kind: least(rows.get(kind, ())) for kind in sweeps.KINDS}
+    losses = [f"{kind} {x[1]:.3f} with {count(blocks(x[0]))}" for kind, x in best.items() if x]
+    row = max(every, key=lambda row: row["predictions"])
+    return (
+        f"The least mean loss is {', '.join(losses)}; the labels contradict each other, so no "
+        "function of the context has a mean loss below "
+        f"{row['entropy'] / row['predictions']:.4f} or an accuracy above "
+        f"{row['best_accuracy']:.3f}."
+    )
 
 
 def least(rows: Sequence[Row]) -> tuple[Row, float] | None:
@@ -153,22 +119,48 @@ def _draw_panel(
 
 def shade(place: float) -> tuple[float, float, float]:
     """From orange for the shallowest to dark blue for the deepest."""
-    ends = ((0.91, 0.60, 0.25), (0.36, 0.58, 0.75), (0.09, 0.20, 0.38))
-    low = min(1, int(place * 2))
-    share = place * 2 - low
-    red, green, blue = (a + (b - a) * share for a, b in zip(ends[low], ends[low + 1], strict=True))
+    channels = ((0.91, 0.36, 0.09), (0.60, 0.58, 0.20), (0.25, 0.75, 0.38))
+    red, green, blue = (float(np.interp(place, (0, 0.5, 1), channel)) for channel in channels)
     return red, green, blue
 
 
-KAJITSUKA_1 = Curves(
+def figure(
+    name: str,
+    load: Callable[[Source, int], Dataset],
+    sequences: int,
+    depths_by_kind: dict[str, tuple[int, ...]],
+) -> Figure:
+    """Training curves of a dataset.
+
+    load       reads it
+    sequences  the number of sequences to memorise
+    depths_by_kind  numbers of blocks for each kind of part
+    """
+
+    def parts(settings: Settings) -> list[Part]:
+        """One training of every depth, by each kind of protocol."""
+        dataset = load(settings.data, QUICK_SEQUENCES if settings.quick else sequences)
+        parts = []
+        for kind, depths in ({"trained": QUICK} if settings.quick else depths_by_kind).items():
+            how = sweeps.protocol_of(kind, POINTS, trials=TRIALS)
+            seeds = settings.repeats(1 if settings.quick else SEEDS[kind])
+            parts.append(sweeps.part(kind, dataset, (("layers", depths),), how, seeds))
+        return parts
+
+    return described(
+        name, parts=parts, draw=draw, table=table, finding=finding, labels=tuple(depths_by_kind)
+    )
+
+
+KAJITSUKA_1 = figure(
     "kajitsuka-1",
     sweeps.multinli,
     2000,
     {**dict.fromkeys(("trained", "frozen"), (1, 10, 20, 30, 40, 50)), "paper": (1, 20, 50)},
-).figure
-KAJITSUKA_2 = Curves(
+)
+KAJITSUKA_2 = figure(
     "kajitsuka-2",
     sweeps.imdb,
     3000,
     {"trained": (1, 10, 20, 30, 40), "frozen": (1, 20, 40), "paper": (1, 20, 40)},
-).figure
+)
