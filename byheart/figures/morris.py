@@ -9,7 +9,7 @@ can hold: if it memorises as many bits of both, and twice the steps change them 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import cycle, pairwise
+from itertools import cycle, groupby, pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -127,10 +127,8 @@ def doublings(points: Iterable[Trained]) -> dict[int, list[float]]:
 
 
 def by_size(points: Iterable[Trained]) -> dict[int, list[Trained]]:
-    groups: dict[int, list[Trained]] = {}
-    for one in points:
-        groups.setdefault(one.parameters, []).append(one)
-    return groups
+    """Points that are sorted by parameters, by these."""
+    return {size: list(some) for size, some in groupby(points, lambda one: one.parameters)}
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:

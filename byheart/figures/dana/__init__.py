@@ -5,8 +5,6 @@ from .neurons import DANA_3
 from .program import DANA_PROGRAM
 from .scaling import Scaling
 
-__all__ = ["DANA"]
-
 DANA_1A = Scaling(
     name="dana-1a",
     axis="heads",

@@ -98,9 +98,9 @@ def finish(axes: Axes, title: str, size: str) -> None:
     axes.set_ylim(-0.05, 1.04)
 
 
-def ranged(point: Spread | None, seeds: bool = True) -> str:
+def ranged(point: Spread | None) -> str:
     """A mean, with its range over seeds if there is one."""
     if point is None:
         return ""
     mean, least, most = point
-    return f"{mean:.3f} ({least:.3f} to {most:.3f})" if seeds and least < most else f"{mean:.3f}"
+    return f"{mean:.3f} ({least:.3f} to {most:.3f})" if least < most else f"{mean:.3f}"

@@ -98,13 +98,8 @@ def models(name: str, lines: dict[int, Fit]) -> list[Fit]:
 
 
 def fits(rows: RowsByLabel) -> list[Fit]:
-    own, known = slopes(rows), published_slopes()
-    return [
-        *own.values(),
-        *models("slopes of ours", own),
-        *known.values(),
-        *models("published slopes", known),
-    ]
+    series = {"slopes of ours": slopes(rows), "published slopes": published_slopes()}
+    return [fit for name, x in series.items() for fit in (*x.values(), *models(name, x))]
 
 
 def draw(rows: RowsByLabel, picture: Picture) -> None:

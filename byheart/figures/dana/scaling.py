@@ -124,13 +124,8 @@ class Scaling(sweeps.Growth):
             if rows.get(label)
         } | {"published": self.theirs}
         sizes = sorted({x for some in series.values() for x in some})
-        return Table(
-            (self.letter, *series),
-            tuple(
-                (str(x), *(accuracies.ranged(some.get(x)) for some in series.values()))
-                for x in sizes
-            ),
-        )
+        columns = ([accuracies.ranged(some.get(x)) for x in sizes] for some in series.values())
+        return Table((self.letter, *series), tuple(zip(map(str, sizes), *columns, strict=True)))
 
     def finding(self, rows: RowsByLabel) -> str:
         """Where ours is above and below the published accuracy, at the sizes that have both."""

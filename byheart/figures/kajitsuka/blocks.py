@@ -8,6 +8,7 @@ from ...lab.sweeps import results
 from ...lab.sweeps.results import Smallest
 from ...lab.sweeps.sweep import SEQUENCES
 from ...lab.trial import Row
+from ...machine.tables import plural
 from .. import plotting
 from ..figure import spread
 from ..plotting import Axes
@@ -19,64 +20,60 @@ def blocks(row: Row) -> int:
     return row["trial"]["sizes"]["layers"]
 
 
-def count(blocks: int) -> str:
-    return f"{blocks} block{'' if blocks == 1 else 's'}"
-
-
 def smallest(rows: Iterable[Row]) -> dict[int, Smallest]:
     """The smallest network that memorises, by the number of sequences N."""
     return results.smallest(rows, lambda row: row["trial"]["data"][SEQUENCES])
 
 
-def fewest(found: Smallest) -> list[int]:
+def fewest(one: Smallest) -> list[int]:
     """The fewest blocks that reached the criterion, for each seed that reached it."""
-    return [blocks(row) for row in found.reached]
+    return [blocks(row) for row in one.reached]
 
 
-def tried(found: Smallest) -> list[int]:
+def tried(one: Smallest) -> list[int]:
     """The numbers of blocks that were trained, increasing."""
-    return sorted({blocks(row) for row in found.rows})
+    return sorted({blocks(row) for row in one.rows})
 
 
-def ranged(found: Smallest) -> str:
+def ranged(one: Smallest) -> str:
     """The fewest blocks that reached the criterion, from the minimum to the maximum over seeds."""
-    low, high = min(fewest(found)), max(fewest(found))
-    return count(low) if low == high else f"{low} to {high} blocks"
+    low, high = min(fewest(one)), max(fewest(one))
+    return plural(low, "block") if low == high else f"{low} to {high} blocks"
 
 
-def listed(found: Smallest) -> str:
+def listed(one: Smallest) -> str:
     """The numbers of blocks that were trained, in words."""
-    depths = tried(found)
-    return f"{', '.join(map(str, depths))} block{'' if depths == [1] else 's'}"
+    *fewer, most = tried(one)
+    return ", ".join([*map(str, fewer), plural(most, "block")])
 
 
-def answers(found: Mapping[int, Smallest]) -> str:
+def answers(by_size: Mapping[int, Smallest]) -> str:
     """The fewest blocks over N, once for all N in a row that have the same answer.
 
     From the minimum to the maximum over seeds; seeds that missed the criterion are counted.
     """
 
     def answer(N: int) -> str:
-        one = found[N]
+        one = by_size[N]
         if not one.reached:
             return f"not reached (tried: {listed(one)})"
         missed = f" (not reached by {one.censored} of the seeds)" if one.censored else ""
         return ranged(one) + missed
 
     groups = []
-    for words, group in groupby(found, key=answer):
+    for words, group in groupby(by_size, key=answer):
         first, *more = group
         several = f"each of {len(more) + 1} N from {first:,} to {more[-1]:,}" if more else ""
         groups.append(f"{words} at {several or f'N = {first:,}'}")
     return ", ".join(groups)
 
 
-def grows(found: Mapping[int, Smallest]) -> bool:
+def grows(by_size: Mapping[int, Smallest]) -> bool:
     """Whether every seed takes more blocks at the largest N than any seed does at the smallest.
 
     A seed that does not reach the criterion with the blocks that were tried counts as more.
     """
-    first, last = found[min(found)], found[max(found)]
+    first, last = by_size[min(by_size)], by_size[max(by_size)]
     if first.censored:
         return False
     return min(fewest(last), default=math.inf) > max(fewest(first))

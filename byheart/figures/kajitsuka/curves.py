@@ -8,13 +8,14 @@ import numpy as np
 
 from ...data.dataset import Dataset
 from ...lab.trial import Row
+from ...machine.tables import plural
 from ...pictures import INK
 from .. import plotting
 from ..data import Source
 from ..figure import Figure, Part, RowsByLabel, Settings, Table, described
 from ..plotting import Axes, Picture
 from . import sweeps
-from .blocks import blocks, count
+from .blocks import blocks
 
 WIDTH = 9.0
 POINTS = 50  # per curve
@@ -63,7 +64,9 @@ def finding(rows: RowsByLabel) -> str:
     if not every:
         return ""
     best = {kind: least(rows.get(kind, ())) for kind in sweeps.KINDS}
-    losses = [f"{kind} {x[1]:.3f} with {count(blocks(x[0]))}" for kind, x in best.items() if x]
+    losses = [
+        f"{kind} {x[1]:.3f} with {plural(blocks(x[0]), 'block')}" for kind, x in best.items() if x
+    ]
     row = max(every, key=lambda row: row["predictions"])
     return (
         f"The least mean loss is {', '.join(losses)}; the labels contradict each other, so no "

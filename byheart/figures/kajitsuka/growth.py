@@ -120,18 +120,18 @@ def draw(rows: RowsByLabel, picture: Picture) -> None:
 
 def _draw_panel(axes: Axes, rows: RowsByLabel, panel: Panel) -> None:
     answers = {label: smallest(rows[label]) for label in panel.looks if rows.get(label)}
-    for place, (label, found) in enumerate(answers.items()):
+    for place, (label, by_size) in enumerate(answers.items()):
         name, colour = panel.looks[label]
-        draw_points(axes, found, name, colour, SHIFT * place)
+        draw_points(axes, by_size, name, colour, SHIFT * place)
         for fit in fits({label: rows[label]}):
             _draw_law(axes, rows, fit, colour)
-    every = [one for found in answers.values() for one in found.values()]
+    every = [one for by_size in answers.values() for one in by_size.values()]
     top = max([2, *(max(tried(one) if one.censored else fewest(one)) for one in every)])
     if answers:
-        found = next(iter(answers.values()))
-        needed = [needed_blocks(found[N].rows[0]) for N in sorted(found)]
+        by_size = next(iter(answers.values()))
+        needed = [needed_blocks(by_size[N].rows[0]) for N in sorted(by_size)]
         name, colour = "Theorem 4.2: some labels need", plotting.BOUND
-        axes.plot(sorted(found), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1)
+        axes.plot(sorted(by_size), needed, "--", color=colour, linewidth=1.3, label=name, zorder=1)
     plotting.finish(axes, panel.title, "sequences N", "#blocks")
     axes.locator_params(axis="y", integer=True)
     named = [*zip(*axes.get_legend_handles_labels(), strict=True)]
