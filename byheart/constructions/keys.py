@@ -67,23 +67,6 @@ class Reading:
         if self.mixing != "none":
             yield from mixing_layers(self.mixing, self.spec, width, 0)
 
-    @property
-    def parameters(self) -> int:
-        """Nonzero ones: E_in, three per fold, two of attention."""
-        hashed, folds = self.hashed, len(self.hashed.token_thresholds)
-        first = sum(w != 0 for w in hashed.weights)
-        first += hashed.bias != (0 if folds else hashed.offset)
-        return first + 3 * folds + (folds > 0 and hashed.offset != 0) + 2 * (self.mixing != "none")
-
-    @property
-    def depth(self) -> int:
-        return len(self.hashed.token_thresholds) + (self.mixing != "none")
-
-    @property
-    def units(self) -> int:
-        """A neuron per fold, and a head."""
-        return self.depth
-
 
 def reading(
     dataset: Dataset, contexts: Contexts, positions: bool, attention: str, seed: int
@@ -126,12 +109,6 @@ class Points:
     points: NDArray
     labels: NDArray[np.int64]
     tries: ClassVar[int] = 1
-    depth: ClassVar[int] = 0
-    units: ClassVar[int] = 0
-
-    @property
-    def parameters(self) -> int:
-        return self.points.shape[1]
 
     def layers(self, width: int) -> Iterator[Layer]:
         """The points themselves, in as many lanes."""
@@ -182,14 +159,8 @@ class Numbered:
     def embed(self, width: int) -> Linear:
         """E_in: the number in lane 0, the other lanes 0."""
         weights = {(0, i): w * self.grain for i, w in enumerate(self.weights)}
-        spec = self.spec
-        return Linear(
-            matrix(width, spec.coordinates, weights), vector({0: self.bias}, width), "embed"
-        )
-
-    @property
-    def parameters(self) -> int:
-        return sum(w != 0 for w in self.weights) + (self.bias != 0)
+        embedding = matrix(width, self.spec.coordinates, weights)
+        return Linear(embedding, vector({0: self.bias}, width), "embed")
 
 
 def numbered(dataset: Dataset, contexts: Contexts, positions: bool, seed: int) -> Numbered:

@@ -88,19 +88,6 @@ class Sorted:
                 writes += [("m", 0, -1), ("z", 1, -1)]
             yield feed_forward(Block("sort", units, writes), LANES)
 
-    @property
-    def parameters(self) -> int:
-        return self.read.parameters + 3 + 10 * (len(self.weights) - 1) - 4
-
-    @property
-    def depth(self) -> int:
-        return 1 + 2 * (len(self.weights) - 1)
-
-    @property
-    def units(self) -> int:
-        """One that copies, then a head and two neurons per round, one in the last."""
-        return 3 * (len(self.weights) - 1)
-
 
 def sorted_keys(read: "Numbered", seed: int) -> Sorted:
     """Small weights for which the keys of all contexts differ."""

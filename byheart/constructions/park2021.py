@@ -55,15 +55,6 @@ class Packed:
     words: tuple[tuple[int, ...], ...]
     places: int
 
-    @property
-    def width(self) -> int:
-        return len(self.lanes)
-
-    @property
-    def lanes(self) -> dict[str, int]:
-        names = ["x", "late", "label", *(f"word {p}" for p in range(len(self.words)))]
-        return {name: i for i, name in enumerate(names)}
-
     def blocks(self) -> Iterator[Block]:
         L, planes = self.places, range(len(self.words))
         moves = [{"x": b - a} for a, b in zip(self.shifts, self.shifts[1:], strict=False)]
@@ -94,21 +85,10 @@ class Packed:
         yield Block("read", edges, bits)
 
     def layers(self) -> Iterator[Layer]:
-        yield from (feed_forward(block, self.lanes) for block in self.blocks())
-        out = matrix(1, self.width, {(0, self.lanes["label"]): 1})
-        yield Linear(out, vector({}, 1), "output")
-
-    @property
-    def parameters(self) -> int:
-        return 1 + sum(block.nonzero for block in self.blocks())
-
-    @property
-    def depth(self) -> int:
-        return self.places + 1 + (len(self.starts) > 1) + (len(self.words[0]) > 1)
-
-    @property
-    def units(self) -> int:
-        return sum(len(block.units) for block in self.blocks())
+        names = ["x", "late", "label", *(f"word {p}" for p in range(len(self.words)))]
+        lanes = {name: i for i, name in enumerate(names)}
+        yield from (feed_forward(block, lanes) for block in self.blocks())
+        yield Linear(matrix(1, len(lanes), {(0, lanes["label"]): 1}), vector({}, 1), "output")
 
 
 def _from_cuts(
@@ -200,5 +180,5 @@ class Park(Hashed):
         "read": "Tent maps bring the label's bits to the front of the word.",
     }
 
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Packed:
-        return packed(keys, labels, classes)
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Iterator[Layer]:
+        return packed(keys, labels, classes).layers()

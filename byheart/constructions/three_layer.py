@@ -21,8 +21,8 @@ Notation     N points, S label changes.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..gadgets.switches import Switches, switches
-from .keyed import Hashed
+from ..gadgets.switches import switches
+from .keyed import Hashed, Plan
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SmallThreeLayer(Hashed):
     form = "small"
     between: ClassVar[bool] = True
 
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Switches:
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
         return switches(keys, labels, self.between)
 
 

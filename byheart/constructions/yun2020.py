@@ -35,9 +35,9 @@ from ..data.dataset import Dataset
 from ..errors import AssumptionError
 from ..exact.network import Input, Layer
 from ..gadgets.blocks import Block, feed_forward
-from ..gadgets.switches import Switches, switches
+from ..gadgets.switches import switches
 from .base import fixed
-from .keyed import Keyed
+from .keyed import Keyed, Plan
 from .kim2023 import Head, heads_of
 
 if TYPE_CHECKING:
@@ -74,18 +74,6 @@ class Shifted:
             yield heads_of(width, above, below)
         yield heads_of(width, ({one: 1}, {z: 1}, {z: 1}, {s: 1}))
 
-    @property
-    def parameters(self) -> int:
-        return self.read.parameters + 2 + 10 * len(self.values) + 4
-
-    @property
-    def depth(self) -> int:
-        return 2 + len(self.values)
-
-    @property
-    def units(self) -> int:
-        return 2 + 2 * len(self.values)
-
 
 def shifted(read: "Numbered") -> Shifted:
     """Every sequence through the shifts, in whole numbers."""
@@ -120,7 +108,7 @@ class Yun2020(Keyed):
 
     attention: str = fixed("hard")
 
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Shifted, Switches]:
+    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Shifted, Plan]:
         from .keys import numbered
 
         found = shifted(numbered(dataset, contexts, bool(self.positions), self.seed))
