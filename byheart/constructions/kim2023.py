@@ -36,7 +36,7 @@ from ..exact.network import HardAttention, Input, Layer, Number, matrix
 from ..gadgets.blocks import Block, feed_forward
 from ..gadgets.switches import switches
 from .base import fixed
-from .families import Extraction
+from .bit_extraction.transformer import Extraction
 from .keyed import Keyed, Plan
 from .vardi2022 import looked_up
 

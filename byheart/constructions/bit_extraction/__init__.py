@@ -45,7 +45,7 @@ Notation     N contexts, n length, d dimension, C labels, r radius, delta separa
 
 from dataclasses import dataclass
 
-from ..families import Extraction
+from .transformer import Extraction
 
 
 @dataclass(frozen=True)
