@@ -21,6 +21,7 @@ Notation     N points of dimension d.
 """
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,8 +30,10 @@ from numpy.typing import NDArray
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from ..exact.network import Linear, Number, Relu, matrix, vector
-from .keyed import Front, Hashed, Plan
+from ..exact.network import Layer, Linear, Number, Relu, matrix, vector
+from .base import input_of
+from .keyed import Hashed, Parts
+from .retrieval.problem import sums_of
 
 Rows = list[tuple[tuple[Number, ...], Number, Number]]  # weights, bias, output weight of a unit
 
@@ -49,27 +52,30 @@ class Slabs(Hashed):
 
     stages = {**Hashed.stages, "slabs": "Units that are 0 at all points but those on one plane."}
 
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Iterable[Layer]:
         return self.cover(np.array(keys, np.int64)[:, None], np.array(labels), classes)
 
     @abstractmethod
-    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Plan:
-        """How whole points get their labels."""
+    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Iterable[Layer]:
+        """From whole points to their labels."""
 
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
+    def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:
         if dataset.length > 1:
             return super().parts(dataset, contexts)
-        from .keys import single_points
-
-        read = single_points(dataset, contexts)
-        return read, self.cover(read.points, read.labels, len(dataset.label_names))
+        spec = input_of(dataset, False)
+        seen, sums = sums_of(dataset, contexts, spec)
+        points, d = seen.vectors[sums.own], seen.vectors.shape[1]
+        scale = matrix(d, d, {(i, i): 1 << -seen.exponent for i in range(d)})
+        labels = dataset.labels[contexts.first].astype(np.int64)
+        plan = self.cover(points, labels, len(dataset.label_names))
+        return spec, 1, (Linear(scale, vector({}, d), "embed"), *plan)
 
 
 @dataclass(frozen=True)
 class Baum(Slabs):
     name = "baum1988"
 
-    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Plan:
+    def cover(self, points: NDArray, labels: NDArray, classes: int) -> Iterable[Layer]:
         from ..gadgets.planes import planes
 
         common = int(np.bincount(labels, minlength=classes).argmax())

@@ -7,7 +7,6 @@ Keyed     labels from one whole number per context, its key
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
@@ -17,18 +16,7 @@ from .base import Built, Predicted, input_of, labels_of, words_of
 from .families import Labelled
 from .retrieval.network import constant
 
-
-class Front(Protocol):
-    """From sequences to keys."""
-
-    @property
-    def spec(self) -> Input: ...
-    @property
-    def tries(self) -> int: ...
-    def layers(self, width: int) -> Iterable[Layer]: ...  # of a stream with this many lanes
-
-
-Plan = Iterable[Layer]  # from keys to labels, output included; the key is in lane 0, others are 0
+Parts = tuple[Input, int, Iterable[Layer]]  # the input, random draws that were made, all layers
 
 
 @dataclass(frozen=True)
@@ -42,8 +30,8 @@ class Keyed(Labelled):
     }
 
     @abstractmethod
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
-        """What makes the keys, and what makes labels of them; there are at least two labels."""
+    def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:
+        """The network of data with at least two labels."""
 
     def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
         labels = set(dataset.labels[contexts.first].tolist())
@@ -52,11 +40,8 @@ class Keyed(Labelled):
             others = [i for i in range(len(dataset.label_names)) if i not in labels]
             network = constant(spec, self.attention, False, dataset)
             return Built(network, labels_of(dataset, (*labels, *others)), words_of(dataset), 0)
-        front, plan = self.parts(dataset, contexts)
-        layers = tuple(plan)
-        width = next(iter(layers[0].tensors.values())).columns
-        network = Network(front.spec, (*front.layers(width), *layers))
-        return Built(network, labels_of(dataset), words_of(dataset), front.tries)
+        spec, tries, layers = self.parts(dataset, contexts)
+        return Built(Network(spec, tuple(layers)), labels_of(dataset), words_of(dataset), tries)
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
         """The size of the network that is built: the search for keys takes most of the time.
@@ -74,12 +59,14 @@ class Hashed(Keyed):
     """The key is a hash of the tokens, found by a search (keys.py)."""
 
     @abstractmethod
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
-        """How different keys, from 0 on, get their labels."""
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Iterable[Layer]:
+        """From different keys, from 0 on, to labels: the layers behind lane 0, output included."""
 
-    def parts(self, dataset: Dataset, contexts: Contexts) -> tuple[Front, Plan]:
+    def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:
         from .keys import reading
 
         read = reading(dataset, contexts, bool(self.positions), self.attention, self.seed)
-        labels = read.labels.tolist()
-        return read, self.plan(read.keys.tolist(), labels, len(dataset.label_names))
+        labels, classes = read.labels.tolist(), len(dataset.label_names)
+        plan = tuple(self.plan(read.keys.tolist(), labels, classes))
+        width = next(iter(plan[0].tensors.values())).columns  # the lanes that it reads
+        return read.spec, read.tries, (*read.layers(width), *plan)

@@ -14,7 +14,6 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,30 +97,6 @@ def reading(
     raise ByheartError(
         f"no hash separated all {count} contexts within {ATTEMPTS} attempts; try another `seed`."
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Single tokens as whole points: [contexts, d], the coordinates times `grain`."""
-
-    spec: Input
-    grain: int
-    points: NDArray
-    labels: NDArray[np.int64]
-    tries: ClassVar[int] = 1
-
-    def layers(self, width: int) -> Iterator[Layer]:
-        """The points themselves, in as many lanes."""
-        weights = {(i, i): self.grain for i in range(width)}
-        yield Linear(matrix(width, width, weights), vector({}, width), "embed")
-
-
-def single_points(dataset: Dataset, contexts: Contexts) -> Points:
-    """The vectors of sequences that are one token long."""
-    spec = input_of(dataset, False)
-    seen, sums = sums_of(dataset, contexts, spec)
-    labels = dataset.labels[contexts.first].astype(np.int64)
-    return Points(spec, 1 << -seen.exponent, seen.vectors[sums.own], labels)
 
 
 def _line(points: NDArray[np.int64], pick: random.Random) -> tuple[Hash, int]:

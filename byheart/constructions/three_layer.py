@@ -18,11 +18,13 @@ Departures   D1  The paper's text was not at hand: the proof (byheart/gadgets/sw
 Notation     N points, S label changes.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..exact.network import Layer
 from ..gadgets.switches import switches
-from .keyed import Hashed, Plan
+from .keyed import Hashed
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class SmallThreeLayer(Hashed):
     form = "small"
     between: ClassVar[bool] = True
 
-    def plan(self, keys: list[int], labels: list[int], classes: int) -> Plan:
+    def plan(self, keys: list[int], labels: list[int], classes: int) -> Iterator[Layer]:
         return switches(keys, labels, self.between)
 
 
