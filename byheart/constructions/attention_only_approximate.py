@@ -47,7 +47,7 @@ from .attention_only.solve import drawn
 from .base import Built, fixed, option, within
 from .families import AttentionDecoder
 from .one_layer import check_vocabulary
-from .one_layer_smooth.solve import observed_in_float32
+from .one_layer_smooth import observed_in_float32
 
 EPSILON = 0.1
 MORE = "more `heads=...`, a smaller `epsilon=...`, "
@@ -113,7 +113,7 @@ class AttentionOnlyApproximate(AttentionDecoder):
         )
         largest = reached(network, targets)
         gap = gap if largest <= gap else allowed(largest, targets, self, MORE)
-        return within(gap, network, targets.kind, targets.vocabulary, 1, notes)
+        return within(gap, network, targets, 1, notes)
 
 
 def fewest_contexts(shares: Floats, epsilon: float | None) -> int:

@@ -42,7 +42,7 @@ from .attention_only.solve import FEW_DIMENSIONS, SCALE, SCALES
 from .base import Built, fixed, within
 from .families import AttentionDecoder
 from .one_layer import check_vocabulary
-from .one_layer_smooth.solve import observed_in_float32
+from .one_layer_smooth import observed_in_float32
 
 SOLVES = 8
 POWER = 1.5  # of a divergence, in what is minimised
@@ -102,8 +102,7 @@ class AttentionOnlyArgmax(AttentionDecoder):
                 f"(attention-only: {search.most}), an upper bound on the heads needed"
             )
         notes = (note, observed_in_float32(best, search.targets))
-        vocabulary = search.targets.vocabulary
-        return within(search.gap, best, targets.kind, vocabulary, solves, notes)
+        return within(search.gap, best, search.targets, solves, notes)
 
 
 class Search:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, get_args, get_type_hints
 from ..claims.claim import Claim, Distributions, Labels, Words
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from ..data.targets import Word
+from ..data.targets import Targets
 from ..errors import OptionError
 from ..exact.network import Dyadic, Input, Layer, Network, Parameter, dyadic
 from ..machine.watch import Watch
@@ -86,15 +86,10 @@ def words_of(dataset: Dataset) -> Words:
 
 
 def within(
-    gap: float,
-    network: Any,
-    kind: str,
-    vocabulary: tuple[Word, ...],
-    tries: int,
-    notes: tuple[str, ...] = (),
+    gap: float, network: Any, targets: Targets, tries: int, notes: tuple[str, ...] = ()
 ) -> Built:
     """A decoder whose distributions are within the gap, and its tokens in the order of numbers."""
-    return Built(network, Distributions(gap), Words(kind, vocabulary), tries, notes)
+    return Built(network, Distributions(gap), Words(targets.kind, targets.vocabulary), tries, notes)
 
 
 def labels_of(dataset: Dataset, order: Iterable[int] | None = None) -> Labels:

@@ -33,7 +33,6 @@ from ..data.dataset import Dataset
 from ..exact.network import Layer, Linear, Number, Relu, matrix, vector
 from .base import input_of
 from .keyed import Hashed, Parts
-from .retrieval.problem import sums_of
 
 Rows = list[tuple[tuple[Number, ...], Number, Number]]  # weights, bias, output weight of a unit
 
@@ -62,6 +61,8 @@ class Slabs(Hashed):
     def parts(self, dataset: Dataset, contexts: Contexts) -> Parts:
         if dataset.length > 1:
             return super().parts(dataset, contexts)
+        from .retrieval.problem import sums_of  # numba is slow to import
+
         spec = input_of(dataset, False)
         seen, sums = sums_of(dataset, contexts, spec)
         points, d = seen.vectors[sums.own], seen.vectors.shape[1]

@@ -34,16 +34,9 @@ from ..gadgets.relu_layers import Step, relu_layers, row
 from ..machine.watch import Watch
 from ..theory.kajitsuka2025.sizes import deep_sets_size, largest_value, sum_key_bits, token_key_bits
 from .base import Built, Predicted, fixed
+from .bit_extraction import Extraction
 from .bit_extraction.known import known_multisets
-from .bit_extraction.transformer import (
-    Extraction,
-    built,
-    embed,
-    label_bits,
-    output,
-    predicted,
-    token_table,
-)
+from .bit_extraction.transformer import built, embed, label_bits, output, predicted, token_table
 from .retrieval import Retrieval
 
 

@@ -36,15 +36,9 @@ from ..gadgets.projection import Projection, project
 from ..machine.watch import Watch
 from ..theory.kajitsuka2025.sizes import embedded_key_bits, embedding_size, largest_value
 from .base import Built, Predicted, fixed, input_of
+from .bit_extraction import Extraction
 from .bit_extraction.known import Known, known_columns
-from .bit_extraction.transformer import (
-    Extraction,
-    built,
-    context_points,
-    label_bits,
-    predicted,
-    rest,
-)
+from .bit_extraction.transformer import built, context_points, label_bits, predicted, rest
 from .retrieval import Retrieval
 
 MOST = 1 << 20  # columns of the matrix, with one for padding

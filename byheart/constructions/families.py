@@ -1,7 +1,7 @@
 """The options that the constructions of one family share, each written once.
 
 Labelled         stores a label per context      positions, attention
-  Extraction     after bit-extraction (bit_extraction/transformer.py)
+  Extraction     after bit-extraction (bit_extraction/)
   Retrieval      after hash-fold-retrieve (retrieval/)
   Keyed          after related work (keyed.py)
 Interpolation    stores next-token distributions dimension, heads, head_dimension, gap

@@ -37,7 +37,7 @@ from ..gadgets.attention_neurons import hard_attention
 from ..gadgets.blocks import Block, feed_forward
 from ..gadgets.switches import switches
 from .base import fixed
-from .bit_extraction.transformer import Extraction
+from .bit_extraction import Extraction
 from .keyed import Keyed, Parts
 from .vardi2022 import looked_up
 

@@ -26,7 +26,6 @@ Notation     n contexts, omega vocabulary, T length, d dimension, m_0 heads, d_0
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..data.targets import Targets
 from ..errors import AssumptionError
@@ -38,17 +37,8 @@ from ..softmax.doubles import activation, divergences
 from .base import Built, within
 from .families import NeuronDecoder, gap, size
 from .one_layer import check_vocabulary
-from .one_layer_smooth.draw import (
-    DIMENSION,
-    Points,
-    Tensors,
-    check_dimension,
-    neurons,
-    points,
-)
+from .one_layer_smooth import DIMENSION, Matrix, check_dimension, neurons, points
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 GAP = 1e-3
 SOLVES, STEPS = 8, 300
 POWER = 1.5  # of a divergence, in what is minimised
@@ -113,8 +103,7 @@ class OneLayerNarrow(NeuronDecoder):
                 f"smallest m found: {high} for {plural(len(targets), 'context')}, an upper bound "
                 f"on the neurons needed ({low} were too few for this draw in {STEPS} steps)"
             )
-        solves, vocabulary = max(1, solves), targets.vocabulary
-        return within(search.gap, best, targets.kind, vocabulary, solves, (note,))
+        return within(search.gap, best, targets, max(1, solves), (note,))
 
 
 class Search:
@@ -124,10 +113,10 @@ class Search:
         self, targets: Targets, shape: Shape, gap: float, random: np.random.Generator
     ) -> None:
         self.targets, self.shape, self.gap = targets, shape, gap
-        self.found: Points = points(shape, targets, random)
+        self.points = points(shape, targets, random)
         through = random.permutation(len(targets))[: shape.neurons]
-        self.weight, self.bias = neurons(self.found, through, random)
-        arguments = self.found.mixed @ self.weight.T + self.bias
+        self.weight, self.bias = neurons(self.points, through, random)
+        arguments = self.points.mixed @ self.weight.T + self.bias
         self.active = activation(shape.activation)(arguments)
 
     def fit(self, count: int) -> tuple[Decoder, float]:
@@ -143,30 +132,21 @@ class Search:
         features *= len(active) ** 0.5
         objective = Objective(features, self.targets)
 
-        def reached(_: Vector) -> None:
+        def reached(_: Matrix) -> None:
             if objective.worst <= aim:
                 raise StopIteration
 
+        start, method = np.zeros(count * len(self.targets.vocabulary)), "L-BFGS-B"
+        options = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": 0, "gtol": 0, "maxfun": 2 * STEPS}
         optimize.minimize(
-            objective,
-            np.zeros(count * len(self.targets.vocabulary)),
-            jac=True,
-            method="L-BFGS-B",
-            callback=reached,
-            options={
-                "maxiter": STEPS,
-                "maxcor": MEMORY,
-                "ftol": 0,
-                "gtol": 0,
-                "maxfun": 2 * STEPS,
-            },
+            objective, start, jac=True, method=method, callback=reached, options=options
         )
-        found = objective.best.reshape(count, -1) * len(active) ** 0.5
-        tensors: Tensors = {
-            **self.found.tensors,
+        best = objective.best.reshape(count, -1) * len(active) ** 0.5
+        tensors = {
+            **self.points.tensors,
             "hidden.weight": self.weight[:count].copy(),
             "hidden.bias": self.bias[:count].copy(),
-            "output.weight": linalg.solve_triangular(triangle, found).T + 0.0,  # no -0.0
+            "output.weight": linalg.solve_triangular(triangle, best).T + 0.0,  # no -0.0
         }
         decoder = Decoder(self.shape._replace(neurons=count), tensors)
         return decoder, float(divergences(decoder, self.targets).values.max())
@@ -177,13 +157,12 @@ class Objective:
 
     def __init__(self, features: Matrix, targets: Targets) -> None:
         self.features, self.targets = features, targets
-        rows = np.repeat(np.arange(len(targets)), targets.support)
-        self.places = rows, targets.following
+        self.places = np.repeat(np.arange(len(targets)), targets.support), targets.following
         p = targets.probabilities
         self.entropies = -np.add.reduceat(p * np.log(p), targets.ends[:-1])
         self.best, self.worst = np.zeros(0), np.inf
 
-    def __call__(self, point: Vector) -> tuple[float, Vector]:
+    def __call__(self, point: Matrix) -> tuple[float, Matrix]:
         logits = self.features @ point.reshape(self.features.shape[1], -1)
         logits -= logits.max(axis=1, keepdims=True)
         terms = self.targets.probabilities * logits[self.places]

@@ -21,7 +21,7 @@ Notation     N sequences, n length.
 
 from dataclasses import dataclass
 
-from .bit_extraction.transformer import Extraction
+from .bit_extraction import Extraction
 from .retrieval import Retrieval
 
 

@@ -27,7 +27,7 @@ from ..exact.network import Layer, Linear, Number, matrix, vector
 from ..gadgets.key_values import lookup, table
 from ..gadgets.relu_layers import Step, relu_layers, row
 from ..theory.kajitsuka2025.sizes import token_key_bits
-from .bit_extraction.transformer import Extraction
+from .bit_extraction import Extraction
 from .keyed import Hashed
 
 

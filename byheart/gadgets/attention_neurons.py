@@ -53,9 +53,7 @@ from ..exact.network import (
 
 Form = Mapping[int, Number]  # a linear form: weight by lane
 Unit = tuple[Form, Form]  # what goes into a relu, and where its value is written
-Head = tuple[
-    Sequence[Form], Sequence[Form], Form, Form
-]  # queries, keys, value, outputs
+Head = tuple[Sequence[Form], Sequence[Form], Form, Form]  # queries, keys, value, outputs
 
 
 def attention_alone(network: Network, ids: Iterable[int] | None = None) -> Network:

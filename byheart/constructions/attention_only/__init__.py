@@ -54,7 +54,7 @@ from ...softmax.decoder import Decoder, Shape
 from ..base import Built, within
 from ..families import AttentionDecoder
 from ..one_layer import check_vocabulary
-from ..one_layer_smooth.solve import observed_in_float32
+from ..one_layer_smooth import observed_in_float32
 from .goal import Goal, choose_goal, encoder_note, reached
 from .plan import Plan, check_heads, check_memory, make_plan
 from .solve import drawn, tight, unfolded
@@ -87,8 +87,7 @@ class AttentionOnly(AttentionDecoder):
             if isinstance(attempt, tuple):
                 network, note = attempt
                 notes = encoder_note(aim, self), note, observed_in_float32(network, found.targets)
-                vocabulary = found.targets.vocabulary
-                return within(aim.gap, network, targets.kind, vocabulary, draw, notes)
+                return within(aim.gap, network, found.targets, draw, notes)
             watch.note(f"draw {draw} of {len(MORE_HEADS)}: {attempt}")
         leave = ", or leave out `tight=True`" if self.tight else ""
         raise AssumptionError(

@@ -26,8 +26,9 @@ from ...gadgets.multisets import distinct, marked, values
 from ...gadgets.projection import Projection, shortest
 from ...gadgets.relu_layers import Step, carry, relu_layers, row
 from ..base import Built, input_of
+from . import Extraction
 from .known import known_columns
-from .transformer import Extraction, built, context_points, embed, label_bits, rest, token_table
+from .transformer import built, context_points, embed, label_bits, rest, token_table
 
 TRIES = 16  # random values of each size
 

@@ -1,7 +1,6 @@
 """Theorem B.1 and Corollary 4.1: E_in, F_1, uniform attention, F_2, E_out (eq. (43))."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
@@ -15,7 +14,6 @@ from ...exact.network import (
     Layer,
     Linear,
     Network,
-    Relu,
     UniformAttention,
     matrix,
     vector,
@@ -24,7 +22,6 @@ from ...gadgets.key_values import Table, lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project
 from ...gadgets.relu_layers import Step, relu_layers, row
-from ...machine.watch import Watch
 from ...theory.kajitsuka2025.sizes import (
     Size,
     bit_extraction_size,
@@ -32,69 +29,49 @@ from ...theory.kajitsuka2025.sizes import (
     largest_value,
     token_key_bits,
 )
-from ..base import Built, Predicted, input_of, labels_of, option, words_of
+from ..base import Built, Predicted, input_of, labels_of, words_of
 from ..families import Labelled
 from .known import Known, known_columns
 
 LANES = ("phi", "F", "sum")  # eq. (50)
 
 
-@dataclass(frozen=True)
-class Extraction(Labelled):
-    """The paper's own constructions (bit-extraction)."""
+def build(
+    dataset: Dataset, contexts: Contexts, options: Labelled, separation: float | None
+) -> Built:
+    """The network of Theorem B.1; if every token has a label, that of Corollary 4.1.
 
-    provable = 10_000
-    stages = {
-        **Labelled.stages,
-        "select": "Finds the group of the key and fetches the group's two long numbers.",
-        "read": "Tent maps read keys and values out of the two numbers, bit by bit.",
-        "compare": "Each key read is compared; the value of an equal one is kept.",
-        "project": "A projection turns the column into one scalar, the context id.",
-    }
+    The corollary is the theorem for each token put last, so contexts are (multiset, own token).
+    """
+    spec = input_of(dataset, bool(options.positions))
+    seen = known_columns(dataset, contexts, spec, separation)
+    random, N, n = Random(options.seed), len(contexts), spec.length
+    # eq. (48), (49)
+    tokens = project(seen.points, seen.exponent, n * N, seen.separation, random)
+    largest = largest_value(N, N)
+    chosen, phi = identified(seen.rows, largest, random)
+    points, exponent = context_points(seen, tokens, phi)
+    ids = project(points, exponent, N, Fraction(1), random)  # eq. (55), (56)
+    space = spec.coordinates, seen.radius, seen.separation
+    key_bits = token_key_bits(n * N, *space)  # R_1
+    first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
+    second = table(ids.keys(), seen.labels, context_key_bits(N, n, *space), label_bits(dataset))
+    part = relu_layers(["x"], lookup("x", first, "phi", {"F": "x"}, ["sum"]))  # eq. (50)
+    end = rest(n, options.attention, ids, lookup("x", second, "label"))
+    network = Network(spec, (embed(tokens), *part, *end), dataset.every)
+    return built(network, dataset, tokens.tries + ids.tries)
 
-    separation: float | None = option(
-        None,
-        "Refuse data whose tokens are closer than this.",
-        metavar="DISTANCE",
-        least=0.0,
-        above=True,
-    )
 
-    def build(self, dataset: Dataset, contexts: Contexts, watch: Watch) -> Built:
-        """The network of Theorem B.1; if every token has a label, that of Corollary 4.1.
-
-        The corollary is the theorem for each token put last, so contexts are (multiset, own token).
-        """
-        spec = input_of(dataset, bool(self.positions))
-        seen = known_columns(dataset, contexts, spec, self.separation)
-        random, N, n = Random(self.seed), len(contexts), spec.length
-        # eq. (48), (49)
-        tokens = project(seen.points, seen.exponent, n * N, seen.separation, random)
-        largest = largest_value(N, N)
-        chosen, phi = identified(seen.rows, largest, random)
-        points, exponent = context_points(seen, tokens, phi)
-        ids = project(points, exponent, N, Fraction(1), random)  # eq. (55), (56)
-        space = spec.coordinates, seen.radius, seen.separation
-        key_bits = token_key_bits(n * N, *space)  # R_1
-        first = token_table(tokens, phi, chosen, key_bits, largest.bit_length())
-        second = table(ids.keys(), seen.labels, context_key_bits(N, n, *space), label_bits(dataset))
-        part = relu_layers(["x"], lookup("x", first, "phi", {"F": "x"}, ["sum"]))  # eq. (50)
-        end = rest(n, self.attention, ids, lookup("x", second, "label"))
-        network = Network(spec, (embed(tokens), *part, *end), dataset.every)
-        return built(network, dataset, tokens.tries + ids.tries)
-
-    def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted | None:
-        spec = input_of(dataset, bool(self.positions))
-        seen = known_columns(dataset, contexts, spec, self.separation)
-        d, labels, marked = spec.coordinates, len(dataset.label_names), len(seen.marked)
-        space = seen.radius, seen.separation
-        size = bit_extraction_size(len(contexts), spec.length, d, labels, *space, marked)
-        return predicted(size, d + 1)
-
-    def traced_stage(self, layer: Layer) -> str:
-        """Bits are read and keys compared in turns: they are shown as one stage."""
-        reads = isinstance(layer, Relu) and layer.stage == "compare"
-        return "read" if reads else super().traced_stage(layer)
+def predict(
+    dataset: Dataset, contexts: Contexts, positions: bool, separation: float | None
+) -> Predicted:
+    """Its size, before anything is built."""
+    spec = input_of(dataset, positions)
+    seen = known_columns(dataset, contexts, spec, separation)
+    d, labels, marked = spec.coordinates, len(dataset.label_names), len(seen.marked)
+    space = seen.radius, seen.separation
+    size = bit_extraction_size(len(contexts), spec.length, d, labels, *space, marked)
+    return predicted(size, d + 1)
 
 
 def predicted(size: Size, first: int) -> Predicted:
