@@ -31,7 +31,7 @@ import numpy as np
 from .. import encoders
 from ..data.targets import Floats, Targets
 from ..errors import AssumptionError
-from ..gadgets.heads import Heads, decoder, draw, features, last, rows
+from ..gadgets.heads import Heads, decoder, draw, features, last, picked, rows
 from ..gadgets.regression import Task, fit
 from ..machine.tables import plural
 from ..machine.watch import Watch
@@ -136,7 +136,6 @@ class Search:
         if likeliest < len(found):
             return None, likeliest
         longer = unembedding * stretch(float(found.min()), self.shape.vocabulary, self.gap)
-        chosen = (self.heads.query[:count], self.heads.key[:count], self.heads.value[:count])
-        heads = Heads(self.heads.embedding, self.heads.positions, *chosen)
+        heads = picked(self.heads, np.arange(count))
         network = decoder(self.shape._replace(heads=count), heads, matrix.T, longer)
         return network if reached(network, self.targets) <= self.gap else None, likeliest

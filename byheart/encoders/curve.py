@@ -36,11 +36,7 @@ class EncoderPoint:
 
 
 def sweep(
-    targets: Targets,
-    dimensions: Sequence[int],
-    gap: float,
-    seed: int = 0,
-    watch: Watch = SILENT,
+    targets: Targets, dimensions: Sequence[int], gap: float, seed: int = 0, watch: Watch = SILENT
 ) -> Iterator[EncoderPoint]:
     """A point for each dimension, in increasing order.
 
@@ -56,15 +52,9 @@ def sweep(
         if before is not None and not tried[0].exact:
             tried.append(before.padded(dimension))
         before = nearest(tried)
-        yield EncoderPoint(
-            dimension=dimension,
-            divergence=before.divergence,
-            largest=before.largest,
-            encoder=before.name,
-            exact=before.exact,
-            seconds=time.perf_counter() - started,
-            tried={encoder.name: encoder.divergence for encoder in tried},
-        )
+        sizes = before.divergence, before.largest, before.name, before.exact
+        seconds = time.perf_counter() - started
+        yield EncoderPoint(dimension, *sizes, seconds, {x.name: x.divergence for x in tried})
 
 
 def steps(targets: Targets) -> list[int]:

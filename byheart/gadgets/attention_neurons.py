@@ -130,11 +130,7 @@ class _Lanes:
             {self.place: 2, self.extra: -2 * (n - 1)},
             {self.one: 1},
         ]
-        keys: list[Form] = [
-            {self.one: 1},
-            {self.place: 1, self.extra: -(n - 1)},
-            {self.square: -1},
-        ]
+        keys: list[Form] = [{self.one: 1}, {self.place: 1, self.extra: -(n - 1)}, {self.square: -1}]
         return queries, keys, x, writes
 
     def mean(self, value: Form, writes: Form) -> Head:

@@ -102,12 +102,7 @@ def select(
 
 
 def read_digits(
-    stage: str,
-    lane: str,
-    count: int,
-    one: Number,
-    output: str,
-    centred: bool,
+    stage: str, lane: str, count: int, one: Number, output: str, centred: bool
 ) -> Iterator[Block]:
     """output += digit_order(count)[x // one], for a lane that holds x with 0 < x < one * count.
 

@@ -76,10 +76,7 @@ def add_steps(output: Matrix, wanted: Logits, step: Step) -> None:
 
 
 def corrected(
-    neurons: Neurons,
-    step: Step,
-    missing: Callable[[Neurons], Matrix],
-    times: int,
+    neurons: Neurons, step: Step, missing: Callable[[Neurons], Matrix], times: int
 ) -> Neurons:
     """The neurons with what they miss, [points, vocabulary], added as further steps."""
     for _ in range(times):

@@ -123,16 +123,16 @@ def _attempt(
         shape = shape._replace(heads=math.ceil(more * shape.heads))
         check_memory(AttentionOnly.name, shape, len(tokens))
     heads = drawn(shape, tokens, np.random.default_rng([options.seed, draw]))
-    make = tight if options.tight else unfolded
-    solved = make(shape, heads, tokens, aim.embeddings, aim.unembedding)
-    if not solved.condition < LARGEST_CONDITION:
-        return f"the condition number is about {solved.condition:.1e}"
-    if not np.isfinite(solved.folding):
+    solve = tight if options.tight else unfolded
+    network, condition, folding = solve(shape, heads, tokens, aim.embeddings, aim.unembedding)
+    if not condition < LARGEST_CONDITION:
+        return f"the condition number is about {condition:.1e}"
+    if not np.isfinite(folding):
         return "the matrix of the skip connection cannot be inverted"
-    worst = reached(solved.decoder, found.targets)
+    worst = reached(network, found.targets)
     if not worst <= aim.gap:
         return f"the largest divergence is {worst:.1e} nats"
-    note = f"condition number about {solved.condition:.2g}"
+    note = f"condition number about {condition:.2g}"
     if options.tight:
-        note += f", that of the folded matrix {solved.folding:.2g}"
-    return solved.decoder, note
+        note += f", that of the folded matrix {folding:.2g}"
+    return network, note

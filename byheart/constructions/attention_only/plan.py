@@ -1,6 +1,7 @@
 """The sizes of an attention-only transformer, and the data as it reads them."""
 
 from dataclasses import replace
+from itertools import chain, count
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from ...data.targets import Targets, Word
 from ...encoders import certain
 from ...encoders.encoder import merged
+from ...encoders.exact import lossless
 from ...errors import AssumptionError
 from ...gadgets.heads import rows
 from ...machine.memory import SMALLER, require
@@ -86,11 +88,8 @@ def one_length(targets: Targets) -> Targets:
 
 def reserved(vocabulary: tuple[Word, ...]) -> str:
     """A word that is not in the vocabulary: "<pad>", or "<pad-1>" if it is."""
-    known, word, number = set(vocabulary), "<pad>", 0
-    while word in known:
-        number += 1
-        word = f"<pad-{number}>"
-    return word
+    known, names = set(vocabulary), chain(["<pad>"], (f"<pad-{i}>" for i in count(1)))
+    return next(name for name in names if name not in known)
 
 
 def dimension(targets: Targets, found: Tokens, tight: bool) -> int:
@@ -100,12 +99,10 @@ def dimension(targets: Targets, found: Tokens, tight: bool) -> int:
     distributions need N - 1, or as many as there are distinct ones. The skip connection (tight) can
     give no more than there are last tokens.
     """
-    distinct = len(merged(targets).targets)
-    lossless = min(len(targets.vocabulary) - 1, distinct)
     if certain(targets):
         d = min(DIMENSION, found.distinct + found.length - 2)
     else:
-        d = min(LARGEST_DIMENSION, lossless)
+        d = min(LARGEST_DIMENSION, lossless(merged(targets)))
     return max(2, min(d, found.last) if tight else d)
 
 

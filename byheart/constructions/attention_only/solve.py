@@ -22,12 +22,7 @@ class Solution(NamedTuple):
     condition: float
 
 
-class Solved(NamedTuple):
-    """A decoder, the condition number of its features, and that of M where it was folded."""
-
-    decoder: Decoder
-    condition: float
-    folding: float
+Solved = tuple[Decoder, float, float]  # with the condition numbers of the features and of M
 
 
 def drawn(shape: Shape, tokens: np.ndarray, random: np.random.Generator) -> Heads:
@@ -45,8 +40,8 @@ def unfolded(
     shape: Shape, heads: Heads, tokens: np.ndarray, wanted: Floats, unembedding: Floats
 ) -> Solved:
     """The decoder for H d_h >= T_0: W_O F = E - x_S, the skip connection is what it is."""
-    found = solve(features(heads, tokens), wanted - last(heads, tokens))
-    return Solved(decoder(shape, heads, found.matrix.T, unembedding), found.condition, 1.0)
+    matrix, condition = solve(features(heads, tokens), wanted - last(heads, tokens))
+    return decoder(shape, heads, matrix.T, unembedding), condition, 1.0
 
 
 def tight(
@@ -59,14 +54,14 @@ def tight(
     1 / s, and amplifies no rounding, whatever the condition number of M is.
     """
     d = shape.dimension
-    found = solve(np.hstack([features(heads, tokens), last(heads, tokens)]), wanted)
-    turn, sizes, basis = np.linalg.svd(found.matrix[-d:].T)
-    out, unembedding = turn.T @ found.matrix[:-d].T, unembedding @ turn
+    matrix, condition = solve(np.hstack([features(heads, tokens), last(heads, tokens)]), wanted)
+    turn, sizes, basis = np.linalg.svd(matrix[-d:].T)
     folding = float(sizes[0] / sizes[-1]) if sizes[-1] else np.inf
-    if not folding < LARGEST_FOLDING:
-        return Solved(decoder(shape, heads, out, unembedding), found.condition, np.inf)
-    heads = folded(folded(heads, basis), np.diag(sizes))
-    return Solved(decoder(shape, heads, out, unembedding), found.condition, folding)
+    if folding < LARGEST_FOLDING:
+        heads = folded(folded(heads, basis), np.diag(sizes))
+    else:
+        folding = np.inf
+    return decoder(shape, heads, turn.T @ matrix[:-d].T, unembedding @ turn), condition, folding
 
 
 def solve(found: Floats, wanted: Floats) -> Solution:

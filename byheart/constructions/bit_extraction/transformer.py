@@ -9,15 +9,7 @@ from numpy.typing import NDArray
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
-from ...exact.network import (
-    HardAttention,
-    Layer,
-    Linear,
-    Network,
-    UniformAttention,
-    matrix,
-    vector,
-)
+from ...exact.network import HardAttention, Layer, Linear, Network, UniformAttention, matrix, vector
 from ...gadgets.key_values import Table, lookup, table
 from ...gadgets.multisets import identified
 from ...gadgets.projection import Projection, project

@@ -104,29 +104,19 @@ def _halves(total: int) -> tuple[Fraction, Fraction]:
 def _decoder(
     shape: Shape, scales: dict[str, Fraction], scalars: Scalars, solution: Solution
 ) -> Decoder:
-    sizes = shape.tensors
-    constant = {
-        f"attention.{name}.weight": _full(sizes[f"attention.{name}.weight"], dyadic(scale))
-        for name, scale in scales.items()
+    rows = {"embedding": scalars.z, "positions": scalars.u, "hidden": solution.w}
+    constants = {f"attention.{name}.weight": scale for name, scale in scales.items()}
+    constants |= {"hidden.bias": Fraction(ETA), "output.weight": Fraction(0)}
+    tensors = {
+        name: np.broadcast_to(_column([dyadic(value)]), shape.tensors[name]).copy()
+        for name, value in constants.items()
     }
-    output = _full(sizes["output.weight"], dyadic(0))
     for token, row in solution.output.items():
-        output[token] = _column(row)
-    return Decoder(
-        shape,
-        {
-            "embedding.weight": _repeated(scalars.z, shape.dimension),
-            "positions.weight": _repeated(scalars.u, shape.dimension),
-            **constant,
-            "hidden.weight": _repeated(solution.w, shape.dimension),
-            "hidden.bias": _full(sizes["hidden.bias"], dyadic(ETA)),
-            "output.weight": output,
-        },
-    )
-
-
-def _full(size: tuple[int, ...], number: Dyadic) -> Tensor:
-    return np.broadcast_to(_column([number]), size).copy()
+        tensors["output.weight"][token] = _column(row)
+    for name, numbers in rows.items():
+        column = _column([dyadic(x) for x in numbers])[:, None]
+        tensors[f"{name}.weight"] = np.repeat(column, shape.dimension, axis=1)
+    return Decoder(shape, {name: tensors[name] for name in shape.tensors})
 
 
 def _column(numbers: Sequence[Dyadic]) -> Tensor:
@@ -135,11 +125,6 @@ def _column(numbers: Sequence[Dyadic]) -> Tensor:
     for i, number in enumerate(numbers):
         tensor[i] = number
     return tensor
-
-
-def _repeated(numbers: Sequence[Fraction], dimension: int) -> Tensor:
-    """The matrix with these numbers in each of its columns."""
-    return np.repeat(_column([dyadic(x) for x in numbers])[:, None], dimension, axis=1)
 
 
 def solve(
