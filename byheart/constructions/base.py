@@ -258,21 +258,14 @@ SECTIONS = ("Paper", "Statement", "Assumptions", "Guarantee", "Departures", "Not
 def parse_header(text: str) -> Header:
     """The sections of a theorem file's docstring (CONTRIBUTING.md shows the form)."""
     parts = re.split(rf"^({'|'.join(SECTIONS)})\s+", text, flags=re.MULTILINE)
-    found = {name: _joined(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)}
-    missing = [name for name in SECTIONS if name not in found]
+    paragraph = parts[0].strip().split("\n\n")[0]
+    summary, *texts = (" ".join(text.split()) for text in (paragraph, *parts[2::2]))
+    sections = dict(zip(parts[1::2], texts, strict=True))
+    missing = [name for name in SECTIONS if name not in sections]
     assert not missing, f"the header lacks {missing}"
-    paper, _, item = found["Paper"].partition(", ")
-    return Header(
-        _joined(parts[0].strip().partition("\n\n")[0]),
-        paper,
-        item,
-        found["Statement"],
-        re.sub("|".join(ASSUMPTIONS), lambda name: ASSUMPTIONS[name[0]], found["Assumptions"]),
-        found["Guarantee"],
-        found["Departures"],
-    )
-
-
-def _joined(text: str) -> str:
-    """Lines as one line."""
-    return " ".join(text.split())
+    paper, _, item = sections["Paper"].partition(", ")
+    shared = "|".join(ASSUMPTIONS)
+    assumptions = re.sub(shared, lambda name: ASSUMPTIONS[name[0]], sections["Assumptions"])
+    names = "Statement", "Guarantee", "Departures"
+    statement, guarantee, departures = (sections[name] for name in names)
+    return Header(summary, paper, item, statement, assumptions, guarantee, departures)

@@ -111,16 +111,16 @@ def _drawn(
     entries = wanted(targets, gap / 2)  # half of the gap is left for roundings
     logits = np.zeros((len(targets), shape.vocabulary))
     logits[entries.row, entries.token] = entries.value
-    solution = solve_outputs(active, logits)
+    output, condition = solve_outputs(active, logits)
     tensors = {**found.tensors, "hidden.weight": weight, "hidden.bias": bias}
-    network = Decoder(shape, {**tensors, "output.weight": solution.output})
-    if not solution.condition < LARGEST_CONDITION:
-        return None, f"A5 fails: the condition number is about {solution.condition:.1e}"
+    network = Decoder(shape, {**tensors, "output.weight": output})
+    if not condition < LARGEST_CONDITION:
+        return None, f"A5 fails: the condition number is about {condition:.1e}"
     worst = float(divergences(network, targets).values.max())
     if not worst <= gap:
         return None, f"A5 fails: the largest divergence is {worst:.1e} nats"
     return network, (
-        f"condition number about {solution.condition:.2g}; the two nearest contexts are "
+        f"condition number about {condition:.2g}; the two nearest contexts are "
         f"{found.distance:.2g} apart, relative"
     )
 
@@ -205,18 +205,11 @@ def neurons(
     return weight, KINK - (weight * found.mixed[through]).sum(axis=1)
 
 
-class Solution(NamedTuple):
-    """The output matrix [omega, m], and an estimate of the condition number."""
+def solve_outputs(active: Matrix, wanted: Matrix) -> tuple[Matrix, float]:
+    """The output of least norm with active @ output^T = wanted, for active [n, m] with n <= m.
 
-    output: Matrix
-    condition: float
-
-
-def solve_outputs(active: Matrix, wanted: Matrix) -> Solution:
-    """The matrix of least norm with active @ output^T = wanted, for active [n, m] with n <= m.
-
-    If n < m it is active^T (active active^T)^-1: the condition number of the square is the root's
-    squared.
+    With an estimate of the condition number. If n < m, output is active^T (active active^T)^-1: the
+    condition number of the square is the root's squared.
     """
     from scipy import linalg  # slow to import
 
@@ -240,7 +233,7 @@ def solve_outputs(active: Matrix, wanted: Matrix) -> Solution:
             output += linalg.lu_solve(factors, missing)
         else:
             output += active.T @ linalg.cho_solve(factors, missing)
-    return Solution(output.T + 0.0, condition)  # no -0.0
+    return output.T + 0.0, condition  # no -0.0
 
 
 def observed_in_float32(decoder: Decoder, targets: Targets) -> str:
