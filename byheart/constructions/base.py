@@ -20,20 +20,14 @@ from ..machine.watch import Watch
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a construction: the field that holds it has this as its metadata.
+    """One option of a construction: the field that holds it has this as its metadata."""
 
-    help     one sentence
-    metavar  how the command line names its value
-    choices  the words that it may be
-    least    the least number that it may be, `most` the largest; the least is excluded if `above`
-    """
-
-    help: str
-    metavar: str | None = None
-    choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
-    above: bool = False
+    help: str  # one sentence
+    metavar: str | None = None  # how the command line names its value
+    choices: tuple[str, ...] = ()  # the words that it may be
+    least: float | None = None  # the least number that it may be
+    most: float | None = None  # the largest
+    above: bool = False  # whether the least is excluded
 
     def check(self, name: str, value: object) -> None:
         """ByheartError if the value is not one that the option takes; None is its default."""
@@ -66,18 +60,14 @@ def fixed(value: object) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A network, what it promises and what it reads.
-
-    tries      random draws that the search made
-    structure  of an editable network: what finds its structure again without a search
-    """
+    """A network, what it promises and what it reads."""
 
     network: Any  # a Network, a Decoder or a Checkpoint
     claim: Claim
     words: Words
-    tries: int
+    tries: int  # random draws that the search made
     notes: tuple[str, ...] = ()
-    structure: Mapping[str, Any] | None = None
+    structure: Mapping[str, Any] | None = None  # if editable: finds it again without a search
 
 
 def words_of(dataset: Dataset) -> Words:
@@ -100,16 +90,11 @@ def labels_of(dataset: Dataset, order: Iterable[int] | None = None) -> Labels:
 
 @dataclass(frozen=True)
 class Predicted:
-    """The size of a network, known before it is built.
+    """The size of a network, known before it is built."""
 
-    parameters  nonzero ones; of a decoder, all
-    depth       blocks between embedding and output
-    units       neurons and heads; None where they are not counted beforehand
-    """
-
-    parameters: int
-    depth: int
-    units: int | None = None
+    parameters: int  # nonzero ones; of a decoder, all
+    depth: int  # blocks between embedding and output
+    units: int | None = None  # neurons and heads; None where they are not counted beforehand
 
 
 Lanes = dict[int, Dyadic]  # nonzero lanes of one column
@@ -145,31 +130,19 @@ class Header:
 
 @dataclass(frozen=True)
 class Construction(ABC):
-    """One theorem that gives weights. Its fields are its options, as the user set them.
+    """One theorem that gives weights. Its fields are its options, as the user set them."""
 
-    name       what a user passes as method=...
-    claim      what its models promise
-    on_a_line  whether the neurons of its decoders switch at places on a line
-    form       "small" (ours) or "faithful" (the paper's), where there are both
-    last       whether the last token of a sequence counts apart from the multiset
-    every      whether the data has a label for every token; None: either will do
-    empty      whether a sequence may be empty
-    provable   contexts beyond which `compile` verifies a sample; None: always all of them
-    tokenizer  what splits text where the user names nothing; None: words
-    advice     what to do about two labels of one context, if not what the data suggests
-    stages     one sentence for each stage of its networks, by its name or (layer kind, name)
-    """
-
-    name: ClassVar[str]
-    claim: ClassVar[type[Claim]] = Labels
-    on_a_line: ClassVar[bool] = False
-    form: ClassVar[str | None] = None
-    last: ClassVar[bool] = True
-    every: ClassVar[bool | None] = False
-    empty: ClassVar[bool] = False
-    provable: ClassVar[int | None] = None
-    tokenizer: ClassVar[str | None] = None
-    advice: ClassVar[str | None] = None
+    name: ClassVar[str]  # what a user passes as method=...
+    claim: ClassVar[type[Claim]] = Labels  # what its models promise
+    on_a_line: ClassVar[bool] = False  # whether neurons of its decoders switch on a line
+    form: ClassVar[str | None] = None  # "small" (ours) or "faithful" (the paper's), if both
+    last: ClassVar[bool] = True  # whether the last token counts apart from the multiset
+    every: ClassVar[bool | None] = False  # whether every token has a label; None: either will do
+    empty: ClassVar[bool] = False  # whether a sequence may be empty
+    provable: ClassVar[int | None] = None  # `compile` verifies a sample beyond so many contexts
+    tokenizer: ClassVar[str | None] = None  # what splits text by default; None: words
+    advice: ClassVar[str | None] = None  # about two labels of one context; None: from the data
+    # one sentence for each stage of its networks, by its name or (layer kind, name)
     stages: ClassVar[Mapping[str | tuple[str, str], str]] = {}
 
     seed: int = 0

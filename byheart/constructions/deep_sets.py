@@ -85,6 +85,7 @@ class FaithfulDeepSet(Extraction):
 
     def predict(self, dataset: Dataset, contexts: Contexts) -> Predicted:
         seen = known_multisets(dataset, contexts, self.separation)
-        d, labels, marked = seen.points.shape[1], len(dataset.label_names), len(seen.marked)
-        size = deep_sets_size(*seen.rows.shape, d, labels, seen.radius, seen.separation, marked)
+        (N, M), d = seen.rows.shape, seen.points.shape[1]
+        labels, marked = len(dataset.label_names), len(seen.marked)
+        size = deep_sets_size(N, M, d, labels, seen.radius, seen.separation, marked)
         return predicted(size, d + 1)

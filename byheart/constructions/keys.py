@@ -36,20 +36,14 @@ DRAWS = 24  # of weights before they may be longer
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a network reads, and the whole number, from 0 on, that it makes of each context.
-
-    grain   keys were found for the input's coordinates times this power of two
-    mixing  where columns meet: "uniform" or "hard"; "none" for single tokens
-    keys    [contexts] different ones
-    labels  [contexts]
-    """
+    """What a network reads, and the whole number, from 0 on, that it makes of each context."""
 
     spec: Input
-    grain: int
+    grain: int  # keys were found for the input's coordinates times this power of two
     hashed: Hash
-    mixing: str
-    keys: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    mixing: str  # where columns meet: "uniform" or "hard"; "none" for single tokens
+    keys: NDArray[np.int64]  # [contexts] different ones
+    labels: NDArray[np.int64]  # [contexts]
     tries: int
 
     def layers(self, width: int) -> Iterator[Layer]:
@@ -118,17 +112,13 @@ def _line(points: NDArray[np.int64], pick: random.Random) -> tuple[Hash, int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """The numbers of the columns of every context, its own (last) column last.
-
-    weights, bias  of E_in, for the coordinates times `grain`
-    rows           [contexts, columns] Python integers
-    """
+    """The numbers of the columns of every context, its own (last) column last."""
 
     spec: Input
     grain: int
-    weights: tuple[int, ...]
-    bias: int
-    rows: NDArray
+    weights: tuple[int, ...]  # of E_in, for the coordinates times `grain`
+    bias: int  # of E_in
+    rows: NDArray  # [contexts, columns] Python integers
     labels: NDArray[np.int64]
 
     def embed(self, width: int) -> Linear:

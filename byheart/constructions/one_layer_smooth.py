@@ -126,18 +126,12 @@ def _drawn(
 
 
 class Points(NamedTuple):
-    """The contexts as attention gives them.
+    """The contexts as attention gives them."""
 
-    tensors   of embedding and attention
-    mixed     h_2 of each context, [n, d]
-    scale     root of the mean square of two contexts' distance
-    distance  of the two nearest contexts, relative to `scale`
-    """
-
-    tensors: dict[str, Matrix]
-    mixed: Matrix
-    scale: float
-    distance: float
+    tensors: dict[str, Matrix]  # of embedding and attention
+    mixed: Matrix  # h_2 of each context, [n, d]
+    scale: float  # root of the mean square of two contexts' distance
+    distance: float  # of the two nearest contexts, relative to `scale`
 
 
 def check_dimension(shape: Shape) -> None:

@@ -42,18 +42,12 @@ HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Pieces, and the words of each bit of the labels.
+    """Pieces, and the words of each bit of the labels."""
 
-    starts  the first key of each piece, increasing
-    shifts  what is added to the keys of each piece
-    words   [bits, W] the number of each word
-    places  L
-    """
-
-    starts: tuple[int, ...]
-    shifts: tuple[int, ...]
-    words: tuple[tuple[int, ...], ...]
-    places: int
+    starts: tuple[int, ...]  # the first key of each piece, increasing
+    shifts: tuple[int, ...]  # what is added to the keys of each piece
+    words: tuple[tuple[int, ...], ...]  # [bits, W] the number of each word
+    places: int  # L
 
     def blocks(self) -> Iterator[Block]:
         L, planes = self.places, range(len(self.words))

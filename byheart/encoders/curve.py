@@ -17,19 +17,16 @@ STEPS, LARGEST = 7, 256  # dimensions that are tried by default, the largest of 
 class EncoderPoint:
     """The best encoder of one dimension.
 
-    divergence  the mean over predictions, in nats; `largest` is that of the worst context
-    exact       whether it is a closed form: 0 up to the gap. Otherwise the divergence is an upper
-                bound on the infimum
-    tried       the divergence of every encoder that was tried, by name
+    If it is not exact, a closed form, its divergence is an upper bound on the infimum.
     """
 
     dimension: int
-    divergence: float
-    largest: float
+    divergence: float  # the mean over predictions, in nats
+    largest: float  # the divergence of the worst context
     encoder: str
-    exact: bool
+    exact: bool  # whether it is a closed form: 0 up to the gap
     seconds: float
-    tried: Mapping[str, float]
+    tried: Mapping[str, float]  # the divergence of every encoder that was tried, by name
 
     def json(self) -> dict:
         return {**vars(self), "tried": dict(self.tried)}

@@ -28,18 +28,13 @@ FRESH = 8  # steps of a selection after which inner products are computed anew
 
 
 class Heads(NamedTuple):
-    """Embeddings and heads, without the layers that use their features.
+    """Embeddings and heads, without the layers that use their features."""
 
-    embedding          of tokens, [N, d]
-    positions          [S, d]
-    query, key, value  W_Q, W_K and W_V, [H, d_h, d]
-    """
-
-    embedding: Floats
-    positions: Floats
-    query: Floats
-    key: Floats
-    value: Floats
+    embedding: Floats  # of tokens, [N, d]
+    positions: Floats  # [S, d]
+    query: Floats  # W_Q [H, d_h, d]
+    key: Floats  # W_K
+    value: Floats  # W_V
 
 
 def draw(shape: Shape, random: np.random.Generator, scales: tuple[float, ...] = (1.0,)) -> Heads:

@@ -30,16 +30,11 @@ ROOM = 0.01  # elsewhere, if no reach is asked for
 
 
 class Memory(NamedTuple):
-    """The neurons of N contexts.
+    """The neurons of N contexts."""
 
-    weights  [N, d]
-    biases   [N]
-    reach    of each, relative
-    """
-
-    weights: Floats
-    biases: Floats
-    reach: Floats
+    weights: Floats  # [N, d]
+    biases: Floats  # [N]
+    reach: Floats  # of each, relative
 
 
 def _scores(keys: Floats, streams: Floats, at: np.ndarray) -> Iterator[Floats]:

@@ -1,5 +1,6 @@
 """The sizes of an attention-only transformer, and the data as it reads them."""
 
+from bisect import bisect_left
 from dataclasses import replace
 from itertools import chain, count
 from typing import NamedTuple
@@ -21,16 +22,11 @@ DIMENSION, LARGEST_DIMENSION = 10, 64  # of associations, and of distributions i
 
 
 class Plan(NamedTuple):
-    """The sizes of what is built.
+    """The sizes of what is built."""
 
-    targets  contexts of one length, at least 2; padded if they were not
-    shape    of the decoder
-    needed   heads that are needed for `contexts` independent ones
-    """
-
-    targets: Targets
-    shape: Shape
-    needed: int
+    targets: Targets  # contexts of one length, at least 2; padded if they were not
+    shape: Shape  # of the decoder
+    needed: int  # heads that are needed for `contexts` independent ones
 
 
 def make_plan(
@@ -123,11 +119,8 @@ def heads_needed(
     # fewer contexts than all are some of them, whose own limits are not known
     if contexts or enough(fewest):
         return fewest
-    low, high = fewest, max(fewest, wanted)  # `high` is taken to be enough
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    tried = range(fewest + 1, max(fewest, wanted))  # the end is taken to be enough
+    return fewest + 1 + bisect_left(tried, True, key=enough)
 
 
 def check_heads(name: str, found: Plan, tight: bool) -> None:

@@ -22,25 +22,16 @@ SAFE = 1 << 500  # squares of smaller numbers are floats
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The distinct columns (points) and the contexts made of them.
+    """The distinct columns (points) and the contexts made of them."""
 
-    points      [V, coordinates] integers; a coordinate is points * 2**exponent
-    rows        [sequences, n] the points of each sequence; NOTHING where there is none
-    owner       [contexts] the sequence of each context
-    own         [contexts] the point of each context's own token
-    labels      [contexts] from 1 on: 0 means that a key is not in a table
-    radius      no point is longer; at least 1
-    separation  no two points are closer; at most 1
-    """
-
-    points: NDArray
+    points: NDArray  # [V, coordinates] integers; a coordinate is points * 2**exponent
     exponent: int
-    rows: NDArray
-    owner: NDArray
-    own: NDArray
-    labels: list[int]
-    radius: Fraction
-    separation: Fraction
+    rows: NDArray  # [sequences, n] the points of each sequence; NOTHING where there is none
+    owner: NDArray  # [contexts] the sequence of each context
+    own: NDArray  # [contexts] the point of each context's own token
+    labels: list[int]  # [contexts] from 1 on: 0 means that a key is not in a table
+    radius: Fraction  # no point is longer; at least 1
+    separation: Fraction  # no two points are closer; at most 1
 
     @property
     def marked(self) -> list[int]:

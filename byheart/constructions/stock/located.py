@@ -41,50 +41,33 @@ BATCH = 1 << 22
 
 
 class Plan(NamedTuple):
-    """The sizes of a checkpoint.
-
-    end   the number of the token that ends a text
-    code  lanes of a token's code
-    long  tokens of a document, if contexts are parts of documents, else 0
-    common  of documents: the share of each token in a context, on average, [V]
-    """
+    """The sizes of a checkpoint."""
 
     vocabulary: int
-    end: int
-    code: int
+    end: int  # the number of the token that ends a text
+    code: int  # lanes of a token's code
     context_length: int
     width: int
     heads: int
     layers: int
     hidden: int
-    long: int = 0
-    common: NDArray | None = None
+    long: int = 0  # tokens of a document, if contexts are parts of documents, else 0
+    common: NDArray | None = None  # of documents: the mean share of each token in a context, [V]
 
 
 class Shell(NamedTuple):
-    """A checkpoint with an empty memory.
-
-    codes   of the tokens, [V, code]
-    out     the lanes that the memory writes
-    always  neurons that are on at every context: what each writes, [D]; they are in block 0
-    """
+    """A checkpoint with an empty memory."""
 
     network: Checkpoint
-    codes: Floats
-    out: slice
+    codes: Floats  # of the tokens, [V, code]
+    out: slice  # the lanes that the memory writes
+    # neurons of block 0 that are on at every context: weights, bias, what each writes, [D]
     always: tuple[tuple[Floats, float, Floats], ...]
 
 
 @dataclass(frozen=True)
 class Located(Construction):
-    """Stores next tokens in stock checkpoints.
-
-    z           the argument of a neuron at its context
-    logit       of the correct token, about
-    float32_reach  the default of `reach` for float32
-    begins      whether the end token stands before every text
-    always      neurons of block 0 that hold no context
-    """
+    """Stores next tokens in stock checkpoints."""
 
     claim = Recites
     tokenizer = "bpe:8000"
@@ -93,11 +76,11 @@ class Located(Construction):
         "recited from its first tokens that no other text shares), or `on_conflict='drop'`, which "
         "leaves these contexts out"
     )
-    z: ClassVar[float]
-    logit: ClassVar[float] = 40.0
-    float32_reach: ClassVar[float] = 0.0015
-    begins: ClassVar[bool] = False
-    always: ClassVar[int] = 0
+    z: ClassVar[float]  # the argument of a neuron at its context
+    logit: ClassVar[float] = 40.0  # of the correct token, about
+    float32_reach: ClassVar[float] = 0.0015  # the default of `reach` for float32
+    begins: ClassVar[bool] = False  # whether the end token stands before every text
+    always: ClassVar[int] = 0  # neurons of block 0 that hold no context
 
     width: int | None = option(None, "Width of the stream.", metavar="N", least=1, most=1 << 14)
     heads: int | None = option(None, "Attention heads.", metavar="N", least=2, most=1 << 10)

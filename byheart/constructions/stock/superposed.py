@@ -36,17 +36,12 @@ MORE = 1.25  # as many neurons, after a number that did not suffice
 
 
 class Fitted(NamedTuple):
-    """A memory of M neurons.
+    """A memory of M neurons."""
 
-    weights, biases  of what the neurons read, [D, M] and [M]
-    outputs          what they write, [M, code]
-    margin           of each context: the answer's logit minus the next one, of codes of +-1
-    """
-
-    weights: NDArray
-    biases: NDArray
-    outputs: NDArray
-    margin: Floats
+    weights: NDArray  # of what the neurons read, [D, M]
+    biases: NDArray  # [M]
+    outputs: NDArray  # what they write, [M, code]
+    margin: Floats  # of each context: the answer's logit minus the next one, of codes of +-1
 
 
 def codes(count: int, size: int, answers: NDArray, random: np.random.Generator) -> Floats:
