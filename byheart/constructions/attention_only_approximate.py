@@ -36,14 +36,13 @@ import numpy as np
 from ..data.targets import Floats, Targets
 from ..encoders.encoder import Encoder
 from ..errors import AssumptionError
-from ..gadgets.heads import decoder, features, last, rows
+from ..gadgets.heads import decoder, drawn, features, last, rows
 from ..gadgets.regression import Task, fit
 from ..machine.watch import Watch
 from ..softmax.decoder import Shape
 from ..theory.dana2024.capacity import theorem_1_approximate
 from .attention_only.goal import GAP, SHARE, allowed, encoder_of, reached
 from .attention_only.plan import Plan, make_plan
-from .attention_only.solve import drawn
 from .base import Built, fixed, option, within
 from .families import AttentionDecoder
 from .one_layer import check_vocabulary

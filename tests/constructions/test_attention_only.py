@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 import byheart
 from byheart.constructions.attention_only.goal import margins, rounded_up, shaken, stretch
 from byheart.constructions.attention_only.plan import reserved
-from byheart.constructions.attention_only.solve import solve, tight
 from byheart.data.contexts import contexts
 from byheart.data.load import from_rows
 from byheart.data.targets import targets
 from byheart.errors import AssumptionError, ByheartError
-from byheart.gadgets.heads import draw
+from byheart.gadgets.heads import draw, solve, tight
 from byheart.machine import memory
 from byheart.models.model import Model
 from byheart.models.verification import verify

@@ -48,7 +48,7 @@ import numpy as np
 
 from ...data.targets import Targets
 from ...errors import AssumptionError
-from ...gadgets.heads import rows
+from ...gadgets.heads import drawn, rows, tight, unfolded
 from ...machine.watch import Watch
 from ...softmax.decoder import Decoder, Shape
 from ..base import Built, within
@@ -57,7 +57,6 @@ from ..one_layer import check_vocabulary
 from ..one_layer_smooth import observed_in_float32
 from .goal import Goal, choose_goal, encoder_note, reached
 from .plan import Plan, check_heads, check_memory, make_plan
-from .solve import drawn, tight, unfolded
 
 MORE_HEADS = 1.0, 1.0, 1.25, 2.0  # of each draw, where the number is ours to choose
 LARGEST_CONDITION = 1e13
