@@ -13,8 +13,6 @@ from ..data import contexts as grouping
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Divergences, Targets, Word, over
-from ..errors import ByheartError
-from ..machine.tables import plural
 from ..machine.words import quoted
 from .answer import DecoderModel
 from .decoder import Decoder
@@ -43,15 +41,6 @@ def verify(model: DecoderModel, dataset: Dataset, how: Judging) -> Verification:
 
     Where that would take more than `prove_limit` seconds, a float run observes.
     """
-    if dataset.every:
-        raise ByheartError(
-            "the model gives a label for the sequence, and the data has one for every token."
-        )
-    if dataset.length > model.length:
-        raise ByheartError(
-            f"the data has a sequence of {plural(dataset.length, 'token')}, "
-            f"and the model reads at most {model.length}."
-        )
     gap = model.claim.gap
     everything = wanted = targets_of(model, dataset)
     kept = how.chosen(len(wanted))
@@ -104,24 +93,11 @@ def _divergences(network: Decoder, wanted: Targets, gap: float, how: Judging) ->
 
 
 def targets_of(model: DecoderModel, dataset: Dataset) -> Targets:
-    """What follows the contexts of a dataset, numbered as the decoder has them."""
-    if dataset.kind != model.kind:
-        raise ByheartError(
-            f"the model reads {model.kind} tokens, and the data has {dataset.kind}s."
-        )
+    """What follows the contexts of a dataset that fits, numbered as the decoder has them."""
     assert model.tokens is not None
-    try:
-        found = over(dataset, grouping.contexts(dataset, positions=True), model.tokens)
-    except KeyError as error:
-        raise ByheartError(f"{error.args[0]!r} is not in the model's vocabulary.") from None
+    targets = over(dataset, contexts(model, dataset), model.tokens)
     padding = model.network.shape.padding
-    if padding is None:
-        return found
-    if padding in found.tokens or padding in found.following:
-        raise ByheartError(
-            f"{model.tokens[padding]!r} is reserved by this model and is not a word."
-        )
-    return found.padded(padding, model.length)
+    return targets if padding is None else targets.padded(padding, model.length)
 
 
 def unfitting(model: DecoderModel, dataset: Dataset) -> str | None:

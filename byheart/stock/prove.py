@@ -18,7 +18,6 @@ from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Judging, V
 from ..data import contexts as grouping
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
-from ..errors import ByheartError
 from .answer import StockModel
 from .holders import shortened
 from .texts import next_tokens, texts_of
@@ -50,9 +49,7 @@ def verify(model: StockModel, dataset: Dataset, how: Judging) -> Verification:
     from .enclose import margins
     from .forward import answers
 
-    claim, unfit = model.claim, unfitting(model, dataset)
-    if unfit:
-        raise ByheartError(f"{unfit}.")
+    claim = model.claim
     kept = how.chosen(len(dataset))
     rows = np.arange(len(dataset)) if kept is None else kept
     sequences, wanted = numbered(model, dataset)

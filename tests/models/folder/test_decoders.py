@@ -37,7 +37,7 @@ from byheart.models.model import Model
 from byheart.models.verification import verify
 from byheart.softmax.codeword import encoded_bits
 from byheart.softmax.decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, Shape
-from byheart.softmax.prove import targets_of
+from byheart.softmax.prove import targets_of, unfitting
 from tests.softmax.code_words import decode, encode
 
 ROOT = Path(__file__).parents[3]
@@ -594,8 +594,9 @@ def test_padding_is_no_word():
     assert model.numbers([PADDING, "b"]) is None and model.recall([PADDING, "b"]) is None
     assert targets_of(model, dataset).tokens.tolist() == [0, 1, 2, 1]
     for rows in ([([PADDING, "b"], "a")], [(["b"], PADDING)]):
-        with pytest.raises(ByheartError, match="reserved"):
-            targets_of(model, from_rows(rows))
+        assert "not in the model's vocabulary" in unfitting(model, from_rows(rows))
+        with pytest.raises(ByheartError, match="not in the model's vocabulary"):
+            verify(model, from_rows(rows))
 
 
 @both
