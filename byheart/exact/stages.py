@@ -26,7 +26,7 @@ class Stage:
     dense: int
     bits: int  # of all its parameters, coded; `largest` of the longest one, in plain notation
     largest: int
-    connections: int | None  # pairs of connected columns, if its attention is sparse
+    connections: int | None = None  # pairs of connected columns, if its attention is sparse
 
 
 def stages(network: Network) -> list[Stage]:
@@ -50,9 +50,7 @@ def stages(network: Network) -> list[Stage]:
         values = [entry.value for tensor in tensors for entry in tensor.entries]
         result.append(
             Stage(
-                part=part,
-                kind=kind,
-                name=name,
+                *(part, kind, name),
                 runs=tuple((first, first + length - 1) for first, length in runs(indices)),
                 depth=0 if part in (FIRST, LAST) else len(layers),
                 nonzero=len(values),

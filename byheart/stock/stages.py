@@ -31,27 +31,17 @@ def layer_of(network: Checkpoint, name: str) -> tuple[int, str]:
 def stages(network: Checkpoint) -> list[Stage]:
     """Its stages in the order of the data flow."""
     bits = network.counts()[1]["largest"]
-    found = []
+    result = []
     for name, (part, kind) in PARTS.items():
-        own = {x: layer_of(network, x)[0] for x in network.tensors}
-        chosen = [x for x in network.tensors if layer_of(network, x)[1] == name]
-        layers = sorted({own[x] for x in chosen})
-        dense = sum(network.tensors[x].size for x in chosen)
-        found.append(
-            Stage(
-                part=part,
-                kind=kind,
-                name=name,
-                runs=tuple((i, i) for i in layers),
-                depth=len(layers) if part == MEETING else 0,
-                nonzero=sum(int(np.count_nonzero(network.tensors[x])) for x in chosen),
-                dense=dense,
-                bits=bits * dense,
-                largest=bits,
-                connections=None,
-            )
-        )
-    return found
+        own = {
+            x: layer_of(network, x)[0] for x in network.tensors if layer_of(network, x)[1] == name
+        }
+        layers = tuple((i, i) for i in sorted(set(own.values())))
+        depth = len(layers) if part == MEETING else 0
+        nonzero = sum(int(np.count_nonzero(network.tensors[x])) for x in own)
+        dense = sum(network.tensors[x].size for x in own)
+        result.append(Stage(part, kind, name, layers, depth, nonzero, dense, bits * dense, bits))
+    return result
 
 
 def neuron_entries(network: Checkpoint, layer: int, neuron: int) -> list[tuple[str, int, int]]:
