@@ -210,7 +210,7 @@ class Showing(Protocol):
     def explained(self, model: Model) -> tuple[dict[str, Any], dict[str, Any]]:
         """What the network reads, and what `explain` says of this kind alone."""
 
-    def stages(self, model: Model) -> list:
+    def stages(self, network: Any) -> list:
         """The stages of the network in the order of the data flow, and the cost of each."""
 
     def card(self, model: Model, found: Verification, check_again: str) -> str:

@@ -12,18 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .lanes import (
-    Lane,
-    Stream,
-    apply,
-    combine,
-    head_output,
-    head_rows,
-    lanes_read,
-    plus,
-    scored,
-    take,
-)
+from .lanes import Lane, Stream, apply, combine, head_output, lanes_read, plus, scored, take
 from .network import FeedForward, HardAttention, Layer, Linear, Matrix, Network
 
 Look = Callable[[int, Stream], Stream]
@@ -95,7 +84,7 @@ class End:
         assert isinstance(layer, HardAttention)
         result = dict(stream)
         for head in range(layer.heads):
-            rows = head_rows(layer, head)
+            rows = layer.head_rows(head)
             queries = {r: combine(layer.W_Q.by_row.get(r, ()), None, stream, size) for r in rows}
             keys = {r: self._key(tuple(layer.W_K.by_row.get(r, ()))) for r in rows}
             best = scored(

@@ -15,7 +15,7 @@ from ..claims.kind import Explains
 from ..claims.location import Changed, Held, Place
 from ..errors import ByheartError
 from .answer import ExactModel, answers
-from .network import FeedForward, Layer, Linear, Matrix, Network, Parameter, Relu, dyadic, matrix
+from .network import FeedForward, Layer, Linear, Matrix, Network, Parameter, Relu, matrix
 from .trace import followed
 
 MAX_TRIED = 32  # changes of a single parameter that are tried
@@ -108,11 +108,10 @@ def changes(
 
 def with_value(network: Network, place: Place, value: Fraction) -> Network:
     """The network with one parameter changed."""
-    layer: Any = network.layers[place.layer]
-    tensor: Matrix = layer.tensors[place.tensor]
-    entries = {(row, column): x for row, column, x in tensor.entries}
-    entries[place.row, place.column] = dyadic(value)
-    made = matrix(tensor.rows, tensor.columns, {k: x.fraction for k, x in entries.items()})
-    layers = list(network.layers)
-    layers[place.layer] = replace(layer, **{place.tensor: made})
+    layers: list[Any] = list(network.layers)
+    tensor: Matrix = layers[place.layer].tensors[place.tensor]
+    values = {(row, column): x.fraction for row, column, x in tensor.entries}
+    values[place.row, place.column] = value
+    changed = matrix(tensor.rows, tensor.columns, values)
+    layers[place.layer] = replace(layers[place.layer], **{place.tensor: changed})
     return replace(network, layers=tuple(layers))

@@ -9,12 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ..errors import ByheartError
-
-if TYPE_CHECKING:
-    pass
 
 Number = int | float | Fraction
 LONGEST_SHOWN = 256  # bits of a number that is spelled out in a message
@@ -212,6 +209,11 @@ class HardAttention(LayerKind):
     heads: int = 1
     stage: str = "attend"
     kind: ClassVar[str] = "hard_attention"
+
+    def head_rows(self, head: int) -> range:
+        """The rows of W_Q, W_K and W_V that are one head's."""
+        step = self.W_V.rows // self.heads
+        return range(head * step, (head + 1) * step)
 
     @property
     def uniform(self) -> UniformAttention | None:

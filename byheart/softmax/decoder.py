@@ -8,15 +8,12 @@ them is an ordinary state dict. checker/FORMAT.md, section 9, defines what it co
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exact.network import Dyadic
-
-if TYPE_CHECKING:
-    pass
 
 Tensor = NDArray  # float64, or objects: Dyadic numbers
 ATTENTION, TOKEN_SUM = "attention", "token_sum"

@@ -96,19 +96,8 @@ def _shape(given: Object) -> Shape:
     padding = given.optional("padding", int)
     if padding is not None and not 0 <= padding < vocabulary:
         given.refuse(f"padding is {shown(padding)}, not the number of a token")
-    return Shape(
-        vocabulary=vocabulary,
-        length=length,
-        dimension=dimension,
-        mixing=mixing,
-        heads=heads,
-        key_dimension=keys,
-        value_dimension=values,
-        skip=skip,
-        neurons=neurons,
-        activation=activation,
-        padding=padding,
-    )
+    sizes = vocabulary, length, dimension, mixing, heads, keys, values
+    return Shape(*sizes, skip, neurons, activation, padding)
 
 
 def _places(sizes: tuple[int, ...]) -> tuple[int, int]:
