@@ -10,14 +10,13 @@ from ..claims.kind import Progress, Runtime
 from ..claims.model import cannot_read
 from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Fit, Judging, Verification
 from ..data import contexts as grouping
+from ..data.arrays import batches
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Divergences, Targets, Word, over
 from ..machine.words import quoted
 from .answer import DecoderModel
 from .decoder import Decoder
-
-NUMBERS = 1 << 24  # that a runtime gives at once
 
 
 def reads(model: DecoderModel, dataset: Dataset) -> Dataset:
@@ -123,27 +122,22 @@ def observed(
     gap = model.claim.gap
     assert model.tokens is not None
     assert runtime.run is not None
-    targets = targets_of(model, dataset)
-    bounds = list(pairwise(targets.starts.tolist()))
-    rows = [targets.tokens[a:b] for a, b in bounds]
+    targets, width = targets_of(model, dataset), model.network.width
+    rows = [targets.tokens[a:b] for a, b in pairwise(targets.starts.tolist())]
+    widest = max(model.network.shape.neurons, len(model.tokens))
     failures = []
-    for length in sorted(set(map(len, rows))):
-        members = [i for i, row in enumerate(rows) if len(row) == length]
-        size = max(model.network.shape.neurons, len(model.tokens), length * model.network.width)
-        step = max(1, NUMBERS // size)
-        for first, end in pairwise([*range(0, len(members), step), len(members)]):
-            part = members[first:end]
-            logits = runtime.run(np.stack([rows[i] for i in part]))
-            values = doubles.divergence(logits, targets.subset(np.array(part)))
-            for i, value in zip(part, values.tolist(), strict=True):
-                if not value <= gap:  # nan is wrong, too
-                    words = [model.tokens[x] for x in rows[i].tolist()]
-                    failures.append(
-                        f"context {words!r}: the divergence is {value:.3g} nats, "
-                        f"above the gap of {gap:g}"
-                    )
-            if progress is not None:
-                progress(end - first)
+    for part in batches(rows, lambda length: max(widest, length * width)):
+        logits = runtime.run(np.stack([rows[i] for i in part]))
+        values = doubles.divergence(logits, targets.subset(np.array(part)))
+        for i, value in zip(part, values.tolist(), strict=True):
+            if not value <= gap:  # nan is wrong, too
+                words = [model.tokens[x] for x in rows[i].tolist()]
+                failures.append(
+                    f"context {words!r}: the divergence is {value:.3g} nats, "
+                    f"above the gap of {gap:g}"
+                )
+        if progress is not None:
+            progress(len(part))
     return len(targets), failures
 
 

@@ -17,7 +17,6 @@ from ..machine.plain import Piece
 from ..machine.strict import DTYPES, Object, read_arrays, shown
 from .answer import StockModel
 from .checkpoint import FAMILIES, GPT2, TYPES, Checkpoint, shapes
-from .holders import lines
 
 FILES: tuple[str, ...] = names.STOCK
 NOTES = "byheart.json"
@@ -194,8 +193,18 @@ def contents(model: StockModel, described: dict[str, Any]) -> dict[str, list[Pie
         "tokenizer_config.json": [as_json(reads)],
         "generation_config.json": [as_json(generates)],
         "byheart.json": [as_json(described)],
-        "ground_truth.jsonl": list(lines(claim.holders, tokens)),
+        "ground_truth.jsonl": [_line(holder, tokens) for holder in claim.holders],
     }
+
+
+def _line(holder: Holder, tokens: tuple[str, ...]) -> bytes:
+    """A line of ground_truth.jsonl; what follows the neurons is for people."""
+    neurons = None if holder.neurons is None else [list(x) for x in holder.neurons]
+    line = {"context": holder.tokens.tolist(), "answer": holder.answer, "neurons": neurons}
+    line |= {"token": tokens[holder.answer], "reach": holder.reach, "margin": holder.margin}
+    if holder.decoys:
+        line["decoys"] = [list(x) for x in holder.decoys]
+    return json.dumps(line).encode("ascii") + b"\n"
 
 
 def weights(model: StockModel) -> list[Piece]:
