@@ -231,6 +231,24 @@ class Sum(LayerKind):
     kind: ClassVar[str] = "sum"
 
 
+def shapes_of(kind: str, width: int, size: int) -> dict[str, tuple[int, int]]:
+    """The shapes of the tensors of a layer on `width` lanes; none of a sum.
+
+    size  its rows, hidden units or lanes of all heads
+    """
+    inward, outward = (size, width), (width, size)
+    match kind:
+        case "linear" | "relu":
+            return {"weight": inward, "bias": (size, 1)}
+        case "feed_forward":
+            return {"W1": inward, "b1": (size, 1), "W2": outward, "b2": (width, 1)}
+        case "uniform_attention" | "sparse_attention":
+            return {"W_V": inward, "W_O": outward}
+        case "hard_attention":
+            return {"W_Q": inward, "W_K": inward, "W_V": inward, "W_O": outward}
+    return {}
+
+
 def divides(count: int, weights: Matrix) -> bool:
     """Whether weights / count is dyadic."""
     odd = count // (count & -count)

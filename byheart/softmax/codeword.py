@@ -25,12 +25,12 @@ from .decoder import ACTIVATIONS, ATTENTION, Decoder
 DIGITS = 1 << 22  # of a number, and the largest exponent: checker/FORMAT.md, section 2
 
 
-def encoded_bits(decoder: Decoder) -> int:
+def encoded_bits(network: Decoder) -> int:
     """The length of the code word."""
-    bits = len(head(decoder)) + decoder.shape.parameters
-    if decoder.number == "float64":
-        return bits + 64 * decoder.counts()[0]["nonzero"]
-    values = (x for tensor in decoder.tensors.values() for x in tensor.ravel().tolist())
+    bits = len(head(network)) + network.shape.parameters
+    if network.number == "float64":
+        return bits + 64 * network.counts()[0]["nonzero"]
+    values = (x for tensor in network.tensors.values() for x in tensor.ravel().tolist())
     return bits + sum(len(word(value)) for value in values if value.mantissa)
 
 

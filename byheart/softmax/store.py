@@ -25,6 +25,7 @@ from .decoder import ACTIVATIONS, ATTENTION, TOKEN_SUM, Decoder, Shape, Tensor
 
 FILES: tuple[str, ...] = names.FILES
 NOTES = "config.json"
+code_bits = encoded_bits
 KINDS = ("string", "number")
 EXACT = ("input", "output", "width", "layers")  # keys of exact networks
 NO_NEURONS = "none"
@@ -120,10 +121,6 @@ def describe(model: DecoderModel) -> dict[str, Any]:
     if sizes["padding"] is None:
         del sizes["padding"]  # a missing key says the same
     return {"decoder": {"kind": model.kind, **sizes}}
-
-
-def code_bits(network: Decoder) -> int:
-    return encoded_bits(network)
 
 
 def certificate(claim: Distributions) -> dict[str, Any]:
