@@ -56,13 +56,13 @@ def answers(model: StockModel, sequences: Sequence[Sequence[Token]]) -> list[Ans
                 del growing[i]
     result = []
     for i, tokens in enumerate(sequences):
-        said = [str(model.tokens[x]) for x in spoken.get(i, ())]
-        if not said or said == [model.claim.end]:
+        words = [str(model.tokens[x]) for x in spoken.get(i, ())]
+        if not words or words == [model.claim.end]:
             result.append(Answer(tokens, None, False))
         elif model.claim.labels_are == TOKEN:
-            result.append(Answer(tokens, said[0], None))
+            result.append(Answer(tokens, words[0], None))
         else:
-            result.append(Answer(tokens, vocabulary(model).text(said).removeprefix(" "), None))
+            result.append(Answer(tokens, vocabulary(model).text(words).removeprefix(" "), None))
     return result
 
 

@@ -161,8 +161,8 @@ def _attention(
         others = 2 * tail[:, None] * largest
         weighted = np.abs(values[here, best]) + error[here, best] + others  # sum of w |v|, at most
         radius[:, head] = up(error[here, best] + others + many * weighted + TINY)
-    read, radius = read.reshape(len(owner), -1), radius.reshape(len(owner), -1)
-    out, around = times(read, radius, block.out, block.out_bias)
+    flat, error = read.reshape(len(owner), -1), radius.reshape(len(owner), -1)
+    out, around = times(flat, error, block.out, block.out_bias)
     at = owner * length + place
     x, r = added(x[at], r[at], out, around)
     return x, r, gap
