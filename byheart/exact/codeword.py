@@ -160,9 +160,9 @@ class _Tensors:
         plain = self.coder.plain(width, given >> 1 & ((1 << width) - 1))
         return ((2 << ones) - 1) << (digits - ones - 1) | plain << 1 | 1
 
-    def affine(self, rows: int, columns: int, given: Layer) -> tuple[Matrix, Matrix]:
-        weight = self.tensor("weight", rows, columns, given.tensors)
-        return weight, self.tensor("bias", rows, 1, given.tensors)
+    def layer(self, kind: str, width: int, size: int, given: Layer) -> dict[str, Any]:
+        shapes = kinds.shapes_of(kind, width, size)
+        return {name: self.tensor(name, *shape, given.tensors) for name, shape in shapes.items()}
 
     def vector(
         self, name: str, size: int, given: tuple[Dyadic, ...] | None
@@ -200,13 +200,13 @@ def _network(coder: Coder, given: Network) -> Network:
         table = tensors.tensor("weight", width, columns, first.tensors)
         layers += [kinds.Embedding(table, tensors.tensor("position", width, 1, first.tensors), "")]
     else:
-        layers += [Linear(*tensors.affine(width, reads.coordinates, first))]
+        layers += [Linear(**tensors.layer("linear", reads.coordinates, width, first))]
 
     for i in range(blocks):
         layers.append(_block(coder, tensors, width, layer(i + 1)))
         if isinstance(layers[-1], kinds.Relu):
             width = layers[-1].weight.rows
-    layers.append(Linear(*tensors.affine(1, width, layer(blocks + 1))))
+    layers.append(Linear(**tensors.layer("linear", width, 1, layer(blocks + 1))))
     return Network(reads, tuple(layers), every)
 
 
@@ -216,19 +216,18 @@ def _block(coder: Coder, tensors: _Tensors, width: int, given: Layer) -> Layer:
     if number >= len(BLOCKS):
         refuse("a layer is of no known kind")
     kind: Any = BLOCKS[number]
-    matrices, size = given.tensors, 0
+    size = 0
     more: dict[str, Any] = {"stage": ""}
     if kind is kinds.HardAttention:
         heads = given.heads if isinstance(given, kinds.HardAttention) else 1
         more["heads"] = coder.size("heads", heads)
     if kind is not kinds.Sum:
         heads = more.get("heads", 1)
-        rows = matrices.get(ROWS.get(kind.kind, "W_V"), EMPTY).rows
+        rows = given.tensors.get(ROWS.get(kind.kind, "W_V"), EMPTY).rows
         size = heads * coder.size("rows" if kind is kinds.Relu else "hidden", rows // max(1, heads))
         if size > SIZE:
             refuse("its heads are too large")
-    shapes = kinds.shapes_of(kind.kind, width, size)
-    own = {name: tensors.tensor(name, *shape, matrices) for name, shape in shapes.items()}
+    own = tensors.layer(kind.kind, width, size, given)
     if kind is kinds.SparseAttention:
         wanted = given.connections if isinstance(given, kinds.SparseAttention) else ()
         more["connections"] = _connections(coder, wanted)

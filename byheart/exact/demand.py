@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .lanes import Lane, Stream, apply, combine, head_output, lanes_read, plus, scored, take
-from .network import FeedForward, HardAttention, Layer, Linear, Matrix, Network
+from .network import FeedForward, HardAttention, Layer, Linear, Network
 
 Look = Callable[[int, Stream], Stream]
 
@@ -25,17 +25,13 @@ def start_of_end(network: Network) -> int:
     keys: set[int] = set()
     start = len(network.layers) - 1
     for layer in reversed(network.layers[:-1]):
-        written: Matrix
         if isinstance(layer, HardAttention) and layer.uniform is None:
-            written = layer.W_O
+            written = set(layer.W_O.by_row)
         elif isinstance(layer, FeedForward):
-            written = layer.W2
+            written = set(layer.W2.by_row) | set(layer.b2.by_row)
         else:
             break
-        lanes = set(written.by_row)
-        if isinstance(layer, FeedForward):
-            lanes |= set(layer.b2.by_row)
-        if lanes & keys:
+        if written & keys:
             break
         if isinstance(layer, HardAttention):
             keys |= lanes_read(layer.W_K)
@@ -62,8 +58,7 @@ class End:
 
     def output(self) -> Stream:
         """The last column after the last layer."""
-        last, end = self.index.shape[1] - 1, len(self.layers)
-        return self.column(last, end - self.start)
+        return self.column(self.index.shape[1] - 1, len(self.layers) - self.start)
 
     def column(self, column: int, level: int) -> Stream:
         """One column of every sequence after `level` layers of the end."""

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..claims.claim import Labels
+from ..claims.claim import Claim
 from ..claims.kind import Progress, Runtime
-from ..claims.model import cannot_read
+from ..claims.model import ModelData, cannot_read
 from ..claims.verification import PROVED, REFUTED, SAMPLED, Judging, Verification
 from ..data import contexts as grouping
 from ..data.contexts import Contexts
@@ -21,7 +21,7 @@ from .network import Embedding, Network, dyadic, short
 NUMBERS = 1 << 24  # that a runtime gives at once
 
 
-def reads(model: ExactModel, dataset: Dataset) -> Dataset:
+def reads(model: ModelData, dataset: Dataset) -> Dataset:
     return dataset
 
 
@@ -39,7 +39,7 @@ def whole(dataset: Dataset) -> int:
     return len(dataset.labels)
 
 
-def recorded(model: ExactModel, dataset: Dataset, found: Verification) -> Labels:
+def recorded(model: ModelData, dataset: Dataset, found: Verification) -> Claim:
     return model.claim
 
 

@@ -28,6 +28,7 @@ LLAMA_NAMES = {
     "post_attention_layernorm": "ffn_norm", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }  # fmt: skip
+OTHER_MERGES = "ignore_merges", "byte_fallback", "continuing_subword_prefix", "end_of_word_suffix"
 LLAMA_CPP = ("xllamacpp", "the runtime llama.cpp")  # its Python binding
 
 
@@ -120,10 +121,7 @@ def _refuse_other_splits(tokenizer: dict) -> None:
     model = tokenizer.get("model") or {}
     plain = (
         model.get("type", "BPE") == "BPE"
-        and not model.get("ignore_merges")
-        and not model.get("byte_fallback")
-        and not model.get("continuing_subword_prefix")
-        and not model.get("end_of_word_suffix")
+        and not any(model.get(name) for name in OTHER_MERGES)
         and tokenizer.get("normalizer") is None
         and splits.get("type") == "ByteLevel"
         and splits.get("use_regex", True)

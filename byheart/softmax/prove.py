@@ -5,34 +5,27 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..claims.claim import Distributions
 from ..claims.kind import Progress, Runtime
-from ..claims.model import cannot_read
+from ..claims.model import ModelData, cannot_read
 from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Fit, Judging, Verification
 from ..data import contexts as grouping
 from ..data.arrays import batches
 from ..data.contexts import Contexts
 from ..data.dataset import Dataset
 from ..data.targets import Divergences, Targets, Word, over
+from ..exact.prove import reads as reads
+from ..exact.prove import recorded as recorded
 from ..machine.words import quoted
 from .answer import DecoderModel
 from .decoder import Decoder
 
 
-def reads(model: DecoderModel, dataset: Dataset) -> Dataset:
-    return dataset
-
-
-def contexts(model: DecoderModel, dataset: Dataset) -> Contexts:
+def contexts(model: ModelData, dataset: Dataset) -> Contexts:
     return grouping.contexts(dataset, positions=True)
 
 
 def whole(dataset: Dataset) -> int:
     return len(grouping.contexts(dataset, positions=True))
-
-
-def recorded(model: DecoderModel, dataset: Dataset, found: Verification) -> Distributions:
-    return model.claim
 
 
 def verify(model: DecoderModel, dataset: Dataset, how: Judging) -> Verification:

@@ -36,14 +36,9 @@ def stages(decoder: Decoder) -> list[Stage]:
     for number, name in sorted({layer_of(decoder, tensor) for tensor in decoder.tensors}):
         own = [x.ravel() for key, x in decoder.tensors.items() if layer_of(decoder, key)[1] == name]
         each, (part, kind) = [sizes(tensor) for tensor in own], parts[name]
-        result.append(
-            Stage(
-                *(part, kind, name, ((number, number),)),
-                depth=int(part == MEETING),  # attention and neurons are one layer
-                nonzero=sum(size.nonzero for size in each),
-                dense=sum(map(len, own)),
-                bits=sum(size.total for size in each),
-                largest=max(size.largest for size in each),
-            )
-        )
+        depth = int(part == MEETING)  # attention and neurons are one layer
+        layers = ((number, number),)
+        nonzero, dense = sum(size.nonzero for size in each), sum(map(len, own))
+        bits, largest = sum(size.total for size in each), max(size.largest for size in each)
+        result.append(Stage(part, kind, name, layers, depth, nonzero, dense, bits, largest))
     return result

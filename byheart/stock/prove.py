@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from ..claims.claim import Neuron, Recites
 from ..claims.kind import Progress, Runtime
 from ..claims.verification import OBSERVED, PROVED, REFUTED, SAMPLED, Judging, Verification
-from ..data import contexts as grouping
 from ..data.arrays import batches
-from ..data.contexts import Contexts
 from ..data.dataset import Dataset
+from ..softmax.prove import contexts as contexts
 from .answer import StockModel
 from .texts import next_tokens, texts_of
 from .tokens import vocabulary_of
@@ -31,10 +30,6 @@ def reads(model: StockModel, dataset: Dataset) -> Dataset:
     begins = model.network.family.rms
     own = vocabulary_of(dataset.tokenizer, dataset.loading.get("tokenizer"), begins)
     return next_tokens(dataset, own, begins)
-
-
-def contexts(model: StockModel, dataset: Dataset) -> Contexts:
-    return grouping.contexts(dataset, positions=True)
 
 
 def whole(dataset: Dataset) -> int:

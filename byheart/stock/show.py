@@ -83,14 +83,10 @@ def size_rows(model: StockModel, found: Verification, stated: str) -> list[Row]:
     neurons = facts(model.claim, found)["neurons"]
     each = f"; {parameters.dense / neurons:,.0f} per neuron" if neurons else ""
     tokens = f"tokens in the data; longest text {number(data.length)}"
-    margin = found.margin
+    margin, stated = found.margin, stated or f"a stock checkpoint in {model.claim.dtype}"
     least = "nats at least, between the logit of the answer and all others"
     return [
-        (
-            "method",
-            brief(str(model.record.method)),
-            stated or f"a stock checkpoint in {model.claim.dtype}",
-        ),
+        ("method", brief(str(model.record.method)), stated),
         ("predictions", number(data.sequences), f"of the next token, by {number(neurons)} neurons"),
         ("vocabulary", number(data.vocabulary), tokens),
         ("parameters", number(parameters.dense), f"{number(parameters.nonzero)} nonzero{each}"),
