@@ -223,7 +223,7 @@ def explain(
     kind = kind_of(model)
     reads, sizes = kind.show.explained(model)
     network, record = model.network, model.record
-    stages = tuple(kind.show.stages(model))
+    stages = tuple(kind.show.stages(model.network))
     nonzero = sum(stage.nonzero for stage in stages)
     return Explanation(
         method=construction.name,

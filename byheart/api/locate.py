@@ -111,7 +111,7 @@ def locate_readers(
 def stage_reads(model: Model, places: Sequence[Place]) -> tuple[StageReads, ...]:
     """How many parameters of each stage are read."""
     result = []
-    for stage in kind_of(model).show.stages(model):
+    for stage in kind_of(model).show.stages(model.network):
         own = {i for first, last in stage.runs for i in range(first, last + 1)}
         read = sum(place.layer in own for place in places)
         result.append(StageReads(stage.name, stage.nonzero, read))

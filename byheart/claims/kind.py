@@ -85,7 +85,7 @@ class Proving(Protocol):
         """How many items of the data a certificate that covers all of it counts."""
 
     def verify(self, model: Model, dataset: Dataset, how: Judging) -> Verification:
-        """Whether the claim holds for all of a dataset, or for a sample of it."""
+        """Whether the claim holds for all of a dataset that fits, or for a sample of it."""
 
     def recorded(self, model: Model, dataset: Dataset, found: Verification) -> Claim:
         """The claim with what verifying it on all of its data has found out, if it says so."""
@@ -210,7 +210,7 @@ class Showing(Protocol):
     def explained(self, model: Model) -> tuple[dict[str, Any], dict[str, Any]]:
         """What the network reads, and what `explain` says of this kind alone."""
 
-    def stages(self, model: Model) -> list:
+    def stages(self, network: Any) -> list:
         """The stages of the network in the order of the data flow, and the cost of each."""
 
     def card(self, model: Model, found: Verification, check_again: str) -> str:

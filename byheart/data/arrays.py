@@ -1,6 +1,7 @@
 """Arrays: values numbered in sorted order, and sequences of different lengths in one array."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,3 +135,18 @@ def take(values: NDArray, starts: Ints, lengths: Ints) -> NDArray:
     for a, b in blocks(ends):
         result[ends[a] : ends[b]] = values[places(starts[a:b], lengths[a:b])]
     return result
+
+
+def batches(
+    sequences: Sequence[Any], numbers: Callable[[int], int], room: int = 1 << 24
+) -> Iterator[list[int]]:
+    """The places of sequences of one length, as many at once as `room` numbers allow.
+
+    numbers  that one sequence of a length takes
+    """
+    lengths = np.array([len(sequence) for sequence in sequences], np.int64)
+    for length in np.unique(lengths).tolist():
+        members = np.flatnonzero(lengths == length).tolist()
+        step = max(1, room // numbers(length))
+        for first in range(0, len(members), step):
+            yield members[first : first + step]
