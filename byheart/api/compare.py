@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..claims.record import DataSizes
+from ..claims.result import picked
 from ..constructions import ALL
 from ..data.contexts import RESOLUTIONS
 from ..data.dataset import Dataset
@@ -30,9 +31,6 @@ from .rows import (
 )
 
 COUNTS = ("sequences", "contexts", "labels", "length", "vocabulary")
-COLUMNS = (
-    "parameters", "dense", "bits", "longest", "units", "depth", "evidence", "kind", "",
-)  # fmt: skip
 ORDERS = ("parameters", "dense", "bits", "longest", "units", "depth", "name")
 
 
@@ -83,32 +81,19 @@ class Comparison(Tabular):
         """The answer of `byheart compare --json`."""
         return {
             "dataset": {"name": self.name, **self.dataset.counts()},
-            "built": self.built,
-            "rows": [row.json() for row in self.rows],
+            **picked(self, "built rows"),
             "sweep": [step.json() for step in self.steps] if self.swept else [],
-            "lines": [line.json() for line in self.lines],
-            "crossings": [crossing.json() for crossing in self.crossings],
-            "picture": self.picture,
+            **picked(self, "lines crossings picture"),
         }
 
     def table(self) -> Content:
         title = ", ".join(f"{name} {getattr(self.dataset, name):,}" for name in COUNTS)
-        rows: list[tuple[object, ...]] = [
-            (
-                x.size(x.parameters),
-                x.dense,
-                x.size(x.bits),
-                x.longest,
-                x.units,
-                x.depth,
-                x.evidence,
-                x.kind,
-                x.title,
-            )
-            for x in self.rows
-            if x.applies
-        ]
-        return title, COLUMNS, rows
+        rows: list[tuple[object, ...]] = []
+        for x in self.rows:
+            if x.applies:
+                sizes = (x.size(x.parameters), x.dense, x.size(x.bits), x.longest, x.units, x.depth)
+                rows.append((*sizes, x.evidence, x.kind, x.title))
+        return title, (*ORDERS[:-1], "evidence", "kind", ""), rows
 
 
 def compare(

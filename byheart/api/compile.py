@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..claims.record import Record, Search
+from ..claims.result import picked
 from ..claims.verification import PROVE_LIMIT
 from ..constructions.base import Construction
 from ..data.contexts import settled
@@ -90,12 +91,14 @@ def compile(
     with single() if construction.claim.probabilities else nullcontext():
         built = construction.build(prepared, grouped, watch)
     seconds = {"build": time.perf_counter() - started}
+    recorded = {"on_conflict": on_conflict} if construction.claim.conflicts else {}
+    recorded |= {name: getattr(construction, name) for name in construction.options()}
     record = Record(
         method=construction.name,
         form=construction.form,
         paper=construction.header.paper,
         item=construction.header.item,
-        options=_recorded(construction, on_conflict),
+        options=recorded,
         conflicts=settled(dataset, prepared),
         loading=dict(prepared.loading),
         search=Search(construction.seed, built.tries, built.structure),
@@ -147,14 +150,8 @@ class Compiled:
 
     def json(self) -> dict:
         """The answer of `byheart compile --json`."""
-        return {
-            **self.summary.json(),
-            "editable": self.editable,
-            "verify": self.verify,
-            "reading": dict(self.reading),
-            "reading_notes": list(self.reading_notes),
-            "skipped": self.skipped,
-        }
+        own = picked(self, "editable verify reading reading_notes skipped")
+        return {**self.summary.json(), **own}
 
 
 def compile_folder(
@@ -213,9 +210,3 @@ def compile_folder(
         reading_notes=(*dataset.notes, *([unordered] if unordered else [])),
         skipped=dataset.skipped,
     )
-
-
-def _recorded(construction: Construction, on_conflict: str) -> dict[str, Any]:
-    """The options of the method, and how conflicts were resolved if there can be any."""
-    rule = {"on_conflict": on_conflict} if construction.claim.conflicts else {}
-    return rule | {name: getattr(construction, name) for name in construction.options()}

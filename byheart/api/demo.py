@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from ..claims.result import picked
 from ..data.dataset import Dataset
 from ..data.load import load
 from ..machine.swap import check_place
@@ -47,12 +48,8 @@ class Demo:
 
     def json(self) -> dict:
         """The answer of `byheart demo --json`."""
-        return {
-            **self.book.summary.json(),
-            "faithful_parameters": self.book.faithful_parameters,
-            "recited": self.recited,
-            "words": self.words,
-        }
+        book = {**self.book.summary.json(), "faithful_parameters": self.book.faithful_parameters}
+        return {**book, **picked(self, "recited words")}
 
 
 def compile_book(

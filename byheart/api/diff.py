@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..claims.location import Difference
+from ..claims.location import Difference, OtherAnswer
+from ..claims.result import picked
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
 from ..models.difference import difference
@@ -24,8 +25,7 @@ class Diff(Difference):
 
     def json(self) -> dict:
         """The answer of `byheart diff --json`."""
-        names = {"before": self.before, "after": self.after, "picture": self.picture}
-        return super().json() | names
+        return super().json() | picked(self, "before after picture")
 
 
 def diff(
@@ -80,7 +80,7 @@ def diff(
     for start in range(0, len(dataset), BLOCK):
         rows = [dataset.sequence(i) for i in range(start, min(start + BLOCK, len(dataset)))]
         both = zip(rows, one.answers(rows), two.answers(rows), strict=True)
-        answers += [(row, a.label, b.label) for row, a, b in both if a.label != b.label]
+        answers += [OtherAnswer(row, a.label, b.label) for row, a, b in both if a.label != b.label]
     return Diff(compared.places, compared.stages, tuple(answers), len(dataset), before, after)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..claims.record import DataSizes
+from ..claims.result import picked, plain
 from ..claims.verification import PROVE_LIMIT, Verification
 from ..constructions import METHODS, find
 from ..constructions.base import Header
@@ -26,7 +27,7 @@ from .compile import compile
 from .configure import check_prove_limit
 from .reading import data_for_method, model_of
 
-HEADER = ("paper", "item", "summary", "statement", "assumptions", "guarantee", "departures")
+HEADER = "paper item summary statement assumptions guarantee departures"
 
 
 class NetworkInput(NamedTuple):
@@ -78,9 +79,6 @@ class DecoderSizes(NamedTuple):
     ratio: float | None
     gap: float
 
-    def json(self) -> dict:
-        return {**self._asdict(), "shape": self.shape._asdict()}
-
 
 @dataclass(frozen=True)
 class ExplainedStage(Stage):
@@ -99,22 +97,12 @@ class ExplainedStage(Stage):
     fired: int | None = None
 
     def json(self) -> dict:
-        answer = {
-            "part": self.part,
-            "stage": self.name,
-            "kind": self.kind,
-            "does": self.does,
-            "layers": [list(run) for run in self.runs],
-            "depth": self.depth,
-            "nonzero": self.nonzero,
-            "dense": self.dense,
-            "bits": self.bits,
-            "largest": self.largest,
-            "share": self.share,
-            "connections": self.connections,
+        cost = "depth nonzero dense bits largest share connections"
+        traced = picked(self, "read lanes fired")
+        return {
+            **picked(self, f"part stage=name kind does layers=runs {cost}"),
+            **{name: value for name, value in traced.items() if value is not None},
         }
-        traced = {"read": self.read, "lanes": self.lanes and list(self.lanes), "fired": self.fired}
-        return answer | {name: value for name, value in traced.items() if value is not None}
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,17 +137,12 @@ class Explanation(Tabular):
     def json(self) -> dict:
         """The answer of `byheart explain --json`."""
         return {
-            "method": self.method,
-            "form": self.form,
-            **{name: getattr(self.header, name) for name in HEADER},
+            **picked(self, "method form"),
+            **picked(self.header, HEADER),
             "dataset": {**self.dataset.counts(), "name": self.name},
-            "input": self.input._asdict(),
-            "output": self.output._asdict(),
-            "stages": [stage.json() for stage in self.stages],
-            "totals": self.totals._asdict(),
-            **({} if self.decoder is None else self.decoder.json()),
-            "verified": None if self.verified is None else self.verified.json(),
-            "picture": self.picture,
+            **picked(self, "input output stages totals"),
+            **(plain(self.decoder) or {}),
+            **picked(self, "verified picture"),
         }
 
     def table(self) -> Content:

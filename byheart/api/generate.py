@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..claims.result import picked
 from ..data import corpora
 from ..data.generate import KINDS, WRITERS, save
 from ..errors import ByheartError
@@ -50,11 +51,9 @@ class Generated:
 
     def json(self) -> dict:
         """The answer of `byheart generate --json`."""
-        names = ("kind", "file", "options", "sequences", "length", "vocabulary", "labels")
-        answer = {name: getattr(self, name) for name in names} | {"options": dict(self.options)}
-        if self.loading is not None:
-            answer["loading"] = dict(self.loading)
-        answer["sha256"] = self.sha256
+        answer = picked(self, "kind file options sequences length vocabulary labels loading sha256")
+        if self.loading is None:
+            del answer["loading"]
         if self.theorem is not None:
             answer["theorem"] = {"parameters": self.parameters, **self.theorem._asdict()}
         return answer

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..claims.answer import Answer, Question
+from ..claims.result import picked
 from ..errors import ByheartError, OptionError
 from ..machine.watch import SILENT, Watch
 from ..models.model import Model
@@ -29,9 +30,7 @@ class Recalled:
     trace: Any = field(default=None, repr=False)
 
     def json(self) -> dict:
-        if not self.traced:
-            return self.answer.json()
-        return {**self.answer.json(), "trace": None if self.trace is None else self.trace.json()}
+        return {**self.answer.json(), **(picked(self, "trace") if self.traced else {})}
 
     @property
     def lines(self) -> list[str]:
@@ -48,7 +47,7 @@ class Recall:
 
     def json(self) -> dict:
         """The answer of `byheart recall --json`."""
-        return {"answers": [answer.json() for answer in self.answers]}
+        return picked(self, "answers")
 
 
 def recall(

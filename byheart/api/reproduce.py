@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from ..claims.result import Result, picked
 from ..errors import ByheartError
 from ..figures import FIGURES
 from ..figures.data import HUGGING_FACE
@@ -42,28 +43,16 @@ class Redrawn:
     files: tuple[Path, ...]
 
     def json(self) -> dict:
-        return {
-            "name": self.figure.name,
-            "title": self.figure.title,
-            "paper": self.figure.paper,
-            "trials": self.trials,
-            "censored": self.censored,
-            "fits": [fit.json() for fit in self.fits],
-            "caption": self.caption,
-            "table": self.table.json(),
-            "files": [str(path) for path in self.files],
-        }
+        figure = picked(self.figure, "name title paper")
+        return {**figure, **picked(self, "trials censored fits caption table files")}
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Result):
     """The figures that were drawn, and the names of those that have no rows."""
 
     figures: tuple[Redrawn, ...]
     missing: tuple[str, ...]
-
-    def json(self) -> dict:
-        return {"figures": [x.json() for x in self.figures], "missing": list(self.missing)}
 
 
 def reproduce(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..claims.result import picked
 from ..data.conflicts import Conflict, conflicting
 from ..data.dataset import Dataset
 from ..data.documents import Documents, first_documents
@@ -53,15 +54,14 @@ class Stats(Statistics):
     def json(self) -> dict:
         """The answer of `byheart stats --json`."""
         answer = {
-            "reading": dict(self.reading),
-            "reading_notes": list(self.reading_notes),
-            "skipped": self.skipped,
+            **picked(self, "reading reading_notes skipped"),
             **super().json(),
-            "shown": [row.json() for row in self.shown],
+            **picked(self, "shown conflicting counted=shards"),
         }
-        if self.conflicting is not None:
-            answer["conflicting"] = [conflict.json() for conflict in self.conflicting]
-        return answer if self.shards is None else {**answer, "counted": self.shards.json()}
+        for optional in ("conflicting", "counted"):
+            if answer[optional] is None:
+                del answer[optional]
+        return answer
 
 
 def stats(

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..claims.record import Bits, DataSizes, Parameters, Search
+from ..claims.result import picked
 from ..claims.verification import Verification
 from ..models.kinds import kind_of
 from ..models.model import Model
 
-DATA = ("sequences", "contexts", "labels", "length", "vocabulary")
-BITS = ("total", "fixed", "encoded", "largest", "entropy", "information")
 NOT_CHECKED = Verification(0, 0, None, "")
 
 
@@ -43,23 +42,13 @@ class Summary:
 
     def json(self) -> dict:
         return {
-            "method": self.method,
-            "form": self.form,
-            "dataset": {name: getattr(self.data, name) for name in DATA},
-            "parameters": self.parameters._asdict(),
-            "bits": {name: getattr(self.bits, name) for name in BITS},
-            "depth": self.depth,
-            "width": self.width,
+            **picked(self, "method form"),
+            "dataset": picked(self.data, "sequences contexts labels length vocabulary"),
+            **picked(self, "parameters"),
+            "bits": picked(self.bits, "total fixed encoded largest entropy information"),
+            **picked(self, "depth width"),
             "seconds": {key: self.seconds.get(key) for key in ("load", "build", "verify")},
-            "search": self.search.json(),
-            "verified": {
-                "checked": self.verification.checked,
-                "correct": self.verification.correct,
-                "evidence": self.verification.evidence,
-            },
-            "conflicts": dict(self.conflicts),
-            "notes": list(self.notes),
-            "failures": list(self.failures),
+            **picked(self, "search verified=verification conflicts notes failures"),
             **self.facts,
         }
 

@@ -4,10 +4,11 @@ Paper: kajitsuka2025, Theorem F.1. Every row is a network that was built and ver
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..claims.record import DataSizes
+from ..claims.result import Result, picked
 from ..data.load import dataset_of, name_of
 from ..errors import AssumptionError, OptionError
 from ..machine.tables import Content, Tabular
@@ -22,7 +23,7 @@ COLUMNS = ("bits per parameter", "form", "nonzero", "all bits", "longest", "dept
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Result):
     """A network under a limit or, where the limit is refused, the reason.
 
     Attributes:
@@ -41,9 +42,6 @@ class Row:
     depth: int | None = None
     evidence: str | None = None
     reason: str | None = None
-
-    def json(self) -> dict:
-        return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,16 +70,15 @@ class Tradeoff(Tabular):
 
     def json(self) -> dict:
         """The answer of `byheart tradeoff --json`."""
-        sizes = {x: y for x, y in self.plain.json().items() if x not in ("bits", "form", "reason")}
         return {
             "method": METHOD,
             "dataset": {**self.dataset.counts(), "name": self.name},
-            "smallest": dict(self.smallest),
-            "rows": [row.json() for row in self.rows],
-            "plain": {"method": PLAIN, **sizes},
-            "entropy": self.entropy,
-            "information": self.information,
-            "picture": self.picture,
+            **picked(self, "smallest rows"),
+            "plain": {
+                "method": PLAIN,
+                **picked(self.plain, "nonzero total largest depth evidence"),
+            },
+            **picked(self, "entropy information picture"),
         }
 
     def table(self) -> Content:
