@@ -23,15 +23,7 @@ from ..models.model import Model
 from ..models.sizes import counted
 from ..models.source import settlement, verify_command
 from ..models.verification import verify
-from .configure import (
-    check_fits,
-    configured,
-    construction_of,
-    default_method,
-    order_note,
-    prepare,
-    with_positions,
-)
+from . import configure
 from .reading import data_for_method
 from .summary import Summary, summarise
 
@@ -80,14 +72,16 @@ def compile(
     """
     if sample is not None and sample < 1:
         raise OptionError("sample", sample, "must be an integer of at least 1")
-    named = None if method is None else configured(method, form, seed, options)
+    named = None if method is None else configure.configured(method, form, seed, options)
     dataset = dataset_of(data_for_method(data, named))
-    construction = named or configured(default_method(dataset), form, seed, options)
-    construction = with_positions(construction, dataset)
+    construction = named or configure.configured(
+        configure.default_method(dataset), form, seed, options
+    )
+    construction = configure.with_positions(construction, dataset)
     started = time.perf_counter()
-    check_fits(construction, dataset)
+    configure.check_fits(construction, dataset)
     dataset = construction.prepared(dataset)
-    prepared, grouped = prepare(construction, dataset, on_conflict)
+    prepared, grouped = configure.prepare(construction, dataset, on_conflict)
     with single() if construction.claim.probabilities else nullcontext():
         built = construction.build(prepared, grouped, watch)
     seconds = {"build": time.perf_counter() - started}
@@ -103,7 +97,7 @@ def compile(
         loading=dict(prepared.loading),
         search=Search(construction.seed, built.tries, built.structure),
         notes=built.notes,
-        unordered=order_note(construction, prepared, grouped),
+        unordered=configure.order_note(construction, prepared, grouped),
         tokenizer=prepared.tokenizer,
     )
     model = Model(built.network, built.words, built.claim, record)
@@ -204,7 +198,7 @@ def compile_folder(
     return Compiled(
         summary=summarise(model, model.verification, {"load": loaded, **model.record.seconds}),
         output=str(output),
-        editable=construction_of(model).edits,
+        editable=configure.construction_of(model).edits,
         verify=verify_with,
         reading=dict(dataset.loading),
         reading_notes=(*dataset.notes, *([unordered] if unordered else [])),

@@ -111,8 +111,6 @@ class Explanation(Tabular):
 
     Attributes:
         header: The theorem that it is built after.
-        name: Of the data.
-        dataset: How large the data is.
         stages: In the order in which they begin.
         decoder: Sizes that only decoders have.
         verified: The evidence that the network keeps its claim.
@@ -205,31 +203,31 @@ def explain(
         raise ByheartError("the model was not built by a construction that this version has.")
     kind = kind_of(model)
     reads, sizes = kind.show.explained(model)
-    network, record = model.network, model.record
-    stages = tuple(kind.show.stages(model))
+    stages = kind.show.stages(model)
     nonzero = sum(stage.nonzero for stage in stages)
+    explained = (
+        ExplainedStage(
+            **vars(stage),
+            does=construction.stage_sentence(stage.kind, stage.name),
+            share=stage.nonzero / nonzero if nonzero else 0.0,
+        )
+        for stage in stages
+    )
     return Explanation(
         method=construction.name,
-        form=record.form,
+        form=model.record.form,
         header=construction.header,
         name=name_of(data),
-        dataset=record.data,
+        dataset=model.record.data,
         input=NetworkInput(model.kind, **reads),
         output=NetworkOutput(len(model.labels), model.claim.unknown is not None, model.every),
-        stages=tuple(
-            ExplainedStage(
-                **vars(stage),
-                does=construction.stage_sentence(stage.kind, stage.name),
-                share=stage.nonzero / nonzero if nonzero else 0.0,
-            )
-            for stage in stages
-        ),
+        stages=tuple(explained),
         totals=Totals(
-            **network.counts()[0],
+            **model.network.counts()[0],
             bits=sum(stage.bits for stage in stages),
             largest=max(stage.largest for stage in stages),
             depth=sum(stage.depth for stage in stages),
-            width=network.width,
+            width=model.network.width,
         ),
         decoder=DecoderSizes(**sizes) if sizes else None,
         verified=model.verification,

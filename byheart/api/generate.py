@@ -19,7 +19,6 @@ from .unlearning import Pack, unlearning
 MAKERS: dict[str, Callable] = {**KINDS, "adversarial": adversarial}  # of labelled data
 PACK = "unlearning"  # a folder of models, not a dataset
 NAMES = (*MAKERS, *corpora.CORPORA, PACK)
-PACK_SIZES = ("subjects", "relations", "objects", "forgotten", "edited", "seed")
 TEXT = {"unit": "wordpunct", "documents": "line"}  # how a corpus in a .txt file is read
 
 
@@ -101,18 +100,22 @@ def generate(
     given = {name: value for name, value in options.items() if value is not None}
     if kind not in NAMES:
         raise ByheartError(f"there is no kind {kind!r}; there are: {', '.join(NAMES)}.")
-    if kind == PACK:
-        _check_options(kind, given, PACK_SIZES)
-        return unlearning(output, watch=watch, **given)  # type: ignore[arg-type]
     labelled = kind in MAKERS
-    endings = WRITERS if labelled else corpora.EXTENSIONS
-    if output.suffix.lower() not in endings:
-        raise ByheartError(f"{output}: the name must end in one of {' '.join(endings)}.")
-    refuse_existing(output, force)
-    make = MAKERS[kind] if labelled else corpora.CORPORA[kind]
-    takes = inspect.signature(make)
-    _check_options(kind, given, tuple(takes.parameters))
-    bound = takes.bind(**given)
+    make: Callable = unlearning if kind == PACK else (MAKERS | corpora.CORPORA)[kind]
+    if kind != PACK:
+        endings = WRITERS if labelled else corpora.EXTENSIONS
+        if output.suffix.lower() not in endings:
+            raise ByheartError(f"{output}: the name must end in one of {' '.join(endings)}.")
+        refuse_existing(output, force)
+    signature = inspect.signature(make)
+    takes = [name for name in signature.parameters if name not in ("folder", "watch")]
+    for name in given:
+        if name not in takes:
+            listed = ", ".join(f"`{x}`" for x in takes)
+            raise ByheartError(f"{kind} takes no `{name}`; it takes {listed}.")
+    if kind == PACK:
+        return unlearning(output, watch=watch, **given)  # type: ignore[arg-type]
+    bound = signature.bind(**given)
     bound.apply_defaults()
     used = dict(bound.arguments)
     watch.stage("generating")
@@ -151,10 +154,3 @@ def generate(
         parameters=parameters,
         theorem=limit,
     )
-
-
-def _check_options(kind: str, given: Mapping[str, object], takes: tuple[str, ...]) -> None:
-    for name in given:
-        if name not in takes:
-            options = ", ".join(f"`{x}`" for x in takes)
-            raise ByheartError(f"{kind} takes no `{name}`; it takes {options}.")

@@ -60,7 +60,7 @@ class Method:
     def __repr__(self) -> str:
         header = self.construction.header
         lines = [f"{self.title}: {header.summary}", f"  {header.paper}, {header.item}"]
-        return "\n".join(lines + [f"  {name}: {help}" for name, help in self.options.items()])
+        return "\n".join(lines + [f"  {x.name}: {x.help}" for x in self.details])
 
 
 class MethodTable(tuple[Method, ...]):

@@ -9,7 +9,7 @@ from ..claims.result import Result, picked
 from ..errors import ByheartError
 from ..figures import FIGURES
 from ..figures.data import HUGGING_FACE
-from ..figures.figure import Figure, RowsByLabel, Settings, Table, censored, picture, trainings
+from ..figures.figure import Figure, Settings, Table, censored, picture, trainings
 from ..figures.fits import Fit
 from ..lab.material import Material
 from ..lab.sweeps.rows import checked
@@ -117,8 +117,8 @@ def reproduce(
         watch.stage("loading")  # all data first, so that a missing file is reported at once
         source = data if data is None or str(data) == HUGGING_FACE else Path(data)
         settings = Settings(quick, source, seeds)
-        parts = [(folders[one.name], part) for one in figures for part in one.parts(settings)]
-        for folder, part in parts:
+        trained = [(folders[one.name], part) for one in figures for part in one.parts(settings)]
+        for folder, part in trained:
             watch.note(f"{folder}, {part.label}")
             sweep = replace(part.sweep, data={"sequences": len(part.dataset), **part.sweep.data})
             squared = sweep.data.get("loss") == "squared"
@@ -126,7 +126,11 @@ def reproduce(
             rows_of(sweep, material, Path(rows, folder, part.label), workers, watch)
 
     watch.stage("drawing")
-    drawable = {one.name: one.own(rows_by_label(Path(rows, folders[one.name]))) for one in figures}
+    drawable = {}
+    for figure in figures:
+        parts = sorted(Path(rows, folders[figure.name]).glob("*/rows.jsonl"))
+        by_label = {path.parent.name: checked(path.parent) for path in parts}
+        drawable[figure.name] = figure.own({label: x for label, x in by_label.items() if x})
     missing = tuple(name for name, some in drawable.items() if not some)
     if missing and (names is not None or len(missing) == len(figures)):
         raise ByheartError(
@@ -139,22 +143,8 @@ def reproduce(
             for path in files[figure.name]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write(partial(picture, figure), dict(some), path)
-            drawn.append(
-                Redrawn(
-                    figure=figure,
-                    trials=len(trainings(some)),
-                    censored=censored(some),
-                    fits=tuple(figure.fits(some)),
-                    caption=figure.caption(some),
-                    table=figure.table(some),
-                    files=files[figure.name],
-                )
-            )
+            table, fits = figure.table(some), tuple(figure.fits(some))
+            counts = (len(trainings(some)), censored(some))
+            caption = figure.caption(some)
+            drawn.append(Redrawn(figure, *counts, fits, caption, table, files[figure.name]))
     return Reproduction(tuple(drawn), missing)
-
-
-def rows_by_label(folder: Path) -> RowsByLabel:
-    """The rows of each part that has some."""
-    labels = sorted(path.parent.name for path in folder.glob("*/rows.jsonl"))
-    parts = {label: checked(folder / label) for label in labels}
-    return {label: rows for label, rows in parts.items() if rows}

@@ -107,7 +107,21 @@ def stats(
         (2, 1, 1.3863)
     """
     if workers is not None:
-        return _of_shards(data, show or conflicts, epsilons, workers, work, memory, watch, loading)
+        from ..data.statistics import shards  # compiled code
+
+        if not isinstance(data, str | Path):
+            raise ByheartError("`workers=...` count a folder of shards; give its path.")
+        if show or conflicts:
+            raise ByheartError(
+                "rows and conflicts of shards cannot be shown; leave out `workers=...`."
+            )
+        where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
+        files = None if work is None else Path(work)
+        counts, how = shards.statistics(
+            Path(data), where, files, memory, epsilons, watch, **loading
+        )
+        given = {name: value for name, value in loading.items() if value not in (None, ())}
+        return Stats(**vars(counts), reading=given, shards=how)
     source = data if isinstance(data, str | Path) else None
     if not isinstance(data, Dataset | Documents):
         watch.stage("loading")
@@ -135,27 +149,3 @@ def stats(
         shown=tuple(shown),
         conflicting=listed,
     )
-
-
-def _of_shards(
-    data: Any,
-    rows: int,
-    epsilons: Sequence[float],
-    workers: Workers | int,
-    work: str | Path | None,
-    memory: int,
-    watch: Watch,
-    loading: dict[str, Any],
-) -> Stats:
-    """The statistics of a folder of shards, which are never all in memory."""
-    from ..data.statistics import shards  # compiled code
-
-    if not isinstance(data, str | Path):
-        raise ByheartError("`workers=...` count a folder of shards; give its path.")
-    if rows:
-        raise ByheartError("rows and conflicts of shards cannot be shown; leave out `workers=...`.")
-    where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
-    place = None if work is None else Path(work)
-    counts, how = shards.statistics(Path(data), where, place, memory, epsilons, watch, **loading)
-    given = {name: value for name, value in loading.items() if value not in (None, ())}
-    return Stats(**vars(counts), reading=given, shards=how)

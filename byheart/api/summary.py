@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..claims.record import Bits, DataSizes, Parameters, Search
+from ..claims.record import Record
 from ..claims.result import picked
 from ..claims.verification import Verification
 from ..models.kinds import kind_of
@@ -14,31 +14,19 @@ NOT_CHECKED = Verification(0, 0, None, "")
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A model in numbers.
+class Summary(Record):
+    """A model in numbers: its record, with other evidence.
 
-    search        the seed and the number of trials of the construction's search
-    conflicts     how many labels were changed and sequences left out to settle conflicts
-    notes         what the construction has to say
-    failures      why the model does not keep its claim
-    facts         what only models with this claim have
+    failures  why the model does not keep its claim
+    facts     what only models with this claim have
     """
 
-    method: str
-    form: str | None
-    data: DataSizes
-    parameters: Parameters
-    bits: Bits
-    depth: int
-    width: int
-    seconds: Mapping[str, float]
-    search: Search
-    verification: Verification
-    conflicts: Mapping[str, int]
-    notes: tuple[str, ...]
-    failures: tuple[str, ...]
-    facts: Mapping[str, Any]
-    model: Model = field(repr=False)
+    verification: Verification = NOT_CHECKED
+    depth: int = 0
+    width: int = 0
+    failures: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    model: Model = field(repr=False, kw_only=True)
 
     def json(self) -> dict:
         return {
@@ -60,20 +48,12 @@ def summarise(
     failures: Sequence[str] = (),
 ) -> Summary:
     """The summary of a model with this evidence."""
-    record = model.record
+    own = vars(model.record) | {"method": str(model.record.method), "seconds": seconds}
+    own["verification"] = NOT_CHECKED if verification is None else verification
     return Summary(
-        method=str(record.method),
-        form=record.form,
-        data=record.data,
-        parameters=record.parameters,
-        bits=record.bits,
+        **own,
         depth=model.network.depth,
         width=model.network.width,
-        seconds=seconds,
-        search=record.search,
-        verification=NOT_CHECKED if verification is None else verification,
-        conflicts=record.conflicts,
-        notes=record.notes,
         failures=tuple(failures),
         facts=kind_of(model).show.facts(model.claim, verification),
         model=model,

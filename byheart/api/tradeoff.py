@@ -4,7 +4,7 @@ Paper: kajitsuka2025, Theorem F.1. Every row is a network that was built and ver
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..claims.record import DataSizes
@@ -28,10 +28,7 @@ class Row(Result):
 
     Attributes:
         bits: The limit; None for the network without one.
-        form: The form of the method.
-        nonzero: Parameters that are not 0.
-        total: Bits of all parameters together.
-        largest: Bits of the longest parameter.
+        nonzero: Parameters that are not 0; `total` bits of all, `largest` bits of the longest.
     """
 
     bits: int | None
@@ -49,8 +46,6 @@ class Tradeoff(Tabular):
     """Parameters against bits per parameter.
 
     Attributes:
-        name: Of the data.
-        dataset: How large the data is.
         smallest: The smallest possible limit of each form.
         rows: One network per form and limit.
         plain: The network without a limit.
@@ -138,16 +133,10 @@ def tradeoff(
             return error.smallest
         return 1
 
-    def sized(row: Row, model: Model) -> Row:
+    def sized(limit: int | None, form: str | None, model: Model) -> Row:
         assert model.verification is not None
-        return replace(
-            row,
-            nonzero=model.parameters.nonzero,
-            total=model.bits.total,
-            largest=model.bits.largest,
-            depth=model.network.depth,
-            evidence=model.verification.evidence,
-        )
+        sizes = (model.parameters.nonzero, model.bits.total, model.bits.largest)
+        return Row(limit, form, *sizes, model.network.depth, model.verification.evidence)
 
     watch.stage("building")
     plain = build(method=PLAIN)
@@ -157,22 +146,14 @@ def tradeoff(
     for form in forms:
         for limit in limits:
             watch.note(f"{form}, {limit} bits")
-            row = Row(limit, form)
             try:
-                rows.append(sized(row, build(method=METHOD, form=form, bits=limit)))
+                rows.append(sized(limit, form, build(method=METHOD, form=form, bits=limit)))
             except AssumptionError as error:
-                rows.append(replace(row, reason=str(error)))
-    own = plain.record.bits
+                rows.append(Row(limit, form, reason=str(error)))
+    own, sizes = plain.record.bits, plain.record.data
     assert own.entropy is not None and own.information is not None  # compile has counted them
-    return Tradeoff(
-        name_of(data),
-        plain.record.data,
-        least,
-        tuple(rows),
-        sized(Row(None, None), plain),
-        own.entropy,
-        own.information,
-    )
+    networks = (tuple(rows), sized(None, None, plain))
+    return Tradeoff(name_of(data), sizes, least, *networks, own.entropy, own.information)
 
 
 def steps(smallest: int) -> list[int]:

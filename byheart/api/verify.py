@@ -18,7 +18,6 @@ from ..claims.verification import (
     Verification,
 )
 from ..data.dataset import Dataset
-from ..data.load import is_corpus
 from ..errors import ByheartError, OptionError
 from ..exports.runtimes import RUNTIMES, observe
 from ..machine.watch import SILENT, Watch
@@ -204,9 +203,7 @@ def verify(
         _, _, conflicts = settlement(model, held)
         record = counted(model, held, kind_of(model).prove.contexts(model, held))
         model = replace(model, record=replace(record, conflicts=conflicts))
-        reading = dict(dataset.loading)
-        corpus = is_corpus(data, dataset.loading.get("format"))  # type: ignore[arg-type]
-        whole = covered(dataset, corpus)
+        reading, whole = dict(dataset.loading), covered(data, dataset)
     same = None
     if rebuild and held is not None:
         watch.stage("building again")

@@ -35,13 +35,13 @@ def reverse(
             f"the network has no nonzero parameter {place.tensor}[{place.row},{place.column}] in "
             f"layer {place.layer}; byheart locate lists those that an answer reads."
         )
-    found, seen = [], set()
+    readers, seen = [], set()
     for index in range(len(data)):
         tokens = data.sequence(index)
         key = repr(tokens)
         if key not in seen and kind.answer.numbers(model, tokens) is not None:
             seen.add(key)
             if place in kind.locate.held(model, tokens, construction).read:
-                found.append(tokens)
+                readers.append(tokens)
         progress(index + 1)
-    return found
+    return readers
