@@ -39,7 +39,6 @@ class Bounds(Tabular):
     tables        Table 1 of kajitsuka2025 and of madden2024; empty unless they were asked for
     network       our own network for the dataset; None unless it was asked for
     models        the sizes of models that were verified on the dataset
-    picture       the file that was drawn
     """
 
     dataset: DataFacts | None

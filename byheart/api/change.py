@@ -33,8 +33,7 @@ from ..errors import ByheartError
 from ..machine.files import refuse_existing
 from ..machine.swap import check_place
 from ..machine.watch import SILENT, Watch
-from ..models.difference import difference
-from ..models.kinds import kind_of
+from ..models.kinds import difference, kind_of
 from ..models.model import Model
 from ..models.questions import checked, from_line, lines_of
 from ..models.source import settlement, stored, verify_command
@@ -236,20 +235,20 @@ class Selection:
         """The tokens of a question; text is read as `recall` reads it."""
         return from_line(self.model, question) if isinstance(question, str) else list(question)
 
-    def has(self, tokens: Sequence) -> bool:
-        key = self.items.key(tokens)
-        return key is not None and key in self.all
+    def find(self, tokens: Sequence) -> list[int] | None:
+        """The rows of an item of the data; None if it is none."""
+        return self.all.get(self.items.key(tokens))
 
     def rows(self, question: Question) -> list[int]:
-        tokens = self.tokens(question)
-        key = self.items.key(tokens)
-        if key is None or key not in self.all:
+        key = self.items.key(self.tokens(question))
+        rows = self.all.get(key)
+        if rows is None:
             what = "a document of" if self.items.texts else "an item of"
             raise ByheartError(f"{question!r} is not {what} the data.")
         if key in self.used:
             raise ByheartError(f"{question!r} is named twice; name an item once.")
         self.used.add(key)
-        return self.all[key]
+        return rows
 
 
 def carry_out(

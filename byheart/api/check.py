@@ -117,8 +117,8 @@ def check(
         'psi(1 w) + psi(-1 w) = 0 for every weight w'
     """
     chosen, accepted = find(name), checked_accept(accept)
+    given |= {"model": model, "data": data}
     given = {key: value for key, value in given.items() if value is not None}
-    given |= {key: x for key, x in (("model", model), ("data", data)) if x is not None}
     for key in given:
         if key not in chosen.takes:
             takes = ", ".join(f"`{x}`" for x in chosen.takes if x not in ("model", "data"))

@@ -14,7 +14,7 @@ from ..claims.verification import PROVE_LIMIT
 from ..constructions.base import Construction
 from ..data.contexts import settled
 from ..data.load import dataset_of
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError
 from ..machine.swap import check_place
 from ..machine.threads import single
 from ..machine.watch import SILENT, Watch
@@ -70,8 +70,7 @@ def compile(
         >>> byheart.compile(data, "hash-fold-retrieve", reject_unknown=8).recall(["a", "b"])
         'x'
     """
-    if sample is not None and sample < 1:
-        raise OptionError("sample", sample, "must be an integer of at least 1")
+    configure.at_least(1, sample=sample)
     named = None if method is None else configure.configured(method, form, seed, options)
     dataset = dataset_of(data_for_method(data, named))
     construction = named or configure.configured(

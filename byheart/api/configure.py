@@ -17,6 +17,20 @@ from ..models.model import Model
 RENAMED = {"places": "context_length"}  # older names of options
 
 
+def titled(construction: Construction) -> str:
+    """The name of a construction, with its form."""
+    return construction.name + (f" ({construction.form})" if construction.form else "")
+
+
+def at_least(least: int, **sizes: int | None) -> None:
+    """ByheartError if a size that was given is smaller, or no integer."""
+    for name, size in sizes.items():
+        if size is None:
+            continue
+        if not isinstance(size, int) or isinstance(size, bool) or size < least:
+            raise OptionError(name, size, f"must be an integer of at least {least}")
+
+
 def default_method(dataset: Dataset) -> str:
     """The method that stores the labels of this data, if none is named."""
     return "seq2seq" if dataset.every else "hash-fold-retrieve"
@@ -80,13 +94,13 @@ def order_note(construction: Construction, dataset: Dataset, grouped: Contexts) 
     if dataset.kind != "string" or not isinstance(construction, Labelled) or construction.positions:
         return None
     alike = len(contexts(dataset, positions=True)) - len(grouped)
-    other = "`positions=True` distinguishes them"
-    if "positions" not in construction.options():
-        form = f" ({construction.form})" if construction.form else ""
-        other = f"{construction.name}{form} cannot distinguish them"
+    if not alike:
+        return None
+    other = f"{titled(construction)} cannot distinguish them"
+    if "positions" in construction.options():
+        other = "`positions=True` distinguishes them"
     noun = "context differs" if alike == 1 else "contexts differ"
-    note = Message(f"{alike:,} {noun} from others only in the order of words; {other}")
-    return note if alike else None
+    return Message(f"{alike:,} {noun} from others only in the order of words; {other}")
 
 
 def prepare(

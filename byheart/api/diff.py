@@ -8,7 +8,7 @@ from ..claims.location import Difference, OtherAnswer
 from ..claims.result import picked
 from ..errors import ByheartError
 from ..machine.watch import SILENT, Watch
-from ..models.difference import difference
+from ..models.kinds import difference
 from ..models.model import Model
 from .reading import model_of, whole_data
 
@@ -70,8 +70,10 @@ def diff(
     watch.stage("comparing")
     compared = difference(one, two)
     if compared is None:
+        sizes = ((x.record.method, x.network.depth, x.network.width) for x in (one, two))
+        shapes = [f"{method}, depth {depth}, width {width}" for method, depth, width in sizes]
         raise ByheartError(
-            f"the networks have different shapes ({_sized(one)} and {_sized(two)}), so their "
+            f"the networks have different shapes ({' and '.join(shapes)}), so their "
             "parameters do not correspond; compare them with verify on one file of data."
         )
     if dataset is None:
@@ -82,8 +84,3 @@ def diff(
         both = zip(rows, one.answers(rows), two.answers(rows), strict=True)
         answers += [OtherAnswer(row, a.label, b.label) for row, a, b in both if a.label != b.label]
     return Diff(compared.places, compared.stages, tuple(answers), len(dataset), before, after)
-
-
-def _sized(model: Model) -> str:
-    network = model.network
-    return f"{model.record.method}, depth {network.depth}, width {network.width}"

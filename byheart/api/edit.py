@@ -104,7 +104,7 @@ def edit(
         others = replace(items, dataset=more)
         for key in others.rows():
             tokens = others.tokens(key)
-            if selection.has(tokens):
+            if selection.find(tokens) is not None:
                 raise ByheartError(f"{tokens!r} is in the data already; change it instead.")
             added += 1
         edited = joined(edited, more)

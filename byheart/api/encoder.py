@@ -25,12 +25,10 @@ GAP = 1e-9
 class EncoderCurve(Tabular):
     """The least divergence of encoders of a dataset, one point per dimension.
 
-    name           of the data
     distributions  how many different ones the contexts have
     associations   whether every context has one label
     entropy        of the data, in nats per prediction
     vanishing      a dimension from which on the infimum is 0
-    picture        the file that was drawn
     """
 
     name: str

@@ -114,7 +114,6 @@ class Explanation(Tabular):
         stages: In the order in which they begin.
         decoder: Sizes that only decoders have.
         verified: The evidence that the network keeps its claim.
-        picture: The file that was drawn.
         asked: The tokens of the question that the stages show, if they show one.
     """
 

@@ -27,7 +27,6 @@ class Generated:
     """A dataset or a corpus that was written.
 
     Attributes:
-        file: Where it is.
         options: Of its kind, with those that were not given.
         length: Of the longest sequence.
         sha256: Of the data, not of the file.

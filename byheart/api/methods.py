@@ -8,6 +8,7 @@ from ..constructions import ALL, METHODS, REGISTRY, construct, named
 from ..constructions.base import Construction
 from ..errors import ByheartError
 from ..machine.tables import html_table
+from .configure import titled
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Method:
 
     @property
     def title(self) -> str:
-        return self.name + (f" ({self.form})" if self.form else "")
+        return titled(self.construction)
 
     def json(self) -> dict:
         header = picked(self.construction.header, "paper item assumptions guarantee")

@@ -25,13 +25,11 @@ MOST_SEEDS = 1000
 class Redrawn:
     """A figure that was drawn.
 
-    figure    its name, title and paper
     trials    the number of trainings behind it
     censored  how many of them did not reach their criterion
     fits      the laws that were fitted, ours and the published numbers'
     caption   what is drawn, what is censored and what differs from the paper
     table     the numbers, ours beside the published ones
-    files     the pictures
     """
 
     figure: Figure

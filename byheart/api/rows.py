@@ -33,7 +33,7 @@ from ..theory.dana2024.associations import rows as associations
 from ..theory.item import SIGNS
 from ..theory.papers import cited
 from .compile import compile
-from .configure import configured, default_method, prepare, with_positions
+from .configure import configured, default_method, prepare, titled, with_positions
 from .reading import data_for_method
 
 PREDICTED = "predicted: nothing was built."
@@ -106,10 +106,6 @@ class Choice:
     seed: int = 0
 
 
-def named(construction: Construction) -> str:
-    return construction.name + (f" ({construction.form})" if construction.form else "")
-
-
 def construction_row(
     construction: Construction,
     dataset: Dataset,
@@ -122,7 +118,7 @@ def construction_row(
 
     name, options  of a row for the construction with options of its own
     """
-    row = Row(name or named(construction), "construction", "at_most")
+    row = Row(name or titled(construction), "construction", "at_most")
     method, form, on_conflict = construction.name, construction.form, choice.on_conflict
     given: dict[str, Any] = {}
     if construction.claim.probabilities:  # it sees order and no conflicts
@@ -306,7 +302,7 @@ def all_rows(
     """One row per construction and bound, smallest first, with other rows among them."""
     rows = list(others)
     for construction in ALL:
-        watch.note(named(construction))
+        watch.note(titled(construction))
         rows.append(construction_row(construction, dataset, choice, watch))
     rows += related_rows(dataset, choice, watch)
     return ordered([*rows, *bound_rows(question), *association_rows(question)])

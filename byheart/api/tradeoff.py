@@ -51,7 +51,6 @@ class Tradeoff(Tabular):
         plain: The network without a limit.
         entropy: The bits that these labels need, by their frequencies.
         information: The bits that the worst labels need.
-        picture: The file that was drawn.
     """
 
     name: str

@@ -16,12 +16,13 @@ from typing import Any
 from ..claims.result import Result, picked, plain
 from ..data.dataset import Dataset
 from ..data.load import write_jsonl
-from ..errors import ByheartError, OptionError
+from ..errors import ByheartError
 from ..machine.swap import appearing
 from ..machine.watch import SILENT, Watch
-from ..models.difference import difference
+from ..models.kinds import difference
 from ..models.locating import locate
 from .compile import compile
+from .configure import at_least
 from .edit import edit
 from .forget import forget
 
@@ -107,10 +108,8 @@ def unlearning(
         Sizes, and whether the forgotten model is the retained one in every byte of its weights.
     """
     place = Path(os.path.abspath(folder))
-    sizes = {"subjects": subjects, "relations": relations, "objects": objects}
-    for name, value in {**sizes, "forgotten": forgotten, "edited": edited}.items():
-        if not isinstance(value, int) or value < 1:
-            raise OptionError(name, value, "must be an integer of at least 1")
+    at_least(1, subjects=subjects, relations=relations, objects=objects)
+    at_least(1, forgotten=forgotten, edited=edited)
     if relations > len(RELATIONS) or objects < 2 or max(subjects, objects) > 5000:
         raise ByheartError(
             f"`relations` must be at most {len(RELATIONS)}, objects at least 2, and both subjects "

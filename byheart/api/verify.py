@@ -34,7 +34,7 @@ from ..models.source import (
     verify_command,
 )
 from .change import recompiled
-from .configure import check_prove_limit
+from .configure import at_least, check_prove_limit
 from .reading import data_for_model, model_of, weights_hash
 from .summary import NOT_CHECKED, Summary, summarise
 
@@ -145,8 +145,7 @@ def verify(
             raise TypeError(f"verify() got an unexpected keyword argument {name!r}")
     if engine not in ENGINES:
         raise OptionError("engine", engine, f"must be one of {', '.join(ENGINES)}")
-    if sample is not None and (not isinstance(sample, int) or sample < 1):
-        raise OptionError("sample", sample, "must be an integer of at least 1")
+    at_least(1, sample=sample)
     check_prove_limit(prove_limit)
     accepted = checked_accept(accept)
     if runtime is not None and runtime not in RUNTIMES:

@@ -1,8 +1,4 @@
-"""Claims: what a network may promise about its data. They are plain data.
-
-How a claim is kept, proved and stored is in the room of the kind of network: labels in exact/,
-distributions in softmax/, recitals in stock/.
-"""
+"""Claims: labels (kept by exact/), distributions (softmax/) and recitals (stock/)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple

@@ -69,6 +69,7 @@ def _run(directory: Path, arguments: list[str], copied: bool = False) -> Outcome
         lines = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"]
         raise ByheartError(f"the checker refuses: {lines[-1].removeprefix('check: ')}")
     answer = json.loads(done.stdout)
-    counts = (answer[name] for name in ("checked", "correct", "evidence"))
-    verification = Verification(*counts, engine="checker", failures=tuple(answer["failures"]))
+    checked, correct, evidence = (answer[name] for name in ("checked", "correct", "evidence"))
+    failures = tuple(answer["failures"])
+    verification = Verification(checked, correct, evidence, "checker", failures)
     return Outcome(verification, answer["verdict"], copied)

@@ -4,6 +4,7 @@ from functools import cache
 from importlib import import_module
 
 from ..claims.kind import Kind
+from ..claims.location import Difference
 from ..claims.model import ModelData
 
 KINDS = {  # the name of a claim, and the room of the networks that make it; loaded when needed
@@ -22,3 +23,10 @@ def kind_of(model: ModelData) -> Kind:
 def kind_with(claim: str) -> Kind:
     """The kind of the networks that make a claim of this name."""
     return import_module(f"..{KINDS[claim]}.kind", __package__).KIND
+
+
+def difference(model: ModelData, other: ModelData) -> Difference | None:
+    """What differs in the weights of two models; None if their networks have different shapes."""
+    kind = kind_of(model)
+    same = kind is kind_of(other)
+    return kind.differ.difference(model.network, other.network) if same else None

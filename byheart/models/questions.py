@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..claims.model import ModelData
@@ -102,11 +103,9 @@ def _json_tokens(line: str, kind: str) -> list | None:
 
 def _number(word: str) -> int | float:
     for read in (int, float):
-        try:
+        with suppress(ValueError):
             if "_" not in word:  # Python reads 1_0 as 10
                 return read(word)
-        except ValueError:
-            pass
     raise ByheartError(f"this model reads numbers, and {word!r} is not one.")
 
 

@@ -15,7 +15,7 @@ from byheart.api.rows import (
     Choice,
     Row,
     bound_rows,
-    named,
+    titled,
     own_row,
     related_rows,
 )
@@ -39,7 +39,7 @@ SEARCHED = {  # sizes that only a search finds, or that depend on a tokenizer
     "embedding (small)", "limited-bits (small)", "limited-bits (faithful)", "float64",
     "one-layer-narrow", "attention-only-argmax", "attention-neurons",
 }  # fmt: skip
-by_name = {named(construction): construction for construction in ALL}
+by_name = {titled(construction): construction for construction in ALL}
 
 
 def words(seed, count=12, letters="abcdef", length=3, kind=str):

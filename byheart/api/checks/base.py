@@ -9,7 +9,6 @@ from typing import Any
 
 from ...claims.result import picked
 from ...data.dataset import Dataset
-from ...errors import OptionError
 from ...theory.madden2024.balls import Real
 
 Numbers = Sequence[Real]
@@ -78,12 +77,3 @@ def distinct_sequences(data: Dataset) -> list[tuple[int, ...]]:
     """The token numbers of each different sequence."""
     rows = (data.ids[a:b] for a, b in zip(data.starts, data.starts[1:], strict=False))
     return sorted({tuple(row.tolist()) for row in rows})
-
-
-def at_least(least: int, **sizes: int | None) -> None:
-    """ByheartError if a size that was given is smaller, or no integer."""
-    for name, size in sizes.items():
-        if size is None:
-            continue
-        if not isinstance(size, int) or isinstance(size, bool) or size < least:
-            raise OptionError(name, size, f"must be an integer of at least {least}")

@@ -12,13 +12,9 @@ from ...data.dataset import Dataset
 from ...errors import ByheartError
 from ...theory.madden2024 import checks
 from ...theory.madden2024.balls import exact
-from ...theory.madden2024.kruskal import (
-    Powers,
-    Relation,
-    mirrored_relation,
-    smallest_relation,
-)
-from .base import Check, Numbers, Outcome, at_least, distinct_sequences, generic
+from ...theory.madden2024.kruskal import Powers, Relation, mirrored_relation, smallest_relation
+from ..configure import at_least
+from .base import Check, Numbers, Outcome, distinct_sequences, generic
 
 Injection = Callable[..., checks.Check]
 
@@ -96,10 +92,8 @@ def _ranked(
     says = f"{' '.join(equation.split())} = 0 {where}"
     if always:
         detail = f"{detail}; with all inputs above zero it would hold"
-    factors = list(relation.factors)
-    return Outcome(
-        verdict.evidence, detail, {"inputs": shown, "factors": factors, "says": says}, facts
-    )
+    example = {"inputs": shown, "factors": list(relation.factors), "says": says}
+    return Outcome(verdict.evidence, detail, example, facts)
 
 
 def injective(

@@ -87,7 +87,8 @@ def _verification(certificate: Object) -> Verification:
     amounts += [loss.get("entropy"), certificate.values.get("accuracy")]
     fit = None
     if all(type(x) in (int, float) and abs(x) <= sys.float_info.max for x in amounts):
-        fit = Fit(*map(float, amounts), certificate.note("predictions", int))
+        mean, most, total, entropy, accuracy = map(float, amounts)
+        fit = Fit(mean, most, total, entropy, accuracy, certificate.note("predictions", int))
     return Verification(checked, correct, evidence, engine, fit=fit)
 
 
