@@ -126,9 +126,6 @@ def bounds(
     Returns:
         The bounds: `rows`, `verdict`, and the facts that they were computed from.
 
-    Raises:
-        ByheartError: If nothing is given, or a size does not exist.
-
     Example:
         >>> import byheart
         >>> data = byheart.from_rows([(["a", "b"], "x"), (["b", "a"], "y")])

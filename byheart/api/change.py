@@ -24,7 +24,6 @@ from ..claims.verification import PROVE_LIMIT
 from ..constructions.base import Construction
 from ..constructions.families import Labelled
 from ..constructions.retrieval import Retrieval
-from ..data.contexts import RESOLUTIONS
 from ..data.dataset import Dataset
 from ..data.edits import Items
 from ..data.load import write_jsonl
@@ -36,7 +35,7 @@ from ..machine.watch import SILENT, Watch
 from ..models.kinds import difference, kind_of
 from ..models.model import Model
 from ..models.questions import checked, from_line, lines_of
-from ..models.source import settlement, stored, verify_command
+from ..models.source import rule_of, settlement, stored, verify_command
 from ..stock.answer import vocabulary
 from ..stock.sources import ending, spelled_by, trained_again
 from ..stock.tokens import Vocabulary
@@ -188,16 +187,11 @@ def recompiled(
 ) -> Model:
     """The model that the folder's own options make of the data, from nothing else."""
     construction = construction_of(model)
-    rule = rule_of(model)
     if data.tokenizer is None and construction.claim.texts:  # tokens, as in data.jsonl
         data = replace(data, tokenizer=model.record.tokenizer)
-    return compile(data, construction, on_conflict=rule, prove_limit=prove_limit, watch=watch)
-
-
-def rule_of(model: Model) -> str:
-    """How conflicts of the model's data were resolved."""
-    rule = model.record.options.get("on_conflict")
-    return rule if model.claim.conflicts and rule in RESOLUTIONS else RESOLUTIONS[0]
+    return compile(
+        data, construction, on_conflict=rule_of(model), prove_limit=prove_limit, watch=watch
+    )
 
 
 def split_again(model: Model, data: Dataset, rebuild: bool) -> Dataset:

@@ -107,9 +107,6 @@ def check(
         `.holds`, `.evidence`, `.detail` and `.counterexample`; `.json()` is what `byheart check
         --json` prints.
 
-    Raises:
-        ByheartError: There is no such check, it does not take what was given, or it needs more.
-
     Example:
         >>> check("madden-theorem-3", activation="tanh", inputs=[1, 2, 3]).evidence
         'proved'

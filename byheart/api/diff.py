@@ -48,9 +48,6 @@ def diff(
     Returns:
         The parameters that differ, counted stage by stage with their bits, and the answers.
 
-    Raises:
-        ByheartError: The networks have different shapes.
-
     Example:
         >>> import byheart
         >>> rows = [(["a", "b"], "x"), (["b", "b"], "y"), (["b", "a"], "y")]

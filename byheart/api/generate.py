@@ -84,9 +84,6 @@ def generate(
     Returns:
         What was written; `.json()` is what `byheart generate --json` prints.
 
-    Raises:
-        ByheartError: There is no such kind, it does not take an option, or the file exists.
-
     Example:
         >>> import byheart, tempfile
         >>> with tempfile.TemporaryDirectory() as place:
@@ -123,33 +120,19 @@ def generate(
     if not labelled:
         corpora.save(generated, output)
         tokens = generated.ids.reshape(used["sequences"], -1)
+        words, labels = corpora.distinct(tokens[:, :-2]), corpora.distinct(tokens[:, 1:-1])
+        sizes = (len(tokens), tokens.shape[1] - 1, words, labels)
         stored = {"dtype": str(tokens.dtype), "separator": generated.separator}
-        return Generated(
-            kind,
-            str(output),
-            used,
-            sequences=len(tokens),
-            length=tokens.shape[1] - 1,
-            vocabulary=corpora.distinct(tokens[:, :-2]),
-            labels=corpora.distinct(tokens[:, 1:-1]),
-            sha256=corpora.sha256(generated),
-            loading=stored if output.suffix.lower() == ".bin" else TEXT,
-        )
+        loading = stored if output.suffix.lower() == ".bin" else TEXT
+        return Generated(kind, str(output), used, *sizes, corpora.sha256(generated), loading)
     save(generated, output)
     parameters, limit = None, None
     if kind == "adversarial":  # the decoder that cannot memorise the data (Theorem 1)
-        sizes = {name: value for name, value in used.items() if name != "seed"}
-        sizes["head_dimension"] = sizes["head_dimension"] or sizes["dimension"]
-        parameters, limit = theorem(**sizes)
+        shape = {name: value for name, value in used.items() if name != "seed"}
+        shape["head_dimension"] = shape["head_dimension"] or shape["dimension"]
+        parameters, limit = theorem(**shape)
+    words, labels = len(generated.tokens), len(generated.label_names)
+    sizes = (len(generated), generated.length, words, labels)
     return Generated(
-        kind,
-        str(output),
-        used,
-        sequences=len(generated),
-        length=generated.length,
-        vocabulary=len(generated.tokens),
-        labels=len(generated.label_names),
-        sha256=generated.sha256(),
-        parameters=parameters,
-        theorem=limit,
+        kind, str(output), used, *sizes, generated.sha256(), parameters=parameters, theorem=limit
     )

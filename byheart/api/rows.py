@@ -140,8 +140,9 @@ def construction_row(
                 planned = estimate(*prepared, chosen)
                 return replace(row, parameters=planned, reason=ESTIMATED, estimated=True)
             return replace(row, reason=SEARCHED)
-        how = {"on_conflict": on_conflict, "seed": choice.seed, "watch": watch}
-        model = compile(dataset, method, form, **how, **given)
+        model = compile(
+            dataset, method, form, on_conflict=on_conflict, seed=choice.seed, watch=watch, **given
+        )
     except ByheartError as error:
         return replace(row, applies=False, reason=str(error))
     assert model.verification is not None

@@ -96,9 +96,6 @@ def stats(
     Returns:
         The counts; `.json()` is what `byheart stats --json` prints.
 
-    Raises:
-        ByheartError: The file cannot be read, or the data holds nothing to predict.
-
     Example:
         >>> from byheart import Dataset, stats
         >>> data = Dataset.from_rows([(["a", "b"], "x"), (["a", "b"], "y"), (["b", "a"], "x")])

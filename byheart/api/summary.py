@@ -1,6 +1,6 @@
 """The sizes of a model, and the evidence that it keeps its claim: a part of several answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,7 +45,6 @@ def summarise(
     model: Model,
     verification: Verification | None,
     seconds: Mapping[str, float],
-    failures: Sequence[str] = (),
 ) -> Summary:
     """The summary of a model with this evidence."""
     own = vars(model.record) | {"method": str(model.record.method), "seconds": seconds}
@@ -54,7 +53,7 @@ def summarise(
         **own,
         depth=model.network.depth,
         width=model.network.width,
-        failures=tuple(failures),
+        failures=own["verification"].failures,
         facts=kind_of(model).show.facts(model.claim, verification),
         model=model,
     )

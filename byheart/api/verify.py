@@ -217,10 +217,9 @@ def verify(
     if model.record.change is not None:
         evidence = None if same is None else PROVED if same else REFUTED
         change = {**model.record.change, "evidence": evidence}
-    failures = verification.failures
     return Verified(
         **vars(replace(verification, accept=accepted)),
-        summary=summarise(model, verification if checked else None, seconds, failures),
+        summary=summarise(model, verification if checked else None, seconds),
         checker=None if outcome is None else outcome.verdict,
         copied=None if outcome is None else outcome.copied,
         runtime=ran,

@@ -6,6 +6,7 @@ part of it; data is read that way only as far as nothing of it is lost, or as th
 
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -127,18 +128,18 @@ def verify_command(
     return shlex.join(words)
 
 
-def settlement(model: ModelData, dataset: Dataset) -> tuple[str, Dataset, dict[str, int]]:
-    """How the folder says that it settled conflicts, what that makes of this data, and counts:
+def rule_of(model: ModelData) -> str:
+    """How the folder says that conflicts of its data were settled."""
+    rule = model.record.options.get("on_conflict")
+    return rule if model.claim.conflicts and rule in RESOLUTIONS else REFUSE
 
-    labels changed and sequences left out, 0 where nothing was in conflict.
-    """
-    rule = str(model.record.options.get("on_conflict", REFUSE))
-    left = dataset
-    if rule != REFUSE and rule in RESOLUTIONS and model.claim.conflicts:
-        try:
+
+def settlement(model: ModelData, dataset: Dataset) -> tuple[str, Dataset, dict[str, int]]:
+    """That rule, what it makes of this data, and counts: labels changed, sequences left out."""
+    rule, left = rule_of(model), dataset
+    if rule != REFUSE:
+        with suppress(AssumptionError):  # nothing would be left
             left = resolve(dataset, kind_of(model).prove.contexts(model, dataset), rule)
-        except AssumptionError:  # nothing would be left
-            pass
     return rule, left, settled(dataset, left)
 
 

@@ -15,9 +15,9 @@ from byheart.api.rows import (
     Choice,
     Row,
     bound_rows,
-    titled,
     own_row,
     related_rows,
+    titled,
 )
 from byheart.cli import main
 from byheart.constructions import ALL
