@@ -161,19 +161,10 @@ def compile_folder(
 ) -> Compiled:
     """Compile data and write the model folder, as `byheart compile` does.
 
-    Args:
-        data: What `compile` takes.
-        output: The folder, which must not exist.
-        method: As in `compile`.
-        form: As in `compile`.
-        loading: The options of `load` for a file.
-        force: Replace an older model.
-        write_data: Put data.jsonl beside the weights.
-        watch: Where progress is reported.
-        **options: Further arguments of `compile`: of the method, `on_conflict`, `sample`, ...
-
-    Returns:
-        The model, its sizes, and the command that verifies it.
+    loading     the options of `load` for a file
+    force       replace an older model
+    write_data  put data.jsonl beside the weights
+    options     further arguments of `compile`: of the method, `on_conflict`, `sample`, ...
     """
     place = Path(output)
     check_place(place, force)

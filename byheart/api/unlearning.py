@@ -94,18 +94,8 @@ def unlearning(
 ) -> Pack:
     """Write the pack to a new folder, whole or not at all, and say what is in it.
 
-    Args:
-        folder: Where it goes; it must not exist.
-        subjects: What facts are about.
-        relations: Facts of each subject, up to 16.
-        objects: What their answers are drawn from.
-        forgotten: Facts to forget.
-        edited: Other facts, which get a new answer.
-        seed: Random seed.
-        watch: Where progress is reported.
-
-    Returns:
-        Sizes, and whether the forgotten model is the retained one in every byte of its weights.
+    relations           facts of each subject, up to 16; their answers are drawn from the objects
+    forgotten, edited   so many facts are forgotten, and so many others get a new answer
     """
     place = Path(os.path.abspath(folder))
     at_least(1, subjects=subjects, relations=relations, objects=objects)
@@ -160,7 +150,7 @@ def _write(
     for i, (tokens, label) in enumerate(rows):
         location = locate(model, tokens)
         split = "forget" if i in gone else "edit" if i in changed else "retain"
-        answer = {"input": tokens, "label": label, "split": split}
+        answer: dict[str, Any] = {"input": tokens, "label": label, "split": split}
         answer |= picked(location, "read bits")
         answer |= {"after_forgetting": known[i].label, "after_editing": new.get(i, label)}
         truth.append(answer)

@@ -68,7 +68,8 @@ class Difference:
         return picked(self, "parameters bits of stages places asked answers")
 
 
-class Held(NamedTuple):
+@dataclass(frozen=True)
+class Held:
     """What an answer reads.
 
     read     the parameters that hold it
@@ -96,8 +97,8 @@ class Changed(Result):
 
 
 @dataclass(frozen=True)
-class Location:
-    """Where an answer is held; `read`, `bits`, `neurons` and `note` as in Held.
+class Location(Held):
+    """Where an answer is held.
 
     answer   what the model answers
     of       nonzero parameters of the network (of a decoder or a stock checkpoint: all)
@@ -105,12 +106,8 @@ class Location:
     """
 
     answer: Answer
-    read: tuple[Place, ...]
-    bits: tuple[int, ...]
-    neurons: tuple[Any, ...]
     of: int
     changes: tuple[Changed, ...]
-    note: str
 
     def json(self) -> dict:
         held = picked(self, "read bits neurons of changes")

@@ -83,8 +83,8 @@ def contextual_mapping(model: Model, dataset: Any, every: bool | None = None) ->
         True
     """
     if not isinstance(dataset, Dataset):
-        given, dataset = dataset, load_for(model, dataset)
-        for sentence in unaccepted(given, dataset, {}):
+        source, dataset = dataset, load_for(model, dataset)
+        for sentence in unaccepted(source, dataset, {}):
             raise ByheartError(f"{sentence}; read it as you want it with byheart.load.")
     ids = extreme_ids(model, dataset, every)
     if not ids.separation:

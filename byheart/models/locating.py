@@ -18,7 +18,7 @@ def locate(model: ModelData, tokens: Sequence[Token]) -> Location:
     held = kind.locate.held(model, tokens, made_by(model))
     changes = tuple(kind.locate.changes(model, tokens, answer, held))
     size = kind.locate.size(model.network)
-    return Location(answer, held.read, held.bits, held.neurons, size, changes, held.note)
+    return Location(**vars(held), answer=answer, of=size, changes=changes)
 
 
 def reverse(
