@@ -104,17 +104,18 @@ def compile(
     if sample is None and len(grouped) > (construction.provable or math.inf):
         sample = SAMPLE
         watch.note(f"all of {len(prepared)} sequences take too long: verifying {sample} of them")
-    found = verify(
+    verification = verify(
         model, prepared, sample=sample, seed=seed, progress=watch.advance, prove_limit=prove_limit
     )
-    if found.refuted:
+    if verification.refuted:
+        correct = f"{verification.correct} of {verification.checked} {built.claim.noun}"
         raise ByheartError(
-            f"the network gives {found.correct} of {found.checked} {built.claim.noun} and is not "
-            "returned: this is an error in byheart, please report it with the data and the seed."
+            f"the network gives {correct} and is not returned: this is an error in byheart, please "
+            "report it with the data and the seed."
         )
     seconds["verify"] = time.perf_counter() - started - seconds["build"]
-    record = replace(model.record, verification=found, seconds=seconds)
-    claim = kind_of(model).prove.recorded(model, prepared, found)
+    record = replace(model.record, verification=verification, seconds=seconds)
+    claim = kind_of(model).prove.recorded(model, prepared, verification)
     return replace(model, claim=claim, record=record)
 
 

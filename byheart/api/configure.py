@@ -11,7 +11,7 @@ from ..constructions.families import Labelled
 from ..data.contexts import Contexts, contexts, resolve
 from ..data.dataset import Dataset
 from ..errors import AssumptionError, ByheartError, Message, OptionError
-from ..models.making import made_by
+from ..models.kinds import made_by
 from ..models.model import Model
 
 RENAMED = {"places": "context_length"}  # older names of options
@@ -65,13 +65,13 @@ def configured(
 
 def construction_of(model: Model) -> Construction:
     """The construction that made the model, with the options that its folder records."""
-    made = made_by(model)
-    if made is None:
+    construction = made_by(model)
+    if construction is None:
         raise ByheartError("the model was not built by a construction that this version has.")
     recorded = {RENAMED.get(name, name): x for name, x in model.record.options.items()}
-    own = {name: recorded[name] for name in made.options() if name in recorded}
+    own = {name: recorded[name] for name in construction.options() if name in recorded}
     try:
-        return configured(made.name, made.form, model.record.search.seed or 0, own)
+        return configured(construction.name, construction.form, model.record.search.seed or 0, own)
     except TypeError as error:
         raise ByheartError(f"config.json contains invalid options: {error}.") from None
 

@@ -19,8 +19,7 @@ from ..errors import ByheartError
 from ..exact.stages import Stage
 from ..machine.tables import Content, Tabular
 from ..machine.watch import SILENT, Watch
-from ..models.kinds import kind_of
-from ..models.making import made_by
+from ..models.kinds import kind_of, made_by
 from ..models.model import Model
 from ..softmax.decoder import Shape
 from .compile import compile

@@ -106,8 +106,8 @@ def ask(
     asked = [placed(model, tokens) for tokens in questions]
     if steps is None:
         rows = [question.tokens for question in asked]
-        found = model.answers(rows) if choose is None else list(map(choose, rows))
-        answers = [x.marked(answer) for x, answer in zip(asked, found, strict=True)]
+        answers = model.answers(rows) if choose is None else list(map(choose, rows))
+        answers = [x.marked(answer) for x, answer in zip(asked, answers, strict=True)]
     else:
         if model.every:
             raise ByheartError(
@@ -120,8 +120,8 @@ def ask(
         answers = []
         for question in asked:
             number = steps if question.possible else 1
-            found = list(islice(continued(model, question.tokens, choose), number))
-            answers += [question.marked(found[0]), *found[1:]]
+            first, *rest = islice(continued(model, question.tokens, choose), number)
+            answers += [question.marked(first), *rest]
     traced = []
     for answer in answers:
         known = trace and model.numbers(answer.input) is not None  # no word outside the vocabulary

@@ -128,9 +128,9 @@ def stats(
             f"{', '.join(loading)} must go with the path of a file, not with a Dataset."
         )
     if isinstance(data, Documents):
-        shown = [Example(tokens, document=True) for tokens in first_documents(data, show)]
+        examples = [Example(tokens, document=True) for tokens in first_documents(data, show)]
     else:
-        shown = [Example(*data[i]) for i in range(min(show, len(data)))]
+        examples = [Example(*data[i]) for i in range(min(show, len(data)))]
     watch.stage("counting")
     counts = count(written_out(data), epsilons)
     listed: tuple[Conflict, ...] | None = None
@@ -143,6 +143,6 @@ def stats(
         **vars(counts),
         reading=dict(data.loading),
         reading_notes=tuple(data.notes),
-        shown=tuple(shown),
+        shown=tuple(examples),
         conflicting=listed,
     )

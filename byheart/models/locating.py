@@ -7,8 +7,7 @@ from ..claims.location import Location, Place
 from ..claims.model import ModelData
 from ..data.dataset import Dataset
 from ..errors import ByheartError
-from .kinds import kind_of
-from .making import made_by
+from .kinds import kind_of, made_by
 
 
 def locate(model: ModelData, tokens: Sequence[Token]) -> Location:

@@ -21,9 +21,8 @@ from ..errors import ByheartError
 from ..machine.tables import html_table
 from ..machine.words import brief
 from .folder.write import save
-from .kinds import kind_of
+from .kinds import kind_of, made_by
 from .locating import locate
-from .making import made_by
 from .placing import asked
 from .recall import Choose, continued
 

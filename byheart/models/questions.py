@@ -59,8 +59,8 @@ def _cut(model: ModelData) -> text.Tokenize | None:
 
     def cells(line: str) -> list[str]:
         """The tokens of a row; the mark between its columns stands alone."""
-        found = re.split(rf"(?<!\S){re.escape(mark)}(?!\S)", line) if mark else [line]
-        return joined((cell_tokens(cell, split, whole) for cell in found), mark)
+        parts = re.split(rf"(?<!\S){re.escape(mark)}(?!\S)", line) if mark else [line]
+        return joined((cell_tokens(cell, split, whole) for cell in parts), mark)
 
     return cells
 
@@ -131,8 +131,8 @@ def _fits(kind: str, token: object) -> bool:
 
 
 def _short(value: object) -> str:
-    shown = json.dumps(value)
-    return shown if len(shown) <= 40 else f"{shown[:37]}..."
+    content = json.dumps(value)
+    return content if len(content) <= 40 else f"{content[:37]}..."
 
 
 def lines_of(path: str | Path, encoding: str = "utf-8") -> list[tuple[str, str]]:

@@ -29,15 +29,15 @@ KEPT_AS, KEPT = "tokenizer", "tokenizer.json"  # an option whose file a stock fo
 
 def stored(model: ModelData) -> dict:
     """How the model's data was loaded, as far as the folder says it in options that there are."""
-    found = {
+    options = {
         name: value
         for name, value in model.record.loading.items()
         if isinstance(value, TYPES.get(name, ())) and not isinstance(value, bool)
     }
-    table = "input" in found and "numeric" not in found  # of version 0.1
-    if found.get("unit") == "word" or table:
-        found["unit"] = "wordpunct"  # which version 0.1 called word, and did to every table
-    return found
+    table = "input" in options and "numeric" not in options  # of version 0.1
+    if options.get("unit") == "word" or table:
+        options["unit"] = "wordpunct"  # which version 0.1 called word, and did to every table
+    return options
 
 
 def load_for(model: ModelData, data: Any, given: Mapping[str, Any] | None = None) -> Dataset:

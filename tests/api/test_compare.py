@@ -314,9 +314,7 @@ def test_what_is_built_is_measured(file):
 
 
 def test_one_row_that_is_built(file, monkeypatch):
-    monkeypatch.setattr(
-        "byheart.api.rows.ALL", (by_name["one-layer"], by_name["bit-extraction"])
-    )
+    monkeypatch.setattr("byheart.api.rows.ALL", (by_name["one-layer"], by_name["bit-extraction"]))
     rows = {row.name: row.json() for row in compare(load(file), build=True).rows}
     plain = {row.name: row.json() for row in compare(load(file)).rows}
     for name in ("one-layer", "bit-extraction"):

@@ -11,9 +11,8 @@ from byheart.claims.location import Place
 from byheart.constructions import ALL
 from byheart.data.dataset import Dataset
 from byheart.exact.locate import with_value
-from byheart.models.kinds import kind_of
+from byheart.models.kinds import kind_of, made_by
 from byheart.models.locating import reverse
-from byheart.models.making import made_by
 
 CITIES = {"france": "paris", "italy": "rome", "spain": "madrid", "peru": "lima", "japan": "tokyo"}
 ROWS = [(["capital", "of", country], city) for country, city in CITIES.items()]

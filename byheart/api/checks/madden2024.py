@@ -82,9 +82,9 @@ def _ranked(
         detail = f"{detail}, {whose}"
     if relation is None:
         return Outcome(verdict.evidence, detail, None, facts)
-    shown = [inputs[j] for j in relation.columns]
+    columns = [inputs[j] for j in relation.columns]
     equation = ""
-    for factor, x in zip(relation.factors, shown, strict=True):
+    for factor, x in zip(relation.factors, columns, strict=True):
         sign = "-" if factor < 0 else "+" if equation else ""
         size = "" if abs(factor) == 1 else f"{abs(factor)} "
         equation += f" {sign} {size}psi({x} w)"
@@ -92,7 +92,7 @@ def _ranked(
     says = f"{' '.join(equation.split())} = 0 {where}"
     if always:
         detail = f"{detail}; with all inputs above zero it would hold"
-    example = {"inputs": shown, "factors": list(relation.factors), "says": says}
+    example = {"inputs": columns, "factors": list(relation.factors), "says": says}
     return Outcome(verdict.evidence, detail, example, facts)
 
 

@@ -132,8 +132,8 @@ def _disagreements(
     for group, counts in zip(("parameters", "bits"), model.network.counts(), strict=True):
         listed = recorded.object(group)
         for name, count in counts.items():
-            if (found := listed.get(name, int)) != count:
-                yield f"{notes} says {group}.{name} is {shown(found)}, it is {count}"
+            if (number := listed.get(name, int)) != count:
+                yield f"{notes} says {group}.{name} is {shown(number)}, it is {count}"
     if _data(recorded) != _data(certificate):
         yield f"{notes} and certificate.json name different data"
     change = _change(certificate)
