@@ -21,18 +21,11 @@ from ..data.dataset import Dataset
 from ..errors import ByheartError, OptionError
 from ..exports.runtimes import RUNTIMES, observe
 from ..machine.watch import SILENT, Watch
+from ..models import source
 from ..models.checker import check
 from ..models.kinds import kind_of
 from ..models.model import Model
 from ..models.sizes import counted
-from ..models.source import (
-    TYPES,
-    covered,
-    differences,
-    settlement,
-    unaccepted,
-    verify_command,
-)
 from .change import recompiled
 from .configure import at_least, check_prove_limit
 from .reading import data_for_model, model_of, weights_hash
@@ -141,7 +134,7 @@ def verify(
         True
     """
     for name in loading:
-        if name not in TYPES:
+        if name not in source.TYPES:
             raise TypeError(f"verify() got an unexpected keyword argument {name!r}")
     if engine not in ENGINES:
         raise OptionError("engine", engine, f"must be one of {', '.join(ENGINES)}")
@@ -190,23 +183,22 @@ def verify(
         verification, ran = _judged(model, held, how, runtime, watch)
     if checked:
         seconds["verify"] = time.perf_counter() - started
-    command = reading = whole = None
+    command = reading = whole = settled = None
     if dataset is not None and held is not None:
-        left_out = [] if isinstance(data, Dataset) else unaccepted(data, dataset, loading)
+        left_out = [] if isinstance(data, Dataset) else source.unaccepted(data, dataset, loading)
         if left_out:
             name = str(data) if isinstance(data, str | Path) else "DATA"
-            command = verify_command(model, str(folder or "DIR"), name)
+            command = source.verify_command(model, str(folder or "DIR"), name)
             evidence = REFUTED if verification.refuted else None
             failures = (*left_out, *verification.failures)
             verification = replace(verification, evidence=evidence, failures=failures)
-        _, _, conflicts = settlement(model, held)
+        _, settled, conflicts = source.settlement(model, held)
         record = counted(model, held, kind_of(model).prove.contexts(model, held))
         model = replace(model, record=replace(record, conflicts=conflicts))
-        reading, whole = dict(dataset.loading), covered(data, dataset)
+        reading, whole = dict(dataset.loading), source.covered(data, dataset)
     same = None
-    if rebuild and held is not None:
+    if rebuild and settled is not None:
         watch.stage("building again")
-        _, settled, _ = settlement(model, held)
         again = recompiled(model, settled, prove_limit, watch)
         same = weights_hash(again) == weights_hash(model, folder)
         if not same:
@@ -236,7 +228,7 @@ def _judged(
     model: Model, dataset: Dataset, how: Judging, runtime: str | None, watch: Watch
 ) -> tuple[Verification, dict[str, str] | None]:
     """The evidence that the model keeps its claim and that this is its data; the runtime's name."""
-    prove, differing = kind_of(model).prove, differences(model, dataset)
+    prove, differing = kind_of(model).prove, source.differences(model, dataset)
     ran: dict[str, str] | None = None if runtime is None else {}
     unfit = prove.unfitting(model, dataset)
     if unfit:
