@@ -63,13 +63,13 @@ def test_what_is_not_read_does_not_matter():
     model = byheart.compile(data(), editable=True)
     tokens = ["capital", "of", "peru"]
     held = partial(kind_of(model).locate.held, model, made_by=made_by(model))
-    read, bits, _, _ = held(tokens)
+    own = held(tokens)
     stored = {place for row, _ in ROWS for place in held(row).read}
-    unread = sorted(stored - set(read))
+    unread = sorted(stored - set(own.read))
     assert unread
     for place in unread:
         now = model.network.layers[place.layer].tensors[place.tensor][place.row, place.column]
-        moved = with_value(model.network, place, now + Fraction(2) ** bits[0])
+        moved = with_value(model.network, place, now + Fraction(2) ** own.bits[0])
         assert replace(model, network=moved).recall(tokens) == "lima"
 
 
