@@ -29,8 +29,7 @@ from ..claims.verification import Verification
 from ..errors import ByheartError, flags
 from ..machine.watch import Watch
 from ..machine.words import harmless
-from ..models.kinds import kind_of
-from ..models.making import made_by
+from ..models.kinds import kind_of, made_by
 from ..models.model import Model
 from ..models.placing import placed
 from ..models.questions import from_line
