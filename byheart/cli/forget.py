@@ -1,39 +1,38 @@
 """forget: a model folder without some items, compiled from the remaining data alone."""
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from ..api.forget import EXAMPLE, forget
-from ..claims.verification import PROVE_LIMIT
 from ..errors import ByheartError
 from ..views.change import view, written
 from . import options
-from .output import copied, finish
-from .progress import watching
+from .options import flag, option
+from .output import answer, copied
 
 
-@options.repeating
+@options.taking(
+    options.DIRECTORY,
+    options.DATA,
+    options.NEW_FOLDER,
+    options.REPEATING,
+    option("item", "An item to forget; may be repeated.", list[str], metavar="INPUT"),
+    option("items", f".jsonl, lines like {EXAMPLE}.", Path, metavar="FILE"),
+    flag("label_only", "Keep the input, with a fixed label."),
+    options.WRITE_DATA,
+    options.PROVE_LIMIT,
+    options.FORCE,
+    options.JSON,
+)
 def command(
-    directory: options.Directory,
-    data: options.Data,
-    output: options.NewFolder,
-    loading: options.Loading,
-    item: Annotated[
-        list[str] | None,
-        typer.Option(metavar="INPUT", help="An item to forget; may be repeated."),
-    ] = None,
-    items: Annotated[
-        Path | None, typer.Option(metavar="FILE", help=f".jsonl, lines like {EXAMPLE}.")
-    ] = None,
-    label_only: Annotated[
-        bool, typer.Option("--label-only", help="Keep the input, with a fixed label.")
-    ] = False,
-    write_data: options.WriteData = None,
-    prove_limit: options.ProveLimit = PROVE_LIMIT,
-    force: options.Force = False,
-    json: options.Json = False,
+    directory: Path,
+    loading: options.Values,
+    item: list[str] | None,
+    items: Path | None,
+    force: bool,
+    json: bool,
+    **how: Any,
 ) -> None:
     """Forget items: the new folder is compiled from the remaining data and holds nothing of them.
 
@@ -42,11 +41,7 @@ def command(
     """
     if not item and items is None:
         raise ByheartError("there is nothing to forget; name it with --item or --items.")
-    with watching() as watch:
-        change = forget(
-            directory, data, item or (), file=items, label_only=label_only, output=output,
-            write_data=write_data, force=force, prove_limit=prove_limit, watch=watch, **loading,
-        )  # fmt: skip
-    finish(change, json, view)
+    verb = partial(forget, directory, items=item or (), file=items, force=force)
+    change = answer(verb, view, json=json, **how, **loading)
     if not json:
         copied(written(change))

@@ -1,10 +1,8 @@
 """locate: which parameters hold an answer, and which answers a parameter."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from .. import pictures
 from ..api.locate import lit, locate, locate_readers
@@ -14,31 +12,33 @@ from ..models.questions import from_words
 from ..views.locate import readers_view, view
 from ..views.network import draw
 from . import options
-from .output import finish
+from .options import argument, option
+from .output import answer, finish
 from .progress import watching
 
-SETTINGS = {"ignore_unknown_options": False}
+PARAMETER = "LAYER TENSOR ROW COLUMN"
+READERS = "The items of DATA whose answers read this parameter."
 
 
-@options.repeating
+@options.taking(
+    options.DIRECTORY,
+    options.REPEATING,
+    argument(
+        "tokens", "One question; with --reverse, the data file.", list[str], None, "[TOKENS]..."
+    ),
+    option("reverse", READERS, tuple[int, str, int, int], metavar=PARAMETER),
+    options.PLOT,
+    options.FORCE,
+    options.JSON,
+)
 def command(
-    directory: options.Directory,
-    loading: options.Loading,
-    tokens: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TOKENS]...", help="One question; with --reverse, the data file."),
-    ] = None,
-    reversed: Annotated[
-        tuple[int, str, int, int] | None,
-        typer.Option(
-            "--reverse",
-            metavar="LAYER TENSOR ROW COLUMN",
-            help="The items of DATA whose answers read this parameter.",
-        ),
-    ] = None,
-    plot: options.Picture = None,
-    force: options.Force = False,
-    json: options.Json = False,
+    directory: Path,
+    loading: options.Values,
+    tokens: list[str] | None,
+    reverse: tuple[int, str, int, int] | None,
+    plot: Path | None,
+    force: bool,
+    json: bool,
 ) -> None:
     """Which parameters hold an answer, and which would have to change.
 
@@ -46,12 +46,11 @@ def command(
     --reverse LAYER TENSOR ROW COLUMN names the items that read one parameter.
     """
     words = tokens or []
-    if reversed is not None:
+    if reverse is not None:
         if len(words) != 1:
             raise ByheartError("--reverse needs the data; name its file after the model folder.")
-        with watching() as watch:
-            readers = locate_readers(directory, Path(words[0]), reversed, watch=watch, **loading)
-        finish(readers, json, readers_view)
+        verb = partial(locate_readers, directory, Path(words[0]), reverse)
+        answer(verb, readers_view, json=json, **loading)
         return
     if not words:
         raise ByheartError("name the tokens of one question, such as: capital of france.")

@@ -2,9 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..api.recall import Recall, Recalled, ask, recall
 from ..claims.answer import Answer
@@ -15,28 +12,32 @@ from ..models.opening import open as open_folder
 from ..models.questions import from_line, from_words
 from ..models.recall import Choose, drawing
 from ..views.recall import greeting, lines
-from .options import Directory, Json
+from .options import DIRECTORY, JSON, argument, flag, option, taking
 from .output import print_json
 from .progress import watching
 
 SETTINGS = {"ignore_unknown_options": True}  # a token may begin with a dash
 
 
+@taking(
+    DIRECTORY,
+    argument("tokens", "One question.", list[str], None, "[TOKENS]..."),
+    option("file", '.jsonl, lines like {"input": ["a"]}.', Path, metavar="FILE"),
+    option("steps", "Continue for K tokens.", int, metavar="K"),
+    flag("draw", "Draw from the distribution, not the likeliest token."),
+    option("seed", "Random seed of --draw.", int, 0, min=0),
+    flag("trace", "Show how it is answered."),
+    JSON,
+)
 def command(
-    directory: Directory,
-    tokens: Annotated[
-        list[str] | None, typer.Argument(metavar="[TOKENS]...", help="One question.")
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help='.jsonl, lines like {"input": ["a"]}.')
-    ] = None,
-    steps: Annotated[int | None, typer.Option(metavar="K", help="Continue for K tokens.")] = None,
-    draw: Annotated[
-        bool, typer.Option("--draw", help="Draw from the distribution, not the likeliest token.")
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of --draw.")] = 0,
-    trace: Annotated[bool, typer.Option("--trace", help="Show how it is answered.")] = False,
-    json: Json = False,
+    directory: Path,
+    tokens: list[str] | None,
+    file: Path | None,
+    steps: int | None,
+    draw: bool,
+    seed: int,
+    trace: bool,
+    json: bool,
 ) -> None:
     """Ask a model. Without tokens, each line of standard input is a question."""
     for word in tokens or ():
