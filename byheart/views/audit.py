@@ -1,7 +1,5 @@
 """audit as a verdict, rows and a picture: what a model holds of a file."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -9,13 +7,9 @@ from rich.text import Text
 from .. import pictures
 from ..auditing.answer import Audit, AuditedData
 from ..machine.tables import number, plural
-from ..pictures import BLUE, GREY, INK, ORANGE, PALE
+from ..pictures import BLUE, GREY, INK, ORANGE, PALE, Axes, Figure
 from ..theory.item import SIGNS
 from .terminal import STYLES, Row, notes, rows
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 BINS = 20
 
@@ -133,7 +127,7 @@ def whole(bits: float) -> str:
     return number(round(bits)) if abs(bits) >= 100 else f"{bits:.3g}"
 
 
-def draw(result: Audit) -> "Figure":
+def draw(result: Audit) -> Figure:
     """Left the items, from the least memorised to the most; right the totals in bits."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -143,12 +137,10 @@ def draw(result: Audit) -> "Figure":
     items, totals = figure.subplots(1, 2)
     _draw_items(items, result)
     _draw_totals(totals, result)
-    for axes in (items, totals):
-        pictures.quiet(axes, 8.5)
     return figure
 
 
-def _draw_items(axes: "Axes", result: Audit) -> None:
+def _draw_items(axes: Axes, result: Audit) -> None:
     saved = np.array([item.memorised for item in result.items])
     unseen = np.array(result.non_members)
     if len(unseen):  # the same bins, and shares: there may be fewer non-members
@@ -160,15 +152,13 @@ def _draw_items(axes: "Axes", result: Audit) -> None:
     else:
         axes.hist(saved, BINS, color=BLUE, alpha=0.85)
     axes.axvline(0, color=INK, linewidth=0.9)
-    pictures.entitle(axes, f"{result.model.kind} on {result.data.name}")
-    pictures.label(
-        axes,
-        f"bits memorised of an item ({result.reference.name} minus model)",
-        "share of items, of non-members" if len(unseen) else "items",
-    )
+    title = f"{result.model.kind} on {result.data.name}"
+    x = f"bits memorised of an item ({result.reference.name} minus model)"
+    y = "share of items, of non-members" if len(unseen) else "items"
+    pictures.entitle(axes, title, x, y, 8.5)
 
 
-def _draw_totals(axes: "Axes", result: Audit) -> None:
+def _draw_totals(axes: Axes, result: Audit) -> None:
     """Bars on a logarithmic axis: what was measured, what the data holds, what could be held."""
     bars = [("memorised", result.memorised.bits, BLUE)]
     bars.append(("data under the reference", result.reference.bits, GREY))
@@ -186,5 +176,4 @@ def _draw_totals(axes: "Axes", result: Audit) -> None:
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set_xlim(1, 20 * max(x for _, x, _, _ in shown))
-    pictures.entitle(axes, "all items, observed")
-    axes.set_xlabel("bits", color=INK)
+    pictures.entitle(axes, "all items, observed", "bits", size=8.5)

@@ -1,13 +1,14 @@
 """explain as a table: the stages of a network, their cost and what they do."""
 
 from rich.console import Group
+from rich.table import Column
 from rich.text import Text
 
 from ..api.explain import ExplainedStage, Explanation, Totals
 from ..machine.tables import number, plural, upto
 from ..theory.papers import cited
 from .network import first_layer
-from .terminal import STYLES, codes, columns, counts, drawn, sentences
+from .terminal import STYLES, codes, columns, counts, drawn, right, sentences
 
 HEADER = ("statement", "assumptions", "guarantee", "departures")
 
@@ -18,10 +19,8 @@ def view(result: Explanation) -> Group:
     form = f" --form {result.form}" if result.form else ""
     title = f"{result.method}{form} on {result.name}: {counts(result.dataset)}"
     reads, gives = ends_of_network(result) if result.decoder is None else ends_of_decoder(result)
-    costs = columns()
-    costs.add_column("stage", style="cyan", no_wrap=True)
-    for name in ("layers", "depth", "nonzero", "dense", "bits", "share"):
-        costs.add_column(name, justify="right", no_wrap=True)
+    names = right("layers", "depth", "nonzero", "dense", "bits", "share")
+    costs = columns(Column("stage", style="cyan", no_wrap=True), *names)
     for stage in result.stages:
         runs = stage.runs
         layers = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
