@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ OPTIONS = (
 def command_for(arguments: Sequence[str]) -> options.Command:
     """The command; its help lists the options of the method that the arguments name."""
     words = [part for word in arguments for part in word.split("=", 1)]
-    method = dict(zip(words, [*words[1:], ""], strict=True)).get("--method")
+    method = dict(pairwise(words)).get("--method")
     return options.building(OPTIONS, method, arguments)(command)
 
 
