@@ -13,6 +13,7 @@ from . import options
 from .options import flag, option
 from .output import answer
 
+DATASET = ("--dataset",)
 PANEL = "Architecture (--length is its longest context as well)"
 SIZES = (
     ("vocabulary", "Size of the vocabulary.", int, "N"),
@@ -34,7 +35,7 @@ SIZES = (
         option(name, help, kind, None, metavar, rich_help_panel=PANEL)
         for name, help, kind, metavar in SIZES
     ),
-    option("dataset", "A data file, as in the other commands.", Path, metavar="DATA"),
+    option("data", "A data file, as in the other commands.", Path, None, "DATA", flags=DATASET),
     option(
         "architecture",
         "gpt2, llama-3.1-8b, madden2024, ..., or config.json.",
@@ -50,9 +51,9 @@ SIZES = (
     options.JSON,
 )
 def command(
-    dataset: Path | None,
+    data: Path | None,
     all: bool,
-    models: list[Path] | None,
+    models: list[Path],
     plot: Path | None,
     force: bool,
     **how: Any,
@@ -63,9 +64,9 @@ def command(
     then the theorems that apply; of many, the tightest of each quantity.
     --length truncates documents, and sets the context length of an architecture without one.
     """
-    if dataset is None and pictures.checked(plot, force) is not None:
+    if data is None and pictures.checked(plot, force) is not None:
         raise ByheartError("--plot needs --dataset: it marks the size of the data.")
-    if dataset is None and models:
+    if data is None and models:
         raise ByheartError("--with needs --dataset: the models are verified on it.")
-    how |= {"models": models or (), "network": plot is not None, "plot": plot, "force": force}
-    answer(partial(bounds, dataset), partial(view, all=all), draw, **how)
+    how |= {"models": models, "network": plot is not None, "plot": plot, "force": force}
+    answer(bounds, partial(view, all=all), draw, data=data, **how)

@@ -77,8 +77,7 @@ def command(
     loading: options.Values,
     chosen: options.Values,
     name: str | None,
-    places: list[Path] | None,
-    accept: list[str] | None,
+    places: list[Path],
     seed: int,
     json: bool,
     **how: Any,
@@ -94,18 +93,16 @@ def command(
         return
     chosen_check = find(name)
     wanted = [place for place in PLACES if place in chosen_check.takes]
-    files = places or []
-    if len(files) > len(wanted):
-        raise ByheartError(f"{name} takes {len(wanted)} files or folders, not {len(files)}.")
-    for place in wanted[len(files) :]:
+    if len(places) > len(wanted):
+        raise ByheartError(f"{name} takes {len(wanted)} files or folders, not {len(places)}.")
+    for place in wanted[len(places) :]:
         if place in chosen_check.required:
             usage = " ".join([name, *(PLACES[x][1] for x in wanted)])
             raise ByheartError(f"{name} needs {PLACES[place][0]}: byheart check {usage}.")
-    if "length" in chosen_check.takes and not files:
+    if "length" in chosen_check.takes and not places:
         chosen["length"], loading = loading["length"], {**loading, "length": None}
     if "seed" in chosen_check.takes:
         chosen["seed"] = seed
-    how |= {"accept": accept or (), "loading": loading}
-    how |= chosen | dict(zip(wanted, files, strict=False))
+    how |= {"loading": loading, **chosen, **dict(zip(wanted, places, strict=False))}
     if not answer(partial(check, name), view, json=json, **how).settled:
         raise typer.Exit(1)

@@ -1,6 +1,5 @@
 """compare: every construction and every bound for a dataset."""
 
-from pathlib import Path
 from typing import Any
 
 from ..api.compare import ORDERS, compare
@@ -29,7 +28,7 @@ ORDER = f"Order of the rows: {', '.join(ORDERS)}."
     options.FORCE,
     options.JSON,
 )
-def command(sweep: str | None, models: list[Path] | None, until: float | None, **how: Any) -> None:
+def command(sweep: str | None, until: float | None, **how: Any) -> None:
     """Every construction and every bound for a dataset, side by side, smallest first.
 
     Sizes in closed form are predicted. The default method is built, or estimated if that takes
@@ -38,4 +37,4 @@ def command(sweep: str | None, models: list[Path] | None, until: float | None, *
     """
     sizes = options.whole_numbers(sweep, "--sweep", "100,1000")
     most = None if until is None else int(until)
-    answer(compare, view, draw, sweep=sizes, models=models or (), until=most, **how)
+    answer(compare, view, draw, sweep=sizes, until=most, **how)

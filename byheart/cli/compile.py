@@ -1,7 +1,6 @@
 """compile: a dataset becomes a model folder."""
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -37,15 +36,13 @@ def command_for(arguments: Sequence[str]) -> options.Command:
     return options.building(OPTIONS, method, arguments)(command)
 
 
-def command(
-    output: Path, chosen: options.Values, prove_limit: float, force: bool, json: bool, **how: Any
-) -> None:
+def command(output: Path, prove_limit: float, json: bool, **how: Any) -> None:
     """Compile a dataset into a model folder, verified before it is written.
 
     Each method has options of its own: `byheart methods NAME`, or this help with --method NAME.
     """
     check_prove_limit(prove_limit)
-    verb = partial(compile_folder, output=output, force=force, prove_limit=prove_limit)
-    result = answer(verb, view, json=json, **how, **chosen)
+    how |= {"output": output, "prove_limit": prove_limit}
+    result = answer(compile_folder, view, json=json, **how)
     if not json:
         kept(output, result.verify)

@@ -12,12 +12,12 @@ from .output import answer
 @options.taking(
     options.DIRECTORY,
     argument("other", "Another model folder.", metavar="NEW"),
-    options.REPEATING,
+    options.FOLDER_READING,
     argument("data", "A file whose inputs both are asked.", default=None),
     options.PLOT,
     options.FORCE,
     options.JSON,
 )
-def command(directory: Any, loading: options.Values, **how: Any) -> None:
+def command(**how: Any) -> None:
     """Compare two model folders of one shape: parameters, bits and, with DATA, answers."""
-    answer(diff, view, draw, model=directory, **how, **loading)
+    answer(diff, view, draw, **how)

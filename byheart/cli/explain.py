@@ -10,7 +10,7 @@ from . import options
 from .output import answer
 
 OPTIONS = (
-    options.argument("method", "See byheart methods.", str, names=options.METHODS),
+    options.argument("model", "See byheart methods.", str, metavar="METHOD", names=options.METHODS),
     options.DATA,
     options.READING,
     options.CHOSEN,
@@ -30,9 +30,9 @@ def command_for(arguments: Sequence[str]) -> options.Command:
     return options.building(OPTIONS, method, arguments)(command)
 
 
-def command(method: str, chosen: options.Values, **how: Any) -> None:
+def command(**how: Any) -> None:
     """Show the network of a method for a dataset: its stages and the cost of each.
 
     Each method has its own options: `byheart methods NAME` lists them.
     """
-    answer(explain, view, draw, model=method, **how, **chosen)
+    answer(explain, view, draw, **how)

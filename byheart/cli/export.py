@@ -21,7 +21,7 @@ from .output import answer
     argument("data", "The data it was compiled from, to run it on.", default=None),
     options.JSON,
 )
-def command(directory: Path, **how: Any) -> None:
+def command(**how: Any) -> None:
     """Write a model for another tool, and run it there on all of its data.
 
     Float64 networks and decoders become torch or onnx, decoders also huggingface (with remote
@@ -29,5 +29,5 @@ def command(directory: Path, **how: Any) -> None:
     folder, if there is one. After a wrong answer in the other tool nothing is written, and the exit
     code is 1.
     """
-    if not answer(export, view, model=directory, **how):
+    if not answer(export, view, **how):
         raise typer.Exit(1)

@@ -1,6 +1,5 @@
 """forget: a model folder without some items, compiled from the remaining data alone."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,37 +10,30 @@ from . import options
 from .options import flag, option
 from .output import answer, copied
 
+ITEM = "An item to forget; may be repeated."
+
 
 @options.taking(
     options.DIRECTORY,
     options.DATA,
     options.NEW_FOLDER,
-    options.REPEATING,
-    option("item", "An item to forget; may be repeated.", list[str], metavar="INPUT"),
-    option("items", f".jsonl, lines like {EXAMPLE}.", Path, metavar="FILE"),
+    options.FOLDER_READING,
+    option("items", ITEM, list[str], metavar="INPUT", flags=("--item",)),
+    option("file", f".jsonl, lines like {EXAMPLE}.", Path, metavar="FILE", flags=("--items",)),
     flag("label_only", "Keep the input, with a fixed label."),
     options.WRITE_DATA,
     options.PROVE_LIMIT,
     options.FORCE,
     options.JSON,
 )
-def command(
-    directory: Path,
-    loading: options.Values,
-    item: list[str] | None,
-    items: Path | None,
-    force: bool,
-    json: bool,
-    **how: Any,
-) -> None:
+def command(items: list[str], file: Path | None, json: bool, **how: Any) -> None:
     """Forget items: the new folder is compiled from the remaining data and holds nothing of them.
 
     Needs a folder compiled with --editable (or by one-layer, token-averaging, gpt2 or llama) and
     its data. In text, an item is a whole document.
     """
-    if not item and items is None:
+    if not items and file is None:
         raise ByheartError("there is nothing to forget; name it with --item or --items.")
-    verb = partial(forget, directory, items=item or (), file=items, force=force)
-    change = answer(verb, view, json=json, **how, **loading)
+    change = answer(forget, view, json=json, items=items, file=file, **how)
     if not json:
         copied(written(change))

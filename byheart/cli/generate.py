@@ -1,7 +1,7 @@
 """generate: datasets to try, written to a file."""
 
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ..api.generate import NAMES, generate
 from ..machine.words import printable
@@ -43,14 +43,12 @@ OPTIONS = (
 @options.taking(
     argument("kind", KINDS, str, names=NAMES),
     option("output", FILES, Path, options.REQUIRED, flags=options.OUTPUT),
-    options.Group("chosen", tuple(option(*row) for row in OPTIONS)),
+    options.Group("", tuple(option(*row) for row in OPTIONS)),
     options.SEED,
     options.FORCE,
     options.JSON,
 )
-def command(
-    kind: str, output: Path, chosen: options.Values, seed: int, force: bool, json: bool
-) -> None:
+def command(json: bool, **how: Any) -> None:
     """Write a dataset to try methods on, or a corpus to count.
 
     Random sequences with hard cases: permutations, repeated tokens, duplicates.
@@ -70,7 +68,6 @@ def command(
     unlearning: a folder with facts, the models of all facts, without some and with others edited,
     and the parameters that hold each fact, to score unlearning and editing methods on.
     """
-    verb = partial(generate, kind, output, force=force)
-    command = next_command(answer(verb, view, json=json, seed=seed, **chosen))
+    command = next_command(answer(generate, view, json=json, **how))
     if command and not json:
         print(f"\n{printable(command)}")

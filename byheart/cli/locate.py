@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from .. import pictures
 from ..api.locate import lit, locate, locate_readers
@@ -22,7 +23,7 @@ READERS = "The items of DATA whose answers read this parameter."
 
 @options.taking(
     options.DIRECTORY,
-    options.REPEATING,
+    options.FOLDER_READING,
     argument(
         "tokens", "One question; with --reverse, the data file.", list[str], None, "[TOKENS]..."
     ),
@@ -32,37 +33,36 @@ READERS = "The items of DATA whose answers read this parameter."
     options.JSON,
 )
 def command(
-    directory: Path,
-    loading: options.Values,
-    tokens: list[str] | None,
+    model: Path,
+    tokens: list[str],
     reverse: tuple[int, str, int, int] | None,
     plot: Path | None,
     force: bool,
     json: bool,
+    **loading: Any,
 ) -> None:
     """Which parameters hold an answer, and which would have to change.
 
     byheart locate DIR TOKENS... names those that one answer reads; byheart locate DIR DATA
     --reverse LAYER TENSOR ROW COLUMN names the items that read one parameter.
     """
-    words = tokens or []
     if reverse is not None:
-        if len(words) != 1:
+        if len(tokens) != 1:
             raise ByheartError("--reverse needs the data; name its file after the model folder.")
-        verb = partial(locate_readers, directory, Path(words[0]), reverse)
+        verb = partial(locate_readers, model, Path(tokens[0]), reverse)
         answer(verb, readers_view, json=json, **loading)
         return
-    if not words:
+    if not tokens:
         raise ByheartError("name the tokens of one question, such as: capital of france.")
     picture = pictures.checked(plot, force)
     with watching() as watch:
         watch.stage("opening")
-        model = open_folder(directory)
-        result = locate(model, from_words(model, words), watch=watch)
+        opened = open_folder(model)
+        result = locate(opened, from_words(opened, tokens), watch=watch)
         if picture is not None:
             watch.stage("drawing")
             location = result.location
-            whole = lit(model, location.answer.input, location.read, directory.name)
+            whole = lit(opened, location.answer.input, location.read, model.name)
             pictures.write(draw, whole, picture)
             result = replace(result, picture=str(picture))
     finish(result, json, view)

@@ -51,7 +51,7 @@ SAVED = (
 def command(
     output: Path,
     axis: list[str],
-    fixed: list[str] | None,
+    fixed: list[str],
     engine: str,
     jobs: int | None,
     address: str | None,
@@ -66,7 +66,7 @@ def command(
     --axis sequences=... random sequences (byheart generate uniform), where they level off.
     """
     how["axes"] = parsed(axis, "axis", "4,8,16")
-    how["sizes"] = parsed(fixed or (), "size", "16")
+    how["sizes"] = parsed(fixed, "size", "16")
     how["workers"] = Workers(engine, jobs, address)
     verb = partial(measure, folder=output, force=force)
     result = answer(verb, view, draw, each="training", kept=output, force=force, **how)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 import typer
 
@@ -23,7 +23,7 @@ REQUIRED = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class Group:
-    """Options that a command gets as one argument, a dictionary, after `fill`."""
+    """Options that a command gets after `fill`: as one dictionary, or one by one without a name."""
 
     name: str
     options: tuple[inspect.Parameter, ...] = ()
@@ -42,7 +42,8 @@ def taking(*parts: inspect.Parameter | Group) -> Callable[[Command], Command]:
         def run(**values: Any) -> None:
             for group in groups:
                 members = {option.name: values.pop(option.name) for option in group.options}
-                values[group.name] = group.fill(members)
+                filled = group.fill(members)
+                values |= {group.name: filled} if group.name else filled
             command(**values)
 
         run.__doc__ = command.__doc__
@@ -86,7 +87,10 @@ def argument(
 
 
 def _parameter(name: str, kind: Any, default: Any, about: Any) -> inspect.Parameter:
-    kind, only = kind | None if default is None else kind, inspect.Parameter.KEYWORD_ONLY
+    only = inspect.Parameter.KEYWORD_ONLY
+    if default is None and get_origin(kind) is list:
+        default = []
+    kind = kind | None if default is None else kind
     return inspect.Parameter(name, only, default=default, annotation=Annotated[kind, about])
 
 
@@ -131,7 +135,7 @@ DATA = argument(
     f"{' '.join(load.FILES)}, also with {' '.join(COMPRESSED)}; a folder of texts or of "
     "Hugging Face datasets; - for standard input.",
 )
-DIRECTORY = argument("directory", "A model folder.", metavar="DIR")
+DIRECTORY = argument("model", "A model folder.", metavar="DIR")
 OUTPUT = ("-o", "--output")
 NEW_FOLDER = option("output", "The model folder to write.", Path, REQUIRED, flags=OUTPUT)
 _HELD = (
@@ -172,7 +176,8 @@ REPEATING = Group(  # the same, of a model folder: only what was given
     ),
     given,
 )
-CHOSEN = Group("chosen")  # the options of methods, see `building`
+FOLDER_READING = replace(REPEATING, name="")
+CHOSEN = Group("")  # the options of methods, see `building`
 
 
 def building(

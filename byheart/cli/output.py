@@ -69,13 +69,18 @@ def answer(
     *,
     json: bool,
     plot: Path | None = None,
-    force: bool = False,
+    force: bool | None = None,
     each: str | None = None,
     kept: Path | None = None,
     **arguments: Any,
 ) -> Any:
-    """Call a verb while its progress is shown, draw its picture, print the result and return it."""
-    picture = pictures.checked(plot, force)
+    """Call a verb while its progress is shown, draw its picture, print the result and return it.
+
+    What `force` replaces is the picture, or the output of a verb that has none.
+    """
+    if draw is None and force is not None:
+        arguments["force"] = force
+    picture = pictures.checked(plot, bool(force))
     with watching(each, kept) as watch:
         result = verb(watch=watch, **arguments)
         if picture is not None and draw is not None:

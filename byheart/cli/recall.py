@@ -30,8 +30,8 @@ SETTINGS = {"ignore_unknown_options": True}  # a token may begin with a dash
     JSON,
 )
 def command(
-    directory: Path,
-    tokens: list[str] | None,
+    model: Path,
+    tokens: list[str],
     file: Path | None,
     steps: int | None,
     draw: bool,
@@ -40,7 +40,7 @@ def command(
     json: bool,
 ) -> None:
     """Ask a model. Without tokens, each line of standard input is a question."""
-    for word in tokens or ():
+    for word in tokens:
         if word.startswith("--") and len(word) > 2:
             raise ByheartError(f"recall has no option {word}; ask about such a token with --file.")
     if file is not None and tokens:
@@ -48,24 +48,24 @@ def command(
     if tokens or file is not None:
         with watching() as watch:
             watch.stage("opening")
-            model = open_folder(directory)
-            questions = file if file is not None else [from_words(model, tokens or [])]
+            opened = open_folder(model)
+            questions = file if file is not None else [from_words(opened, tokens)]
             result = recall(
-                model, questions, steps=steps, draw=draw, seed=seed, trace=trace, watch=watch
+                opened, questions, steps=steps, draw=draw, seed=seed, trace=trace, watch=watch
             )
         show(result, steps, draw, json)
         return
-    model = open_folder(directory)
-    choose = drawing(model, seed) if draw else None
+    opened = open_folder(model)
+    choose = drawing(opened, seed) if draw else None
     if json:  # a program gets all answers at once
         asked = sys.stdin.read().removesuffix("\n").split("\n")
-        show(answers(model, asked, steps, trace, choose), steps, draw, json)
+        show(answers(opened, asked, steps, trace, choose), steps, draw, json)
     elif sys.stdin.isatty():
-        converse(model, steps, trace, choose)
+        converse(opened, steps, trace, choose)
     else:
         for line in sys.stdin:
             if line.strip():
-                show(answers(model, [line], steps, trace, choose), steps, draw)
+                show(answers(opened, [line], steps, trace, choose), steps, draw)
             else:
                 print()  # answers stay beside their questions
             sys.stdout.flush()

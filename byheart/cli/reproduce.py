@@ -28,9 +28,7 @@ NAMES = tuple(figure.name for figure in FIGURES)
     option("jobs", "Training processes (default: one per core).", int),
     JSON,
 )
-def command(
-    names: list[str] | None, everything: bool, rows: Path, jobs: int | None, **how: Any
-) -> None:
+def command(names: list[str], everything: bool, rows: Path, jobs: int | None, **how: Any) -> None:
     """Redraw figures of the papers from trained rows, beside published numbers and bounds.
 
     Drawing needs the rows alone. Training is for --train and --quick.

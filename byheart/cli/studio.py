@@ -25,7 +25,7 @@ MODELS = (
     flag("json", "Print the address as one JSON object."),
 )
 def command(
-    data: Path | None, models: list[Path] | None, port: int | None, browser: bool, json: bool
+    data: Path | None, models: list[Path], port: int | None, browser: bool, json: bool
 ) -> None:
     """Show the page on this machine: drop a file, compile it, ask it, compare, edit, audit.
 
@@ -48,7 +48,7 @@ def command(
     from ..studio.serving import serve  # Starlette
 
     try:
-        serve(data, tuple(models or ()), port, browser, announce)
+        serve(data, tuple(models), port, browser, announce)
     except KeyboardInterrupt:
         pass  # the usual way to end it
     if not json:

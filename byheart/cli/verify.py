@@ -1,6 +1,5 @@
 """verify: does a model folder hold what a file states?"""
 
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -17,7 +16,7 @@ RUN_IN = f"Stock checkpoints: run in {options.either(RUNTIMES)}."
 
 @options.taking(
     options.DIRECTORY,
-    options.REPEATING,
+    options.FOLDER_READING,
     argument("data", "The file that it is judged on.", default=None),
     options.ACCEPT,
     flag("checker", "Run the independent checker instead."),
@@ -29,9 +28,7 @@ RUN_IN = f"Stock checkpoints: run in {options.either(RUNTIMES)}."
     option("runtime", RUN_IN, names=RUNTIMES),
     options.JSON,
 )
-def command(
-    directory: Path, loading: options.Values, accept: list[str] | None, json: bool, **how: Any
-) -> None:
+def command(json: bool, **how: Any) -> None:
     """Check a model folder; with DATA, every prediction of that file as it stands there.
 
     Labels are evaluated in exact arithmetic; of a model that stores distributions, every context's
@@ -40,7 +37,6 @@ def command(
     in another library instead. The exit code is 0 only if every prediction of the file is proved,
     or there is evidence that --accept names.
     """
-    how |= {"model": directory, "accept": accept or (), **loading}
     result = answer(verify, view, json=json, **how)
     if result.command and not json:
         copied(f"\nto accept what was left out, run: {result.command}")
