@@ -29,14 +29,15 @@ INK, PALE, FAINT = "#1f2933", "#667280", "#d5dae0"
 BLUE, ORANGE, GREEN, GREY = "#3b6ea8", "#d9822b", "#3f8f6b", "#8894a3"
 
 
-def canvas(width: float, height: float, scale: str = "linear") -> tuple[Figure, Axes]:
+def canvas(width: float, height: float, scale: str = "linear", parts: int = 1) -> tuple[Any, ...]:
     """A figure of this many inches, and its axes, with room for what is written around them."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12)
     figure = Figure(figsize=(width, height), layout=layout)
-    return figure, figure.add_subplot(xscale=scale, yscale=scale)
+    places = range(1, parts + 1)
+    return figure, *(figure.add_subplot(1, parts, i, xscale=scale, yscale=scale) for i in places)
 
 
 def entitle(axes: Axes, title: str, x: str, y: str = "", size: float = 9) -> None:

@@ -129,12 +129,7 @@ def whole(bits: float) -> str:
 
 def draw(result: Audit) -> Figure:
     """Left the items, from the least memorised to the most; right the totals in bits."""
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12)
-    figure = Figure(figsize=(10.0, 4.6), layout=layout)
-    items, totals = figure.subplots(1, 2)
+    figure, items, totals = pictures.canvas(10.0, 4.6, parts=2)
     _draw_items(items, result)
     _draw_totals(totals, result)
     return figure

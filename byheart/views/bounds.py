@@ -115,7 +115,7 @@ def _part(title: str, theorems: Sequence[Bound], brief: bool = False) -> list[Re
 
     brief  whether each names its quantity, instead of a heading
     """
-    table = Table.grid(*right(""), "", padding=(0, 2))
+    table = Table.grid(*right("", no_wrap=True), "", padding=(0, 2))
     for quantity in dict.fromkeys(row.quantity for row in theorems):
         if not brief:
             table.add_row("", Text(quantity))

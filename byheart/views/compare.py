@@ -75,7 +75,7 @@ def table(rows: Sequence[Row]) -> Table:
     built = sum(row.dense is not None for row in rows) > 1
     full = built and get_terminal_size().columns >= WIDE
     names = ["parameters", "dense", "bits", "longest", "units", "depth", "seconds"]
-    sizes = right(*(names if full else ("parameters", "bits", "units", "depth")))
+    sizes = right(*(names if full else ("parameters", "bits", "units", "depth")), no_wrap=True)
     shown = columns(*sizes, Column("evidence", no_wrap=True), "")
     for row in rows:
         bound, word = row.kind == "bound", row.evidence

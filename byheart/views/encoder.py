@@ -22,7 +22,7 @@ def view(curve: EncoderCurve) -> Group:
     )
     table = columns(
         *right("dimension", style="cyan"),
-        *right("divergence", "largest"),
+        *right("divergence", "largest", no_wrap=True),
         Column("", no_wrap=True),
         "encoder",
         *right("seconds", style="dim"),

@@ -90,9 +90,8 @@ def table(result: Measurement, points: Sequence[Point]) -> Table:
     spreads = [spread_of(kind, point) for point in points]
     over = any(spreads)
     unit = "" if kind == "loss" and result.dataset.squared else f" {UNITS[kind]}"
-    before, after = right(axis_name(result), "parameters", kind), right(*others, "reached", "steps")
-    seeds = [Column("over seeds", no_wrap=True)] if over else []
-    shown = columns(*before, *seeds, *after)
+    before, after = (axis_name(result), "parameters", kind), (*others, "reached", "steps")
+    shown = _columns(before, over, after)
     for point, spread in zip(points, spreads, strict=True):
         reached = f"{point.reached} of {len(point.results)}"
         shown.add_row(
@@ -107,6 +106,11 @@ def table(result: Measurement, points: Sequence[Point]) -> Table:
     return shown
 
 
+def _columns(before: Sequence[str], over: bool, after: Sequence[str]) -> Table:
+    seeds = [Column("over seeds", no_wrap=True)] if over else []
+    return columns(*right(*before, no_wrap=True), *seeds, *right(*after, no_wrap=True))
+
+
 def spread_of(kind: str, point: Point) -> str:
     """From the least to the most of a seed, where they differ."""
     spread = point.spread(kind)
@@ -117,9 +121,8 @@ def spread_of(kind: str, point: Point) -> str:
 def bits_table(result: Measurement, points: Sequence[Point]) -> Table:
     """One row per number of sequences: what the data holds, and what was memorised of it."""
     settles = result.sweep.criterion.kind == "plateau"
-    before = right("sequences", "information", "memorised bits")
-    after = right("per parameter", "settled" if settles else "reached", "steps")
-    shown = columns(*before, Column("over seeds", no_wrap=True), *after)
+    after = ("per parameter", "settled" if settles else "reached", "steps")
+    shown = _columns(("sequences", "information", "memorised bits"), True, after)
     for point in points:
         bits = point.spread("bits").median
         shown.add_row(

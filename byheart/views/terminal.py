@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from rich.table import Column, Table
 from rich.text import Text
@@ -17,7 +16,7 @@ Row = tuple[str, str, str]
 def rows(lines: Iterable[Row]) -> Table:
     """Name, value and remark, aligned."""
     name = Column(style="cyan", no_wrap=True)
-    table = Table.grid(name, *right(""), Column(style="dim"), padding=(0, 2))
+    table = Table.grid(name, *right("", no_wrap=True), Column(style="dim"), padding=(0, 2))
     for line in lines:
         table.add_row(*map(Text, line))
     return table
@@ -36,9 +35,9 @@ def columns(*heads: str | Column, space: int = 2) -> Table:
     return Table(*heads, box=None, pad_edge=False, padding=(0, space, 0, 0))
 
 
-def right(*names: str, **look: Any) -> list[Column]:
+def right(*names: str, no_wrap: bool = False, style: str = "") -> list[Column]:
     """Columns of numbers."""
-    return [Column(name, justify="right", no_wrap=True, **look) for name in names]
+    return [Column(name, justify="right", no_wrap=no_wrap, style=style) for name in names]
 
 
 def listed(lines: Sequence[object], most: int, where: str = "") -> list[Text]:
