@@ -37,9 +37,7 @@ from .output import answer
     ),
     option("device", "Of PyTorch: cpu, cuda, ...", default="cpu"),
     options.SEED,
-    options.PLOT,
-    options.FORCE,
-    options.JSON,
+    *options.PICTURE,
 )
 def command(items: Path | None, output: Path | None, force: bool, **how: Any) -> None:
     """Measure how many bits of a file a checkpoint holds, and which items it recites.

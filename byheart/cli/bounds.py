@@ -46,9 +46,7 @@ SIZES = (
     flag("effective", "Measure the number of effective parameters (at most 2,000)."),
     flag("all", "Every row, also rates and what does not apply."),
     options.with_models("A model folder: what it takes for this dataset; repeatable."),
-    options.PLOT,
-    options.FORCE,
-    options.JSON,
+    *options.PICTURE,
 )
 def command(
     data: Path | None,

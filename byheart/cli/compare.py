@@ -8,13 +8,13 @@ from . import options
 from .options import flag, option
 from .output import answer
 
+SWEEP = "Repeat for the first N sequences, for each N."
 ORDER = f"Order of the rows: {', '.join(ORDERS)}."
 
 
 @options.taking(
-    options.DATA,
-    options.READING,
-    option("sweep", "Repeat for the first N sequences, for each N.", metavar="N,N,..."),
+    *options.DATASET,
+    options.numbers("sweep", SWEEP, "N,N,...", "100,1000"),
     flag("build", "Build and verify each: measured, not predicted."),
     options.PLOT,
     options.with_models("A model folder, such as a trained one; repeatable."),
@@ -22,19 +22,16 @@ ORDER = f"Order of the rows: {', '.join(ORDERS)}."
     option(
         "until", "Draw closed forms up to N contexts, such as 1e9 (with --plot).", float, None, "N"
     ),
-    options.POSITIONS,
-    options.ON_CONFLICT,
-    options.SEED,
+    *options.CONFLICTS,
     options.FORCE,
     options.JSON,
 )
-def command(sweep: str | None, until: float | None, **how: Any) -> None:
+def command(until: float | None, **how: Any) -> None:
     """Every construction and every bound for a dataset, side by side, smallest first.
 
     Sizes in closed form are predicted. The default method is built, or estimated if that takes
     long; other sizes that a search finds are known with --build only.
     Models named by --with are verified on this data and listed among them.
     """
-    sizes = options.whole_numbers(sweep, "--sweep", "100,1000")
     most = None if until is None else int(until)
-    answer(compare, view, draw, sweep=sizes, until=most, **how)
+    answer(compare, view, draw, until=most, **how)

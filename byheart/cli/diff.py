@@ -14,9 +14,7 @@ from .output import answer
     argument("other", "Another model folder.", metavar="NEW"),
     options.FOLDER_READING,
     argument("data", "A file whose inputs both are asked.", default=None),
-    options.PLOT,
-    options.FORCE,
-    options.JSON,
+    *options.PICTURE,
 )
 def command(**how: Any) -> None:
     """Compare two model folders of one shape: parameters, bits and, with DATA, answers."""

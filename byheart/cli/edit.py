@@ -11,18 +11,12 @@ from .output import answer, copied
 
 
 @options.taking(
-    options.DIRECTORY,
-    options.DATA,
-    options.NEW_FOLDER,
-    options.FOLDER_READING,
+    *options.CHANGED,
     option("set", "Change a label; may be repeated.", list[str], metavar="INPUT=LABEL"),
     option("add", "Add the rows or documents of a file.", Path, metavar="FILE"),
     option("edits", f".jsonl, lines like {EXAMPLE}.", Path, metavar="FILE"),
     flag("rebuild", "Compile the changed data from nothing else."),
-    options.WRITE_DATA,
-    options.PROVE_LIMIT,
-    options.FORCE,
-    options.JSON,
+    *options.WRITTEN,
 )
 def command(json: bool, **how: Any) -> None:
     """Change, add or remove items of a model; the new folder is the one that compile would write.

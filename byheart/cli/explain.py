@@ -11,16 +11,13 @@ from .output import answer
 
 OPTIONS = (
     options.argument("model", "See byheart methods.", str, metavar="METHOD", names=options.METHODS),
-    options.DATA,
-    options.READING,
+    *options.DATASET,
     options.CHOSEN,
     options.FORM,
     options.ON_CONFLICT,
     options.PROVE_LIMIT,
     options.SEED,
-    options.PLOT_OR_OUTPUT,
-    options.FORCE,
-    options.JSON,
+    *options.PICTURE_OUTPUT,
 )
 
 

@@ -14,17 +14,11 @@ ITEM = "An item to forget; may be repeated."
 
 
 @options.taking(
-    options.DIRECTORY,
-    options.DATA,
-    options.NEW_FOLDER,
-    options.FOLDER_READING,
+    *options.CHANGED,
     option("items", ITEM, list[str], metavar="INPUT", flags=("--item",)),
     option("file", f".jsonl, lines like {EXAMPLE}.", Path, metavar="FILE", flags=("--items",)),
     flag("label_only", "Keep the input, with a fixed label."),
-    options.WRITE_DATA,
-    options.PROVE_LIMIT,
-    options.FORCE,
-    options.JSON,
+    *options.WRITTEN,
 )
 def command(items: list[str], file: Path | None, json: bool, **how: Any) -> None:
     """Forget items: the new folder is compiled from the remaining data and holds nothing of them.

@@ -28,9 +28,7 @@ READERS = "The items of DATA whose answers read this parameter."
         "tokens", "One question; with --reverse, the data file.", list[str], None, "[TOKENS]..."
     ),
     option("reverse", READERS, tuple[int, str, int, int], metavar=PARAMETER),
-    options.PLOT,
-    options.FORCE,
-    options.JSON,
+    *options.PICTURE,
 )
 def command(
     model: Path,

@@ -25,6 +25,11 @@ SAVED = (
     "folder."
 )
 
+ENGINES = option("engine", "processes (here) or ray (a cluster).", default="processes")
+WORKERS = options.Group(
+    "", (options.JOBS, ENGINES, options.ADDRESS), lambda values: {"workers": Workers(**values)}
+)
+
 
 @options.taking(
     options.DATA,
@@ -39,9 +44,7 @@ SAVED = (
     option("steps", "Steps per attempt, instead of the protocol's.", int, None, "T"),
     flag("find", "Bisect the last axis instead of training all of it."),
     option("loss", LOSSES, default="cross-entropy"),
-    options.JOBS,
-    option("engine", "processes (here) or ray (a cluster).", default="processes"),
-    options.ADDRESS,
+    WORKERS,
     option("save", SAVED, Path, metavar="DIR"),
     options.PLOT,
     options.ON_CONFLICT,
@@ -52,9 +55,6 @@ def command(
     output: Path,
     axis: list[str],
     fixed: list[str],
-    engine: str,
-    jobs: int | None,
-    address: str | None,
     force: bool,
     **how: Any,
 ) -> None:
@@ -67,7 +67,6 @@ def command(
     """
     how["axes"] = parsed(axis, "axis", "4,8,16")
     how["sizes"] = parsed(fixed, "size", "16")
-    how["workers"] = Workers(engine, jobs, address)
     verb = partial(measure, folder=output, force=force)
     result = answer(verb, view, draw, each="training", kept=output, force=force, **how)
     if result.not_saved:

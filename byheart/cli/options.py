@@ -178,6 +178,13 @@ REPEATING = Group(  # the same, of a model folder: only what was given
 )
 FOLDER_READING = replace(REPEATING, name="")
 CHOSEN = Group("")  # the options of methods, see `building`
+# options that follow one another in several commands
+DATASET = (DATA, READING)
+CONFLICTS = (POSITIONS, ON_CONFLICT, SEED)
+PICTURE = (PLOT, FORCE, JSON)
+PICTURE_OUTPUT = (PLOT_OR_OUTPUT, FORCE, JSON)
+CHANGED = (DIRECTORY, DATA, NEW_FOLDER, FOLDER_READING)
+WRITTEN = (WRITE_DATA, PROVE_LIMIT, FORCE, JSON)
 
 
 def building(
@@ -205,6 +212,13 @@ def building(
             options.setdefault(name, option(name, help, kind, None, about.metavar, **look))
     chosen = replace(CHOSEN, options=tuple(options.values()), fill=given)
     return taking(*(chosen if part is CHOSEN else part for part in parts))
+
+
+def numbers(name: str, help: str, metavar: str, example: str) -> Group:
+    """An option that is a list of whole numbers."""
+    flag = f"--{name}"
+    own = (option(name, help, metavar=metavar),)
+    return Group("", own, lambda values: {name: whole_numbers(values[name], flag, example)})
 
 
 def whole_numbers(text: str | None, option: str, example: str) -> list[int] | None:

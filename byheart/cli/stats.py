@@ -20,8 +20,7 @@ SHARDS: dict[str, Any] = {"rich_help_panel": "Folders of shards"}
 
 
 @options.taking(
-    options.DATA,
-    options.READING,
+    *options.DATASET,
     option("show", "First show N rows as they are understood.", int, 0, "N", min=0),
     option(
         "conflicts", "Show N contexts that have two labels, and their lines.", int, 0, "N", min=0

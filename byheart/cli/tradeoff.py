@@ -10,18 +10,12 @@ from .output import answer
 
 
 @options.taking(
-    options.DATA,
-    options.READING,
-    option("bits", "Limits (default: smallest to 64).", metavar="B,B,..."),
+    *options.DATASET,
+    options.numbers("bits", "Limits (default: smallest to 64).", "B,B,...", "16,24,32"),
     option("form", "small (ours), faithful or both.", default="small"),
-    options.POSITIONS,
-    options.ON_CONFLICT,
-    options.SEED,
-    options.PLOT_OR_OUTPUT,
-    options.FORCE,
-    options.JSON,
+    *options.CONFLICTS,
+    *options.PICTURE_OUTPUT,
 )
-def command(bits: str | None, **how: Any) -> None:
+def command(**how: Any) -> None:
     """Compare parameters with bits per parameter, for one dataset."""
-    limits = options.whole_numbers(bits, "--bits", "16,24,32")
-    answer(tradeoff, view, draw, bits=limits, **how)
+    answer(tradeoff, view, draw, **how)
