@@ -1,6 +1,6 @@
 // Ask: a box, the answer, and its way through the network, stage by stage.
 
-import { Progress, attempt, field, h, lead, note, number, option, outcome, plural, remark, shown } from "./dom.js";
+import { attempt, field, h, layout, note, number, option, outcome, plural, remark, shown } from "./dom.js";
 import { framed } from "./picture.js";
 import { begin, jobOf, latest, rows } from "./server.js";
 
@@ -20,13 +20,10 @@ export function refill(select, models) {
 export function ask(root) {
   const select = h("select");
   const text = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-  const said = h("div", { "aria-live": "polite" });
   const question = field("Question", text, "An input of your data");
   const form = h("form", { class: "asking", onsubmit: submit }, field("Model", select), question, h("button", {}, "Ask"));
   const empty = note("There is no model yet. Compile one first.");
-  const progress = new Progress();
-  const result = h("div");
-  root.append(lead("Ask the model, and follow how its weights answer."), empty, form, said, progress.element, result);
+  const { said, progress, result } = layout(root, "Ask the model, and follow how its weights answer.", empty, form);
 
   function submit(event) {
     event.preventDefault();

@@ -1,6 +1,6 @@
 // Audit and capacity: how many bits of the data a model holds, item by item, against non-members.
 
-import { Progress, attempt, evidence, field, fill, h, lead, lines, note, number, option, outcome } from "./dom.js";
+import { attempt, evidence, field, fill, h, layout, lead, lines, note, number, option, outcome } from "./dom.js";
 import { refill } from "./ask.js";
 import { framed } from "./picture.js";
 import { begin, latest, upload } from "./server.js";
@@ -11,16 +11,14 @@ export function audit(root) {
   const reference = h("select");
   const strangers = h("select");
   const file = h("input", { type: "file", onchange: () => file.files[0] && send(file.files[0]) });
-  const said = h("div", { "aria-live": "polite" });
   const form = h("form", { class: "asking", onsubmit: submit },
     field("Model", select, "Compiled here, or named when the page was started: byheart studio --model DIR. The page itself opens no folders."),
     field("Reference", reference, "What is known without the data; only a second model separates memory from language"),
     field("Non-members", strangers, "Items that the model has not seen"),
     field("A file of non-members", file), h("button", {}, "Audit"));
   const empty = note("There is no model and no data yet. Choose a file and compile it, or start the page with --model DIR.");
-  const progress = new Progress();
-  const result = h("div");
-  root.append(lead("What a model has memorised of an item is the code length of the item under a reference minus its code length under the model. Every figure is observed: a float run, not a proof."), empty, form, said, progress.element, result);
+  const about = "What a model has memorised of an item is the code length of the item under a reference minus its code length under the model. Every figure is observed: a float run, not a proof.";
+  const { said, progress, result } = layout(root, about, empty, form);
 
   const send = (one) => attempt(said, async () => {
     strangers.wanted = (await upload(one, "strangers")).file;

@@ -1,6 +1,6 @@
 // Compare: all methods and bounds, sortable, and how they grow with the number of contexts.
 
-import { Progress, evidence, field, fill, h, lead, leftOut, note, number, outcome, plural, region, remark, table } from "./dom.js";
+import { evidence, field, fill, h, layout, leftOut, note, number, outcome, plural, region, remark, table } from "./dom.js";
 import { comparison } from "./compile.js";
 import { framed } from "./picture.js";
 
@@ -8,9 +8,7 @@ const SIGNS = { at_least: "≥ ", at_most: "≤ " };
 const COLUMNS = [["title", "method or bound"], ["parameters", "parameters"], ["bits", "bits"], ["units", "units"], ["depth", "depth"], ["evidence", "evidence"]];
 
 export function compare(root) {
-  const progress = new Progress();
-  const result = h("div");
-  root.append(lead("Every construction and every bound for your data, side by side. Point at a row, or focus it, to read its theorem."), progress.element, result);
+  const { progress, result } = layout(root, "Every construction and every bound for your data, side by side. Point at a row, or focus it, to read its theorem.");
   return (state) => {
     const job = comparison(state);
     progress.update(job);

@@ -1,6 +1,6 @@
 // Compile: methods that apply with their sizes, one click, progress, and the proof.
 
-import { Progress, attempt, checkbox, download, field, fill, h, lead, leftOut, lines, note, number, outcome, plural, region, remark, stamped, table } from "./dom.js";
+import { Progress, attempt, checkbox, download, field, fill, h, layout, lead, leftOut, lines, note, number, outcome, plural, region, remark, stamped, table } from "./dom.js";
 import { begin, jobOf, latest } from "./server.js";
 
 const UNKNOWN = 20; // bits: an unknown input is told apart except with probability 2^-20
@@ -25,7 +25,6 @@ export function comparison(state, rule = "refuse") {
 }
 
 export function compile(root, go) {
-  const said = h("div", { "aria-live": "polite" });
   const rule = h("select", {}, ["refuse", "majority", "drop"].map((x) => h("option", { value: x }, x)));
   const rules = field("Contexts with two labels", rule, "refuse, take the majority's label, or drop them (--on-conflict)");
   rules.hidden = true;
@@ -34,11 +33,10 @@ export function compile(root, go) {
   const first = h("button", { type: "button", onclick: () => start(DEFAULT) }, "Compile");
   const choices = h("div", {}, h("div", { class: "fields" }, rules, unknown.element, editable.element),
     h("p", {}, first, h("span", { class: "remark" }, " with the default method, or choose one below")));
-  const building = new Progress();
+  const { said, progress, result } = layout(root, "Every method builds a network from a theorem and proves it on every item before you see it.");
   const comparing = new Progress();
-  const result = h("div");
   const methods = h("div");
-  root.append(lead("Every method builds a network from a theorem and proves it on every item before you see it."), said, building.element, result, choices, comparing.element, methods);
+  root.append(choices, comparing.element, methods);
   let state = null;
   rule.addEventListener("change", () => update(state));
 
@@ -63,7 +61,7 @@ export function compile(root, go) {
     choices.hidden = !ready;
     rules.hidden = !(ready && read.summary.conflicts);
     const job = latest(state, (x) => x.task === "compile");
-    building.update(job);
+    progress.update(job);
     first.disabled = job?.status === "running";
     const model = state.models.find((x) => x.job === job?.id);
     outcome(result, job, (found) => proved(found, model, go));

@@ -97,6 +97,15 @@ export async function attempt(said, action) {
   }
 }
 
+// What every screen has: a sentence about it, a place for refusals, the progress and the result.
+export function layout(root, sentence, ...parts) {
+  const said = h("div", { "aria-live": "polite" });
+  const progress = new Progress();
+  const result = h("div");
+  root.append(...[lead(sentence), parts, said, progress.element, result].flat());
+  return { said, progress, result };
+}
+
 // What became of a job: how it ended, or its answer as `build` shows it.
 export function outcome(place, job, build, ...key) {
   fill(place, [job?.id, job?.status, key], () => {

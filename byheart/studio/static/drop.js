@@ -2,7 +2,7 @@
 
 import { Progress, attempt, evidence, field, fill, h, lead, lines, note, number, outcome, plural, shown } from "./dom.js";
 import { answer, begin, example, jobOf, upload } from "./server.js";
-import { windowed } from "./table.js";
+import { itemColumns, windowed } from "./table.js";
 
 export function drop(root, go) {
   const said = h("div", { "aria-live": "polite" });
@@ -58,11 +58,7 @@ function read(found, job, model, go) {
     conflicts ? conflicting(found, job) : h("p", {}, "No context has two labels."),
     h("h3", {}, "What was read"),
     h("div", { class: "two" }, lines(found.lines),
-      windowed({ job: job.id, table: "rows", total: found.rows.shown, label: "Rows as they are understood", columns: [
-        { title: "row", number: true, cell: (x) => number(x.row) },
-        { title: "input", cell: (x) => shown(x.input) },
-        { title: "label", cell: (x) => shown(x.label) },
-      ] })),
+      windowed({ job: job.id, table: "rows", total: found.rows.shown, label: "Rows as they are understood", columns: itemColumns() })),
     found.rows.shown < found.rows.total ? note(`The first ${number(found.rows.shown)} of ${number(found.rows.total)} rows are listed.`) : null,
   ];
 }

@@ -1,16 +1,15 @@
 // Edit and forget: change or remove an item, and see which bits flip.
 
-import { Progress, attempt, download, ending, field, fill, h, lead, lines, note, number, outcome, plural, problem, region, shown, stamped, table } from "./dom.js";
+import { attempt, download, ending, field, fill, h, layout, lead, lines, note, number, outcome, plural, problem, region, shown, stamped, table } from "./dom.js";
 import { refill } from "./ask.js";
 import { framed } from "./picture.js";
 import { begin, latest } from "./server.js";
-import { windowed } from "./table.js";
+import { itemColumns, windowed } from "./table.js";
 
 export function edit(root, go) {
   const select = h("select", { onchange: () => state && update(state) });
   const input = h("input", { type: "text", autocomplete: "off", spellcheck: "false", required: true });
   const label = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
-  const said = h("div", { "aria-live": "polite" });
   const refused = h("div");
   const forms = h("form", { class: "asking", onsubmit: (event) => { event.preventDefault(); act("change"); } },
     field("Item", input, "The input of an item, as in your data; in text, a whole document. Click a row below to choose one."),
@@ -19,12 +18,11 @@ export function edit(root, go) {
       h("button", {}, "Change its label"),
       h("button", { type: "button", class: "quiet", onclick: () => act("add") }, "Add it as a new item"),
       h("button", { type: "button", class: "quiet", onclick: () => act("forget") }, "Forget it")));
-  const progress = new Progress();
-  const result = h("div");
   const list = h("div");
   const empty = note("There is no model yet. Compile one first.");
-  root.append(lead("The model after an edit is, in every byte of its weights, what compiling the changed data gives. Forgetting compiles the remaining data alone."),
-    empty, h("div", { class: "asking" }, field("Model", select)), refused, forms, said, progress.element, result, list);
+  const about = "The model after an edit is, in every byte of its weights, what compiling the changed data gives. Forgetting compiles the remaining data alone.";
+  const { said, progress, result } = layout(root, about, empty, h("div", { class: "asking" }, field("Model", select)), refused, forms);
+  root.append(list);
   let state = null;
   let chosen = null; // the tokens of the row that was clicked, while the box says the same
 
@@ -74,11 +72,7 @@ export function edit(root, go) {
         label.value = shown(row.label);
         label.focus();
       } }, shown(row.input));
-      return [h("h2", {}, "Its items"), windowed({ job: asked.id, table: "rows", total: asked.summary.rows, label: "Items of the model", columns: [
-        { title: "row", number: true, cell: (x) => number(x.row) },
-        { title: "input", cell: pick },
-        { title: "label", cell: (x) => shown(x.label) },
-      ] })];
+      return [h("h2", {}, "Its items"), windowed({ job: asked.id, table: "rows", total: asked.summary.rows, label: "Items of the model", columns: itemColumns(pick) })];
     });
   }
   return update;

@@ -1,10 +1,17 @@
 // A table of any length: only the rows in view are fetched, and only these are in the page.
 
-import { h, number } from "./dom.js";
+import { h, number, shown } from "./dom.js";
 import { rows as fetchRows } from "./server.js";
 
 const HEIGHT = 34; // pixels of a row, as in the style sheet
 const BEYOND = 20; // rows that are fetched on either side
+
+// The columns of rows of data; `cell` shows an input.
+export const itemColumns = (cell = (x) => shown(x.input)) => [
+  { title: "row", number: true, cell: (x) => number(x.row) },
+  { title: "input", cell },
+  { title: "label", cell: (x) => shown(x.label) },
+];
 
 // columns: [{ title, cell: (row) => text or element, number: whether it is one }]
 export function windowed({ job, table, total, columns, label }) {
