@@ -30,6 +30,13 @@ def view(result: Explanation) -> Group:
     costs.add_row("all", "", *_costs(totals), "", style="bold")
     size = size_of_network(result) if result.decoder is None else size_of_decoder(result)
     about = {name: getattr(header, name) for name in HEADER}
+    evidence, verified = [], result.verified
+    if verified is not None:
+        unit = "label" if result.decoder is None else "context"
+        within = "" if result.decoder is None else " within the gap"
+        checked = f"{number(verified.correct)} of {plural(verified.checked, unit)}{within}"
+        style = STYLES.get(verified.evidence or "", "")
+        evidence = [Text(f"{verified.evidence}  {checked}", style=style)]
     return Group(
         Text(title, style="bold"),
         Text(f"in   {reads}\nout  {gives}", style="dim"),
@@ -37,7 +44,7 @@ def view(result: Explanation) -> Group:
         costs,
         Text(),
         Text(size),
-        *_evidence(result),
+        *evidence,
         Text(),
         sentences((stage.name, stage.does) for stage in result.stages),
         Text(),
@@ -49,16 +56,6 @@ def view(result: Explanation) -> Group:
 
 def _costs(part: ExplainedStage | Totals) -> list[str]:
     return [number(x) for x in (part.depth, part.nonzero, part.dense, part.bits)]
-
-
-def _evidence(result: Explanation) -> list[Text]:
-    verified, decoder = result.verified, result.decoder is not None
-    if verified is None:
-        return []
-    all_of = plural(verified.checked, "context" if decoder else "label")
-    checked = f"{number(verified.correct)} of {all_of}{' within the gap' if decoder else ''}"
-    style = STYLES.get(verified.evidence or "", "")
-    return [Text(f"{verified.evidence}  {checked}", style=style)]
 
 
 def ends_of_network(result: Explanation) -> tuple[str, str]:
