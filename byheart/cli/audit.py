@@ -8,11 +8,12 @@ from ..auditing.audit import audit
 from ..machine.files import refuse_existing
 from ..views.audit import draw, view
 from . import options
-from .options import OUTPUT, argument, option
+from .declaring import argument, option, taking
+from .options import OUTPUT
 from .output import answer
 
 
-@options.taking(
+@taking(
     argument("model", "A Hugging Face folder with safetensors, or a byheart model."),
     options.DATA,
     options.REPEATING,

@@ -10,7 +10,7 @@ from ..architectures import NAMES
 from ..errors import ByheartError
 from ..views.bounds import draw, view
 from . import options
-from .options import flag, option
+from .declaring import flag, option, taking
 from .output import answer
 
 DATASET = ("--dataset",)
@@ -29,7 +29,7 @@ SIZES = (
 )
 
 
-@options.taking(
+@taking(
     options.READING,
     *(
         option(name, help, kind, None, metavar, rich_help_panel=PANEL)

@@ -14,7 +14,7 @@ from ..theory.madden2024.balls import FUNCTIONS
 from ..theory.papers import cited
 from ..views.check import list_view, view
 from . import options
-from .options import argument, option
+from .declaring import Command, Group, Values, argument, option, taking
 from .output import answer, finish
 
 # what stands on the command line without a flag, in this order
@@ -39,7 +39,7 @@ OPTIONS = (
 )
 
 
-def command_for(arguments: Sequence[str]) -> options.Command:
+def command_for(arguments: Sequence[str]) -> Command:
     """The command; its help lists the options of the check that the arguments name."""
     name = next((word for word in arguments if word in CHECKS), None)
     panel = f"What {name} takes" if name else None
@@ -48,9 +48,9 @@ def command_for(arguments: Sequence[str]) -> options.Command:
         option(x, help, kind, None, metavar, rich_help_panel=panel, hidden=x not in taken)
         for x, help, kind, metavar in OPTIONS
     )
-    function = options.taking(
+    function = taking(
         options.READING,
-        options.Group("chosen", numbers),
+        Group("chosen", numbers),
         argument("name", "madden-theorem-2, separation, ...", str, None, "[NAME]", CHECKS),
         argument(
             "places",
@@ -74,8 +74,8 @@ def command_for(arguments: Sequence[str]) -> options.Command:
 
 
 def command(
-    loading: options.Values,
-    chosen: options.Values,
+    loading: Values,
+    chosen: Values,
     name: str | None,
     places: list[Path],
     seed: int,

@@ -5,14 +5,14 @@ from typing import Any
 from ..api.compare import ORDERS, compare
 from ..views.compare import draw, view
 from . import options
-from .options import flag, option
+from .declaring import flag, option, taking
 from .output import answer
 
 SWEEP = "Repeat for the first N sequences, for each N."
 ORDER = f"Order of the rows: {', '.join(ORDERS)}."
 
 
-@options.taking(
+@taking(
     *options.DATASET,
     options.numbers("sweep", SWEEP, "N,N,...", "100,1000"),
     flag("build", "Build and verify each: measured, not predicted."),

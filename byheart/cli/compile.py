@@ -9,7 +9,7 @@ from ..api.compile import compile_folder
 from ..api.configure import check_prove_limit
 from ..views.compile import view
 from . import options
-from .options import flag, option
+from .declaring import Command, flag, option
 from .output import answer, kept
 
 OPTIONS = (
@@ -29,7 +29,7 @@ OPTIONS = (
 )
 
 
-def command_for(arguments: Sequence[str]) -> options.Command:
+def command_for(arguments: Sequence[str]) -> Command:
     """The command; its help lists the options of the method that the arguments name."""
     words = [part for word in arguments for part in word.split("=", 1)]
     method = dict(pairwise(words)).get("--method")

@@ -5,11 +5,11 @@ from typing import Any
 from ..api.diff import diff
 from ..views.diff import draw, view
 from . import options
-from .options import argument
+from .declaring import argument, taking
 from .output import answer
 
 
-@options.taking(
+@taking(
     options.DIRECTORY,
     argument("other", "Another model folder.", metavar="NEW"),
     options.FOLDER_READING,

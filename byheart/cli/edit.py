@@ -6,11 +6,11 @@ from typing import Any
 from ..api.edit import EXAMPLE, edit
 from ..views.change import view, written
 from . import options
-from .options import flag, option
+from .declaring import flag, option, taking
 from .output import answer, copied
 
 
-@options.taking(
+@taking(
     *options.CHANGED,
     option("set", "Change a label; may be repeated.", list[str], metavar="INPUT=LABEL"),
     option("add", "Add the rows or documents of a file.", Path, metavar="FILE"),

@@ -5,11 +5,11 @@ from typing import Any
 from ..api.encoder import GAP, encoder
 from ..views.encoder import draw, view
 from . import options
-from .options import option
+from .declaring import option, taking
 from .output import answer
 
 
-@options.taking(
+@taking(
     *options.DATASET,
     options.numbers("dimensions", "Default: from 2 to where it is 0.", "D,D,...", "2,5,10"),
     option("gap", "What counts as 0 where the data has zeros.", float, GAP, "NATS"),

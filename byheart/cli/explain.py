@@ -7,10 +7,11 @@ from ..api.explain import explain
 from ..views.explain import view
 from ..views.network import draw
 from . import options
+from .declaring import Command, argument
 from .output import answer
 
 OPTIONS = (
-    options.argument("model", "See byheart methods.", str, metavar="METHOD", names=options.METHODS),
+    argument("model", "See byheart methods.", str, metavar="METHOD", names=options.METHODS),
     *options.DATASET,
     options.CHOSEN,
     options.FORM,
@@ -21,7 +22,7 @@ OPTIONS = (
 )
 
 
-def command_for(arguments: Sequence[str]) -> options.Command:
+def command_for(arguments: Sequence[str]) -> Command:
     """The command; its help lists the options of the method that the arguments name."""
     method = next((word for word in arguments if word in options.METHODS), None)
     return options.building(OPTIONS, method, arguments)(command)

@@ -9,11 +9,11 @@ from ..api.export import export
 from ..exports.formats import TARGETS
 from ..views.export import view
 from . import options
-from .options import REQUIRED, argument, option
+from .declaring import REQUIRED, argument, option, taking
 from .output import answer
 
 
-@options.taking(
+@taking(
     options.DIRECTORY,
     option("to", f"{options.either(TARGETS)}.", default=REQUIRED, names=TARGETS),
     option("output", "The folder to write.", Path, REQUIRED, flags=options.OUTPUT),

@@ -7,13 +7,13 @@ from ..api.forget import EXAMPLE, forget
 from ..errors import ByheartError
 from ..views.change import view, written
 from . import options
-from .options import flag, option
+from .declaring import flag, option, taking
 from .output import answer, copied
 
 ITEM = "An item to forget; may be repeated."
 
 
-@options.taking(
+@taking(
     *options.CHANGED,
     option("items", ITEM, list[str], metavar="INPUT", flags=("--item",)),
     option("file", f".jsonl, lines like {EXAMPLE}.", Path, metavar="FILE", flags=("--items",)),

@@ -7,7 +7,7 @@ from ..api.generate import NAMES, generate
 from ..machine.words import printable
 from ..views.generate import next_command, view
 from . import options
-from .options import argument, option
+from .declaring import REQUIRED, Group, argument, option, taking
 from .output import answer
 
 KINDS = "random, tokens, multisets, uniform, adversarial, zipf, prefix-tree or unlearning"
@@ -40,10 +40,10 @@ OPTIONS = (
 )
 
 
-@options.taking(
+@taking(
     argument("kind", KINDS, str, names=NAMES),
-    option("output", FILES, Path, options.REQUIRED, flags=options.OUTPUT),
-    options.Group("", tuple(option(*row) for row in OPTIONS)),
+    option("output", FILES, Path, REQUIRED, flags=options.OUTPUT),
+    Group("", tuple(option(*row) for row in OPTIONS)),
     options.SEED,
     options.FORCE,
     options.JSON,

@@ -13,7 +13,7 @@ from ..models.questions import from_words
 from ..views.locate import readers_view, view
 from ..views.network import draw
 from . import options
-from .options import argument, option
+from .declaring import argument, option, taking
 from .output import answer, finish
 from .progress import watching
 
@@ -21,7 +21,7 @@ PARAMETER = "LAYER TENSOR ROW COLUMN"
 READERS = "The items of DATA whose answers read this parameter."
 
 
-@options.taking(
+@taking(
     options.DIRECTORY,
     options.FOLDER_READING,
     argument(

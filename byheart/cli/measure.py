@@ -13,7 +13,8 @@ from ..machine.engines import Workers
 from ..views.measure import view
 from ..views.measure_picture import draw
 from . import options
-from .options import OUTPUT, REQUIRED, flag, option
+from .declaring import REQUIRED, Group, flag, option, taking
+from .options import OUTPUT
 from .output import answer
 
 ARCHITECTURES = f"{', '.join(TRAINABLE)}."
@@ -26,12 +27,12 @@ SAVED = (
 )
 
 ENGINES = option("engine", "processes (here) or ray (a cluster).", default="processes")
-WORKERS = options.Group(
+WORKERS = Group(
     "", (options.JOBS, ENGINES, options.ADDRESS), lambda values: {"workers": Workers(**values)}
 )
 
 
-@options.taking(
+@taking(
     options.DATA,
     option("output", "The folder of rows: run again to resume.", Path, REQUIRED, flags=OUTPUT),
     option("architecture", ARCHITECTURES, str, REQUIRED, "PRESET", names=TRAINABLE),

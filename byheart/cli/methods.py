@@ -2,7 +2,8 @@
 
 from ..api.methods import methods
 from ..views.methods import view
-from .options import JSON, METHODS, argument, taking
+from .declaring import argument, taking
+from .options import JSON, METHODS
 from .output import finish
 
 

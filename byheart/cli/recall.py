@@ -12,7 +12,8 @@ from ..models.opening import open as open_folder
 from ..models.questions import from_line, from_words
 from ..models.recall import Choose, drawing
 from ..views.recall import greeting, lines
-from .options import DIRECTORY, JSON, argument, flag, option, taking
+from .declaring import argument, flag, option, taking
+from .options import DIRECTORY, JSON
 from .output import print_json
 from .progress import watching
 

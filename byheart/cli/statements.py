@@ -3,7 +3,8 @@
 from ..api.statements import statements
 from ..theory.statements import PAPERS
 from ..views.statements import view
-from .options import JSON, argument, taking
+from .declaring import argument, taking
+from .options import JSON
 from .output import finish
 
 

@@ -10,7 +10,7 @@ from ..errors import ByheartError
 from ..machine.engines import Workers
 from ..views.stats import view
 from . import options
-from .options import option
+from .declaring import Values, option, taking
 from .output import answer
 
 ENGINES = "Count a folder of shards (.bin, .parquet or .txt): processes (here) or ray (a cluster)."
@@ -19,7 +19,7 @@ MEMORY_HELP = "Memory that a worker may take [1]."
 SHARDS: dict[str, Any] = {"rich_help_panel": "Folders of shards"}
 
 
-@options.taking(
+@taking(
     *options.DATASET,
     option("show", "First show N rows as they are understood.", int, 0, "N", min=0),
     option(
@@ -34,7 +34,7 @@ SHARDS: dict[str, Any] = {"rich_help_panel": "Folders of shards"}
 )
 def command(
     data: Path,
-    loading: options.Values,
+    loading: Values,
     show: int,
     conflicts: int,
     engine: str | None,

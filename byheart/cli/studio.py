@@ -6,7 +6,7 @@ from json import dumps
 from pathlib import Path
 
 from ..errors import ByheartError
-from .options import argument, flag, option, taking
+from .declaring import argument, flag, option, taking
 
 NEEDS = ("starlette", "uvicorn")
 

@@ -5,11 +5,11 @@ from typing import Any
 from ..api.tradeoff import tradeoff
 from ..views.tradeoff import draw, view
 from . import options
-from .options import option
+from .declaring import option, taking
 from .output import answer
 
 
-@options.taking(
+@taking(
     *options.DATASET,
     options.numbers("bits", "Limits (default: smallest to 64).", "B,B,...", "16,24,32"),
     option("form", "small (ours), faithful or both.", default="small"),

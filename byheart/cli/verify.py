@@ -8,13 +8,13 @@ from ..api.verify import verify
 from ..exports.runtimes import RUNTIMES
 from ..views.verify import view
 from . import options
-from .options import argument, flag, option
+from .declaring import argument, flag, option, taking
 from .output import answer, copied
 
 RUN_IN = f"Stock checkpoints: run in {options.either(RUNTIMES)}."
 
 
-@options.taking(
+@taking(
     options.DIRECTORY,
     options.FOLDER_READING,
     argument("data", "The file that it is judged on.", default=None),
