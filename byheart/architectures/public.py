@@ -31,22 +31,14 @@ PYTHIA = {
 
 @dataclass(frozen=True)
 class Family:
-    """What models with gated neurons and rotary positions differ in, beside their sizes.
+    """What models with gated neurons and rotary positions differ in, beside their sizes."""
 
-    reference   the paper that describes it
-    activation  of the gate
-    biased      maps of attention that have a bias
-    norms       per layer, without those of heads
-    normed      whether the queries and the keys of a head are normed
-    tied        whether the unembedding is the embedding, unless the model says otherwise
-    """
-
-    reference: str
-    activation: str = "silu"
-    biased: tuple[str, ...] = ()
-    norms: int = 2
-    normed: bool = False
-    tied: bool = False
+    reference: str  # the paper that describes it
+    activation: str = "silu"  # of the gate
+    biased: tuple[str, ...] = ()  # maps of attention that have a bias
+    norms: int = 2  # per layer, without those of heads
+    normed: bool = False  # whether the queries and the keys of a head are normed
+    tied: bool = False  # whether the unembedding is the embedding, unless the model says otherwise
 
 
 # by the name that Hugging Face calls model_type

@@ -32,22 +32,14 @@ NEEDS = "an audit of a checkpoint needs transformers: pip install 'byheart[huggi
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A model that predicts the next token.
+    """A model that predicts the next token."""
 
-    folder      where it was read
-    kind        the architecture, by the name that config.json has for it: "gpt2", "llama", ...
-    parameters  every tied one counted once
-    stored      bits of them, in the number type of the files
-    vocabulary  how many tokens it can predict
-    limit       the most tokens that it reads; None if config.json does not say
-    """
-
-    folder: Path
-    kind: str
-    parameters: int
-    stored: int
-    vocabulary: int
-    limit: int | None
+    folder: Path  # where it was read
+    kind: str  # the architecture, by the name that config.json has for it: "gpt2", "llama", ...
+    parameters: int  # every tied one counted once
+    stored: int  # bits of them, in the number type of the files
+    vocabulary: int  # how many tokens it can predict
+    limit: int | None  # the most tokens that it reads; None if config.json does not say
     model: Any
     device: str
 

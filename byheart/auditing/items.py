@@ -28,25 +28,16 @@ OWN = ("unit", "tokenizer", "window")  # options of a text that the model decide
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """N sequences of token ids.
+    """N sequences of token ids."""
 
-    ids       of all items: item i is ids[starts[i] : starts[i + 1]]
-    given     [N] how many of its first tokens are not predicted
-    labelled  whether what is predicted is a label: it is asked for after the whole input
-    skipped   documents without a token to predict
-    cut       tokens left out because items were truncated
-    text      whether a tokenizer made the tokens
-    opening   how many special tokens the tokenizer put before each item; they are given, too
-    """
-
-    ids: Ints
+    ids: Ints  # of all items: item i is ids[starts[i] : starts[i + 1]]
     starts: Ints
-    given: Ints
-    labelled: bool = False
-    skipped: int = 0
-    cut: int = 0
-    text: bool = False
-    opening: int = 0
+    given: Ints  # [N] how many of its first tokens are not predicted
+    labelled: bool = False  # whether a label is predicted: it is asked for after the whole input
+    skipped: int = 0  # documents without a token to predict
+    cut: int = 0  # tokens left out because items were truncated
+    text: bool = False  # whether a tokenizer made the tokens
+    opening: int = 0  # special tokens that the tokenizer puts before each item; they are given, too
 
     def __len__(self) -> int:
         return len(self.given)

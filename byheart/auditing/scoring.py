@@ -33,16 +33,11 @@ LOOSE = 1.05  # items of a batch differ in length by at most this factor: little
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What a model makes of each item.
+    """What a model makes of each item."""
 
-    bits    [N] code length of the tokens that are predicted
-    hits    [N] how many of them are the likeliest
-    common  [N] how many tokens it recites correctly before the first error
-    """
-
-    bits: NDArray[np.float64]
-    hits: Ints
-    common: Ints
+    bits: NDArray[np.float64]  # [N] code length of the tokens that are predicted
+    hits: Ints  # [N] how many of them are the likeliest
+    common: Ints  # [N] how many tokens it recites correctly before the first error
 
 
 def batch_tokens(checkpoint: Checkpoint, groups: Sequence[Items]) -> int:

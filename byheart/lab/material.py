@@ -13,14 +13,11 @@ PROBLEMS = {"next_token": next_token, "labelled": labelled, "prefixes": prefixes
 
 @dataclass(frozen=True)
 class Material:
-    """A dataset for one architecture.
-
-    squared  the loss is the squared distance from -1 or +1
-    """
+    """A dataset for one architecture."""
 
     dataset: Dataset
     architecture: str
-    squared: bool = False
+    squared: bool = False  # the loss is the squared distance from -1 or +1
     _problems: dict[int, Problem] = field(default_factory=dict, compare=False, repr=False)
 
     def part(self, sequences: int) -> Dataset:

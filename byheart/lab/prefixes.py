@@ -19,16 +19,11 @@ EVALUATED = 16_384  # tokens of paths that a model computes at one time, other t
 
 
 class Paths(NamedTuple):
-    """Where the contexts of a problem are computed.
+    """Where the contexts of a problem are computed."""
 
-    ends   [k] the contexts that begin no longer one: their tokens are what a model reads
-    row    [n] the path of each context, by its place in `ends`
-    place  [n] the position in it after which the context is complete
-    """
-
-    ends: Ints
-    row: Ints
-    place: Ints
+    ends: Ints  # [k] the contexts that begin no longer one: their tokens are what a model reads
+    row: Ints  # [n] the path of each context, by its place in `ends`
+    place: Ints  # [n] the position in it after which the context is complete
 
 
 class Prefixes(Problem):

@@ -22,26 +22,17 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """n contexts and what follows them.
+    """n contexts and what follows them."""
 
-    vocabulary  how many tokens can be read; coordinates of a vector, if `tokens` are vectors
-    outputs     how many answers there are: tokens that follow, or labels
-    tokens      [n, L] numbers of tokens, filled up at the end with 0; or [n, L, vocabulary] vectors
-    lengths     [n] how many tokens of each row count
-    context     [k] the contexts of the pairs (context, answer) that occur, increasing
-    answer      [k] their answers, increasing within a context
-    count       [k] how often
-    squared     the loss is the squared distance of one output from -1 or +1 (answers 0 and 1);
-                otherwise it is the cross-entropy of `outputs` logits
-    """
-
-    vocabulary: int
-    outputs: int
-    tokens: NDArray
-    lengths: Ints
-    context: Ints
-    answer: Ints
-    count: Ints
+    vocabulary: int  # how many tokens can be read; coordinates of a vector, if `tokens` are vectors
+    outputs: int  # how many answers there are: tokens that follow, or labels
+    tokens: NDArray  # [n, L] numbers of tokens, padded with 0; or [n, L, vocabulary] vectors
+    lengths: Ints  # [n] how many tokens of each row count
+    context: Ints  # [k] the contexts of the pairs (context, answer) that occur, increasing
+    answer: Ints  # [k] their answers, increasing within a context
+    count: Ints  # [k] how often
+    # the loss is the squared distance of one output from -1 or +1 (answers 0 and 1); otherwise it
+    # is the cross-entropy of `outputs` logits
     squared: bool = False
 
     def __len__(self) -> int:

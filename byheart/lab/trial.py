@@ -89,19 +89,14 @@ def criterion(text: str) -> Criterion:
 
 @dataclass(frozen=True)
 class Trial:
-    """Everything that a training run depends on.
-
-    sizes  of the architecture, by their names there
-    data   {"sha256": ..., "sequences": ...}: which dataset, and how many of its first sequences
-    seed   a small number that distinguishes repetitions
-    """
+    """Everything that a training run depends on."""
 
     architecture: str
-    sizes: Mapping[str, int]
-    data: Mapping[str, Any]
+    sizes: Mapping[str, int]  # of the architecture, by their names there
+    data: Mapping[str, Any]  # {"sha256": ..., "sequences": ...}: how many of its first sequences
     protocol: Protocol
     criterion: Criterion
-    seed: int
+    seed: int  # a small number that distinguishes repetitions
 
     def __str__(self) -> str:
         """In words: madden2024 with dimension 16, neurons 8, sequences 100, seed 0."""

@@ -27,21 +27,14 @@ DEVIATION = 0.02  # of initial weights, as in GPT-2
 
 
 class Layout(NamedTuple):
-    """The paths of a problem, whose tokens are columns: k of them, with those that pad.
-
-    tokens   [column]
-    shares   [column] the share of all predictions that are made there
-    begins   [column + 1] where the answers of each column begin
-    answers  where each answer that occurs is among the logits [answer, column]
-    parts    its share of all predictions
-    """
+    """The paths of a problem, whose tokens are columns: k of them, with those that pad."""
 
     k: int
-    tokens: NDArray[np.int64]
-    shares: NDArray[np.float32]
-    begins: NDArray[np.int64]
-    answers: NDArray[np.int64]
-    parts: NDArray[np.float32]
+    tokens: NDArray[np.int64]  # [column]
+    shares: NDArray[np.float32]  # [column] the share of all predictions that are made there
+    begins: NDArray[np.int64]  # [column + 1] where the answers of each column begin
+    answers: NDArray[np.int64]  # where each answer that occurs is among the logits [answer, column]
+    parts: NDArray[np.float32]  # its share of all predictions
 
 
 class Rows(NamedTuple):

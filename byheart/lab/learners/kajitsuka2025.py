@@ -26,20 +26,13 @@ MANY = 32  # coordinates from which m products of a matrix and a vector are fast
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The tokens of a problem, each computed once, and how its contexts are made of them.
+    """The tokens of a problem, each computed once, and how its contexts are made of them."""
 
-    words    [points] the different words, or None where tokens are vectors or stand for them
-    vectors  [points, coordinates] which E_in maps, or None
-    starts   [n + 1] where the tokens of each context begin in `uses`
-    uses     points, context after context
-    states   [3, m, points] memory: inputs of the first stack, its outputs, their slopes
-    """
-
-    words: NDArray | None
-    vectors: NDArray | None
-    starts: NDArray
-    uses: NDArray
-    states: NDArray
+    words: NDArray | None  # [points] the different words; None where tokens are vectors
+    vectors: NDArray | None  # [points, coordinates] which E_in maps, or None
+    starts: NDArray  # [n + 1] where the tokens of each context begin in `uses`
+    uses: NDArray  # points, context after context
+    states: NDArray  # [3, m, points] memory: inputs of the first stack, its outputs, their slopes
 
     @property
     def last(self) -> NDArray:

@@ -25,23 +25,18 @@ RowsByKey = Mapping[str, Row]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A grid of sizes, each trained with several seeds.
-
-    sizes  of the architecture that stay the same
-    axes   what varies, name and increasing values; the last axis is the one that is searched for
-           its smallest value that memorises; "sequences" is the axis of the data
-    data   {"sha256": ...}, and "loss": "squared" where it is not the cross-entropy
-    find   bisect the last axis, instead of training all of it
-    """
+    """A grid of sizes, each trained with several seeds."""
 
     architecture: str
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, int]  # of the architecture that stay the same
+    # what varies, name and increasing values; the last axis is the one that is searched for its
+    # smallest value that memorises; "sequences" is the axis of the data
     axes: tuple[Axis, ...]
-    data: Mapping[str, Any]
+    data: Mapping[str, Any]  # {"sha256": ...}, and "loss": "squared" unless it is the cross-entropy
     protocol: Protocol
     criterion: Criterion
     seeds: int = 1
-    find: bool = False
+    find: bool = False  # bisect the last axis, instead of training all of it
 
     def __post_init__(self) -> None:
         if not self.axes:

@@ -28,20 +28,14 @@ from .workspace import Block, Buffers, flat, gradient
 
 @dataclass(frozen=True)
 class Work:
-    """One problem's memory.
-
-    asking   [context] the last token
-    vectors  [pair, d_h] z of the pairs (token, place)
-    mixed    [context, d_h] a
-    last     [context, d] the input of the output layer
-    """
+    """One problem's memory."""
 
     indices: Indices
-    asking: NDArray
+    asking: NDArray  # [context] the last token
     tables: Any  # of the attention
-    vectors: Block
-    mixed: Block
-    last: Block
+    vectors: Block  # [pair, d_h] z of the pairs (token, place)
+    mixed: Block  # [context, d_h] a
+    last: Block  # [context, d] the input of the output layer
 
 
 class Program:
