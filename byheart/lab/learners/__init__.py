@@ -53,8 +53,7 @@ def learner(
     """
     import torch
 
-    from .decoders.decoder import Decoder
-    from .decoders.program import Program
+    from .decoders.decoder import Decoder, Program
     from .gpt2 import GPT2
     from .kajitsuka2025 import start
 
