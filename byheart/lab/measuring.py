@@ -354,7 +354,7 @@ def measure(
 
 def _check_labels(material: Material, counts: tuple[int, ...], on_conflict: str) -> None:
     """ByheartError if it is not clear which label of a context a saved network would store."""
-    from .certified.labels import tied
+    from .certified.convert import tied
 
     problems = [material.problem(count) for count in counts]
     if on_conflict == "refuse" and any(x.best_accuracy < 1 for x in problems):
