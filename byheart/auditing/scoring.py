@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..data.arrays import Ints
 from ..errors import ByheartError
 from ..lab.sweeps.rows import Rows
-from ..lab.sweeps.running import left
+from ..lab.workers import left
 from ..machine.memory import require
 from ..machine.watch import Watch
 from .checkpoint import Checkpoint
