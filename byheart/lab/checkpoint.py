@@ -44,16 +44,16 @@ def check_ids(dataset: Dataset) -> None:
 
 def stock(tensors: dict[str, NDArray]) -> dict[str, NDArray]:
     """The tensors by their names in the stock checkpoint, in its layout."""
-    found = {}
+    renamed = {}
     for name, array in tensors.items():
         part, _, kind = name.rpartition(".")
         if part in WHOLE:
-            found[f"transformer.{WHOLE[part]}.{kind}"] = np.ascontiguousarray(array)
+            renamed[f"transformer.{WHOLE[part]}.{kind}"] = np.ascontiguousarray(array)
             continue
         _, layer, inner = part.split(".", 2)
         array = array.T if array.ndim == 2 else array
-        found[f"transformer.h.{layer}.{NAMES[inner]}.{kind}"] = np.ascontiguousarray(array)
-    return found
+        renamed[f"transformer.h.{layer}.{NAMES[inner]}.{kind}"] = np.ascontiguousarray(array)
+    return renamed
 
 
 def config(architecture: Architecture) -> dict[str, Any]:

@@ -65,9 +65,6 @@ class Seconds(NamedTuple):
     training: float
     this_run: float
 
-    def json(self) -> dict[str, float]:
-        return {"training": self.training, "this run": self.this_run}
-
 
 class SavedModel(NamedTuple):
     """What was written: a folder, the sizes of its network, and its data if that is its own."""
@@ -77,9 +74,6 @@ class SavedModel(NamedTuple):
     sequences: int
     data: str | None
     evidence: str | None
-
-    def json(self) -> dict[str, Any]:
-        return {**self._asdict(), "sizes": dict(self.sizes)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,11 +125,11 @@ class Measurement(Tabular):
             "protocol": self.sweep.protocol.name,
             "trials": self.trials._asdict(),
             "cells": [self._cell(cell) for cell in self.cells],
-            "seconds": self.seconds.json(),
+            "seconds": {"training": self.seconds.training, "this run": self.seconds.this_run},
             "dataset": asdict(self.dataset),
             "folder": self.folder,
             "save": self.save,
-            "saved": None if self.saved is None else self.saved.json(),
+            "saved": None if self.saved is None else self.saved._asdict(),
             "not_saved": self.not_saved,
             "picture": self.picture,
         }
@@ -160,23 +154,19 @@ class Measurement(Tabular):
         lines: list[tuple[object, ...]] = []
         for cell in self.cells:
             at = ", ".join(f"{name} {value:,}" for name, value in cell.at.items())
-            smallest, words = cell.smallest, "nothing was trained"
-            most = self.capacity(cell)
+            smallest, most = cell.smallest, self.capacity(cell)
+            words = "nothing was trained"
             if most is not None:
                 words = f"{most.bits:,.0f} bits, {most.per_parameter:.3g} per parameter"
             elif smallest is not None:
                 words = f"{name} {smallest.value:,} ({plural(smallest.parameters, 'parameter')})"
             elif cell.points:
                 steps = max(point.steps for point in cell.points)
-                words = (
-                    f"{name} up to {cell.points[-1].value:,} not reached in {plural(steps, 'step')}"
-                )
+                largest = cell.points[-1].value
+                words = f"{name} up to {largest:,} not reached in {plural(steps, 'step')}"
             lines.append((at, words))
-        return (
-            title,
-            ("", "memorised" if self.measures_capacity else "smallest that memorises"),
-            lines,
-        )
+        head = "memorised" if self.measures_capacity else "smallest that memorises"
+        return title, ("", head), lines
 
 
 def measure(
@@ -257,8 +247,7 @@ def measure(
     folder = Path(folder)
     where = workers if isinstance(workers, Workers) else Workers(jobs=workers)
     if on_conflict not in RESOLUTIONS:
-        names = ", ".join(RESOLUTIONS)
-        raise OptionError("on_conflict", on_conflict, f"must be one of {names}")
+        raise OptionError("on_conflict", on_conflict, f"must be one of {', '.join(RESOLUTIONS)}")
     target = None if save is None else Path(save)
     if target is not None:
         check_place(target, force)
@@ -317,11 +306,10 @@ def measure(
     measured = tuple(cells(sweep, rows))
     saved, not_saved = None, None
     try:
-        if target is not None:
-            if record.capacity:
-                saved = _save_fullest(sweep, material, measured, target, watch)
-            else:
-                saved = _save(sweep, material, measured, target, on_conflict, force, watch)
+        if target is not None and record.capacity:
+            saved = _save_fullest(sweep, material, measured, target, watch)
+        elif target is not None:
+            saved = _save(sweep, material, measured, target, on_conflict, force, watch)
     except ByheartError as error:  # what was measured counts all the same
         not_saved = str(error)
     problem = material.problem(counts[-1])
@@ -332,15 +320,10 @@ def measure(
         MeasuredData(
             name=name_of(data),
             sequences=counts[-1],
-            contexts=len(problem),
             length=problem.length,
             vectors=problem.reads_vectors,
             squared=problem.squared,
-            vocabulary=problem.vocabulary,
-            outputs=problem.outputs,
-            predictions=problem.predictions,
-            entropy=problem.entropy,
-            best_accuracy=problem.best_accuracy,
+            **problem.facts._asdict(),
         ),
         measured,
         Trials(sweep.total(rows), ran, sweep.done(rows) - ran),
@@ -392,7 +375,7 @@ def _save(
     watch.stage("saving")
 
     def certified(trial: Trial) -> tuple[Trial, Any]:
-        model, row = convert.model(trial, material.dataset, on_conflict=on_conflict, watch=watch)
+        model, row = convert.model(trial, material.dataset, on_conflict, watch)
         if row["reached"]:
             return trial, model
         raise ByheartError(
@@ -415,7 +398,7 @@ def _save(
     model.save(target, force=force, data=part)
     own = None if part is None else str(target / "data.jsonl")
     evidence = model.record.verification.evidence
-    return SavedModel(str(target), trial.sizes, count, own, evidence)
+    return SavedModel(str(target), dict(trial.sizes), count, own, evidence)
 
 
 def _save_fullest(
@@ -436,4 +419,5 @@ def _save_fullest(
     _, learner = train(trial, problem)
     tensors = {name: x.detach().numpy() for name, x in learner.named().items()}
     save_checkpoint(trial.architecture_for(problem), tensors, target)
-    return SavedModel(str(target), trial.sizes, trial.data[SEQUENCES], None, "observed")
+    count = trial.data[SEQUENCES]
+    return SavedModel(str(target), dict(trial.sizes), count, None, "observed")

@@ -7,6 +7,7 @@ so nothing is trained twice.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,17 @@ from ..data.targets import Targets, entropy, targets
 from ..errors import ByheartError
 
 Ints = NDArray[np.int64]
+
+
+class Facts(NamedTuple):
+    """The facts of a problem that its rows have."""
+
+    contexts: int
+    vocabulary: int
+    outputs: int
+    predictions: int
+    entropy: float
+    best_accuracy: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +81,11 @@ class Problem:
         """The largest share of correct predictions that any function of the context reaches."""
         begins = np.flatnonzero(np.diff(self.context, prepend=-1))
         return float(np.maximum.reduceat(self.count, begins).sum() / self.predictions)
+
+    @property
+    def facts(self) -> Facts:
+        own = (getattr(self, name) for name in Facts._fields[1:])
+        return Facts(len(self), *own)
 
     def loss(self, logits: NDArray) -> float:
         """The summed loss of logits [n, outputs], in doubles."""

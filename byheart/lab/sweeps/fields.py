@@ -6,18 +6,11 @@ described in words here, before anything is computed from it.
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..trial import trial
 
 LARGEST = 2**63  # more than any count
-
-
-class Kind(NamedTuple):
-    """The values of a field, in words and as a test."""
-
-    words: str
-    holds: Callable[[Any], bool]
 
 
 def _whole(value: Any) -> bool:
@@ -34,41 +27,41 @@ def _loss(value: Any) -> bool:
     return value is None or _number(value)
 
 
-def _attempts(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(x, dict) and _whole(x.get("steps")) and _whole(x.get("planned", 0))
-        for x in value
+def _attempt(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        map(_whole, (value.get("steps"), value.get("planned", 0)))
     )
 
 
-def _curve(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(x, list) and len(x) == 3 and _whole(x[0]) and _loss(x[1]) and _number(x[2])
-        for x in value
-    )
+def _place(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    steps, loss, accuracy = value
+    return _whole(steps) and _loss(loss) and _number(accuracy)
 
 
-COUNT = Kind("a whole number from 1 on", lambda value: _whole(value) and value > 0)
-NUMBER = Kind("a number", _number)
-FACTS = {  # of the data
-    "contexts": COUNT,
-    "vocabulary": COUNT,
-    "outputs": COUNT,
-    "predictions": COUNT,
-    "entropy": NUMBER,
-    "best_accuracy": NUMBER,
-}
-FIELDS = {
-    "key": Kind("a text", lambda value: isinstance(value, str)),
-    "trial": Kind("an object", lambda value: isinstance(value, dict)),
+def _list_of(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(holds, value))
+
+
+def _a(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind)
+
+
+COUNT = ("a whole number from 1 on", lambda value: _whole(value) and value > 0)
+NUMBER = ("a number", _number)
+FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # the values in words, and as a test
+    "key": ("a text", _a(str)),
+    "trial": ("an object", _a(dict)),
     "parameters": COUNT,
-    **FACTS,
-    "loss": Kind("a number or null", _loss),
+    **dict.fromkeys(("contexts", "vocabulary", "outputs", "predictions"), COUNT),
+    **dict.fromkeys(("entropy", "best_accuracy"), NUMBER),
+    "loss": ("a number or null", _loss),
     "accuracy": NUMBER,
-    "reached": Kind("true or false", lambda value: isinstance(value, bool)),
-    "steps": Kind("a whole number", _whole),
-    "attempts": Kind("a list of attempts, each with its steps", _attempts),
-    "curve": Kind("a list of steps, losses and accuracies", _curve),
+    "reached": ("true or false", _a(bool)),
+    "steps": ("a whole number", _whole),
+    "attempts": ("a list of attempts, each with its steps", _list_of(_attempt)),
+    "curve": ("a list of steps, losses and accuracies", _list_of(_place)),
     "seconds": NUMBER,
 }
 
@@ -81,9 +74,9 @@ def fault(row: Mapping[str, Any]) -> str | None:
     lacks = [name for name in FIELDS if name not in row]
     if lacks:
         return f"has no {', '.join(lacks)}"
-    for name, kind in FIELDS.items():
-        if not kind.holds(row[name]):
-            return f"has a field {name} that is not {kind.words}"
+    for name, (words, holds) in FIELDS.items():
+        if not holds(row[name]):
+            return f"has a field {name} that is not {words}"
     try:
         key = trial(row["trial"]).key
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError):

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from statistics import median
-from typing import NamedTuple
 
+from ..problem import Facts
 from ..trial import Row, Trial
 from .sweep import RowsByKey, Sweep
 
@@ -106,8 +106,8 @@ class Point:
 
     def spread(self, measure: str) -> Spread:
         """Of "gap", "loss", "accuracy" or "bits"; what diverged counts as infinitely far off."""
-        given = [getattr(result, measure) for result in self.results]
-        numbers = [math.inf if x is None else x for x in given]
+        measures = [getattr(result, measure) for result in self.results]
+        numbers = [math.inf if x is None else x for x in measures]
         ends = median(numbers), min(numbers), max(numbers)
         return Spread(*(x if math.isfinite(x) else None for x in ends))
 
@@ -130,17 +130,6 @@ class SeedResult:
     smallest: int | None  # the smallest value that memorises; None: censored, none so far
     largest: int  # the largest value that was trained
     steps: int  # the most that one value was given
-
-
-class Facts(NamedTuple):
-    """The facts of the data of a cell."""
-
-    contexts: int
-    vocabulary: int
-    outputs: int
-    predictions: int
-    entropy: float
-    best_accuracy: float
 
 
 @dataclass(frozen=True)

@@ -122,14 +122,13 @@ def _parsed(content: bytes, path: Path) -> dict[str, Row]:
 
 def settle(folder: str | Path, configuration: Mapping[str, Any]) -> None:
     """Write the configuration beside the rows; ByheartError if they are of another one."""
-    path = Path(folder) / CONFIGURATION
     check_configuration(folder, configuration)
-    new = json.loads(json.dumps(configuration))
-    if path.exists() and _configuration(path) == new:
+    path = Path(folder) / CONFIGURATION
+    if path.exists() and _configuration(path) == configuration:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
-        file.write(json.dumps(new, indent=2).encode() + b"\n")
+        file.write(json.dumps(configuration, indent=2).encode() + b"\n")
 
 
 def check_configuration(folder: str | Path, configuration: Mapping[str, Any]) -> None:
@@ -139,9 +138,9 @@ def check_configuration(folder: str | Path, configuration: Mapping[str, Any]) ->
     """
     path = Path(folder) / CONFIGURATION
     if path.exists():
-        new = json.loads(json.dumps(configuration))
         old = _configuration(path)
-        _check_same(str(path), old, new, {*old, *new}.difference(GROWS))
+        names = {*old, *configuration}.difference(GROWS)
+        _check_same(str(path), old, configuration, names)
 
 
 def check_rows(
@@ -158,9 +157,10 @@ def check_rows(
             _check_same(f"{Path(folder) / NAME}: line {number}", own, asked, asked)
 
 
-def _of_all(given: Mapping[str, Any]) -> dict[str, Any]:
+def _of_all(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """What all trials of a configuration have in common."""
-    common = {name: given.get(name) for name in ("architecture", "protocol", "criterion", "data")}
+    names = ("architecture", "protocol", "criterion", "data")
+    common = {name: configuration.get(name) for name in names}
     if isinstance(common["data"], dict):
         common["data"] = {name: x for name, x in common["data"].items() if name != "sequences"}
     return common
@@ -200,9 +200,9 @@ def _difference(name: str, old: Any, new: Any) -> str:
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         was, now = next(pair for pair in zip(old, new, strict=True) if pair[0] != pair[1])
         return _difference(name, was, now)
-    return f"{name} {_short(old)}, here {_short(new)}"
+    return f"{name} {short(old)}, here {short(new)}"
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     text = value if isinstance(value, str) else "none" if value is None else json.dumps(value)
     return text if len(text) <= 40 else f"{text[:40]}..."
