@@ -18,8 +18,8 @@ class Architecture:
     reference: str  # paper and item
     formula: str  # of its output
     tensors: Tensors  # the learnt tensors, with their shapes
-    fixed: Tensors  # tensors that are neither learnt nor counted, with their shapes
-    sizes: Mapping[str, int | str] = field(default_factory=dict)  # facts for byheart.theory
+    sizes: Mapping[str, int | str]  # facts for bounds, by the names of byheart.theory
+    fixed: Tensors = field(default_factory=dict)  # tensors that are neither learnt nor counted
 
     def __post_init__(self) -> None:
         for name, shape in (self.tensors | self.fixed).items():

@@ -40,11 +40,11 @@ class Trainable:
 
     def complete(self, sizes: Mapping[str, int], varies: Collection[str] = ()) -> dict[str, int]:
         """The sizes with those that nobody gave; those that follow one that varies are left out."""
-        found = {**self.sizes, **sizes}
+        complete = {**self.sizes, **sizes}
         for name, other in self.equal.items():
             if other not in varies:
-                found.setdefault(name, found[other])
-        return found
+                complete.setdefault(name, complete[other])
+        return complete
 
 
 def _madden2024(contexts: int, outputs: int) -> TrainingBounds:
@@ -52,8 +52,7 @@ def _madden2024(contexts: int, outputs: int) -> TrainingBounds:
 
     Lemma 1: some distributions take n (omega - 1) parameters; those of the data may take fewer.
     """
-    needed = lemma_1_parameters(contexts, outputs)
-    return TrainingBounds(contexts, needed)
+    return TrainingBounds(contexts, lemma_1_parameters(contexts, outputs))
 
 
 TRAINABLE: dict[str, Trainable] = {
