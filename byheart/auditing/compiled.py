@@ -34,11 +34,6 @@ def dataset_for(model: Model, data: Any, loading: Mapping[str, Any]) -> Dataset:
     return load_for(model, data, {k: v for k, v in loading.items() if v not in (None, (), [])})
 
 
-def outcomes(model: Model) -> int:
-    """How many different answers the model can give."""
-    return len(model.labels)
-
-
 def labels_of(model: Model, dataset: Dataset) -> Items:
     """The labels as items, of which nothing is given; those that the model never gives are last."""
     known = {label: i for i, label in enumerate(model.labels)}
@@ -63,11 +58,11 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
         rows = [model.numbers(question) for question in questions]
         known += sum(row is not None for row in rows)
         if model.claim.probabilities:
-            found = kind.distributions(model, [row for row in rows if row is not None])
+            distributions = kind.distributions(model, [row for row in rows if row is not None])
             for row, label in zip(rows, wanted.tolist(), strict=True):
-                chances = None if row is None else next(found)
+                chances = None if row is None else next(distributions)
                 if chances is None or label >= len(chances):  # unknown to the model
-                    bits.append(math.log2(outcomes(model) + 1))
+                    bits.append(math.log2(len(model.labels) + 1))
                     correct.append(False)
                 else:
                     bits.append(-math.log2(chances[label]) if chances[label] else math.inf)
@@ -91,7 +86,7 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
     hits = np.array(correct, bool)
     if not model.claim.probabilities:
         share = 1 - hits.mean()
-        plain = math.log2(max(outcomes(model), int(items.ids.max()) + 1))
+        plain = math.log2(max(len(model.labels), int(items.ids.max()) + 1))
         right = 0.0 if not share else -math.log2(1 - share) if share < 1 else 0.0
         wrong = plain - math.log2(share) if share else 0.0
         bits = [right if hit else wrong for hit in correct]
