@@ -1,7 +1,7 @@
 """The architectures that the lab trains, and everything about them that training must know."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from ..errors import ByheartError
@@ -55,6 +55,9 @@ def _madden2024(contexts: int, outputs: int) -> TrainingBounds:
     return TrainingBounds(contexts, lemma_1_parameters(contexts, outputs))
 
 
+_DANA = Trainable(
+    criterion=("accuracy", 1.0), sizes={"dimension": 10}, equal={"head_dimension": "dimension"}
+)
 TRAINABLE: dict[str, Trainable] = {
     "madden2024": Trainable(
         criterion=("gap", 0.01),
@@ -65,17 +68,9 @@ TRAINABLE: dict[str, Trainable] = {
         embeddings="normal",
         theory=_madden2024,
     ),
-    "dana2024": Trainable(
-        criterion=("accuracy", 1.0), sizes={"dimension": 10}, equal={"head_dimension": "dimension"}
-    ),
-    "dana2024-program": Trainable(
-        criterion=("accuracy", 1.0),
-        sizes={"dimension": 10},
-        equal={"head_dimension": "dimension"},
-        scaled=True,
-        shared=True,
-    ),
-    "dana2024-mlp": Trainable(criterion=("accuracy", 1.0), sizes={"dimension": 10}),
+    "dana2024": _DANA,
+    "dana2024-program": replace(_DANA, scaled=True, shared=True),
+    "dana2024-mlp": replace(_DANA, equal={}),
     "kajitsuka2025": Trainable(
         criterion=("loss", 0.01),
         sizes={"dimension": 2},

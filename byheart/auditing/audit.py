@@ -127,7 +127,8 @@ def audit(
         examination = _compiled(path, data, known, non_members, options, watch)
         asks = (1, int(examination.items.items.lengths.max()))
     score = time.perf_counter() - examination.loaded
-    tokens = sum(len(x.items.ids) for x in examination[3:] if x is not None)
+    groups = (examination.items, examination.non_members)
+    tokens = sum(len(group.items.ids) for group in groups if group is not None)
     rate = round(tokens / max(score, 1e-9), 1)
     seconds = Seconds(round(examination.loaded - began, 3), round(score, 3), rate)
     answer = _measured(examination, name_of(data), known, asks, seconds)
@@ -182,7 +183,10 @@ def _checkpoint(
     if non_members is not None and str(non_members) == RANDOM:
         groups["strangers"] = drawn(items, seed)
     elif non_members is not None:
-        groups["strangers"] = items_of(subject, non_members, meaningful(non_members, loading))
+        # Of the options, those that apply: the file of non-members may be of another kind.
+        takes = (*OPTIONS.get(kind_of(non_members, loading.get("format")), ()), "length")
+        own = {name: value for name, value in loading.items() if name in takes}
+        groups["strangers"] = items_of(subject, non_members, own)
     second = None
     if reference not in REFERENCES:
         second = checkpoint.opened(reference, device)
@@ -277,12 +281,6 @@ def _compiled(
     )
     held = (Limit("stored bits", "theorem", stored),)
     return Examination(audited, held, loaded, scored["items"], scored.get("strangers"))
-
-
-def meaningful(data: Any, loading: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that apply to non-members, whose file may be of another kind."""
-    takes = OPTIONS.get(kind_of(data, loading.get("format")), ())
-    return {name: value for name, value in loading.items() if name in (*takes, "length")}
 
 
 def drawn(items: Items, seed: int) -> Items:

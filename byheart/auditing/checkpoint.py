@@ -169,7 +169,15 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
     weights = _weights(folder)
     size = sum(path.stat().st_size for path in weights)
     require(2 * size, str(folder), "loading the weights", "use a machine with more memory")
-    transformers, torch = _libraries()
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        raise ByheartError(NEEDS) from None
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     kind = config.get("model_type")
     known = transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
     if not isinstance(kind, str) or kind not in known:
@@ -228,19 +236,6 @@ def opened(name: str | Path, device: str = "cpu") -> Checkpoint:
         model,
         device,
     )
-
-
-def _libraries() -> tuple[Any, Any]:
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        import torch
-        import transformers
-    except ImportError:
-        raise ByheartError(NEEDS) from None
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    return transformers, torch
 
 
 def _config(folder: Path) -> dict[str, Any]:

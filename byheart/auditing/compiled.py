@@ -51,6 +51,7 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
     watch.stage("scoring", len(items))
     correct, bits, known = [], [], 0
     kind = kind_of(model).answer
+    places = {label: i for i, label in enumerate(model.labels)}
     for first in range(0, len(items), BLOCK):
         part = range(first, min(first + BLOCK, len(items)))
         questions = [dataset.sequence(i) for i in part]
@@ -68,18 +69,12 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
                     bits.append(-math.log2(chances[label]) if chances[label] else math.inf)
                     correct.append(int(chances.argmax()) == label)
         else:
-            names = [answer.label for answer in kind.answers(model, questions)]
             sizes = np.diff(items.starts[first : part[-1] + 2]).tolist()
-            given = [
-                x
-                for name, size in zip(names, sizes, strict=True)
-                for x in (name if isinstance(name, list) else [name] * size)
-            ]
-            places = {label: i for i, label in enumerate(model.labels)}
-            correct += [
-                places.get(x, -1) == y  # type: ignore[arg-type]
-                for x, y in zip(given, wanted.tolist(), strict=True)
-            ]
+            names: list[Any] = []
+            for answer, size in zip(kind.answers(model, questions), sizes, strict=True):
+                names += answer.label if isinstance(answer.label, list) else [answer.label] * size
+            chosen = (places.get(name, -1) for name in names)
+            correct += [x == y for x, y in zip(chosen, wanted.tolist(), strict=True)]
         watch.advance(len(part))
     if not known:
         raise ByheartError("the data has no item whose tokens are all in the model's vocabulary.")
@@ -87,7 +82,7 @@ def score(model: Model, dataset: Dataset, items: Items, watch: Watch) -> Scores:
     if not model.claim.probabilities:
         share = 1 - hits.mean()
         plain = math.log2(max(len(model.labels), int(items.ids.max()) + 1))
-        right = 0.0 if not share else -math.log2(1 - share) if share < 1 else 0.0
+        right = -math.log2(1 - share) if 0 < share < 1 else 0.0
         wrong = plain - math.log2(share) if share else 0.0
         bits = [right if hit else wrong for hit in correct]
     runs = [np.cumprod(part).sum() for part in np.split(hits, items.starts[1:-1])]

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 from ..architectures.trainable import trainable
 from ..data.dataset import Dataset
-from .prefixes import prefixes
-from .problem import Problem, labelled, next_token
+from .problem import Problem, labelled, next_token, prefixes
 from .trial import Trial
 
 PROBLEMS = {"next_token": next_token, "labelled": labelled, "prefixes": prefixes}

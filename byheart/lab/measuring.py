@@ -145,10 +145,7 @@ class Measurement(Tabular):
         return answer
 
     def table(self) -> Content:
-        """Title, names of the columns, and of each cell the smallest size that memorises.
-
-        Where capacity is measured, the most bits that a size memorised.
-        """
+        """Of each cell the smallest size that memorises, or the most bits that a size memorised."""
         name = self.sweep.searched[0].replace("_", " ")
         title = f"{self.sweep.architecture} on {self.dataset.name} ({self.sweep.criterion})"
         lines: list[tuple[object, ...]] = []
@@ -404,10 +401,7 @@ def _save(
 def _save_fullest(
     sweep: Sweep, material: Material, cells_: tuple[Cell, ...], target: Path, watch: Watch
 ) -> SavedModel | None:
-    """Train again what memorised the most bits, and write it as a Hugging Face folder.
-
-    None if every training diverged.
-    """
+    """Train again what memorised the most bits, and write it; None if every training diverged."""
     results = [x for cell in cells_ for point in cell.points for x in point.results]
     known = [(x.bits, x.trial) for x in results if x.bits is not None]
     if not known:

@@ -65,10 +65,7 @@ def run(trial: Trial, problem: Problem, folder: Path | None = None) -> Row:
 
 
 def train(trial: Trial, problem: Problem, journal: str | None = None) -> tuple[Row, Learner]:
-    """The row, and the model of the best attempt.
-
-    journal  a file in which a search for hyper-parameters records its attempts
-    """
+    """The row, and the model of the best attempt; a search records its attempts in the journal."""
     architecture, first = trial.architecture_for(problem), trial.protocol.attempts[0]
     with _arithmetic():
         # A step that does not count: loading and compiling are no part of a training's time.

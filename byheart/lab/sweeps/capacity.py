@@ -50,10 +50,7 @@ class Capacity:
 
 
 def capacity(cell: Cell) -> Capacity | None:
-    """The capacity of a cell whose points are numbers of sequences; None if nothing was trained.
-
-    Trainings that diverged are left out.
-    """
+    """Of a cell whose points are numbers of sequences, without trainings that diverged."""
     all_bits = ([x.bits for x in p.results if x.bits is not None] for p in cell.points)
     measured = [(p, bits) for p, bits in zip(cell.points, all_bits, strict=True) if bits]
     if not measured:

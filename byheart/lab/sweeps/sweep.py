@@ -6,7 +6,7 @@ sweep that was killed resumes, and asks for the same trials as one that was not.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise, product
 from math import prod
@@ -150,13 +150,13 @@ class Sweep:
         """The resolved configuration, as it is read back; "axes" and "seeds" may be extended."""
         axes: list[dict] = [{"name": name, "values": list(values)} for name, values in self.axes]
         axes[-1]["find"] = self.find
-        found = {
+        configuration = {
             "architecture": self.architecture,
             "sizes": self.fixed_sizes,
             "axes": axes,
             "data": dict(self.data),
             "protocol": self.protocol.json(),
-            "criterion": {"kind": self.criterion.kind, "value": self.criterion.value},
+            "criterion": asdict(self.criterion),
             "seeds": self.seeds,
         }
-        return json.loads(json.dumps(found))
+        return json.loads(json.dumps(configuration))

@@ -25,9 +25,8 @@ from ....architectures.trainable import trainable
 from ...problem import Problem
 from ..kernels import attention
 from .attention import Head, Heads, attending
-from .hidden import Activations, Hidden
 from .indices import Indices, indices
-from .output import Output
+from .layers import Activations, Hidden, Output
 from .workspace import Block, Buffers, flat, gradient
 
 
