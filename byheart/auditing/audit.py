@@ -131,7 +131,10 @@ def audit(
     tokens = sum(len(group.items.ids) for group in groups if group is not None)
     rate = round(tokens / max(score, 1e-9), 1)
     seconds = Seconds(round(examination.loaded - began, 3), round(score, 3), rate)
-    answer = _measured(examination, name_of(data), known, asks, seconds)
+    held: tuple[Limit, ...] = (Limit("stored bits", "theorem", examination.model.stored_bits),)
+    if not examination.model.compiled:
+        held = limits(path, examination.model.parameters, examination.model.stored_bits)
+    answer = _measured(examination, held, name_of(data), known, asks, seconds)
     return replace(answer, resumed=None if folder is None else str(folder))
 
 
@@ -158,7 +161,6 @@ class Examination(NamedTuple):
     """A model, what it makes of the items and of non-members, and when all were loaded."""
 
     model: AuditedModel
-    limits: tuple[Limit, ...]
     loaded: float
     items: Scored
     non_members: Scored | None
@@ -236,8 +238,7 @@ def _checkpoint(
         vocabulary=subject.vocabulary,
         length=subject.limit,
     )
-    held = limits(path, subject.parameters, subject.stored)
-    return Examination(model, held, loaded, scored["items"], scored.get("strangers"))
+    return Examination(model, loaded, scored["items"], scored.get("strangers"))
 
 
 def _compiled(
@@ -265,7 +266,7 @@ def _compiled(
         name: compiled.score(model, dataset, groups[name], watch)
         for name, dataset in datasets.items()
     }
-    size, stored = len(model.labels), model.bits.total
+    size = len(model.labels)
     scored = {
         name: Scored(group, scores[name], coded(reference, groups["items"], group, size))
         for name, group in groups.items()
@@ -275,12 +276,11 @@ def _compiled(
         kind=str(model.record.method),
         compiled=True,
         parameters=model.parameters.nonzero,
-        stored_bits=stored,
+        stored_bits=model.bits.total,
         vocabulary=size,
         length=model.length,
     )
-    held = (Limit("stored bits", "theorem", stored),)
-    return Examination(audited, held, loaded, scored["items"], scored.get("strangers"))
+    return Examination(audited, loaded, scored["items"], scored.get("strangers"))
 
 
 def drawn(items: Items, seed: int) -> Items:
@@ -315,10 +315,15 @@ def coded(reference: str, items: Items, group: Items, vocabulary: int) -> NDArra
 
 
 def _measured(
-    examination: Examination, name: str, reference: str, asks: tuple[int, int], seconds: Seconds
+    examination: Examination,
+    held: tuple[Limit, ...],
+    name: str,
+    reference: str,
+    asks: tuple[int, int],
+    seconds: Seconds,
 ) -> Audit:
     """All numbers of the answer, from the scores of the items and of non-members."""
-    model, held, _, own, others = examination
+    model, _, own, others = examination
     items, scores, code = own.items, own.scores, float(own.codes.sum())
     saved, lengths, scored = own.saved, items.lengths, items.scored
     total, predicted = float(saved.sum()), int(scored.sum())

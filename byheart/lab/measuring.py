@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from .sweeps.capacity import Capacity, capacity
 from .sweeps.results import Cell, cells
 from .sweeps.sweep import SEQUENCES, Sweep
 from .train import train
-from .trial import Criterion, Trial
+from .trial import Criterion
 from .trial import criterion as criterion_of
 from .workers import check_packages, rows_of
 
@@ -371,22 +370,19 @@ def _save(
     check_packages(sweep.protocol)
     watch.stage("saving")
 
-    def certified(trial: Trial) -> tuple[Trial, Any]:
-        model, row = convert.model(trial, material.dataset, on_conflict, watch)
-        if row["reached"]:
-            return trial, model
-        raise ByheartError(
-            "its row says that it memorises, but trained again it does not; rows of another "
-            "machine, or of other versions, cannot be repeated to the bit."
-        )
-
-    *others, last = [result.trial for result in points[-1].results if result.reached]
-    for one in others:
-        with suppress(ByheartError):
-            trial, model = certified(one)
-            break
-    else:
-        trial, model = certified(last)
+    trials = [result.trial for result in points[-1].results if result.reached]
+    for trial in trials:
+        try:
+            model, row = convert.model(trial, material.dataset, on_conflict, watch)
+            if row["reached"]:
+                break
+            raise ByheartError(
+                "its row says that it memorises, but trained again it does not; rows of another "
+                "machine, or of other versions, cannot be repeated to the bit."
+            )
+        except ByheartError:
+            if trial is trials[-1]:
+                raise
     count = trial.data[SEQUENCES]
     held = material.part(count)
     if not trainable(sweep.architecture).decoder:
@@ -394,8 +390,9 @@ def _save(
     part = None if held is material.dataset else held  # data of its own, unlike the file's
     model.save(target, force=force, data=part)
     own = None if part is None else str(target / "data.jsonl")
-    evidence = model.record.verification.evidence
-    return SavedModel(str(target), dict(trial.sizes), count, own, evidence)
+    verification = model.record.verification
+    assert verification is not None
+    return SavedModel(str(target), dict(trial.sizes), count, own, verification.evidence)
 
 
 def _save_fullest(

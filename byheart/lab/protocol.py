@@ -129,10 +129,8 @@ def protocol(architecture: str, name: str, steps: int | None = None) -> Protocol
     if not 1 <= steps <= MOST_STEPS:
         raise ByheartError(f"`steps` must be 1 to {MOST_STEPS:,}, not {steps:,}.")
     first = chosen.attempts[0].steps if trainable(architecture).capacity else None
-    return replace(
-        chosen,
-        attempts=tuple(
-            replace(x, steps=steps if first is None else steps * x.steps // first)
-            for x in chosen.attempts
-        ),
-    )
+    attempts = [
+        replace(x, steps=steps if first is None else steps * x.steps // first)
+        for x in chosen.attempts
+    ]
+    return replace(chosen, attempts=tuple(attempts))
