@@ -130,14 +130,7 @@ def prepare(
     labels = rank[dataset.labels[contexts.first]]
     equations = int((np.array(code.lengths, dtype=np.int64)[labels] + marks).sum())
     read = inputs(dataset, contexts, spec, code, equations, marks, mixing, embedding)
-    return tuple(order.tolist()), Problem(
-        task=read.task,
-        columns=read.columns,
-        sums=read.sums,
-        draw=read.draw,
-        grain=read.grain,
-        labels=labels,
-    )
+    return tuple(order.tolist()), Problem(**vars(read), labels=labels)
 
 
 def inputs(
