@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import byheart
 from byheart.api.configure import configured, prepare
-from byheart.constructions.retrieval import editable
 from byheart.constructions.retrieval.editable import again, find, independent, unlabelled_inputs
 from byheart.constructions.retrieval.folds import FoldPlan
 from byheart.constructions.retrieval.plan import loads
@@ -173,7 +172,7 @@ def test_one_label_needs_no_structure():
 
 
 def test_a_word_of_too_many_bits_is_refused(monkeypatch):
-    monkeypatch.setattr(editable, "LONGEST_WORD", 3)
+    monkeypatch.setattr("byheart.constructions.retrieval.problem.LONGEST_WORD", 3)
     with pytest.raises(byheart.AssumptionError, match="do not fit into 3 bits"):
         byheart.compile(random(40), editable=True, reject_unknown=8)
 

@@ -27,18 +27,16 @@ from numpy.typing import NDArray
 
 from ...gadgets.blocks import Block, Unit, Write, fold, fold_and_count, select
 from ...gadgets.prefix_code import PrefixCode
+from .folds import TableLayout
 from .network import decode
 from .plan import (
     Cost,
     Ints,
-    Layout,
     Plan,
-    Program,
     Stage,
     Step,
     Storage,
     cost_of,
-    program,
     read_bits,
 )
 from .problem import Task
@@ -75,6 +73,11 @@ class DigitPlan(Plan):
         return (Digit("spare", 0, 2),) * self.spare, (*rows, *gates, *column)
 
     @property
+    def constants(self) -> range:
+        """Lanes with a constant beside number 0: all others."""
+        return range(1, self.lanes)
+
+    @property
     def unknowns(self) -> int:
         """Stored numbers: in every lane a constant and the rows of the tables except the first."""
         return self.lanes * (1 + sum(rows - 1 for rows in self.tables))
@@ -89,7 +92,7 @@ class DigitPlan(Plan):
         return sum(len(fold_sizes(d.base)) for part in self.parts for d in part if d.role == role)
 
     def layout(self, order: Iterable[Digit]) -> "DigitLayout":
-        return DigitLayout(self, *spell([*self.parts[0], *order]))
+        return DigitLayout(self, *spell([*self.parts[0], *order]), self.unknowns)
 
     def separated(self, hashes: Ints) -> NDArray[np.uint64]:
         """The folds after the spare ones that fire."""
@@ -118,33 +121,20 @@ def spell(digits: Sequence[Digit]) -> tuple[tuple[Step, ...], tuple[int, ...]]:
     for role, target, left in digits:
         rest //= left
         for half in fold_sizes(left):
-            folds.append(Step(role, target, left - half))
+            folds.append(Step(role, target, 1 << target if role == "gate" else left - half))
             limits.append(half * rest)
             left = half
     return tuple(folds), tuple(limits)
 
 
 @dataclass(frozen=True, eq=False)
-class DigitLayout(Layout):
+class DigitLayout(TableLayout):
     """A plan whose digits have found their order; in every lane a constant, then rows of tables."""
 
     plan: DigitPlan
     folds: tuple[Step, ...]
     limits: tuple[int, ...]
-
-    @property
-    def unknowns(self) -> int:  # type: ignore[override]
-        return self.plan.unknowns
-
-    def cells(self, table: int, lane: int) -> range:
-        rows = self.plan.tables[table] - 1
-        start = self.starts[table] + lane * rows
-        return range(start, start + rows)
-
-    @cached_property
-    def starts(self) -> list[int]:
-        lanes, tables = self.plan.lanes, self.plan.tables
-        return [lanes * (1 + sum(rows - 1 for rows in tables[:r])) for r in range(len(tables))]
+    unknowns: int
 
     def bits(self, hashes: Ints) -> NDArray[np.uint64]:
         return read_bits(hashes, self.limits)[0]
@@ -159,20 +149,6 @@ class DigitLayout(Layout):
 
     def terms(self, hashes: Ints) -> Terms:
         return super().terms(self.bits(hashes))
-
-    @property
-    def program(self) -> Program:
-        plan, folds = self.plan, self.folds[::-1]
-        gates = [(1 << f.target, 1 << t) for t, f in enumerate(folds) if f.role == "gate"]
-        return program(
-            len(folds),
-            self.row_steps,
-            # no sum is below the hash, where a fold would flip its sign
-            [(-1, start, x - 1) for start, x in zip(self.starts, plan.tables, strict=True)],
-            [(sum(fold for gate, fold in gates if gate & mask), 0) for mask in plan.masks],
-            plan.unknowns,
-            constants={lane: lane for lane in range(1, plan.lanes)},  # all read number 0
-        )
 
 
 def guard(plan: DigitPlan) -> int:
@@ -292,14 +268,10 @@ def _reaches(storage: Storage) -> dict[int, Fraction]:
         most[mask] = numbers[lane]
         for table in range(len(layout.plan.tables)):
             most[mask] += max(numbers[unit] for unit in layout.cells(table, lane))
-    for mask in _children(storage):
+    # lowest gates first: a lane comes after its children
+    for mask in sorted(layout.plan.masks[1:], key=lambda mask: mask & -mask):
         most[mask & (mask - 1)] += most[mask]
     return {mask: storage.unit * (1 << value.bit_length()) for mask, value in most.items()}
-
-
-def _children(storage: Storage) -> list[int]:
-    """Lanes that depend on gates, lowest gates first: a lane comes after its children."""
-    return sorted(storage.layout.plan.masks[1:], key=lambda mask: mask & -mask)
 
 
 def _lane(mask: int) -> str:
@@ -311,14 +283,14 @@ def _lane_sums(storage: Storage, closed: dict[int, Fraction]) -> Iterator[Block]
 
     A lane that is on holds a number >= 0; of one that is off, its gate takes at least as much.
     """
-    children = _children(storage)
-    for gate in sorted({mask & -mask for mask in children}):
-        masks = [mask for mask in children if mask & -mask == gate]
-        name, clean = f"g{gate.bit_length() - 1}", storage.layout.plan.clean
-        units: list[Unit] = [
-            ({_lane(m): 1, **({name: -closed[m]} if clean else {})}, 0) for m in masks
-        ]
-        yield Block("add lanes", units, [(_lane(m & (m - 1)), i, 1) for i, m in enumerate(masks)])
+    plan = storage.layout.plan
+    for gate in range(plan.gates):
+        masks = [m for m in plan.masks[1:] if m & -m == 1 << gate]
+        closing = [{f"g{gate}": -closed[m]} if plan.clean else {} for m in masks]
+        units: list[Unit] = [({_lane(m): 1, **c}, 0) for m, c in zip(masks, closing, strict=True)]
+        if masks:
+            writes = [(_lane(m & (m - 1)), i, 1) for i, m in enumerate(masks)]
+            yield Block("add lanes", units, writes)
 
 
 def _strip(lane: str, storage: Storage, digits: int, positions: int) -> Iterator[Block]:

@@ -135,23 +135,23 @@ def build(
     claim = labels_of(dataset, (order[rank] for rank in np.argsort(digit_order(len(order)))))
 
     def with_tables() -> Built | None:
-        found = search(problem, Unlimited(), objective, seed, watch)
-        if found is None:
+        result = search(problem, Unlimited(), objective, seed, watch)
+        if result is None:
             return None
         network, unknown = network_of(
-            spec, dataset.every, options, problem, found.hashed, found.storage, len(claim.labels)
+            spec, dataset.every, options, problem, result.hashed, result.storage, len(claim.labels)
         )
-        return Built(network, replace(claim, unknown=unknown), words, found.tries, found.notes)
+        return Built(network, replace(claim, unknown=unknown), words, result.tries, result.notes)
 
     def with_readers() -> Built | None:
-        found = reading.search(problem, objective, _effort(problem, options), seed, watch)
-        if found is None:
+        result = reading.search(problem, objective, _effort(problem, options), seed, watch)
+        if result is None:
             return None
-        solution, grain = found.solution, problem.grain
+        solution, grain = result.solution, problem.grain
         unit, hashed = Fraction(3 << solution.scale), solution.draw.hashed
         layers = list(readers.blocks(solution, problem.task.code))
         network = assemble(spec, dataset.every, mixing, grain, hashed, unit, layers, "O")
-        return Built(network, claim, words, found.tries)
+        return Built(network, claim, words, result.tries)
 
     forms = [(_tables_cost(problem, options).of(objective), with_tables)]
     if not tables_only:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from ...data.contexts import Contexts
 from ...data.dataset import Dataset
-from ...errors import AssumptionError, ByheartError
+from ...errors import ByheartError
 from ...gadgets.blocks import digit_order
 from ...gadgets.prefix_code import PrefixCode
 from ...machine.watch import Watch
@@ -42,7 +42,7 @@ from .folds import FoldLayout, FoldPlan
 from .hashing import Hash
 from .network import Settings, constant
 from .plan import Storage, loads, needed
-from .problem import LONGEST_WORD, Inputs, Problem, inputs
+from .problem import Inputs, Problem, digits_of, inputs
 from .search import Effort, Needs, cheapest, draw_hash, first_token_folds
 from .solve import System, Terms, solve
 from .tables import MAX_FOLDS
@@ -92,11 +92,11 @@ class Structure:
         column, unknowns = self.layout.column_of(self.hashes), self.layout.unknowns
         columns, window = self.plan.columns, self.window
         system = System(columns, column, self.terms, words, lengths, window)
-        found = solve(system, unknowns, canonical=True)
-        if found is None:  # full rank is what a structure is
+        halves = solve(system, unknowns, canonical=True)
+        if halves is None:  # full rank is what a structure is
             raise ByheartError("the structure does not fit the data; compile it again.")
         modulus = 1 << self.plan.columns + self.window
-        numbers = self.layout.centred([2 * number for number in found], modulus)
+        numbers = self.layout.centred([2 * number for number in halves], modulus)
         lift, longest = self._reach()
         low, high = self._ranges()
         bounds = [int(x * modulus) for x in low], [int(x * modulus) for x in high]
@@ -273,13 +273,16 @@ def build(dataset: Dataset, contexts: Contexts, options: Settings, watch: Watch)
     that of a search.
     """
     names = len(dataset.label_names)
-    digits, claim, read_words = (names - 1).bit_length(), labels_of(dataset), words_of(dataset)
+    digits = digits_of(names, options.reject_unknown)
+    claim, read_words = labels_of(dataset), words_of(dataset)
     if digits + options.reject_unknown == 0:
         spec = read(dataset, options)
         network = constant(spec, options.attention, options.embeds, dataset)
         return Built(network, claim, read_words, 0)
     posed = unlabelled_inputs(dataset, contexts, options, digits)
-    structure = structure_of(posed, options, watch)
+    record, seed = options.structure, options.seed
+    structure = None if record is None else again(posed, record, seed)
+    structure = structure or find(posed, options.minimise, seed, watch)
     labels = np.argsort(digit_order(1 << digits))[dataset.labels[contexts.first]]
     words = Problem(**vars(posed), labels=labels).words(structure.layout.marks_of(structure.hashes))
     storage = structure.solved(words)
@@ -294,19 +297,7 @@ def unlabelled_inputs(
 ) -> Inputs:
     """What the structure is found from: the contexts, and the bits of a label."""
     marks = options.reject_unknown
-    if digits + marks > LONGEST_WORD:
-        raise AssumptionError(
-            f"{len(dataset.label_names)} labels and a fingerprint of {marks} bits do not fit into "
-            f"{LONGEST_WORD} bits; use a smaller `reject_unknown=...`, or fewer labels."
-        )
     blank = replace(dataset, labels=np.zeros_like(dataset.labels), label_names=("",))
     code, equations = PrefixCode((digits,) * (1 << digits)), len(contexts) * (digits + marks)
     spec, mixing, embedding = read(blank, options), options.attention, options.embeds
     return inputs(blank, contexts, spec, code, equations, marks, mixing, embedding)
-
-
-def structure_of(posed: Inputs, options: Settings, watch: Watch) -> Structure:
-    recorded = None
-    if options.structure is not None:
-        recorded = again(posed, options.structure, options.seed)
-    return recorded or find(posed, options.minimise, options.seed, watch)

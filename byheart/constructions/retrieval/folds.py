@@ -12,7 +12,7 @@ column   the bit decides how far the stored sum is shifted: which of its bits is
 mark     the bit goes into the context's fingerprint
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -61,9 +61,8 @@ class FoldPlan(Plan):
 
     @cached_property
     def conditions(self) -> tuple[tuple[int, int], ...]:
-        """For every lane: the gates that must not fire, and the one that must, as it adds it."""
         if not self.reads:
-            return tuple((mask, 0) for mask in self.masks)
+            return super().conditions
         late = [1 << mask.bit_length() >> 1 for mask in self.masks]
         return tuple((mask ^ fires, fires) for mask, fires in zip(self.masks, late, strict=True))
 
@@ -180,8 +179,58 @@ def thresholds(folds: Sequence[Step]) -> tuple[list[int], int]:
     return found[::-1], size
 
 
+class TableLayout(Layout):
+    """Numbers in thresholds of folds, constants of lanes, tables of all lanes, in this order."""
+
+    @property
+    def stored(self) -> Mapping[int, int]:
+        """Fold (from the last) -> the number its threshold stores."""
+        return {}
+
+    @property
+    def table_place(self) -> Sequence[int]:
+        """The fold (from the last) right after which a table is read; -1: after all of them."""
+        return [-1] * len(self.plan.tables)
+
+    @cached_property
+    def lane_constant(self) -> dict[int, int]:
+        """Lane -> the number of its constant."""
+        return {lane: 1 + len(self.stored) + i for i, lane in enumerate(self.plan.constants)}
+
+    @cached_property
+    def table_start(self) -> list[int]:
+        """The first number of each table."""
+        start = 1 + len(self.stored) + len(self.lane_constant)
+        sizes = [self.plan.lanes * (rows - 1) for rows in self.plan.tables]
+        return [start + sum(sizes[:r]) for r in range(len(sizes))]
+
+    @cached_property
+    def program(self) -> Program:
+        plan, folds = self.plan, self.folds[::-1]
+        gates = {f.weight: 1 << t for t, f in enumerate(folds) if f.role == "gate"}
+        return program(
+            len(folds),
+            self.row_steps,
+            list(
+                zip(self.table_place, self.table_start, (x - 1 for x in plan.tables), strict=True)
+            ),
+            [
+                (sum(gates[w] for w in gates if w & idle), gates.get(fires, 0))
+                for idle, fires in plan.conditions
+            ],
+            self.unknowns,
+            stored=self.stored,
+            constants=self.lane_constant,
+        )
+
+    def cells(self, table: int, lane: int) -> range:
+        rows = self.plan.tables[table] - 1
+        start = self.table_start[table] + lane * rows
+        return range(start, start + rows)
+
+
 @dataclass(frozen=True, eq=False)
-class FoldLayout(Layout):
+class FoldLayout(TableLayout):
     """A plan whose folds have found their order.
 
     Arrays count folds from the last one: fold 0 is the last.
@@ -197,16 +246,6 @@ class FoldLayout(Layout):
         backwards = self.folds[::-1]
         places = [t for t, fold in enumerate(backwards) if fold.role in ("data", "gate")]
         return {t: 1 + i for i, t in enumerate(places)}
-
-    @cached_property
-    def lane_constant(self) -> dict[int, int]:
-        return {lane: 1 + len(self.stored) + i for i, lane in enumerate(self.plan.constants)}
-
-    @cached_property
-    def table_start(self) -> list[int]:
-        start = 1 + len(self.stored) + len(self.lane_constant)
-        sizes = [self.plan.lanes * (rows - 1) for rows in self.plan.tables]
-        return [start + sum(sizes[:r]) for r in range(len(sizes))]
 
     @cached_property
     def table_place(self) -> list[int]:
@@ -247,30 +286,6 @@ class FoldLayout(Layout):
         return np.concatenate(
             [*cells, np.arange(min(self.table_start, default=self.plan.unknowns))]
         )
-
-    @cached_property
-    def program(self) -> Program:
-        plan, folds = self.plan, self.folds[::-1]
-        gates = {f.weight: 1 << t for t, f in enumerate(folds) if f.role == "gate"}
-        return program(
-            len(folds),
-            self.row_steps,
-            list(
-                zip(self.table_place, self.table_start, (x - 1 for x in plan.tables), strict=True)
-            ),
-            [
-                (sum(gates[w] for w in gates if w & idle), gates.get(fires, 0))
-                for idle, fires in plan.conditions
-            ],
-            self.unknowns,
-            stored=self.stored,
-            constants=self.lane_constant,
-        )
-
-    def cells(self, table: int, lane: int) -> range:
-        rows = self.plan.tables[table] - 1
-        start = self.table_start[table] + lane * rows
-        return range(start, start + rows)
 
     @cached_property
     def signed(self) -> list[int]:

@@ -184,12 +184,17 @@ def mixing_layers(kind: str, spec: Input, width: int, spare: int) -> Iterator[La
         yield SparseAttention(one, other, spread, "attend")
 
 
-def decode(lane: str, code: PrefixCode, top: int, unit: Fraction) -> Iterator[Block]:
-    """The code's convex map of a lane below 2**top units, divided by 2**(its shortest word)."""
+def decode(
+    lane: str, code: PrefixCode, top: int, unit: Fraction, centre: int = 0
+) -> Iterator[Block]:
+    """The code's convex map of a lane below 2**top units, divided by 2**(its shortest word).
+
+    The lane holds its number minus the centre, before and after.
+    """
     (_, slope), *kinks = code.kinks
     shortest = slope.bit_length() - 1
     if kinks:
-        units = [({lane: 1}, -x * (1 << top) * unit) for x, _ in kinks]
+        units = [({lane: 1}, centre - x * (1 << top) * unit) for x, _ in kinks]
         writes = [(lane, i, change >> shortest) for i, (_, change) in enumerate(kinks)]
         yield Block("decode", units, writes)
 

@@ -63,6 +63,11 @@ class Plan(ABC):
         assert len(masks) == self.lanes, "too few gates for the lanes"
         return tuple(masks)
 
+    @cached_property
+    def conditions(self) -> tuple[tuple[int, int], ...]:
+        """For every lane: the gates that must not fire, and the one that must, as it adds it."""
+        return tuple((mask, 0) for mask in self.masks)
+
     @property
     @abstractmethod
     def parts(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

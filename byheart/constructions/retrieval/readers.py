@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from ...gadgets.blocks import Block, fold, fold_and_count, read_digits, select
 from ...gadgets.prefix_code import PrefixCode
 from .hashing import Hash
+from .network import decode
 from .plan import (
     Cost,
     Ints,
@@ -79,25 +80,25 @@ class ReaderPlan:
     rows: tuple[int, ...] = ()
     dropped: int = 0
 
-    @property
+    @cached_property
     def columns(self) -> int:
         return self.cells << self.gates
 
-    @property
+    @cached_property
     def row_bits(self) -> int:
         return sum([rows.bit_length() - 1 for rows in self.rows]) if self.rows else 0
 
-    @property
+    @cached_property
     def lanes(self) -> int:
         """That a table fills: the main one, and one for each data fold after the tables."""
         return 1 + self.data - self.lead if self.rows else 0
 
-    @property
+    @cached_property
     def table_numbers(self) -> int:
         """Row 0 of a table is always 0."""
         return self.lanes * (sum(self.rows) - len(self.rows)) - self.dropped
 
-    @property
+    @cached_property
     def folds(self) -> int:
         return self.data + self.creators + self.gates + self.row_bits
 
@@ -467,8 +468,7 @@ def _strip(solution: Solution, code: PrefixCode) -> Iterator[Block]:
     plan = solution.layout.plan
     strips = strips_of(plan, solution.guard)
     bits, digits = solution.positions, solution.digits
-    (_, slope), *kinks = code.kinks
-    one = 1 << bits - (slope.bit_length() - 1)  # the room of one label after the decoder
+    one = 1 << bits - min(code.lengths)  # the room of one label after the decoder
     centre = (len(code.lengths) + 1) // 2 * one
     for j in range(strips):
         constant = 1 << digits - 1 - j
@@ -476,8 +476,5 @@ def _strip(solution: Solution, code: PrefixCode) -> Iterator[Block]:
             constant = (1 << bits) - centre
         start = 1 << digits if plan.gates and j == 0 else 0
         yield Block("strip", [({"v": 1}, -start)], [("v", 0, -2)], {"v": constant - start})
-    if kinks:
-        units = [({"v": 1}, centre - x * (1 << bits)) for x, _ in kinks]
-        writes = [("v", i, change // slope) for i, (_, change) in enumerate(kinks)]
-        yield Block("decode", units, writes)
+    yield from decode("v", code, bits, Fraction(1), centre)
     yield from read_digits("read", "v", len(code.lengths), one, "O", centred=True)
