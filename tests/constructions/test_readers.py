@@ -254,6 +254,6 @@ def test_a_changed_number_is_noticed(traced):
 
 def test_pairs_are_of_folds_after_their_creators():
     layout = ReaderLayout(ReaderPlan(2, 1, 1, 2, 3, 0), (2,), ())
-    roles = layout.roles
-    assert len(roles) == 6 and all(fold > 1 for fold, _ in pairs_of(roles))
-    assert len(pairs_of(roles)) == 4
+    folds = layout.folds
+    assert len(folds) == 6 and all(fold > 1 for fold, _ in pairs_of(folds))
+    assert len(pairs_of(folds)) == 4

@@ -2,7 +2,7 @@
 
 data      the threshold stores a number; after the first ones a data fold may also read bits that
           creators kept: it then adds a number of its own for each bit that is 1
-creator   the threshold stores a number, and the bit is kept in a lane
+keep      the threshold stores a number, and the bit is kept in a lane: the fold is a creator
 row       the bit goes into the row index of a table, from which the main lane and one lane for each
           later data fold are filled; a data fold then adds its lane
 column    the bit opens or closes a shift
@@ -36,15 +36,14 @@ from .plan import (
     Layout,
     Program,
     Stage,
+    Step,
     cost_of,
-    count,
     expected_load,
     hash_bits,
     program,
 )
 from .problem import Task
 
-DATA, CREATOR, COLUMN, ROW = range(4)
 MOST_FOLDS = 54  # H, its offset and its sums stay in 64 bits
 CELLS = (2, 3, 4, 5, 6, 7, 8, 9)
 MOST_GATES = 9
@@ -131,33 +130,27 @@ class ReaderLayout(Layout):
     reads: tuple[tuple[int, int], ...]
 
     @cached_property
-    def roles(self) -> list[int]:
-        plan = self.plan
-        order = [DATA] * plan.lead + [ROW] * plan.row_bits + [CREATOR] * plan.creators
-        order += [DATA] * (plan.data - plan.lead)
-        return [COLUMN if place in self.gates else order.pop(0) for place in range(plan.folds)]
-
-    @cached_property
-    def rows(self) -> dict[int, tuple[int, int]]:
-        """Fold -> (table, what its bit counts for in the row index)."""
-        places = iter([t for t, role in enumerate(self.roles) if role == ROW])
-        found = {}
-        for table, rows in enumerate(self.plan.rows):
-            for i in reversed(range(rows.bit_length() - 1)):
-                found[next(places)] = table, 1 << i
-        return found
+    def folds(self) -> tuple[Step, ...]:  # type: ignore[override]
+        plan, order = self.plan, [Step("data")] * self.plan.lead
+        for table, rows in enumerate(plan.rows):
+            order += [Step("row", table, 1 << i) for i in reversed(range(rows.bit_length() - 1))]
+        order += [Step("keep")] * plan.creators + [Step("data")] * (plan.data - plan.lead)
+        for place, gate in sorted((place, gate) for gate, place in enumerate(self.gates)):
+            order.insert(place, Step("column", weight=plan.cells << gate))
+        return tuple(order)
 
     @property
     def select_place(self) -> int:
         """The fold after which tables are read; -1 if there are none."""
-        return max(self.rows, default=-1)
+        return max((t for t, fold in enumerate(self.folds) if fold.role == "row"), default=-1)
 
     @cached_property
     def lanes(self) -> dict[int, int]:
         """Fold -> the lane of the tables that it adds; lane 0 is the main one."""
         if not self.plan.rows:
             return {}
-        later = [t for t, role in enumerate(self.roles) if role == DATA and t > self.select_place]
+        data = [t for t, fold in enumerate(self.folds) if fold.role == "data"]
+        later = [t for t in data if t > self.select_place]
         return {t: 1 + i for i, t in enumerate(later)}
 
     def cells(self, table: int, lane: int) -> range:
@@ -172,7 +165,7 @@ class ReaderLayout(Layout):
     @cached_property
     def stored(self) -> dict[int, int]:
         """Fold -> the number in its threshold; number 0 is read by all."""
-        places = [t for t, role in enumerate(self.roles) if role in (DATA, CREATOR)]
+        places = [t for t, fold in enumerate(self.folds) if fold.role in ("data", "keep")]
         return {t: 1 + i for i, t in enumerate(places)}
 
     @cached_property
@@ -185,19 +178,17 @@ class ReaderLayout(Layout):
 
     def shift(self, fired: NDArray[np.uint64], cell: Ints) -> Ints:
         """How far the sum of each context is shifted: by its cell, and by gates that stay open."""
-        plan = self.plan
-        uses = [(plan.folds - 1 - t, plan.cells << j) for j, t in enumerate(self.gates)]
-        return cell + plan.columns - plan.cells - count(fired, uses)
+        return cell + self.plan.columns - self.plan.cells - self.counted("column", fired)
 
     @cached_property
     def program(self) -> Program:
         plan, last = self.plan, self.plan.folds - 1
-        creators = [last - t for t, role in enumerate(self.roles) if role == CREATOR]
+        creators = [last - t for t, fold in enumerate(self.folds) if fold.role == "keep"]
         place, stride = last - self.select_place, sum(plan.rows) - len(plan.rows)
         fires = {lane: 1 << last - t for t, lane in self.lanes.items()}
         return program(
             plan.folds,
-            {last - t: row for t, row in self.rows.items()},
+            self.row_steps,
             [(place, self.cells(table, 0).start, stride) for table in range(len(plan.rows))],
             [(0, fires.get(lane, 0)) for lane in range(plan.lanes)],
             plan.unknowns,
@@ -206,15 +197,15 @@ class ReaderLayout(Layout):
         )
 
 
-def pairs_of(roles: Sequence[int]) -> list[tuple[int, int]]:
+def pairs_of(folds: Sequence[Step]) -> list[tuple[int, int]]:
     """All (fold, creator) pairs of data folds and the creators before them."""
-    found, creators = [], 0
-    for place, role in enumerate(roles):
-        if role == CREATOR:
+    pairs, creators = [], 0
+    for place, step in enumerate(folds):
+        if step.role == "keep":
             creators += 1
-        elif role == DATA:
-            found += [(place, creator) for creator in range(creators)]
-    return found
+        elif step.role == "data":
+            pairs += [(place, creator) for creator in range(creators)]
+    return pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,16 +399,16 @@ def _folds(solution: Solution) -> Iterator[Block]:
     layout, numbers = solution.layout, solution.numbers
     unit, gap = 3 << solution.scale, Fraction(1 << solution.scale, 2)
     creator = 0
-    for place, (role, limit) in enumerate(zip(layout.roles, layout.plan.limits, strict=True)):
+    for place, (step, limit) in enumerate(zip(layout.folds, layout.plan.limits, strict=True)):
         number = numbers[layout.stored[place]] if place in layout.stored else 0
         threshold = (limit + solution.draw.offset - HALF) * unit + Fraction(number, 2)
-        if role == ROW:
-            table, weight = layout.rows[place]
-            yield fold_and_count("row index", "v", threshold, gap, f"J{table}", weight)
-        elif role == CREATOR:
+        if step.role == "row":
+            index = f"J{step.target}"
+            yield fold_and_count("row index", "v", threshold, gap, index, step.weight)
+        elif step.role == "keep":
             yield fold_and_count("keep bit", "v", threshold, gap, f"g{creator}", 1)
             creator += 1
-        elif role == COLUMN:
+        elif step.role == "column":
             gate = layout.gates.index(place)
             closed = -Fraction(1 << (solution.digits + 1)) / gap
             yield fold("column gate", "v", threshold, extra=[(f"p{gate}", 0, closed)])

@@ -187,7 +187,7 @@ def _solved(
 ) -> Solution | None:
     window, rng = problem.task.window, random.Random(seed)
     bare = ReaderLayout(plan, draw.gates, ())
-    pairs, column = pairs_of(bare.roles), bare.shift(draw.fired, draw.cell)
+    pairs, column = pairs_of(bare.folds), bare.shift(draw.fired, draw.cell)
     words = problem.words(np.zeros(len(column), np.uint64))
 
     def layouts() -> Iterator[tuple[ReaderLayout, Terms]]:
